@@ -119,13 +119,9 @@ class BodyLimit:
         if (_announced_bytes(scope) or 0) > self._most:
             await self._discard(receive, most=self._most)
             raise self._too_large()
-        first, is_last = await self._first(receive)
-        if is_last:
-            self._hold(0, first)
-            return first
-        pieces, n_bytes = [first], 0
+        pieces: list[bytes] = []
+        n_bytes, is_last = 0, False
         try:
-            n_bytes = self._hold(0, first)
             async with asyncio.timeout(self._seconds):
                 while not is_last:
                     piece, is_last = await _next_piece(receive)
@@ -133,7 +129,8 @@ class BodyLimit:
                     pieces.append(piece)
         except TimeoutError:
             self.release(n_bytes)
-            raise self._too_slow() from None
+            msg = f"The body must arrive within {self._seconds:g} seconds."
+            raise RefusedError("too_slow", msg, closes=True) from None
         except BaseException:
             self.release(n_bytes)
             raise
@@ -166,14 +163,6 @@ class BodyLimit:
             pass
         return False
 
-    async def _first(self, receive: Receive) -> tuple[bytes, bool]:
-        """Read what is there; most bodies are there as a whole."""
-        try:
-            async with asyncio.timeout(self._seconds):
-                return await _next_piece(receive)
-        except TimeoutError:
-            raise self._too_slow() from None
-
     def _hold(self, n_before: int, piece: bytes) -> int:
         n_bytes = len(piece)
         if n_before + n_bytes > self._most:
@@ -187,10 +176,6 @@ class BodyLimit:
     def _too_large(self) -> RefusedError:
         msg = f"The body must have at most {self._most} bytes. Send the items in several requests."
         return RefusedError("too_large", msg, closes=True)
-
-    def _too_slow(self) -> RefusedError:
-        msg = f"The body must arrive within {self._seconds:g} seconds."
-        return RefusedError("too_slow", msg, closes=True)
 
 
 def header_values(scope: Scope, name: bytes) -> list[bytes]:
