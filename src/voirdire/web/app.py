@@ -104,10 +104,12 @@ class RewardApp(Starlette):
         super().__init__(lifespan=lifespan)
         self.service = service
         self._auth = Auth(service.settings.token, hosts=service.settings.hosts)
-        self._endpoints: dict[str, Callable[[Scope, Receive], Awaitable[Reply]]] = {
+        self._posted: dict[str, Callable[[Scope, Receive], Awaitable[Reply]]] = {
             "/v1/rewards": self._rewards,
-            "/v1/reward": self._reward,
             "/openrlhf": self._openrlhf,
+        }
+        self._read: dict[str, Callable[[], Awaitable[Reply]]] = {
+            "/v1/reward": self._reward,
             "/healthz": self._healthz,
             "/readyz": self._readyz,
             "/metrics": self._metrics,
@@ -126,7 +128,7 @@ class RewardApp(Starlette):
             await super().__call__(scope, receive, send)
             return
         began = time.perf_counter()
-        route = scope["path"] if scope["path"] in self._endpoints else _OTHER
+        route = scope["path"] if scope["path"] in DESCRIBED else _OTHER
         metrics, status = self.service.metrics, _GONE
         metrics.in_flight.inc()
         try:
@@ -168,7 +170,9 @@ class RewardApp(Starlette):
             if scope["method"] != described.method:
                 msg = "This path takes another method. See /docs."
                 raise RefusedError("wrong_method", msg, allow=described.method)
-            return await self._endpoints[route](scope, receive)
+            if described.method == "GET":
+                return await self._read[route]()
+            return await self._posted[route](scope, receive)
         except RefusedError as error:
             return error.reply()
         except ClientGoneError:
@@ -246,23 +250,19 @@ class RewardApp(Starlette):
 
     # What the server is, and how it stands ----------------------------------------------------
 
-    async def _healthz(self, scope: Scope, receive: Receive) -> Reply:
-        del scope, receive
+    async def _healthz(self) -> Reply:
         return Reply.json(Status(status="alive"))
 
-    async def _readyz(self, scope: Scope, receive: Receive) -> Reply:
-        del scope, receive
+    async def _readyz(self) -> Reply:
         why = self.service.why_not_ready
         if why is not None:
             raise RefusedError("not_ready", f"Not ready: {why}.", retry_after_s=1)
         return Reply.json(Status(status="ready"))
 
-    async def _metrics(self, scope: Scope, receive: Receive) -> Reply:
-        del scope, receive
+    async def _metrics(self) -> Reply:
         return Reply(self.service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
-    async def _reward(self, scope: Scope, receive: Receive) -> Reply:
-        del scope, receive
+    async def _reward(self) -> Reply:
         if self._description is None:
             self._description = await asyncio.to_thread(self._describe)  # a rubric is long
         return self._description
@@ -283,12 +283,10 @@ class RewardApp(Starlette):
         )
         return Reply.json(described)
 
-    async def _openapi_json(self, scope: Scope, receive: Receive) -> Reply:
-        del scope, receive
+    async def _openapi_json(self) -> Reply:
         return Reply.json(openapi_document())
 
-    async def _docs(self, scope: Scope, receive: Receive) -> Reply:
-        del scope, receive
+    async def _docs(self) -> Reply:
         page = docs_page(openapi_document()).encode()
         return Reply(page, media_type="text/html; charset=utf-8", headers=DOCS_HEADERS)
 

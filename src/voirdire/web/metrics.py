@@ -132,13 +132,12 @@ class Metrics:
         n_items: Callable[[], int],
     ) -> None:
         registry = self._registry = CollectorRegistry()
+
+        def counter(name: str, text: str, *labels: str) -> Counter:
+            return Counter(f"voirdire_{name}", text, labels, registry=registry)
+
         self.shared: SharedMetrics | None = None
-        self._requests = Counter(
-            "voirdire_requests",
-            "Requests by route and status.",
-            ("route", "status"),
-            registry=registry,
-        )
+        self._requests = counter("requests", "Requests by route and status.", "route", "status")
         self._seconds = Histogram(
             "voirdire_request_seconds",
             "Seconds from the head of a request to the end of its answer.",
@@ -150,24 +149,13 @@ class Metrics:
         self.in_flight = Gauge(
             "voirdire_requests_in_flight", "Requests under way.", registry=registry
         )
-        items = Counter(
-            "voirdire_items",
-            "Items by where their verdicts came from.",
-            ("source",),
-            registry=registry,
-        )
+        items = counter("items", "Items by where their verdicts came from.", "source")
         self._items = {source: items.labels(source) for source in _SOURCES}
-        missing = Counter(
-            "voirdire_rewards_missing",
-            "Rewards that are missing, by class of reason.",
-            ("reason",),
-            registry=registry,
-        )
+        text = "Rewards that are missing, by class of reason."
+        missing = counter("rewards_missing", text, "reason")
         self._missing = {word: missing.labels(word) for word in get_args(ReasonClass)}
         self.missing_log = MissingLog()
-        self.alarms = Counter(
-            "voirdire_alarms", "Alarms of the run that is recorded.", registry=registry
-        )
+        self.alarms = counter("alarms", "Alarms of the run that is recorded.")
         self._rewards = _RewardFigures(tuple(propositions))
         registry.register(self._rewards)
         registry.register(_JudgeFigures(state, n_items))

@@ -11,7 +11,7 @@ import msgspec
 
 import voirdire
 from voirdire.web.answers import RewardDescription, RewardsAnswer, Status
-from voirdire.web.refusals import STATUS, RefusalBody, RefusalCode
+from voirdire.web.refusals import REFUSALS, RefusalBody, RefusalCode
 from voirdire.web.requests import RewardsRequest
 
 if TYPE_CHECKING:
@@ -44,20 +44,6 @@ class OpenRLHFAnswer(msgspec.Struct, frozen=True, kw_only=True):
     extra_logs: dict[str, list[float]]
 
 
-_WORDS: dict[RefusalCode, str] = {
-    "malformed": "The body is no JSON, or has the same key twice",
-    "no_token": "The token is missing, or is another one",
-    "too_slow": "The body did not arrive in time",
-    "no_number": "Nobody declared what stands for a missing reward, and the reward knows no mean",
-    "too_large": "The body, or the number of items, is larger than the server takes",
-    "wrong_host": "Without a token the server answers to names of its own machine only",
-    "wrong_type": "The body is not said to be JSON",
-    "wrong_form": "The JSON is of another form",
-    "internal": "The server failed",
-    "queue_full": "The server has as many items as it may hold: wait for `Retry-After` seconds",
-    "ending": "The server is about to end",
-    "not_ready": "The server is starting or ending, or its judge is out of order",
-}
 _POSTED: tuple[RefusalCode, ...] = (
     "malformed",
     "too_slow",
@@ -146,7 +132,7 @@ class DescribedRoute:
         if self.request is not None:
             codes.update(_POSTED)
             found["requestBody"] = {"required": True, "content": _json(self.request)}
-        ordered = sorted(codes, key=lambda code: (STATUS[code], code))
+        ordered = sorted(codes, key=lambda code: (REFUSALS[code][0], code))
         return found | {"responses": _responses(self.answer, ordered)}
 
 
@@ -200,11 +186,11 @@ def openapi_document() -> dict[str, Any]:
 def _responses(answer: type[msgspec.Struct] | str, codes: Sequence[RefusalCode]) -> dict[str, Any]:
     content = {answer: {}} if isinstance(answer, str) else _json(answer)
     found: dict[str, Any] = {"200": {"description": "Done.", "content": content}}
-    for status in dict.fromkeys(STATUS[code] for code in codes):
-        meant = [code for code in codes if STATUS[code] == status]
-        words = "; ".join(f"{_WORDS[code]} (`{code}`)" for code in meant)
+    for status in dict.fromkeys(REFUSALS[code][0] for code in codes):
+        meant = [code for code in codes if REFUSALS[code][0] == status]
+        words = "; ".join(f"{REFUSALS[code][1]} (`{code}`)" for code in meant)
         found[str(status)] = {"description": f"{words}.", "content": _json(RefusalBody)}
-        if status == STATUS["queue_full"]:
+        if status == REFUSALS["queue_full"][0]:
             found[str(status)]["headers"] = _RETRY_AFTER
     return found
 

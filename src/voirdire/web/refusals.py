@@ -10,7 +10,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["STATUS", "Refusal", "RefusalBody", "RefusalCode", "RefusedError", "Reply"]
+__all__ = ["REFUSALS", "Refusal", "RefusalBody", "RefusalCode", "RefusedError", "Reply"]
 
 RefusalCode: TypeAlias = Literal[
     "malformed",
@@ -29,22 +29,29 @@ RefusalCode: TypeAlias = Literal[
     "not_ready",
 ]
 
-STATUS: Mapping[RefusalCode, int] = {
-    "malformed": 400,
-    "no_token": 401,
-    "not_found": 404,
-    "wrong_method": 405,
-    "too_slow": 408,
-    "no_number": 409,
-    "too_large": 413,
-    "wrong_type": 415,
-    "wrong_host": 421,
-    "wrong_form": 422,
-    "internal": 500,
-    "queue_full": 503,
-    "ending": 503,
-    "not_ready": 503,
+REFUSALS: Mapping[RefusalCode, tuple[int, str]] = {
+    "malformed": (400, "The body is no JSON, or has the same key twice"),
+    "no_token": (401, "The token is missing, or is another one"),
+    "not_found": (404, "There is no such path"),
+    "wrong_method": (405, "The path takes another method"),
+    "too_slow": (408, "The body did not arrive in time"),
+    "no_number": (
+        409,
+        "Nobody declared what stands for a missing reward, and the reward knows no mean",
+    ),
+    "too_large": (413, "The body, or the number of items, is larger than the server takes"),
+    "wrong_type": (415, "The body is not said to be JSON"),
+    "wrong_host": (421, "Without a token the server answers to names of its own machine only"),
+    "wrong_form": (422, "The JSON is of another form"),
+    "internal": (500, "The server failed"),
+    "queue_full": (
+        503,
+        "The server has as many items as it may hold: wait for `Retry-After` seconds",
+    ),
+    "ending": (503, "The server is about to end"),
+    "not_ready": (503, "The server is starting or ending, or its judge is out of order"),
 }
+"""The status of each code, and what it means."""
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,6 +118,6 @@ class RefusedError(Exception):
         headers = self._headers | {"Connection": "close" if self.closes else None}
         return Reply(
             msgspec.json.encode(RefusalBody(error=Refusal(code=self.code, message=self.message))),
-            status=STATUS[self.code],
+            status=REFUSALS[self.code][0],
             headers=tuple((name, value) for name, value in headers.items() if value is not None),
         )
