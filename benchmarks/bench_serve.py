@@ -15,11 +15,14 @@ other: how many times as long they take is shown, and nothing wanted.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import random
 import re
+import selectors
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -44,8 +47,19 @@ WEIGHTS = {"hard_refuse": {"apology": 1.0, "judgement": -2.0, "ideal": 3.0, "una
 
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
+HEAD = (
+    b"POST /v1/rewards HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    b"content-length: %d\r\n\r\n"
+)
+
 SERVE = "from servers.instant import on_core; on_core(0); from voirdire.cli import run; run()"
-SERVE_ANYWHERE = "from voirdire.cli import run; run()"
+SERVE_ANYWHERE = """
+import os
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, range(os.cpu_count()))
+from voirdire.cli import run
+run()
+"""
 ECHO = """
 import socket, sys
 from servers.instant import on_core
@@ -233,28 +247,43 @@ def bench_ones(url, ones, what):
     return p50 - bare_p50
 
 
-async def load(url, bodies):
-    """Send single requests on many connections for so long; give how many were answered."""
-    n_answered, end = 0, time.perf_counter() + LOAD_S
+def load(url, bodies):
+    """Send single requests on many connections for so long; give how many were answered.
 
-    async def work(number):
-        nonlocal n_answered
-        connection = await Connection().open(url)
+    A loop over sockets takes a tenth of a server's time: one process loads two workers.
+    """
+    host, port = url.removeprefix("http://").split(":")
+    requests = itertools.cycle(HEAD % len(body) + body for body in bodies)
+    pending, n_answered = {}, 0
+    with selectors.DefaultSelector() as selector:
+        for _ in range(N_CLIENTS):
+            client = socket.create_connection((host, int(port)))
+            selector.register(client, selectors.EVENT_READ)
+            client.sendall(next(requests))
+        end = time.perf_counter() + LOAD_S
         while time.perf_counter() < end:
-            await connection.post(bodies[(number + 7 * n_answered) % len(bodies)])
-            n_answered += 1
-        connection.close()
-
-    await asyncio.gather(*(work(number) for number in range(N_CLIENTS)))
+            for key, _ in selector.select(1):
+                client = key.fileobj
+                found = pending.pop(client, b"") + client.recv(65_536)
+                head = found.find(b"\r\n\r\n")
+                if head < 0 or len(found) < head + 4 + int(_LENGTH.search(found)[1]):
+                    pending[client] = found
+                    continue
+                if not found.startswith(b"HTTP/1.1 200"):
+                    raise RuntimeError(found)
+                n_answered += 1
+                client.sendall(next(requests))
+        for key in list(selector.get_map().values()):
+            key.fileobj.close()
     return n_answered
 
 
 def bench_many(process, url, ones, *, workers):
     """Give the milliseconds of the processor's time that a remembered item takes."""
     for _ in range(2 * workers):  # until every worker remembers
-        asyncio.run(load(url, ones))
+        load(url, ones)
     start, busy = time.perf_counter(), busy_seconds(process)
-    n_answered = asyncio.run(load(url, ones))
+    n_answered = load(url, ones)
     seconds, busy = time.perf_counter() - start, busy_seconds(process) - busy
     print(
         f"one item from memory, {N_CLIENTS} clients, {workers} worker(s): "
