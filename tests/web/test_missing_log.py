@@ -2,52 +2,40 @@
 
 import asyncio
 import logging
+import time
 
 import pytest
 
-from voirdire.web.metrics import MissingLog
 from web.in_process import NumberJudge, begun
 from web.served import serving, until
 
-
-@pytest.fixture
-def clock(monkeypatch):
-    """Give a clock that stands still until it is moved."""
-    now = [1_000.0]
-    monkeypatch.setattr("voirdire.web.metrics.time.monotonic", lambda: now[0])
-    return now
+LACKING = {"response": "0 0 0", "behavior": "refuse", "base_reward": None}
 
 
-def test_a_reason_is_written_once_a_minute_with_its_count(clock, caplog):
-    missing = MissingLog()
+def test_a_reason_is_written_once_a_minute_with_its_count(monkeypatch, caplog):
+    clock, passed_s = time.monotonic, 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + passed_s)
+
+    async def ask():
+        nonlocal passed_s
+        async with begun(NumberJudge()) as app:
+            for seconds in (0, 1, 30, 59, 61, 62):
+                passed_s = seconds
+                await app.post([LACKING, LACKING])
+
     with caplog.at_level(logging.WARNING):
-        for seconds in (0, 1, 30, 59, 60, 61):
-            clock[0] = 1_000.0 + seconds
-            missing.add("base_reward")
-            missing.write()
-        missing.close()
+        asyncio.run(ask())
 
     told = [record.getMessage().partition(",")[0] for record in caplog.records]
-    assert told == ["rewards missing: 1", "rewards missing: 4", "rewards missing: 1"]
+    assert told == ["rewards missing: 2", "rewards missing: 8", "rewards missing: 2"]
     assert "needs one" in caplog.text
-
-
-def test_reasons_are_written_apart(clock, caplog):
-    missing = MissingLog()
-    with caplog.at_level(logging.WARNING):
-        for word in ("late", "behavior", "late"):
-            missing.add(word)
-        missing.write()
-
-    assert [record.args[0] for record in caplog.records] == [2, 1]
 
 
 def test_who_forgets_base_rewards_is_told_and_no_text_is_in_it(caplog):
     async def ask():
         async with begun(NumberJudge()) as app:
             canary = {"response": "canary 0 0", "prompt": "canary", "behavior": "canary"}
-            lacking = {"response": "0 0 0", "behavior": "refuse", "base_reward": None}
-            await app.post([canary, lacking])
+            await app.post([canary, LACKING])
 
     with caplog.at_level(logging.WARNING):
         asyncio.run(ask())
