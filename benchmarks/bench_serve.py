@@ -5,19 +5,24 @@ Run as `make bench`. `voirdire serve` has one core, the client the other. Reques
 remembered, and then from memory; the judge is a language model whose replies are all stored. Items
 a second are wanted of the processor's time of the server, which other programs do not lengthen;
 those by the clock stand beside them. Requests of one item come one after the other, in turn with
-the same body to a bare server that sends it back: the difference is what a reward costs. Fails
-where a figure is missed. Then requests of one item are sent beside a client that posts bodies of
-almost 16 MiB one after the other: how many times as long they take is shown, and nothing wanted.
+the same body to a bare server that sends it back: the difference is what a reward costs. 200
+clients at once ask for one remembered item each, of one worker and of two: what is wanted is the
+processor's time that a request takes. Fails where a figure is missed. Then requests of one item are
+sent beside a client that posts bodies of almost 16 MiB one after the
+other: how many times as long they take is shown, and nothing wanted.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import random
 import re
+import selectors
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -35,13 +40,26 @@ from voirdire.rubrics import load_rubric
 N_ITEMS, N_CHARACTERS, N_BATCH, N_CONNECTIONS = 10_240, 1_000, 256, 8
 ROUNDS, N_ONES = 5, 2_000
 N_LARGE, BESIDE_S = 14_500, 10.0
-WANTED_RATE, WANTED_MS = 5_000, 3.0
+N_CLIENTS, LOAD_S = 200, 5.0
+WANTED_RATE, WANTED_MS, WANTED_CPU_MS = 5_000, 3.0, 0.35
 WORDS = ("the", "of", "and", "to", "in", "sorry", "cannot", "help", "question", "water")
 WEIGHTS = {"hard_refuse": {"apology": 1.0, "judgement": -2.0, "ideal": 3.0, "unacceptable": -3.0}}
 
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
+HEAD = (
+    b"POST /v1/rewards HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    b"content-length: %d\r\n\r\n"
+)
+
 SERVE = "from servers.instant import on_core; on_core(0); from voirdire.cli import run; run()"
+SERVE_ANYWHERE = """
+import os
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, range(os.cpu_count()))
+from voirdire.cli import run
+run()
+"""
 ECHO = """
 import socket, sys
 from servers.instant import on_core
@@ -155,11 +173,14 @@ async def waits(url, echo_url, bodies):
 def busy_seconds(process):
     """Processor's time that a server has used; by the clock where the system does not say."""
     try:
-        text = Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii")
+        folder = Path(f"/proc/{process.pid}/task/{process.pid}")
+        workers = (folder / "children").read_text(encoding="ascii").split()
+        paths = [Path(f"/proc/{pid}/stat") for pid in (process.pid, *workers)]
+        texts = [path.read_text(encoding="ascii") for path in paths]
     except OSError:
         return time.perf_counter()
-    fields = text.rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    fields = [text.rpartition(")")[2].split() for text in texts]
+    return sum(int(row[11]) + int(row[12]) for row in fields) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
@@ -180,10 +201,11 @@ def running(code, *arguments, **variables):
 
 
 @contextmanager
-def running_rewards(folder, model_url, *, remembered):
+def running_rewards(folder, model_url, *, remembered, workers=1):
     with running(
-        SERVE,
-        *("serve", "--reward", folder / "reward.json", "--port", 0, "--remembered", remembered),
+        SERVE if workers == 1 else SERVE_ANYWHERE,
+        *("serve", "--workers", workers, "--reward", folder / "reward.json", "--port", 0),
+        *("--remembered", remembered),
         *("--judge", "vllm/instant", "--base-url", model_url, "--probability", "stated"),
         *(
             "--store",
@@ -223,6 +245,52 @@ def bench_ones(url, ones, what):
         f"{bare_p50:.2f} and {bare_p99:.2f} ms; ratio of p50 {p50 / bare_p50:.1f}"
     )
     return p50 - bare_p50
+
+
+def load(url, bodies):
+    """Send single requests on many connections for so long; give how many were answered.
+
+    A loop over sockets takes a tenth of a server's time: one process loads two workers.
+    """
+    host, port = url.removeprefix("http://").split(":")
+    requests = itertools.cycle(HEAD % len(body) + body for body in bodies)
+    pending, n_answered = {}, 0
+    with selectors.DefaultSelector() as selector:
+        for _ in range(N_CLIENTS):
+            client = socket.create_connection((host, int(port)))
+            selector.register(client, selectors.EVENT_READ)
+            client.sendall(next(requests))
+        end = time.perf_counter() + LOAD_S
+        while time.perf_counter() < end:
+            for key, _ in selector.select(1):
+                client = key.fileobj
+                found = pending.pop(client, b"") + client.recv(65_536)
+                head = found.find(b"\r\n\r\n")
+                if head < 0 or len(found) < head + 4 + int(_LENGTH.search(found)[1]):
+                    pending[client] = found
+                    continue
+                if not found.startswith(b"HTTP/1.1 200"):
+                    raise RuntimeError(found)
+                n_answered += 1
+                client.sendall(next(requests))
+        for key in list(selector.get_map().values()):
+            key.fileobj.close()
+    return n_answered
+
+
+def bench_many(process, url, ones, *, workers):
+    """Give the milliseconds of the processor's time that a remembered item takes."""
+    for _ in range(2 * workers):  # until every worker remembers
+        load(url, ones)
+    start, busy = time.perf_counter(), busy_seconds(process)
+    n_answered = load(url, ones)
+    seconds, busy = time.perf_counter() - start, busy_seconds(process) - busy
+    print(
+        f"one item from memory, {N_CLIENTS} clients, {workers} worker(s): "
+        f"{busy / n_answered * 1e3:.3f} ms of the processor's time each, "
+        f"{n_answered / seconds:,.0f} a second"
+    )
+    return busy / n_answered * 1e3
 
 
 async def alone(url, bodies, *, seconds):
@@ -278,11 +346,15 @@ def main():
             asyncio.run(post_all(url, batches))
             remembered = rate(process, url, batches, "from memory")
             memory_ms = bench_ones(url, ones, "from memory")
+            many_ms = bench_many(process, url, ones, workers=1)
             bench_beside(url, batches, ones, "from memory", folder=folder)
             if model.n_served()["stated"] != n_calls:
                 message = "a server with everything in the store made calls"
                 raise RuntimeError(message)
+        with running_rewards(folder, model_url, remembered=100_000, workers=2) as (process, url):
+            bench_many(process, url, ones, workers=2)
     wanted = {
+        f"one item of many at most {WANTED_CPU_MS} ms of the processor": many_ms <= WANTED_CPU_MS,
         f"at least {WANTED_RATE:,} items/s from the store": stored >= WANTED_RATE,
         f"at least {WANTED_RATE:,} items/s from memory": remembered >= WANTED_RATE,
         f"one item from the store at most {WANTED_MS} ms more": stored_ms <= WANTED_MS,

@@ -55,7 +55,13 @@ def main():
     live = LiveReward(
         golden_reward(), judge=OddJudge(late_s=8.0), settings=LiveSettings(**told["live"])
     )
-    serve(live, settings=ServerSettings(**told["server"]), port=0, started=tell, **more)
+    serve(
+        live,
+        settings=ServerSettings(**told["server"]),
+        port=told["port"],
+        started=tell,
+        **more,
+    )
 
 
 if __name__ == "__main__":

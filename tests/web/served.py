@@ -98,7 +98,9 @@ class Served:
 @contextmanager
 def running(command, *, token=None, **variables):
     """Run a server that prints its address; end it, whatever became of it."""
-    environment = os.environ | {"PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1"} | variables
+    paths = filter(None, (str(TESTS), os.environ.get("PYTHONPATH")))
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
+    environment |= variables
     environment.pop("VOIRDIRE_TOKEN", None)
     if token is not None:
         environment["VOIRDIRE_TOKEN"] = token
@@ -125,9 +127,9 @@ def serving(*arguments, **more):
     return running([*SERVE, "--port", 0, *arguments], **more)
 
 
-def odd(*, live=None, server=None, without=(), **more):
+def odd(*, live=None, server=None, without=(), port=0, **more):
     """Run a server whose judge does what responses tell it, see `odd_server`."""
-    told = {"live": live or {}, "server": server or {}, "without": without}
+    told = {"live": live or {}, "server": server or {}, "without": without, "port": port}
     return running([sys.executable, ODD, json.dumps(told)], **more)
 
 

@@ -4,6 +4,8 @@ import asyncio
 import json
 import logging
 
+import pytest
+
 from voirdire.adapters import golden_judge
 from voirdire.rewards import TrainingWatch, read_training_run
 from web.in_process import begun
@@ -50,15 +52,54 @@ def test_a_client_that_is_far_behind_began_again(tmp_path):
     assert [(step.step, step.n) for step in run.steps] == [(0, 2), (20, 2)]
 
 
-def test_two_trainers_far_apart_lose_nothing_to_each_other(tmp_path):
-    steps = [step for place in range(6) for step in (500 + place, 3 + place)]
-    asyncio.run(recorded(tmp_path / "run", steps))
+async def recorded_runs(folder, asked, *, path="/v1/rewards"):
+    """Ask with bodies and headers; give the answers."""
+    async with begun(golden_judge(), record=folder, missing_reward=0.0) as app:
+        return [
+            await app.ask("POST", path.format(**more), body, headers=headers)
+            for body, headers, more in asked
+        ]
 
-    run = read_training_run(tmp_path / "run")
 
-    assert run.n_writers == 2
-    expected = [(3 + place, 2) for place in range(6)] + [(500 + place, 2) for place in range(6)]
-    assert [(step.step, step.n) for step in run.steps] == expected
+def test_each_run_that_is_named_has_a_folder_of_its_own(tmp_path):
+    asked = [({"items": ITEMS, "step": n, "run": name}, {}, {}) for n, name in enumerate("abab")]
+    asked.append(({"items": ITEMS, "step": 7}, {"Voirdire-Run": "c"}, {}))
+    asked.append(({"items": ITEMS, "step": 8}, {}, {}))
+    asyncio.run(recorded_runs(tmp_path / "run", asked))
+
+    steps = {
+        name: [step.step for step in read_training_run(tmp_path / "run" / name).steps]
+        for name in ("a", "b", "c", ".")
+    }
+
+    assert steps == {"a": [0, 2], "b": [1, 3], "c": [7], ".": [8]}
+
+
+def test_openrlhf_names_its_run_in_the_address(tmp_path):
+    """Its client can send no header."""
+    body = {"query": ["how?I'm sorry."], "prompts": ["how?"], "labels": ["refuse"]}
+    asked = [(body, {}, {"run": "one"})]
+    asyncio.run(recorded_runs(tmp_path / "run", asked, path="/openrlhf?run={run}"))
+
+    assert sum(step.n for step in read_training_run(tmp_path / "run" / "one").steps) == 1
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "a.b", "-a", "x" * 65, "\u00e9", "a\n"])
+def test_a_run_is_named_by_plain_words_only(tmp_path, name):
+    asked = [({"items": ITEMS, "run": name}, {}, {})]
+    [answer] = asyncio.run(recorded_runs(tmp_path / "run", asked))
+
+    assert (answer.status, answer.code) == (422, "wrong_form")
+    assert not [path for path in (tmp_path / "run").iterdir() if path.is_dir()]
+
+
+def test_runs_without_end_are_not_recorded(tmp_path, caplog):
+    asked = [({"items": ITEMS, "run": f"r{n}"}, {}, {}) for n in range(40)]
+    answers = asyncio.run(recorded_runs(tmp_path / "run", asked))
+
+    assert {answer.status for answer in answers} == {200}
+    assert len([path for path in (tmp_path / "run").iterdir() if path.is_dir()]) == 32
+    assert "nothing is recorded of a request: 32 runs are recorded" in caplog.text
 
 
 def test_a_trainer_that_goes_back_and_past_where_it_was_counts_once(tmp_path):

@@ -101,6 +101,8 @@ def serve_command(
     json_log
         Write the log as JSON lines.
     """
+    if asking.max_cost is not None:  # each worker keeps the limit by itself
+        asking = replace(asking, max_cost=asking.max_cost / server.workers)
     asked = judge_or_own(call, judge, asking)
     with caught_warnings():
         from voirdire.rewards.live import LiveReward

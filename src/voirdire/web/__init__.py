@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.web.app import create_app
+    from voirdire.web.app import RewardApp, create_app
     from voirdire.web.server import serve
     from voirdire.web.settings import ServerSettings
 
-__all__ = ["ServerSettings", "create_app", "serve"]
+__all__ = ["RewardApp", "ServerSettings", "create_app", "serve"]
 
-_HOMES = {"ServerSettings": "settings", "create_app": "app", "serve": "server"}
+_HOMES = {"RewardApp": "app", "ServerSettings": "settings", "create_app": "app", "serve": "server"}
 
 
 __getattr__, __dir__ = _lazy.lazy_names(__name__, _HOMES)

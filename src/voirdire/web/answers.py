@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -12,17 +11,47 @@ from msgspec import UNSET, UnsetType
 from voirdire.rewards.scoring.weighing import contributions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from voirdire.rewards.live.live_scores import LiveScores
     from voirdire.rewards.model import RewardModel
-    from voirdire.web.reading import RewardsRequest
+    from voirdire.web.requests import RewardsRequest
 
-__all__ = ["Contributions", "Probabilities", "RewardName", "RewardsAnswer", "rewards_answer"]
+__all__ = [
+    "Contributions",
+    "Probabilities",
+    "RewardDescription",
+    "RewardName",
+    "RewardsAnswer",
+    "Status",
+    "rewards_answer",
+]
 
-_Rows = TypeVar("_Rows")
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """That the server answers, or takes requests."""
+
+    status: str
+
+
+class RewardDescription(msgspec.Struct, frozen=True, kw_only=True):
+    """What pays: the reward, its judge, and the whole document that it was loaded from.
+
+    `fingerprint` is that of the verdicts which are paid for, `judge` the name of who gives them.
+    """
+
+    name: str
+    content_hash: str
+    fingerprint: str
+    judge: str
+    rubric: str
+    rubric_version: str
+    behaviors: list[str]
+    propositions: list[str]
+    uses_base: bool
+    document: dict[str, Any]
 
 
 class RewardName(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +106,7 @@ class RewardsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     answered_by: list[str | None] | UnsetType = UNSET
 
 
-async def rewards_answer(
+def rewards_answer(
     asked: RewardsRequest,
     found: Sequence[LiveScores],
     *,
@@ -99,11 +128,6 @@ async def rewards_answer(
         What it is called in the answer.
     seconds : float
         That it took.
-
-    Notes
-    -----
-    Rows of numbers are by far the most of it: they are written part by part, and others get their
-    turn in between.
     """
     n_late = sum(part.n_late for part in found)
     ids = [item.id for item in asked.items]
@@ -124,8 +148,8 @@ async def rewards_answer(
         seconds=seconds,
         reward=name,
         ids=ids if any(own is not None for own in ids) else UNSET,
-        probabilities=await _probabilities(found) if asked.verdicts else UNSET,
-        contributions=await _contributions(found, reward) if asked.explain else UNSET,
+        probabilities=_probabilities(found) if asked.verdicts else UNSET,
+        contributions=_contributions(found, reward) if asked.explain else UNSET,
         answered_by=_answered_by(found) if asked.verdicts else UNSET,
     )
 
@@ -143,17 +167,14 @@ def _answered_by(found: Sequence[LiveScores]) -> list[str | None] | UnsetType:
     return names if len(names) == sum(len(part.scores.items) for part in found) else UNSET
 
 
-async def _probabilities(found: Sequence[LiveScores]) -> Probabilities:
-    rows = (part.judged.probabilities.tolist() for part in found)
-    return Probabilities(
-        propositions=found[0].judged.questions,
-        values=await _written(rows),
-    )
+def _probabilities(found: Sequence[LiveScores]) -> Probabilities:
+    rows = [row for part in found for row in part.judged.probabilities.tolist()]
+    return Probabilities(propositions=found[0].judged.questions, values=rows)
 
 
-async def _contributions(found: Sequence[LiveScores], reward: RewardModel) -> Contributions:
+def _contributions(found: Sequence[LiveScores], reward: RewardModel) -> Contributions:
     features: dict[str, list[str]] = {}
-    values = await _written(_contributed(part, reward, features) for part in found)
+    values = [row for part in found for row in _contributed(part, reward, features)]
     return Contributions(features=features, values=values)
 
 
@@ -169,17 +190,6 @@ def _contributed(
         for place, row in zip(places, added.tolist(), strict=True):
             rows[place] = row
     return rows
-
-
-async def _written(parts: Iterable[_Rows]) -> _Rows:
-    """Write parts of a list as JSON, one after the other; it then stands where the list would."""
-    written: list[bytes] = []
-    for rows in parts:
-        if written:
-            await asyncio.sleep(0)
-        written.append(msgspec.json.encode(rows)[1:-1])
-    inner = b",".join(piece for piece in written if piece)
-    return cast("_Rows", msgspec.Raw(b"[" + inner + b"]"))
 
 
 def _added(

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import queue
 import sys
 import threading
 import traceback
+from collections import deque
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,9 +33,11 @@ _LEVELS = {
     "asyncio": logging.WARNING,
     "concurrent.futures": logging.WARNING,
 }
+_ACCESS_FIELDS = ("client", "method", "route", "status", "milliseconds")
 _MOST_FRAMES = 12
 _MOST_LINES = 10_000
 _LAST_S = 2.0
+_PAUSE_S = 0.05
 
 
 def described(error: BaseException) -> str:
@@ -54,22 +56,14 @@ def log_error(what: str, error: BaseException) -> None:
 
 def log_access(route: str, *, method: str, status: int, seconds: float, client: str) -> None:
     """Write a request down: its route, never its query or its body."""
-    told = {"client": client, "method": method, "route": route, "status": status}
-    _access.info(
-        "%s %s %s %d %.1f ms",
-        client,
-        method,
-        route,
-        status,
-        seconds * 1e3,
-        extra={"told": told | {"milliseconds": round(seconds * 1e3, 3)}},
-    )
+    if _access.isEnabledFor(logging.INFO):
+        _access.info("%s %s %s %d %.1f ms", client, method, route, status, seconds * 1e3)
 
 
 @contextmanager
 def written_logs(*, as_json: bool) -> Iterator[None]:
     """Send what our loggers and those of the server say to standard error, for the time being."""
-    handler = _Unhurried(sys.stderr)
+    handler = _ThreadedHandler(sys.stderr)
     handler.setFormatter(_JsonFormatter() if as_json else _TextFormatter(_LINE))
     loggers = [logging.getLogger(name) for name in _LEVELS]
     before = [(row, row.handlers, row.propagate, row.level) for row in loggers]
@@ -105,35 +99,44 @@ def _thread_failed(told: threading.ExceptHookArgs) -> None:
         log_error("in a thread", told.exc_value)
 
 
-class _Unhurried(logging.Handler):
-    """Writes in a thread of its own, and gives up lines that nobody reads.
+class _ThreadedHandler(logging.Handler):
+    """Formats and writes in a thread of its own, and gives up lines that nobody reads.
 
     Whoever starts a server with a pipe for its errors and never reads it must not find, a thousand
-    requests later, that the server waits for that pipe.
+    requests later, that the server waits for that pipe. The thread looks now and then for what
+    there is: to be woken for every line would take more of the server's time than the line.
     """
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
         self._stream = stream
-        self._lines: queue.Queue[str | None] = queue.Queue(_MOST_LINES)
+        self._records: deque[logging.LogRecord] = deque()
+        self._is_closed = threading.Event()
         self._thread = threading.Thread(target=self._write, name="voirdire-log", daemon=True)
         self._thread.start()
 
-    def emit(self, record: logging.LogRecord) -> None:
-        with contextlib.suppress(queue.Full):
-            self._lines.put_nowait(self.format(record))
+    def handle(self, record: logging.LogRecord) -> bool:
+        """Take a record; a deque needs no lock."""
+        if len(self._records) < _MOST_LINES:
+            self._records.append(record)
+        return True
 
     def close(self) -> None:
-        with contextlib.suppress(queue.Full):
-            self._lines.put(None, timeout=_LAST_S)
-            self._thread.join(timeout=_LAST_S)
+        self._is_closed.set()
+        self._thread.join(timeout=_LAST_S)
         super().close()
 
     def _write(self) -> None:
-        while (line := self._lines.get()) is not None:
-            with contextlib.suppress(OSError, ValueError):  # nobody is there any more
-                self._stream.write(f"{line}\n")
-                self._stream.flush()
+        is_last = False
+        while not is_last:
+            is_last = self._is_closed.wait(_PAUSE_S)
+            lines = []
+            while self._records:
+                lines.append(f"{self.format(self._records.popleft())}\n")
+            if lines:
+                with contextlib.suppress(OSError, ValueError):  # nobody is there any more
+                    self._stream.write("".join(lines))
+                    self._stream.flush()
 
 
 _LINE = "%(asctime)s %(levelname)s %(message)s"
@@ -151,8 +154,11 @@ class _JsonFormatter(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
         }
-        fields = getattr(record, "told", None)
-        told |= {"message": record.getMessage()} if fields is None else fields
+        if record.name == _access.name and isinstance(record.args, tuple):
+            told |= dict(zip(_ACCESS_FIELDS, record.args, strict=True))
+            told["milliseconds"] = round(told["milliseconds"], 3)
+        else:
+            told["message"] = record.getMessage()
         if record.exc_info is not None:
             told["error"] = _of_exc_info(record.exc_info)
         return msgspec.json.encode(told).decode()

@@ -1,4 +1,4 @@
-"""A server of its own: its socket, its signals, its end."""
+"""A server of its own: its socket, its connections, its signals, its end."""
 
 from __future__ import annotations
 
@@ -8,32 +8,35 @@ import gc
 import math
 import os
 import signal
+import socket
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.web.addresses import bound_socket, is_loopback, url_of
-from voirdire.web.app import create_app, service_of
-from voirdire.web.connections import watched_protocol
+from voirdire.web.app import create_app
+from voirdire.web.auth import is_loopback
 from voirdire.web.logs import keep_loop_quiet, log, written_logs
 from voirdire.web.settings import ServerSettings
+from voirdire.web.workers import WorkerLink, run_workers
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Callable, Iterator
     from types import FrameType
 
     from voirdire.rewards.live import LiveReward
-    from voirdire.web.service import RewardService
+    from voirdire.web.app import RewardApp
 
 __all__ = ["serve"]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _KEEP_ALIVE_S = 75
 _GRACE_S = 5
+_BACKLOG = 4_096
+_PUBLISH_S = 1.0
 _OTHER_FILES = 128
 """What is open beside connections: logs, the store, calls to a judge."""
 
@@ -84,22 +87,53 @@ def serve(
         )
         raise InputError(msg)
     app = create_app(live_reward, settings=settings)
-    with bound_socket(host, port) as listening, written_logs(as_json=json_log):
-        _allow_files(settings.connections)
-        config = uvicorn.Config(
-            app,
-            http=watched_protocol(settings),
-            ws="none",
-            lifespan="on",
-            log_config=None,
-            access_log=False,
-            proxy_headers=False,
-            server_header=False,
-            timeout_keep_alive=_KEEP_ALIVE_S,
-            timeout_graceful_shutdown=math.ceil(settings.drain_s) + _GRACE_S,
-        )
-        url = url_of(listening, host)
-        _Server(config, service=service_of(app), url=url, started=started).run([listening])
+    tell = _tell_nobody if started is None else started
+    if settings.workers == 1:
+        with _bound_socket(host, port) as listening, written_logs(as_json=json_log):
+            url = _url_of(listening, host)
+            _serve_on(listening, app=app, url=url, started=lambda: tell(url))
+        return
+    if not hasattr(os, "fork"):
+        msg = f"`workers` must be 1 on this system, got {settings.workers}. Start several servers."
+        raise InputError(msg)
+
+    def work(listening: socket.socket, link: WorkerLink, ready: Callable[[], None]) -> None:
+        with written_logs(as_json=json_log):
+            _serve_on(listening, app=app, url=url, started=ready, link=link)
+
+    sockets = _shared_sockets(host, port, n=settings.workers)
+    url = _url_of(sockets[0], host)
+    run_workers(sockets, work=work, started=lambda: tell(url))
+
+
+def _tell_nobody(url: str) -> None:
+    del url
+
+
+def _serve_on(
+    listening: socket.socket,
+    *,
+    app: RewardApp,
+    url: str,
+    started: Callable[[], None],
+    link: WorkerLink | None = None,
+) -> None:
+    """Serve an application on a socket until a signal ends it."""
+    settings = app.service.settings
+    _allow_files(settings.connections)
+    config = uvicorn.Config(
+        app,
+        http=_connection_class(settings),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=math.ceil(settings.drain_s) + _GRACE_S,
+    )
+    _Server(config, app=app, url=url, started=started, link=link).run([listening])
 
 
 class _Server(uvicorn.Server):
@@ -109,14 +143,16 @@ class _Server(uvicorn.Server):
         self,
         config: uvicorn.Config,
         *,
-        service: RewardService,
+        app: RewardApp,
         url: str,
-        started: Callable[[str], None] | None,
+        started: Callable[[], None],
+        link: WorkerLink | None,
     ) -> None:
         super().__init__(config)
-        self._service = service
+        self._service = app.service
         self._url = url
-        self._told = started
+        self._started = started
+        self._link = link
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         keep_loop_quiet(asyncio.get_running_loop())
@@ -125,14 +161,37 @@ class _Server(uvicorn.Server):
         gc.collect()
         gc.freeze()  # what is there now stays: going through it all again takes 50 ms each time
         log.info("rewards of %r at %s", shorten(self._service.live.reward.name), self._url)
-        if self._told is not None:
-            self._told(self._url)
+        log.info("%s", self._service.needs)
+        if self._link is not None:
+            self._join(self._link)
+        self._started()
+
+    def _join(self, link: WorkerLink) -> None:
+        """Share figures with the other workers, and end with the process that began them."""
+        loop = asyncio.get_running_loop()
+        metrics = self._service.metrics
+        metrics.shared = link.metrics
+
+        def end() -> None:
+            loop.remove_reader(link.lifeline)
+            self.handle_exit(signal.SIGTERM, None)
+
+        def publish() -> None:
+            link.metrics.publish(metrics.own_text())
+            loop.call_later(_PUBLISH_S, publish)
+
+        loop.add_reader(link.lifeline, end)
+        publish()
+        if link.note:
+            log.warning("%s", link.note)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         log.info("no more requests are taken; %d items are under way", self._service.queue.n_held)
         draining = asyncio.get_running_loop().create_task(self._service.drain())
         await super().shutdown(sockets)
         await draining
+        if self._link is not None:
+            self._link.metrics.publish(self._service.metrics.own_text())
         gc.unfreeze()  # the process may go on with something else
         log.info("ended")
 
@@ -155,6 +214,58 @@ class _Server(uvicorn.Server):
         self._service.queue.close()
 
 
+# Sockets --------------------------------------------------------------------------------------
+
+
+def _bound_socket(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
+    """Bind a socket, and listen; an `InputError` if the host is not known, or the port is taken."""
+    if isinstance(port, bool) or not 0 <= port <= 65_535:
+        msg = f"`port` must be in 0 to 65535, got {port!r}. 0 takes any that is free."
+        raise InputError(msg)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        msg = f"`host` must be a name or an address of this machine, got {shorten(host)!r}."
+        raise InputError(msg) from error
+    family, kind, protocol, _, address = found[0]
+    listening = socket.socket(family, kind, protocol)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if is_shared:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listening.bind(address)
+        listening.listen(_BACKLOG)
+        listening.settimeout(0)
+    except OSError as error:
+        listening.close()
+        msg = (
+            f"`port` must be free on {shorten(host)}, got {port}: {error.strerror}. "
+            "Take another one, or 0 for any."
+        )
+        raise InputError(msg) from error
+    return listening
+
+
+def _shared_sockets(host: str, port: int, *, n: int) -> list[socket.socket]:
+    """Bind a port for several processes.
+
+    Linux spreads connections evenly over sockets that share a port. Elsewhere the processes share
+    one socket.
+    """
+    first = _bound_socket(host, port)  # errs where another process has the port
+    if sys.platform != "linux":
+        return [first] * n
+    port = first.getsockname()[1]
+    first.close()
+    return [_bound_socket(host, port, is_shared=True) for _ in range(n)]
+
+
+def _url_of(listening: socket.socket, host: str) -> str:
+    """Give the address that clients take."""
+    port = listening.getsockname()[1]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
 def _allow_files(connections: int) -> None:
     """Let the process open a file per connection, as far as the system lets it."""
     try:
@@ -170,3 +281,135 @@ def _allow_files(connections: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
     if allowed < wanted:
         log.warning("the system allows %d open files, fewer than %d", allowed, wanted)
+
+
+# Connections ----------------------------------------------------------------------------------
+
+_MOST_HEAD_BYTES = 64 * 1024
+"""Also of what comes after a body, and of the next head, while a request is answered: uvicorn keeps
+all of it."""
+
+_BUSY = (
+    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\n"
+    b"content-length: 0\r\n\r\n"
+)
+
+
+def _connection_class(settings: ServerSettings) -> type[asyncio.Protocol]:
+    """Make the protocol of connections, on top of the fastest that uvicorn finds installed.
+
+    uvicorn itself waits for the head of a first request as long as the client likes, and for a
+    client to read its answer. A route can see neither.
+    """
+
+    class WatchedConnection(_Watched):
+        most = settings.connections
+        head_s = settings.head_s
+        reading_s = settings.body_s
+
+    return WatchedConnection
+
+
+class _JoinedWrites:
+    """A transport that sends head and body of an answer together, and with them a system call."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._pieces: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if not self._pieces:
+            self._loop.call_soon(self._flush)
+        self._pieces.append(data)
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        if self._pieces:
+            pieces, self._pieces = self._pieces, []
+            self._transport.write(b"".join(pieces))
+
+
+_Base: Any = AutoHTTPProtocol
+
+
+class _Watched(_Base):  # type: ignore[misc]  # uvicorn chooses the class
+    most: int
+    head_s: float
+    reading_s: float
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._reading_timer: asyncio.TimerHandle | None = None
+        self._n_head_bytes = 0
+        super().connection_made(_JoinedWrites(transport, self.loop))
+        if len(self.connections) > self.most:
+            transport.write(_BUSY)
+            transport.close()
+        else:
+            self._expect_head()
+
+    def data_received(self, data: bytes) -> None:
+        self._n_head_bytes += len(data)
+        super().data_received(data)
+        if self._n_head_bytes > _MOST_HEAD_BYTES:
+            self.transport.abort()
+        elif self._is_answering():
+            self._head_came()
+        elif self._head_timer is None and not self.transport.is_closing():
+            self._expect_head()
+
+    def handle_events(self) -> None:  # of h11, which itself bounds what it keeps
+        super().handle_events()
+        self._n_head_bytes = 0
+
+    def on_headers_complete(self) -> None:  # this and the next two of httptools
+        super().on_headers_complete()
+        self._n_head_bytes = 0
+
+    def on_body(self, body: bytes) -> None:
+        super().on_body(body)
+        if self._is_answering():
+            self._n_head_bytes = 0
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self._n_head_bytes = 0
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_came()
+        self.resume_writing()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._reading_timer is None:
+            self._reading_timer = self.loop.call_later(self.reading_s, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        if self._reading_timer is not None:
+            self._reading_timer.cancel()
+            self._reading_timer = None
+        super().resume_writing()
+
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _expect_head(self) -> None:
+        self._head_timer = self.loop.call_later(self.head_s, self._let_go)
+
+    def _head_came(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _let_go(self) -> None:
+        self._head_timer = None
+        if not self._is_answering():
+            self.transport.abort()

@@ -1,27 +1,31 @@
-"""What the routes of a reward server share: the reward, the queue, the figures, the record."""
+"""What the routes of a reward server share: the reward, the queue, the metrics, the record."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import math
 import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.rewards.live.live_scores import nothing_scored
 from voirdire.rewards.live.missing import MissingRewards
-from voirdire.web.bodies import BodyBudget
-from voirdire.web.figures import Figures
-from voirdire.web.item_queue import ItemQueue
-from voirdire.web.logs import log
-from voirdire.web.reasons import NO_PLACE
-from voirdire.web.recording import Recording
+from voirdire.rewards.training.watch import TrainingWatch
+from voirdire.store.opening import read_address
+from voirdire.web.logs import log, log_error
+from voirdire.web.metrics import NO_PLACE, Metrics
+from voirdire.web.refusals import RefusedError
+from voirdire.web.requests import BodyLimit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from voirdire.rewards.live import LiveReward
-    from voirdire.rewards.live.live_scores import LiveScores
-    from voirdire.rewards.live.turns import Turn
+    from voirdire.rewards.live import LiveReward, LiveScores, Turn
     from voirdire.web.settings import ServerSettings
 
 __all__ = ["RewardService"]
@@ -58,15 +62,16 @@ class RewardService:
         self.live = live
         self.settings = settings
         most = min(settings.queue, live.settings.most_waiting)
-        self.queue = ItemQueue(most, n_waiting=lambda: live.state.n_waiting)
-        self.budget = BodyBudget(_BODIES * settings.max_body)
-        self.missing, self.why_no_missing = _missing(live, settings)
-        self.reading = asyncio.Lock()
-        self.recording = Recording(live.reward, settings)
-        self.figures = Figures(
+        self.queue = ItemQueue(most, n_waiting=lambda: live.n_waiting)
+        self.bodies = BodyLimit(
+            settings.max_body, most_together=_BODIES * settings.max_body, seconds=settings.body_s
+        )
+        self.missing, self.why_no_missing = _missing_rewards(live, settings)
+        self.record = None if settings.record is None else TrainingRecord(live, settings)
+        self.metrics = Metrics(
             live.reward.rubric.propositions,
             state=lambda: live.state,
-            queue_length=lambda: self.queue.length,
+            n_items=lambda: self.queue.length,
         )
         self.fingerprint = ""
         self.judge = ""
@@ -77,7 +82,6 @@ class RewardService:
         """Begin, once."""
         if self.is_started:
             return
-        self.recording.start()
         await self.live.start()
         nothing = (await self.live.rewards([])).judged
         self.fingerprint, self.judge = nothing.fingerprint, nothing.judge
@@ -85,8 +89,7 @@ class RewardService:
 
     async def drain(self) -> None:
         """Take no more, let requests under way end, then have the rest answered with failures."""
-        began = time.monotonic()
-        end = began + self.settings.drain_s
+        end = time.monotonic() + self.settings.drain_s
         self.queue.close()
         await self.queue.emptied(seconds=self.settings.drain_s)
         if self.queue.n_held:
@@ -100,7 +103,25 @@ class RewardService:
             return
         self._is_closed = True
         await self.live.close(drain_s=self.settings.drain_s if drain_s is None else drain_s)
-        await self.recording.close()
+        if self.record is not None:
+            await self.record.close()
+        self.metrics.missing_log.close()
+
+    @property
+    def needs(self) -> str:
+        """Say what the server works with, and what it needs of its clients."""
+        reward = self.live.reward
+        token = "a name of this machine" if self.settings.token is None else "the token"
+        base = "a `base_reward` with every item" if reward.uses_base else "no base rewards"
+        store = self.live.store
+        stored = "" if store is None else f", replies kept in {read_address(store).shown}"
+        behavior = "one with every item"
+        if self.settings.behavior is not None:
+            behavior = f"{shorten(self.settings.behavior)!r} where an item has none"
+        return (
+            f"judge: {shorten(self.judge)}{stored}; clients need: {token}, {base}; "
+            f"behavior: {behavior}"
+        )
 
     @property
     def why_not_ready(self) -> str | None:
@@ -132,48 +153,45 @@ class RewardService:
             One after the other they follow the turns; at least one.
         """
         if len(turns) <= _PART or not _is_divisible(turns):
-            found = [await self._part(turns, seconds=deadline_s)]
-        else:
-            found = await self._parts(turns, end=time.monotonic() + deadline_s)
-        for scores in found:
-            self.figures.rewarded(scores)
-        return found
+            return [await self.rewarded_at_once(turns, deadline_s=deadline_s)]
+        end = time.monotonic() + deadline_s
+        async with asyncio.TaskGroup() as group:
+            tasks = []
+            for first in range(0, len(turns), _PART):
+                left = end - time.monotonic()
+                part = self.rewarded_at_once(turns[first : first + _PART], deadline_s=left)
+                tasks.append(group.create_task(part))
+                await asyncio.sleep(0)  # other requests get their turn
+        return [task.result() for task in tasks]
 
-    async def rewarded_at_once(self, turns: Sequence[Turn], *, seconds: float) -> LiveScores:
+    async def rewarded_at_once(self, turns: Sequence[Turn], *, deadline_s: float) -> LiveScores:
         """Give turns their rewards, in one part however many there are."""
-        found = await self._part(turns, seconds=seconds)
-        self.figures.rewarded(found)
+        found = await self.live.turn_rewards(
+            turns, behavior=self.settings.behavior, deadline_s=max(deadline_s, _LEAST_S)
+        )
+        self.metrics.count_rewards(found)
         return found
-
-    async def record(
-        self, found: Sequence[LiveScores], turns: Sequence[Turn], *, step: int | None
-    ) -> None:
-        """Write down what was given, where a record is kept."""
-        if self.recording.is_kept:
-            self.figures.alarms.inc(await self.recording.add(found, turns, step=step))
 
     def nothing(self, turns: Sequence[Turn]) -> LiveScores:
         """Give turns no rewards, without asking anybody."""
         found = nothing_scored(
             self.live.reward, turns, why=NO_PLACE, behavior=self.settings.behavior
         )
-        self.figures.rewarded(found)
+        self.metrics.count_rewards(found)
         return found
 
-    async def _part(self, turns: Sequence[Turn], *, seconds: float) -> LiveScores:
-        return await self.live.turn_rewards(
-            turns, behavior=self.settings.behavior, deadline_s=max(seconds, _LEAST_S)
-        )
-
-    async def _parts(self, turns: Sequence[Turn], *, end: float) -> list[LiveScores]:
-        async with asyncio.TaskGroup() as group:
-            tasks = []
-            for first in range(0, len(turns), _PART):
-                left = end - time.monotonic()
-                part = self._part(turns[first : first + _PART], seconds=left)
-                tasks.append(group.create_task(part))
-                await asyncio.sleep(0)  # other requests get their turn
-        return [task.result() for task in tasks]
+    async def write_record(
+        self,
+        found: Sequence[LiveScores],
+        turns: Sequence[Turn],
+        *,
+        step: int | None,
+        run: str | None,
+    ) -> None:
+        """Write down what was given, where a record is kept."""
+        if self.record is not None and turns:
+            n_alarms = await self.record.add(found, turns, step=step, run=run)
+            self.metrics.alarms.inc(n_alarms)
 
 
 def _is_divisible(turns: Sequence[Turn]) -> bool:
@@ -182,13 +200,192 @@ def _is_divisible(turns: Sequence[Turn]) -> bool:
     return with_base in (0, len(turns))
 
 
-def _missing(
+def _missing_rewards(
     live: LiveReward, settings: ServerSettings
-) -> tuple[MissingRewards | None, str | None]:
+) -> tuple[MissingRewards | None, str]:
     """Give the numbers that stand for missing rewards, or say why there are none."""
     try:
-        return MissingRewards(live.reward, declared=settings.missing_reward), None
+        return MissingRewards(live.reward, declared=settings.missing_reward), ""
     except InputError:
         if settings.missing_reward is not None:
             raise
     return None, "This reward knows no mean. Start the server with --missing-reward."
+
+
+# The queue ------------------------------------------------------------------------------------
+
+_WINDOW_S = 10.0
+_LONGEST_RETRY_S = 60
+_LOOK_AGAIN_S = 0.1
+
+
+class ItemQueue:
+    """A bound on items under way.
+
+    Parameters
+    ----------
+    most : int
+        Items.
+    n_waiting : callable
+        Items that wait for the judge, also those whose requests were answered without them.
+    """
+
+    def __init__(self, most: int, *, n_waiting: Callable[[], int]) -> None:
+        self.most = most
+        self.n_held = 0
+        self.is_closed = False
+        self._n_waiting = n_waiting
+        self._done: deque[tuple[float, int]] = deque()
+        self._empty = asyncio.Event()
+        self._empty.set()
+
+    @property
+    def length(self) -> int:
+        """Items under way."""
+        return max(self.n_held, self._n_waiting())
+
+    def check_open(self, n_items: int = 1) -> None:
+        """Refuse a request: before its body is read, where it could not be taken anyway."""
+        if self.is_closed:
+            msg = "The server is about to end. Ask another one."
+            raise RefusedError("ending", msg, retry_after_s=_LONGEST_RETRY_S // 6)
+        if self.length + n_items > self.most:
+            seconds = self.retry_after_s(n_items)
+            msg = f"The server has as many items as it may hold. Ask again in {seconds} s."
+            raise RefusedError("queue_full", msg, retry_after_s=seconds)
+
+    def take(self, n_items: int) -> None:
+        """Take the items of a request, or refuse it; then `give_back` them in any case."""
+        self.check_open(n_items)
+        self._hold(n_items)
+
+    async def take_in_time(self, n_items: int, *, seconds: float) -> bool:
+        """Wait so long until the items can be taken; tell whether they are."""
+        end = time.monotonic() + seconds
+        while self.is_closed or self.length + n_items > self.most:
+            left = end - time.monotonic()
+            if self.is_closed or left <= 0:
+                return False
+            await asyncio.sleep(min(_LOOK_AGAIN_S, left))
+        self._hold(n_items)
+        return True
+
+    def give_back(self, n_items: int) -> None:
+        """Let go of items that were taken."""
+        self.n_held -= n_items
+        if not self.n_held:
+            self._empty.set()
+        now = time.monotonic()
+        self._done.append((now, n_items))
+        while self._done[0][0] < now - _WINDOW_S:
+            self._done.popleft()
+
+    def _hold(self, n_items: int) -> None:
+        self.n_held += n_items
+        if self.n_held:
+            self._empty.clear()
+
+    async def emptied(self, *, seconds: float) -> None:
+        """Wait so long until nothing is under way."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._empty.wait(), seconds)
+
+    def close(self) -> None:
+        """Take no more."""
+        self.is_closed = True
+
+    def retry_after_s(self, n_items: int) -> int:
+        """Estimate in how many seconds so many items have a place, from how many are done."""
+        now = time.monotonic()
+        recent = [(when, n) for when, n in self._done if when >= now - _WINDOW_S]
+        if not recent:
+            return math.ceil(_WINDOW_S / 2)
+        rate = sum(n for _, n in recent) / max(now - recent[0][0], 1.0)
+        too_many = max(self.length + n_items - self.most, 1)
+        return min(max(math.ceil(too_many / max(rate, 1e-9)), 1), _LONGEST_RETRY_S)
+
+
+# The record -----------------------------------------------------------------------------------
+
+_MOST_RUNS = 32
+"""Runs that one server records: each has files that are open."""
+
+_LATE_STEPS = 8
+"""How far the clients of one training may be apart; beyond, it was begun again."""
+
+
+class TrainingRecord:
+    """Writes metrics, completions and alarms of runs, in a thread of its own.
+
+    What clients send without a name is one run, in the folder itself; a run with a name has a
+    folder of that name in it.
+    """
+
+    def __init__(self, live: LiveReward, settings: ServerSettings) -> None:
+        self._live = live
+        self._settings = settings
+        self._runs: dict[str | None, TrainingWatch] = {
+            None: self._watch(None)
+        }  # a mistake is told at once
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="voirdire-record")
+
+    async def add(
+        self,
+        found: Sequence[LiveScores],
+        turns: Sequence[Turn],
+        *,
+        step: int | None,
+        run: str | None,
+    ) -> int:
+        """Write the rewards of a request; give the number of alarms that began.
+
+        Whoever trains needs the rewards more than the record: where it cannot be written, the log
+        says so.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            alarms = await loop.run_in_executor(self._thread, self._add, found, turns, step, run)
+        except Exception as error:  # noqa: BLE001  # logged; the rewards are given
+            log_error("nothing is recorded of a request", error)
+            return 0
+        for alarm in alarms:
+            log.warning("alarm: %s", alarm)
+        return len(alarms)
+
+    async def close(self) -> None:
+        """Write what waits."""
+        loop = asyncio.get_running_loop()
+        for watch in self._runs.values():
+            await loop.run_in_executor(self._thread, watch.close)
+        self._thread.shutdown(wait=False)
+
+    def _watch(self, run: str | None) -> TrainingWatch:
+        reward, settings = self._live.reward, self._settings
+        return TrainingWatch(
+            Path(str(settings.record), *(() if run is None else (run,))),
+            reward=reward,
+            name=reward.name,
+            framework="server",
+            reference=settings.reference,
+            late_steps=_LATE_STEPS,
+        )
+
+    def _add(
+        self,
+        found: Sequence[LiveScores],
+        turns: Sequence[Turn],
+        step: int | None,
+        run: str | None,
+    ) -> list[str]:
+        if run not in self._runs:
+            if len(self._runs) > _MOST_RUNS:
+                log.warning("nothing is recorded of a request: %d runs are recorded", _MOST_RUNS)
+                return []
+            self._runs[run] = self._watch(run)
+        alarms: list[str] = []
+        first = 0
+        for scores in found:
+            end = first + len(scores.scores.items)
+            alarms += self._runs[run].add(scores, turns[first:end], step=step)
+            first = end
+        return alarms

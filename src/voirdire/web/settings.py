@@ -47,6 +47,9 @@ class ServerSettings:
         Seconds in which the head of a request must arrive, above 0.
     body_s : float
         Seconds in which its body must arrive, and its answer be read, above 0.
+    workers : int
+        Processes that share the port and the store, at least 1; each holds so many connections,
+        items and verdicts in memory by itself, and keeps the judge's limits by itself.
     hosts : tuple of str
         Further names by which the server may be asked where there is no token.
 
@@ -68,10 +71,11 @@ class ServerSettings:
     drain_s: float = 30.0
     head_s: float = 10.0
     body_s: float = 30.0
+    workers: int = 1
     hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("max_body", "queue", "connections"):
+        for name in ("max_body", "queue", "connections", "workers"):
             check_count(name, getattr(self, name), minimum=1)
         for name in ("drain_s", "head_s", "body_s"):
             check_positive(name, getattr(self, name))
@@ -79,6 +83,12 @@ class ServerSettings:
             msg = (
                 f"`token` must hold at least {_SHORTEST_TOKEN} visible ASCII characters without "
                 "spaces, got others. Make one with `openssl rand -hex 32`."
+            )
+            raise InputError(msg)
+        if self.record is not None and self.workers > 1:
+            msg = (
+                f"`workers` must be 1 where `record` is given, got {self.workers}. One process "
+                "writes a run in its order."
             )
             raise InputError(msg)
         if self.reference is not None and self.record is None:

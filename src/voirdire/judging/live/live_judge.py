@@ -198,6 +198,11 @@ class LiveJudge:
         """How the judge stands."""
         return self._engine.state
 
+    @property
+    def n_waiting(self) -> int:
+        """Items that wait for the judge, also those whose requests were answered without them."""
+        return len(self._under_way)
+
     async def start(self) -> None:
         """Begin; call it in the event loop that asks. A second time does nothing.
 

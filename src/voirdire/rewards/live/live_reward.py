@@ -11,6 +11,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.judging.live.live_judge import LiveJudge
 from voirdire.judging.live.settings import LiveSettings
+from voirdire.judging.plan import needs_engine
 from voirdire.records import Verdicts
 from voirdire.rewards.against_demands import paid_against_demands, said_of_demands
 from voirdire.rewards.live.live_scores import LiveScores
@@ -59,6 +60,8 @@ class LiveReward:
         What pays.
     notes : tuple of str
         What the reader should know of the judge.
+    store : str, path or None
+        Where replies are kept; None where the judge makes no calls, or nothing is kept.
 
     Raises
     ------
@@ -91,6 +94,7 @@ class LiveReward:
         self._combiner = Combiner(reward, center=center)
         self._combiner.check_asked(self._plan.rubric.propositions)
         self.settings = LiveSettings() if settings is None else settings
+        self.store = store if needs_engine(self._plan.judge) else None
         self._judge = LiveJudge(self._plan, store=store, settings=self.settings)
 
     @property
@@ -102,6 +106,11 @@ class LiveReward:
     def state(self) -> LiveState:
         """How the judge stands."""
         return self._judge.state
+
+    @property
+    def n_waiting(self) -> int:
+        """Items that wait for the judge, also those whose requests were answered without them."""
+        return self._judge.n_waiting
 
     async def start(self) -> None:
         """Begin; call it in the event loop that asks."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._validation import check_positive
+from voirdire._validation import check_positive, shorten
 from voirdire.documents import document_of_value
 from voirdire.errors import InputError, ModelCallError, ModelTimeoutError
 from voirdire.judging.engine.call_queue import LATE
@@ -20,7 +20,6 @@ from voirdire.records import Verdicts
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.certification import check_certified
 from voirdire.rewards.live.live_scores import LiveScores
-from voirdire.rewards.live.server_reasons import is_fingerprint, known_judges, known_reason
 from voirdire.rewards.live.turns import given_base_of, items_of_turns
 from voirdire.rewards.model_file import is_hash_of, reward_of_document
 from voirdire.rewards.scoring.base_rewards import given_base
@@ -86,7 +85,6 @@ class ServedReward:
         self.settings = LiveSettings() if settings is None else settings
         self._server = RewardServer(address, token_env=token_env)
         self._combiner = Combiner(reward)
-        self._judges: set[str] = set()
         self._hashes = {reward.content_hash}
 
     async def start(self) -> None:
@@ -136,7 +134,7 @@ class ServedReward:
         answers = await asyncio.gather(
             *(self._answer(turns, behaviors, part, limit) for part in parts)
         )
-        whole = _Whole(self.reward, behaviors, reasons, judges=self._judges)
+        whole = _Whole(self.reward, behaviors, reasons)
         for part, answer in zip(parts, answers, strict=True):
             whole.put(part, answer)
         base, base_reasons = self._base(turns)
@@ -183,8 +181,6 @@ class _Whole:
         reward: RewardModel,
         behaviors: Sequence[str | None],
         reasons: dict[str, str],
-        *,
-        judges: set[str],
     ) -> None:
         self._reward = reward
         self._behaviors = list(behaviors)
@@ -193,7 +189,6 @@ class _Whole:
         self._rule = np.full(len(behaviors), np.nan)
         self._probabilities = np.full((len(behaviors), len(reward.rubric.propositions)), np.nan)
         self._fingerprint = reward.judge.fingerprint
-        self._judges = judges
         self._answered_by: list[str | None] = [None] * len(behaviors)
         self._counts = {"n_late": 0, "n_remembered": 0, "n_stored": 0}
 
@@ -206,19 +201,14 @@ class _Whole:
         rows = list(part)
         self._rule[rows] = _array(answer.rule_rewards)
         self._probabilities[rows] = [_array(row) for row in answer.probabilities.values]
-        if is_fingerprint(answer.reward.fingerprint):
-            self._fingerprint = answer.reward.fingerprint
-        for place, name in zip(
-            part, known_judges(answer.answered_by, seen=self._judges), strict=False
-        ):
+        self._fingerprint = answer.reward.fingerprint
+        for place, name in zip(part, answer.answered_by or (), strict=False):
             self._answered_by[place] = name
         for place, behavior, why in zip(part, answer.behaviors, answer.missing, strict=True):
-            asked = self._behaviors[place]
             if behavior is None or behavior in self._known:
                 self._behaviors[place] = behavior
             if why is not None:
-                told = known_reason(why, asked=asked, behaviors=self._known)
-                self._missing[str(place)] = told
+                self._missing[str(place)] = shorten(why, width=200)
         for name in self._counts:
             self._counts[name] += getattr(answer, name)
 

@@ -1,0 +1,110 @@
+"""Who may ask: a token, or a name of this machine; and what a stranger's page cannot send."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import ipaddress
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from voirdire.web.refusals import RefusedError
+from voirdire.web.requests import header_values
+
+if TYPE_CHECKING:
+    from starlette.types import Scope
+
+__all__ = ["Auth", "is_loopback"]
+
+_LOCAL_NAMES = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
+
+
+class Auth:
+    """Checks the head of a request.
+
+    Only the token's hash is kept, and it is compared in a time that tells nothing of it.
+
+    Parameters
+    ----------
+    token : str or None
+        What clients must show; None answers all who ask by a name of this machine.
+    hosts : tuple of str
+        Further such names.
+    """
+
+    def __init__(self, token: str | None, *, hosts: tuple[str, ...]) -> None:
+        self._digest = None if token is None else hashlib.sha256(token.encode()).digest()
+        self._hosts = frozenset(name.lower() for name in hosts)
+
+    def refusal(self, scope: Scope, *, is_open: bool, is_posted: bool) -> RefusedError | None:
+        """Say why a request is refused, whatever its body holds; None where it is not."""
+        if self._digest is None:
+            hosts = header_values(scope, b"host")
+            if not hosts or not all(map(self._is_own_name, hosts)):
+                msg = "The server answers to names of this machine only. Start it with a token."
+                return RefusedError("wrong_host", msg)
+        elif not is_open:
+            shown = header_values(scope, b"authorization")
+            if not (len(shown) == 1 and self._is_token(shown[0], self._digest)):
+                msg = "Send the header `Authorization: Bearer TOKEN` with the server's token."
+                return RefusedError("no_token", msg)
+        if is_posted and not _is_json(header_values(scope, b"content-type")):
+            # a page of a stranger can make a browser post anything but this without asking first
+            msg = "Send the header `Content-Type: application/json`."
+            return RefusedError("wrong_type", msg)
+        return None
+
+    def _is_own_name(self, named: bytes) -> bool:
+        """Tell whether a `Host` header is a name of this machine, or one of the further ones.
+
+        A page of a stranger can have its own name point to this machine, and then ask whatever
+        listens here through the reader's browser. It cannot change the name that the browser sends.
+        """
+        host = _host_of(named)
+        return is_loopback(host) or host in self._hosts
+
+    @staticmethod
+    def _is_token(authorization: bytes, digest: bytes) -> bool:
+        """Tell whether a header holds the token: as a bearer token, or as a password.
+
+        Some clients can send a password only, in an address such as ``http://user:token@host/``.
+        """
+        scheme, _, given = authorization.strip().partition(b" ")
+        if scheme.lower() == b"basic":
+            try:
+                given = base64.b64decode(given.strip(), validate=True).partition(b":")[2]
+            except (binascii.Error, ValueError):
+                given = b""
+        elif scheme.lower() != b"bearer":
+            return False
+        return hmac.compare_digest(hashlib.sha256(given.strip()).digest(), digest)
+
+
+@lru_cache(maxsize=64)
+def is_loopback(host: str) -> bool:
+    """Tell whether only this machine reaches a host."""
+    if host.lower().rstrip(".") in _LOCAL_NAMES:
+        return True
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def _host_of(named: bytes) -> str:
+    """Read a `Host` header, without its port."""
+    try:
+        text = named.decode("ascii").strip()
+    except UnicodeDecodeError:
+        return ""
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif ":" in text:
+        text = text.rpartition(":")[0]
+    return text.lower().rstrip(".")
+
+
+def _is_json(kinds: list[bytes]) -> bool:
+    return len(kinds) == 1 and kinds[0].partition(b";")[0].strip().lower() == b"application/json"

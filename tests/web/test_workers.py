@@ -1,0 +1,175 @@
+"""Several processes on one port: what they share, and how they end."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from servers.faulty import running_faulty_server
+from voirdire.errors import InputError
+from voirdire.web import ServerSettings
+from web.served import SERVE, odd, serving, until
+from web.test_killed import options, row, value
+
+REFUSE = {"response": "I'm sorry.", "behavior": "refuse"}
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc here")
+
+
+def workers_of(server):
+    pid = server.process.pid
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    return [int(word) for word in text.split()]
+
+
+def is_there(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return (
+        Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
+    )
+
+
+@pytest.mark.ci
+def test_workers_share_a_port_and_their_figures_are_added_up():
+    with odd(server={"workers": 2}) as server:
+        assert len(workers_of(server)) == 2
+        for _ in range(40):  # each on a connection of its own
+            assert server.post([REFUSE]).json["rewards"] == [5.0]
+
+        name = 'voirdire_requests_total{route="/v1/rewards",status="200"}'
+        time.sleep(1.5)  # those of the others are at most a second old
+        figures = server.figures()
+        until(lambda: server.log.count("POST /v1/rewards 200") == 40)
+        workers = workers_of(server)
+        code = server.end()
+
+    assert figures[name] == figures["voirdire_reward_count"] == 40
+    assert figures["voirdire_judge_broken"] == 0
+    assert code == 0
+    assert not any(map(is_there, workers))
+
+
+@pytest.mark.ci
+def test_workers_pay_once_for_equal_calls(reward_path, tmp_path):
+    async def work(url):
+        connector = aiohttp.TCPConnector(limit=0, force_close=True)
+        async with aiohttp.ClientSession(url, connector=connector) as session:
+
+            async def ask(number):
+                items = {"items": [row(number % 10), row(number % 7)]}
+                async with session.post("/v1/rewards", json=items) as answer:
+                    return (await answer.json())["missing"]
+
+            return await asyncio.gather(*(ask(number) for number in range(100)))
+
+    with running_faulty_server() as model:
+        model.answer, model.delay_s = value, 0.1
+        more = ("--workers", 3)
+        with serving(*options(model, reward_path, tmp_path / "replies.sqlite"), *more) as server:
+            found = asyncio.run(work(server.url))
+
+    assert found == [[None, None]] * 100
+    assert model.served == {f"item-{number}": 1 for number in range(10)}
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_is_replaced_and_no_connection_is_refused():
+    with odd(server={"workers": 2}) as server:
+        first = workers_of(server)
+        for _ in range(20):
+            server.post([REFUSE])
+        until(lambda: server.figures()["voirdire_reward_count"] == 20)
+        os.kill(first[0], signal.SIGKILL)
+        until(lambda: not is_there(first[0]))
+
+        with ThreadPoolExecutor(8) as threads:
+            found = list(threads.map(lambda _: server.post([REFUSE]).json, range(40)))
+        until(lambda: len(workers_of(server)) == 2 and first[0] not in workers_of(server))
+        until(lambda: "a worker ended with -9; another begins" in server.log)
+        until(lambda: server.figures()["voirdire_reward_count"] == 60)  # those of the killed too
+        until(lambda: server.figures()["voirdire_requests_in_flight"] == 1)
+        code = server.end()
+
+    assert all(one["rewards"] == [5.0] for one in found)
+    assert code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_what_workers_have_read_is_answered_before_the_end(tmp_path, number):
+    hanging = {"response": f"I'm sorry, hangs until {tmp_path / 'go'}", "behavior": "refuse"}
+    with odd(server={"workers": 2}) as server, ThreadPoolExecutor(4) as threads:
+        asked = [threads.submit(server.post, [hanging]) for _ in range(4)]
+        until(lambda: server.figures()["voirdire_requests_in_flight"] >= 5)
+        server.process.send_signal(number)
+        (tmp_path / "go").touch()
+        found = [one.result(timeout=60).json["rewards"] for one in asked]
+        code = server.process.wait(timeout=60)
+
+    assert found == [[5.0]] * 4
+    assert code == 0
+
+
+@pytest.mark.slow
+def test_the_second_signal_ends_all_workers_at_once(tmp_path):
+    hanging = {"response": f"hangs until {tmp_path / 'never'}", "behavior": "refuse"}
+    with odd(server={"workers": 2}) as server, ThreadPoolExecutor(1) as threads:
+        workers = workers_of(server)
+        threads.submit(server.post, [hanging])
+        until(lambda: server.figures()["voirdire_requests_in_flight"] >= 2)
+        server.process.send_signal(signal.SIGTERM)
+        until(lambda: "no more requests are taken" in server.log)
+        code = server.end(signal.SIGTERM)
+        (tmp_path / "never").touch()
+
+    assert code == 128 + signal.SIGTERM
+    until(lambda: not any(map(is_there, workers)))
+
+
+@pytest.mark.slow
+def test_workers_end_with_the_process_that_began_them():
+    with odd(server={"workers": 2}) as server:
+        workers = workers_of(server)
+        server.end(signal.SIGKILL)
+
+        until(lambda: not any(map(is_there, workers)))
+
+
+@pytest.mark.slow
+def test_workers_that_cannot_begin_are_one_line_and_exit_1(reward_path, tmp_path):
+    (tmp_path / "store").mkdir()
+    asked = ["--judge", "vllm/x", "--base-url", "http://127.0.0.1:9/v1", "--workers", "2"]
+    done = subprocess.run(
+        [*SERVE, "--reward", reward_path, "--port", "0", *asked, "--store", tmp_path / "store"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("voirdire: ")
+
+
+@pytest.mark.slow
+def test_a_port_that_is_taken_is_told_to_workers_too():
+    with odd(server={"workers": 2}) as server:
+        again = odd(server={"workers": 2}, port=server.address[1])
+        with pytest.raises(AssertionError, match=r"`port` must be free on 127\.0\.0\.1"), again:
+            pass
+
+
+def test_workers_keep_no_record(tmp_path):
+    with pytest.raises(InputError, match="`workers` must be 1 where `record` is given, got 2"):
+        ServerSettings(workers=2, record=tmp_path)
