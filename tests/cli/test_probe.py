@@ -257,7 +257,7 @@ def test_the_check_of_a_server_is_sent_to_its_new_place(call):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--only", "autority"), "Did you mean `authority`?"),
+        (("--only", "authorityy"), "Did you mean `authority`?"),
         (("--items", "1"), "`--items` must be a whole number of at least 2, got 1"),
         (("--author", "model"), "`--author` and `--own-model` must be given together"),
         (("--own-model", "m", "--author", "x"), "must be a value of the column"),

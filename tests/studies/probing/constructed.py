@@ -84,7 +84,7 @@ def by_markdown(item):
 
 
 def by_command(item):
-    found = [bool(re.search(word, item.response)) for word in (r"[Tt]rue\b", r"[Ff]alse\b")]
+    found = [bool(re.search(word, item.response)) for word in (r"(?i:true)\b", r"(?i:false)\b")]
     return 0.2 * (found[0] - found[1])
 
 
