@@ -7,6 +7,7 @@ import os
 import random
 import threading
 import time
+from abc import ABC, abstractmethod
 from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -219,7 +220,7 @@ _CLAIMED = (
 )
 
 
-class Database:
+class Database(ABC):
     """A database with the tables of a store; how it takes rows is its own."""
 
     engine: Engine
@@ -287,25 +288,25 @@ class Database:
         whole = f"WITH asked ({names}) AS ({self.table(n_rows, n_columns)}) {text}"
         return whole.replace("?", self.mark)
 
+    @abstractmethod
     def begin_store(self, connection: Connection) -> None:
         """Begin the transaction that makes the tables; refuse what is no place for them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def begin(self, connection: Connection) -> None:
         """Begin a transaction that writes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def parts(self, rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
         """Cut rows into as many as a statement takes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def table(self, n_rows: int, n_columns: int) -> str:
         """Write the query that gives rows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def arguments(self, rows: Sequence[Row]) -> Sequence[Any]:
         """Give the arguments of that query."""
-        raise NotImplementedError
 
 
 # SQLite ---------------------------------------------------------------------------------------

@@ -435,6 +435,24 @@ def test_a_jury_is_probed_as_one_judge():
     assert [row.probe for row in report.probes] == ["bandwagon/majority"]
 
 
+def test_judges_of_a_jury_that_are_files_are_asked_anew_too(faulty_server, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("OPENAI_API_KEY", "k" * 20)
+    faulty_server.answer = lambda item, key, form: 0.3
+    cascade = tmp_path / "cascade.yaml"
+    cascade.write_text(
+        "schema: voirdire.cascade/1\ncascade:\n  first: local\n  then: {model: openai/test, "
+        f"base_url: '{faulty_server.url}', probability: stated}}\n  unsure: [0, 1]\n"
+    )
+    jury = JuryJudge(judges=(cascade, "local"))
+
+    report = probe_judge(
+        make_items(4), jury, settings=settings("bandwagon"), store=tmp_path / "replies.sqlite"
+    )
+
+    items, repeat = report.calls
+    assert (items.n_calls, repeat.n_calls) == (4 * 5, 4)
+
+
 def test_attacks_one_by_one_are_run_only_where_they_are_named():
     judge = Constructed("judge", noise=0.0)
 

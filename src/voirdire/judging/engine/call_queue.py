@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -89,7 +90,7 @@ class Job:
         return all(unit.is_answered for unit in self.units)
 
 
-class CallQueue:
+class CallQueue(ABC):
     """Makes the calls that items wait for, within the limits of their judge.
 
     Attributes
@@ -110,14 +111,14 @@ class CallQueue:
         self._tasks: set[asyncio.Task[None]] = set()
         self._n_working = 0
 
+    @abstractmethod
     def start(self, log: ReplyLog | None) -> None:
         """Begin; every reply is kept in the log before it is used, where there is one."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def spending(self) -> ClientState | Clients:
         """What was called and spent."""
-        raise NotImplementedError
 
     def rests(self, at: float) -> bool:  # noqa: ARG002  # a run ends instead
         """Whether nothing is called at a time of the event loop."""
@@ -127,9 +128,9 @@ class CallQueue:
         """Read the store."""
         return await read()
 
+    @abstractmethod
     def give_up(self, batch: Batch | None, error: BaseException) -> None:
         """Draw the consequences of what was raised where a batch began."""
-        raise NotImplementedError
 
     def reuse(
         self, call: Call[Any], blobs: Sequence[bytes], *, retry_failures: bool = False
@@ -143,9 +144,9 @@ class CallQueue:
             self._queue.add(new, first=first)
             self._feed()
 
+    @abstractmethod
     def stop(self) -> None:
         """Begin nothing more; what is sent comes to its end."""
-        raise NotImplementedError
 
     async def close(self, *, drain_s: float | None) -> None:
         """Begin nothing more, wait so long for what is sent, then cancel it; None waits on."""
@@ -198,9 +199,9 @@ class CallQueue:
             jobs.append(job)
         return jobs
 
+    @abstractmethod
     async def _answer(self, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
         """Take jobs to their end, whatever happens; give what came of the calls, if anything."""
-        raise NotImplementedError
 
     async def _outcomes(self, client: Client, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
         calls = [call for job in jobs for call in job.calls]
@@ -241,9 +242,9 @@ class CallQueue:
                     self._queue.add([job], first=True)
             self._feed()
 
+    @abstractmethod
     def _met(self, jobs: Sequence[Job], error: Exception) -> None:
         """Draw the consequences of an error that concerns every call."""
-        raise NotImplementedError
 
     def _deliver(self, jobs: Sequence[Job], outcomes: Sequence[Outcome[Any]]) -> None:
         """Hand the outcomes to everybody who waits, and have called what follows."""

@@ -118,7 +118,9 @@ def made_from(judge: Any) -> JudgeLike:
     if is_cascade(judge):
         return judge.cascade
     if is_jury(judge):
-        return judge.jury
+        # its judges may be names, which are loaded here
+        judges: tuple[Any, ...] = tuple(made_from(row.judge) for row in judge.members)
+        return replace(judge.jury, judges=judges)
     found: JudgeLike = judge.judge if asks_a_model(judge) else judge
     return found
 

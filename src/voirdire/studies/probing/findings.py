@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,43 +43,44 @@ class Comparison:
     n_unfit: int = 0
     touches: frozenset[str] = frozenset()
     aim: bool | None = None
-    kept: tuple[int, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
-        kept = [k for k, name in enumerate(self.questions) if name not in self.touches]
-        object.__setattr__(self, "kept", tuple(kept))
+    @cached_property
+    def kept(self) -> list[int]:
+        """Places of the questions that the change cannot truly change."""
+        return [k for k, name in enumerate(self.questions) if name not in self.touches]
 
     def measured(self, settings: ProbeSettings, *, stream: int) -> ChangeResult:
         """Test the change; each probe draws swaps of its own."""
-        kept = list(self.kept)
-        sign = -1.0 if self.aim is False else 1.0
         return measure_change(
-            sign * self.before.values[:, kept],
-            sign * self.after.values[:, kept],
-            labels=(self.before.labels[:, kept], self.after.labels[:, kept]),
+            self._values(self.before),
+            self._values(self.after),
+            labels=(self.before.labels[:, self.kept], self.after.labels[:, self.kept]),
             noise=None
             if self.noise is None
-            else (self.noise[0].labels[:, kept], self.noise[1].labels[:, kept]),
+            else (self.noise[0].labels[:, self.kept], self.noise[1].labels[:, self.kept]),
             clusters=self.units,
             confidence_level=settings.confidence_level,
             n_swaps=settings.n_swaps,
             rng=np.random.default_rng([settings.seed, stream]),
         )
 
+    def _values(self, answers: Answers) -> NDArray[np.float64]:
+        """Give values in the direction of the aim: (n_items, n_kept)."""
+        kept = answers.values[:, self.kept]
+        return -kept if self.aim is False else kept
+
     def floor_shifts(self) -> list[float]:
         """How far the answers move where one line about nothing stands in place of another."""
         if self.noise is None:
             return [0.0] * len(self.kept)
-        moved = self.noise[1].values[:, list(self.kept)] - self.noise[0].values[:, list(self.kept)]
+        moved = self._values(self.noise[1]) - self._values(self.noise[0])
         known = ~np.isnan(moved)
         sums = np.where(known, moved, 0.0).sum(axis=0)
         return [float(x) for x in np.abs(sums / np.maximum(known.sum(axis=0), 1))]
 
     def differences(self) -> NDArray[np.float64]:
         """After minus before, in the direction of the aim: (n_items, n_kept)."""
-        sign = -1.0 if self.aim is False else 1.0
-        kept = list(self.kept)
-        return sign * (self.after.values[:, kept] - self.before.values[:, kept])
+        return self._values(self.after) - self._values(self.before)
 
 
 def find_biases(
