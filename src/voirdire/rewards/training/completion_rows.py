@@ -1,101 +1,272 @@
-"""Completions of a training run as rows: at once a file of items, and a wide file of verdicts."""
+"""Completions of a training run as rows: at once items, verdicts, and what figures are made of."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from voirdire.records.thresholds import threshold_to_cell
-from voirdire.rewards.training.step_sums import group_of, n_characters
+from voirdire.rewards.training.nonsense import find_nonsense
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from voirdire.rewards.live.live_scores import LiveScores
     from voirdire.rewards.live.turns import Turn
+    from voirdire.rewards.training.parquet_part import Column
 
-__all__ = ["ANSWERED_BY", "HEAD_COLUMNS", "completion_rows", "proposition_column"]
+__all__ = [
+    "HEAD",
+    "TEXTS",
+    "WHOLE",
+    "Call",
+    "RowLayout",
+    "class_column",
+    "proposition_column",
+    "rows_of",
+]
 
-HEAD_COLUMNS = (
-    "id",
-    "step",
-    "prompt",
-    "response",
-    "behavior",
-    "group",
-    "base_reward",
-    "reward",
-    "rule_reward",
-    "missing",
-    "n_tokens",
-    "n_characters",
-    "judge",
-    "fingerprint",
-    "threshold",
-    "session",
-    "name",
-)
-"""What a row begins with; the propositions follow."""
+HEAD = {
+    "item": "text",
+    "step": "whole",
+    "prompt": "text",
+    "response": "text",
+    "messages": "text",
+    "behavior": "text",
+    "group": "text",
+    "base_reward": "number",
+    "reward": "number",
+    "rule_reward": "number",
+    "missing": "text",
+    "nonsense": "text",
+    "n_tokens": "whole",
+    "n_characters": "whole",
+    "judge": "text",
+    "fingerprint": "text",
+    "threshold": "text",
+    "answered_by": "text",
+    "name": "text",
+    "time": "number",
+    "session": "text",
+}
+"""What a row begins with; propositions and classes follow, which are numbers."""
 
-ANSWERED_BY = "answered_by"
-"""What a row ends with where the judge is a cascade: which of the two the completion came to."""
+WHOLE = frozenset(name for name, kind in HEAD.items() if kind == "whole")
+TEXTS = ("prompt", "response", "messages")
+"""Columns that figures do not need, and that are most of a file."""
 
-_PREFIX = "proposition:"
+
+@dataclass(frozen=True, kw_only=True)
+class RowLayout:
+    """Which columns the rows of a run have after the first ones.
+
+    Attributes
+    ----------
+    propositions : tuple of str
+        Of the rubric, in its order.
+    classes : mapping of str to tuple of str
+        By behavior of the reward its completion classes.
+    """
+
+    propositions: tuple[str, ...]
+    classes: Mapping[str, tuple[str, ...]]
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Name the classes of all behaviors, each once."""
+        return tuple(dict.fromkeys(name for names in self.classes.values() for name in names))
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Name the columns after the first ones."""
+        return (
+            *map(proposition_column, self.propositions),
+            *map(class_column, self.class_names),
+        )
 
 
-def completion_rows(
-    scores: LiveScores, turns: Sequence[Turn], *, session: str, first: int, step: int
-) -> list[dict[str, Any]]:
-    """Make the rows of a call; `first` is how many the session wrote before."""
-    found, judged = scores.scores, scores.judged
-    columns = [proposition_column(name) for name in judged.questions]
-    rows = []
-    for place, (turn, name) in enumerate(zip(turns, found.items, strict=True)):
-        values = judged.probabilities[place].tolist()
-        row = {
-            "id": f"{session}-{first + place}",
-            "step": step,
-            "prompt": _kept(turn.prompt),
-            "response": _kept(turn.response),
-            "behavior": found.behaviors[place],
-            "group": group_of(turn),
-            "base_reward": _number(found.base_rewards[place]),
-            "reward": _number(found.rewards[place]),
-            "rule_reward": _number(found.rule_rewards[place]),
-            "missing": found.missing.get(name),
-            "n_tokens": None if turn.n_tokens is None else int(turn.n_tokens),
-            "n_characters": n_characters(turn.response),
-            "judge": judged.judge,
-            "fingerprint": judged.fingerprint,
-            "threshold": threshold_to_cell(judged.threshold),
-            "session": session,
-            "name": turn.id,
-        }
-        row |= dict(zip(columns, map(_number, values), strict=True))
-        if scores.answered_by is not None and ANSWERED_BY not in columns:
-            row[ANSWERED_BY] = scores.answered_by[place]
-        rows.append(row)
-    return rows
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    """What one call of the reward was about; `first` is the number of its first completion."""
+
+    scores: LiveScores
+    turns: Sequence[Turn]
+    step: int
+    time: float
+    first: int = 0
 
 
 def proposition_column(name: str) -> str:
     """Name the column of a proposition: its id, where no other column is called that."""
-    return f"{_PREFIX}{name}" if name in HEAD_COLUMNS else name
+    return f"proposition:{name}" if name in HEAD else name
 
 
-def _kept(said: Any) -> Any:
-    """Keep text and messages; whatever else a trainer hands over is nothing that can be read."""
+def class_column(name: str) -> str:
+    """Name the column of a completion class."""
+    return f"class:{name}"
+
+
+def rows_of(calls: Sequence[Call], layout: RowLayout, *, session: str = "") -> dict[str, Column]:
+    """Lay calls out as columns, in the order of the calls; nan is what is not known."""
+    turns = [turn for call in calls for turn in call.turns]
+    sizes = [len(call.turns) for call in calls]
+    found = [call.scores.scores for call in calls]
+    judged = [call.scores.judged for call in calls]
+    group, said = _GroupNames(), [_text_of(turn.response) for turn in turns]
+    rows: dict[str, Column] = {
+        "item": [f"{session}-{c.first + k}" for c in calls for k in range(len(c.turns))],
+        "step": np.repeat(np.array([call.step for call in calls], dtype=np.int64), sizes),
+        **_texts(turns),
+        "behavior": [name for scores in found for name in scores.behaviors],
+        "group": [group.of(turn) for turn in turns],
+        "base_reward": _joined([scores.base_rewards for scores in found]),
+        "reward": _joined([scores.rewards for scores in found]),
+        "rule_reward": _joined([scores.rule_rewards for scores in found]),
+        "missing": [scores.missing.get(name) for scores in found for name in scores.items],
+        "nonsense": [
+            None if text is None else find_nonsense(text, _last_of(turn.prompt))
+            for text, turn in zip(said, turns, strict=True)
+        ],
+        "n_tokens": np.array([_count(turn.n_tokens) for turn in turns], dtype=np.float64),
+        "n_characters": np.array([len(text or "") for text in said], dtype=np.int64),
+        "judge": _repeated([one.judge for one in judged], sizes),
+        "fingerprint": _repeated([one.fingerprint for one in judged], sizes),
+        "threshold": _repeated([str(threshold_to_cell(one.threshold)) for one in judged], sizes),
+        "answered_by": [
+            name
+            for call, n in zip(calls, sizes, strict=True)
+            for name in call.scores.answered_by or (None,) * n
+        ],
+        "name": [None if turn.id is None else str(turn.id) for turn in turns],
+        "time": np.repeat([call.time for call in calls], sizes),
+        "session": [session] * len(turns),
+    }
+    asked = _proposition_values(calls, layout.propositions)
+    rows |= zip(map(proposition_column, layout.propositions), asked.T, strict=True)
+    return rows | _class_values(calls, layout, n_rows=len(turns))
+
+
+def _joined(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    values = np.concatenate([np.zeros(0), *parts])
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _repeated(words: Sequence[str], sizes: Sequence[int]) -> list[str]:
+    return [word for word, n in zip(words, sizes, strict=True) for _ in range(n)]
+
+
+def _proposition_values(calls: Sequence[Call], names: Sequence[str]) -> NDArray[np.float64]:
+    """Put the probabilities of each call in the order of the propositions."""
+    parts = [np.zeros((0, len(names)))]
+    for call in calls:
+        judged = call.scores.judged
+        values = judged.probabilities
+        if judged.questions != names:
+            places = {name: place for place, name in enumerate(judged.questions)}
+            lacking = np.full((len(values), 1), np.nan)
+            values = np.hstack([values, lacking])[:, [places.get(name, -1) for name in names]]
+        parts.append(values)
+    return np.concatenate(parts)
+
+
+def _class_values(
+    calls: Sequence[Call], layout: RowLayout, *, n_rows: int
+) -> dict[str, NDArray[np.float64]]:
+    """Take class probabilities, which are the last features; nothing else needs working out."""
+    found = {name: np.full(n_rows, np.nan) for name in layout.class_names}
+    features: dict[str, list[NDArray[np.float64]]] = {}
+    places: dict[str, list[int]] = {}
+    first = 0
+    for call in calls:
+        scores = call.scores.scores
+        for behavior, values in scores.features.items():
+            features.setdefault(behavior, []).append(values)
+        for place, name in enumerate(scores.behaviors, start=first):
+            if name in scores.features:
+                places.setdefault(name, []).append(place)
+        first += len(scores.behaviors)
+    for behavior, parts in features.items():
+        names = layout.classes.get(behavior, ())
+        values = np.concatenate(parts)
+        values = values[:, values.shape[1] - len(names) :]
+        values = np.where(np.isfinite(values).all(axis=1, keepdims=True), values, np.nan)
+        for name, column in zip(names, values.T, strict=True):
+            found[name][places.get(behavior, [])] = column
+    return {class_column(name): values for name, values in found.items()}
+
+
+class _GroupNames:
+    """Names groups in a few digits: by what turns say themselves, else by their prompt."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def of(self, turn: Turn) -> str | None:
+        """Name the group of a turn."""
+        prompt = turn.prompt
+        if turn.group is not None:
+            said = str(turn.group)
+        elif prompt is None or prompt in ("", [], ()):
+            return None
+        else:
+            text = prompt if isinstance(prompt, str) else json.dumps(prompt, default=str)
+            said = f"prompt {text}"
+        name = self._known.get(said)
+        if name is None:
+            data = said.encode("utf-8", "surrogatepass")
+            name = self._known[said] = hashlib.blake2b(data, digest_size=6).hexdigest()
+        return name
+
+
+def _texts(turns: Sequence[Turn]) -> dict[str, list[str | None]]:
+    """Keep texts as they are, and messages as JSON with what stands beside them."""
+    found: dict[str, list[str | None]] = {name: [] for name in TEXTS}
+    for turn in turns:
+        prompt, response, messages = _plain(turn.prompt), _plain(turn.response), None
+        if not all(said is None or isinstance(said, str) for said in (prompt, response)):
+            messages = json.dumps({"prompt": prompt, "response": response})
+            prompt = response = None
+        for name, value in zip(TEXTS, (prompt, response, messages), strict=True):
+            found[name].append(value)
+    return found
+
+
+def _plain(said: Any) -> Any:
+    """Give text and messages; whatever else a trainer hands over is nothing that can be read."""
     if said is None or isinstance(said, str):
         return said
-    if not isinstance(said, dict | list | tuple):
-        return None
     try:
-        return json.loads(json.dumps(said, allow_nan=False))
+        json.dumps(said, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
         return None
+    return said if isinstance(said, dict | list | tuple) else None
 
 
-def _number(value: Any) -> float | None:
-    number = float(value)
-    return number if math.isfinite(number) else None
+def _text_of(said: Any) -> str | None:
+    """Give the text of a response: of messages all they say; None where that is nothing."""
+    if isinstance(said, str):
+        return said
+    if isinstance(said, dict):
+        return _text_of(said.get("content", said.get("text")))
+    if isinstance(said, list | tuple):
+        return "".join(_text_of(part) or "" for part in said if isinstance(part, dict)) or None
+    return None
+
+
+def _last_of(prompt: Any) -> str:
+    """Give the text of a prompt: of messages the last one."""
+    return _text_of(prompt[-1:] if isinstance(prompt, list | tuple) else prompt) or ""
+
+
+def _count(value: Any) -> float:
+    try:
+        return math.nan if value is None else float(int(value))
+    except (TypeError, ValueError, OverflowError):
+        return math.nan

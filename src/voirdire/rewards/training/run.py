@@ -89,6 +89,13 @@ class TrainingStep:
         Completions without a reward.
     n_groups : int
         Groups of two or more rewards.
+    n_nonsense : int
+        Completions whose text is nonsense, by its form alone.
+    nonsense_share : float
+        Share of them among the completions with text, in [0, 1]; nan where there are none.
+    nonsense_gain : float
+        How much more reward nonsense gets than the other completions of its group do in the mean;
+        nan where no nonsense with a reward stands beside others with one.
     seconds : float
         Since the first step of the run; nan where it is not known.
     n_by_behavior : mapping of str to int
@@ -116,6 +123,9 @@ class TrainingStep:
     seconds: float = float("nan")
     n_by_behavior: Mapping[str, int] = field(default_factory=dict)
     answered_by: Mapping[str, float] = field(default_factory=dict)
+    n_nonsense: int = 0
+    nonsense_share: float = float("nan")
+    nonsense_gain: float = float("nan")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,15 +207,13 @@ class TrainingRun:
         Of this package, and of the framework where it is known.
     n_writers : int
         Processes that wrote.
-    has_completions : bool
-        Whether the completions were written down.
     is_centered : bool
         Whether each behavior's mean was taken off its rule rewards.
     certificates : mapping of str to PropositionCertificate or None
         By proposition what the reward's certificates say of the judge of this run; None where it
         was not recorded, as in runs that an earlier version began.
     dropped : tuple of str
-        What could not be read, and why.
+        Parts, or lines of a run of version 0.1.0, that could not be read, and why.
     """
 
     folder: Path
@@ -233,7 +241,6 @@ class TrainingRun:
     created: str = ""
     versions: Mapping[str, str] = field(default_factory=dict, repr=False)
     n_writers: int = 1
-    has_completions: bool = True
     is_centered: bool = False
     certificates: Mapping[str, PropositionCertificate] | None = field(default=None, repr=False)
     dropped: tuple[str, ...] = ()

@@ -4,44 +4,61 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import secrets
 import sys
+import time
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
-from voirdire.documents import write_whole
+from voirdire.documents import open_regular, write_whole
 from voirdire.errors import InputError
 from voirdire.judging.fingerprint import hash_of
-from voirdire.rewards.training.lines import opened_file
+from voirdire.rewards.training.completion_rows import WHOLE, RowLayout
+from voirdire.rewards.training.parquet_part import parquet_bytes
 from voirdire.rewards.training.run_certificates import certificates_document
 from voirdire.rewards.training.step_metrics import asked_of, class_names, used_propositions
 from voirdire.rubrics.rubric import question_document
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from voirdire.rewards.model import RewardModel
+    from voirdire.rewards.training.parquet_part import Column
     from voirdire.rubrics import Rubric
 
 __all__ = [
-    "COMPLETIONS",
+    "OLD_SCHEMA",
+    "PARTS",
     "REFERENCE_FILE",
     "RUN_FILE",
     "RUN_SCHEMA",
-    "STEPS",
+    "SESSION_NAME",
     "is_part_of_run",
+    "layout_of",
+    "new_session",
     "open_folder",
     "question_hashes",
     "read_document",
     "read_json",
     "run_document",
     "write_document",
+    "write_part",
 ]
 
-RUN_SCHEMA = "voirdire.training/1"
+RUN_SCHEMA, OLD_SCHEMA = "voirdire.training/2", "voirdire.training/1"
 RUN_FILE, REFERENCE_FILE = "run.json", "reference.json"
-STEPS, COMPLETIONS = "steps", "completions"
+PARTS = "completions"
+"""The folder of the parts in that of the run."""
+
+SESSION_NAME = re.compile(
+    r"(?:r(\d{1,9})of(\d{1,9})|p\d{1,12})-(\d{1,15})-[0-9a-f]{1,32}(-counted)?"
+)
+"""Rank and number of ranks, milliseconds since 1970, and whether it counts its steps itself."""
+
 _FRAMEWORKS = ("trl", "verl", "openrlhf")
 _MOST_BYTES = 1 << 24
 
@@ -52,7 +69,6 @@ def run_document(
     name: str,
     framework: str,
     judge_fingerprint: str,
-    has_completions: bool,
 ) -> dict[str, Any]:
     """Say what a run is about, before anything is judged."""
     rubric, own = reward.rubric, reward.judge
@@ -84,7 +100,6 @@ def run_document(
         "propositions": list(rubric.propositions),
         "question_hashes": question_hashes(rubric),
         "questions": {row.id: dict(row.text) for row in rubric.questions if row.kind == "boolean"},
-        "has_completions": has_completions,
         "is_centered": False,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": _versions(framework),
@@ -156,7 +171,7 @@ def read_document(folder: Path) -> dict[str, Any]:
         msg = f"{path}: must be JSON, got something else. Take the run's copy from elsewhere."
         raise InputError(msg) from error
     schema = found.get("schema") if isinstance(found, dict) else None
-    if schema != RUN_SCHEMA:
+    if schema not in (RUN_SCHEMA, OLD_SCHEMA):
         msg = f"{path}: `schema` must be {RUN_SCHEMA!r}, got {shorten(schema)!r}. Name another."
         raise InputError(msg)
     return dict(found)
@@ -164,7 +179,7 @@ def read_document(folder: Path) -> dict[str, Any]:
 
 def read_json(path: Path) -> Any:
     """Read a JSON file; where it is none, an `OSError`, a `ValueError` or a `RecursionError`."""
-    with opened_file(path) as file:
+    with open_regular(path) as file:
         return json.loads(file.read(_MOST_BYTES))
 
 
@@ -175,11 +190,36 @@ def write_document(folder: Path, name: str, content: Any) -> None:
     write_whole(folder / name, data, mode=0o600)  # for its owner only
 
 
+def layout_of(document: Mapping[str, Any]) -> RowLayout:
+    """Say which columns the rows of a run have; a `KeyError` or so where `run.json` is damaged."""
+    classes = document["reward"]["classes"]
+    return RowLayout(
+        propositions=tuple(map(str, document["propositions"])),
+        classes={name: tuple(map(str, names)) for name, names in classes.items()},
+    )
+
+
 def is_part_of_run(path: Path, folder: Path) -> bool:
     """Tell whether a file, written or not, would be read as one of the run's."""
-    is_inside = path.absolute().parent.resolve() == folder.resolve()
-    is_ours = path.name.startswith((f"{STEPS}-", f"{COMPLETIONS}-"))
-    return is_inside and is_ours and path.suffix == ".jsonl"
+    parent = path.absolute().parent.resolve()
+    is_old = path.name.startswith(("steps-", "completions-")) and path.suffix == ".jsonl"
+    return parent == (folder / PARTS).resolve() or (parent == folder.resolve() and is_old)
+
+
+def new_session(*, is_counted: bool, after_ms: int = 0) -> str:
+    """Name a session of this process; it began later than `after_ms`."""
+    rank, world = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
+    writer = f"p{os.getpid()}"
+    if rank.isascii() and rank.isdigit():
+        writer = f"r{rank}of{world if world.isascii() and world.isdigit() else 1}"
+    began = max(int(time.time() * 1_000), after_ms) + 1  # later than all rows before it
+    return f"{writer}-{began}-{secrets.token_hex(3)}{'-counted' if is_counted else ''}"
+
+
+def write_part(folder: Path, session: str, number: int, rows: Mapping[str, Column]) -> None:
+    """Write rows of a session whole, for their owner only; an `OSError` where the disk refuses."""
+    path = folder / PARTS / f"{session}-{number:06d}.parquet"
+    write_whole(path, parquet_bytes(rows, whole=WHOLE), mode=0o600)
 
 
 def _is_begun(folder: Path) -> bool:

@@ -1,45 +1,47 @@
-"""Read what was written down of a training run; the figures of all its processes added up."""
+"""Reads what was written down of a training run: its figures, or its completions in batches."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from voirdire._validation import shorten
+import polars as pl
+
+from voirdire._validation import check_count, shorten
 from voirdire.errors import InputError
 from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.training.alarms import alarms_of
-from voirdire.rewards.training.lines import BadLine, lines_of
+from voirdire.rewards.training.completion_rows import HEAD
+from voirdire.rewards.training.old_run import old_frames
+from voirdire.rewards.training.parts import (
+    SESSION_COLUMNS,
+    Counting,
+    part_frames,
+    read_parts,
+    typed_rows,
+)
 from voirdire.rewards.training.run import Reference, TrainingRun, TrainingStep
 from voirdire.rewards.training.run_certificates import read_certificates
 from voirdire.rewards.training.run_files import (
+    OLD_SCHEMA,
     REFERENCE_FILE,
     RUN_FILE,
-    STEPS,
+    layout_of,
     read_document,
     read_json,
 )
-from voirdire.rewards.training.sessions import Session, counting
-from voirdire.rewards.training.step_sums import StepSums
+from voirdire.rewards.training.step_figures import FIGURE_COLUMNS, has_all_tokens, steps_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["comparable_steps", "next_counted_step", "read_training_run", "sessions_of"]
+    from voirdire.rewards.training.completion_rows import RowLayout
 
-_MOST_DROPPED = 100
+__all__ = ["comparable_steps", "completion_frames", "read_reference", "read_training_run"]
+
 _DAMAGED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
-
-
-@dataclass(slots=True)
-class _Written:
-    """What one session wrote of the steps."""
-
-    session: Session
-    sums: dict[int, StepSums] = field(default_factory=dict)
-    times: dict[int, float] = field(default_factory=dict)
 
 
 def read_training_run(folder: str | Path) -> TrainingRun:
@@ -62,10 +64,10 @@ def read_training_run(folder: str | Path) -> TrainingRun:
 
     Notes
     -----
-    Counts and sums add up, not means, so that the processes may have had shares of different
-    size. Where a training was begun again from a checkpoint, the later figures of a step count.
-    A line that is cut off or damaged is left out and listed in `dropped`. Completions are not
-    read: memory is that of the steps.
+    A step has the completions of all processes, whatever their shares. Where a training was begun
+    again from a checkpoint, the later completions of a step count. A part that is damaged, or not
+    of this run, is left out and listed in `dropped`. Texts are not read: memory is some 300 bytes
+    for each completion.
     """
     path = Path(folder)
     if not path.is_dir():
@@ -73,17 +75,101 @@ def read_training_run(folder: str | Path) -> TrainingRun:
         msg = f"`run` must be the folder of a training run, got {str(folder)!r}, which is {what}."
         raise InputError(f"{msg} Name what was given as `record=`.")
     document = read_document(path)
-    dropped: list[str] = []
-    written = _written(path, dropped)
-    sums, times = _added_up(written)
     try:
-        return _run(path, document, sums, times, dropped=dropped, n_writers=len(written))
+        layout, about = layout_of(document), _about(document)
     except _DAMAGED as error:
         msg = (
             f"{path / RUN_FILE}: must say what the run is about, got something else "
             f"({shorten(str(error))}). Take the run's copy from elsewhere."
         )
         raise InputError(msg) from error
+    columns = [*dict.fromkeys((*FIGURE_COLUMNS, *SESSION_COLUMNS)), *layout.numbers]
+    dropped: list[str] = []
+    is_old = document["schema"] == OLD_SCHEMA
+    if is_old:
+        rows = _old_rows(path, layout, columns, dropped)
+    else:
+        rows, dropped = read_parts(path, layout, columns)
+    counting = Counting(rows)
+    rows = counting.of(rows)
+    by_tokens = has_all_tokens(rows)
+    steps = steps_of(rows, layout, by_tokens=by_tokens)
+    if is_old:  # then nobody looked for nonsense
+        steps = [replace(step, nonsense_share=math.nan) for step in steps]
+    reference = read_reference(path, dropped) if document["reference"] else None
+    alarms = alarms_of(
+        steps,
+        paying=document["reward"]["propositions"],
+        reference=comparable_steps(reference, by_tokens=by_tokens),
+    )
+    return TrainingRun(
+        folder=path,
+        steps=tuple(
+            replace(step, alarms=tuple(x for x in alarms if x.step == step.step)) for step in steps
+        ),
+        alarms=alarms,
+        reference_run=reference,
+        length_unit="tokens" if by_tokens else "characters",
+        n_writers=counting.n_sessions,
+        dropped=tuple(dropped),
+        **about,
+    )
+
+
+def completion_frames(
+    run: TrainingRun, *, columns: Sequence[str] | None = None, batch_rows: int = 50_000
+) -> Iterator[pl.DataFrame]:
+    """Give the completions of a run that count, in batches.
+
+    Parameters
+    ----------
+    run : TrainingRun
+        What `read_training_run` gave.
+    columns : sequence of str, optional
+        Those to read; by default all.
+    batch_rows : int, optional
+        Completions in a batch at most, at least 1.
+
+    Yields
+    ------
+    polars.DataFrame
+        Rows with the columns in their order, in the order of the parts; never empty. Texts of a
+        run that has messages stand in the column `messages`, as JSON with `prompt` and `response`;
+        `prompt` and `response` are null there.
+
+    Raises
+    ------
+    InputError
+        If a part cannot be read that could be when the run was read.
+
+    Notes
+    -----
+    Parts that `run.dropped` names are left out. Memory is that of one batch, or of parts of 16 MiB
+    together.
+    """
+    check_count("batch_rows", batch_rows, minimum=1)
+    document = read_document(run.folder)
+    layout = layout_of(document)
+    wanted = [*HEAD, *layout.numbers] if columns is None else list(columns)
+    read = list(dict.fromkeys((*wanted, *SESSION_COLUMNS)))
+    if document["schema"] == OLD_SCHEMA:
+        counting = Counting(_old_rows(run.folder, layout, SESSION_COLUMNS, []))
+        frames = old_frames(run.folder, layout, [])
+    else:
+        counting = Counting(read_parts(run.folder, layout, SESSION_COLUMNS)[0])
+        bad = frozenset(reason.partition(":")[0] for reason in run.dropped)
+        frames = part_frames(run.folder, layout, read, but=bad)
+    for frame in frames:
+        for batch in counting.of(frame.select(read)).select(wanted).iter_slices(batch_rows):
+            if batch.height:
+                yield batch
+
+
+def _old_rows(
+    folder: Path, layout: RowLayout, columns: Sequence[str], dropped: list[str]
+) -> pl.DataFrame:
+    frames = [frame.select(columns) for frame in old_frames(folder, layout, dropped)]
+    return pl.concat([typed_rows([], layout).select(columns), *frames])
 
 
 def comparable_steps(
@@ -99,155 +185,38 @@ def comparable_steps(
     return tuple(replace(step, length_mean=math.nan) for step in run.steps)
 
 
-def next_counted_step(folder: Path) -> int:
-    """Find the step after those of processes that are no longer there; 0 where there are none."""
-    ended = [one for one in _written(folder, []) if not one.session.may_run]
-    return 1 + max((step for one in ended for step in one.sums), default=-1)
-
-
-def sessions_of(folder: Path) -> dict[str, int | None]:
-    """Say from which step on each session no longer counts; None where all of it does."""
-    return counting([one.session for one in _written(folder, [])])
-
-
-def _written(folder: Path, dropped: list[str]) -> list[_Written]:
-    found = []
-    for path in sorted(folder.glob(f"{STEPS}-*.jsonl")):
-        try:
-            one = _of_file(path, dropped)
-        except OSError as error:
-            msg = f"{path}: cannot be read ({error.strerror}). Make it readable."
-            raise InputError(msg) from error
-        if one is not None:
-            found.append(one)
-    return found
-
-
-def _of_file(path: Path, dropped: list[str]) -> _Written | None:
-    found: _Written | None = None
-    for number, line in enumerate(lines_of(path), start=1):
-        if isinstance(line, BadLine):
-            _list(dropped, str(line))
-            continue
-        try:
-            if found is None:
-                found = _Written(Session.read(line))
-                continue
-            _take(found, line)
-        except _DAMAGED:
-            what = "the line is no step" if found else "the first line names no session"
-            _list(dropped, f"{path.name}:{number}: {what}, and left out")
-            if found is None:
-                return None
-    return found
-
-
-def _take(found: _Written, line: dict[str, Any]) -> None:
-    step, when = int(line["step"]), float(line["time"])
-    sums = StepSums.read(line["sums"])
-    if step in found.sums:
-        found.sums[step].add(sums)
-    else:
-        found.sums[step] = sums
-    found.times.setdefault(step, when)
-    session = found.session
-    session.first = step if session.first is None else min(session.first, step)
-    session.ended = max(session.ended, when)
-
-
-def _list(dropped: list[str], reason: str) -> None:
-    if len(dropped) < _MOST_DROPPED:
-        dropped.append(reason)
-
-
-def _added_up(written: Sequence[_Written]) -> tuple[dict[int, StepSums], dict[int, float]]:
-    """Add up what counts of each step."""
-    until = counting([one.session for one in written])
-    sums: dict[int, StepSums] = {}
-    times: dict[int, float] = {}
-    for one in written:
-        end = until[one.session.id]
-        for step, found in one.sums.items():
-            if end is not None and step >= end:
-                continue
-            if step in sums:
-                sums[step].add(found)
-            else:
-                sums[step] = found
-            when = one.times[step]
-            times[step] = min(times.get(step, when), when)
-    return sums, times
-
-
-def _run(
-    folder: Path,
-    document: dict[str, Any],
-    sums: dict[int, StepSums],
-    times: dict[int, float],
-    *,
-    dropped: list[str],
-    n_writers: int,
-) -> TrainingRun:
+def _about(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Take what `run.json` says of the run as it is."""
     reward, rubric, judge = document["reward"], document["rubric"], document["judge"]
-    n, n_tokens = sum(s.n for s in sums.values()), sum(s.tokens.n for s in sums.values())
-    by_tokens = 0 < n == n_tokens
-    classes = {name: tuple(names) for name, names in reward["classes"].items()}
-    propositions = tuple(document["propositions"])
-    began = min(times.values(), default=math.nan)
-    steps = [
-        sums[number].step(
-            number,
-            propositions=propositions,
-            classes=classes,
-            by_tokens=by_tokens,
-            seconds=times[number] - began,
-        )
-        for number in sorted(sums)
-    ]
-    reference = _reference(folder, dropped) if document["reference"] else None
-    alarms = alarms_of(
-        steps,
-        paying=reward["propositions"],
-        reference=comparable_steps(reference, by_tokens=by_tokens),
-    )
-    return TrainingRun(
-        folder=folder,
-        name=str(document["name"]),
-        framework=str(document["framework"]),
-        reward_name=str(reward["name"]),
-        reward_hash=str(reward["content_hash"]),
-        rubric=f"{rubric['name']} {rubric['version']}",
-        rubric_hash=str(rubric["content_hash"]),
-        class_rule=str(rubric["class_rule"]),
-        judge=str(judge["name"]),
-        fingerprint=str(judge["fingerprint"]),
-        judge_fingerprint=str(judge["judge_fingerprint"]),
-        threshold=threshold_from_cell(judge["threshold"]),
-        judged=str(judge["judged"]),
-        propositions=propositions,
-        paying={name: tuple(asked) for name, asked in reward["behaviors"].items()},
-        question_hashes=dict(document["question_hashes"]),
-        question_texts=dict(document["questions"]),
-        behaviors=tuple(classes),
-        steps=tuple(
-            replace(step, alarms=tuple(x for x in alarms if x.step == step.step)) for step in steps
-        ),
-        alarms=alarms,
-        reference_run=reference,
-        length_unit="tokens" if by_tokens else "characters",
-        created=str(document["created"]),
-        versions=dict(document["versions"]),
-        n_writers=n_writers,
-        has_completions=bool(document["has_completions"]),
-        is_centered=bool(document["is_centered"]),
-        certificates=read_certificates(
+    list(reward["propositions"]), document["reference"]  # needed later
+    return {
+        "name": str(document["name"]),
+        "framework": str(document["framework"]),
+        "reward_name": str(reward["name"]),
+        "reward_hash": str(reward["content_hash"]),
+        "rubric": f"{rubric['name']} {rubric['version']}",
+        "rubric_hash": str(rubric["content_hash"]),
+        "class_rule": str(rubric["class_rule"]),
+        "judge": str(judge["name"]),
+        "fingerprint": str(judge["fingerprint"]),
+        "judge_fingerprint": str(judge["judge_fingerprint"]),
+        "threshold": threshold_from_cell(judge["threshold"]),
+        "judged": str(judge["judged"]),
+        "propositions": tuple(map(str, document["propositions"])),
+        "paying": {name: tuple(asked) for name, asked in reward["behaviors"].items()},
+        "question_hashes": dict(document["question_hashes"]),
+        "question_texts": dict(document["questions"]),
+        "behaviors": tuple(reward["classes"]),
+        "created": str(document["created"]),
+        "versions": dict(document["versions"]),
+        "is_centered": bool(document["is_centered"]),
+        "certificates": read_certificates(
             document.get("certificates"), fingerprint=str(judge["fingerprint"])
         ),
-        dropped=tuple(dropped),
-    )
+    }
 
 
-def _reference(folder: Path, dropped: list[str]) -> Reference | None:
+def read_reference(folder: Path, dropped: list[str]) -> Reference | None:
     """Read the copy of the reference run's steps."""
     try:
         found = read_json(folder / REFERENCE_FILE)
@@ -264,7 +233,7 @@ def _reference(folder: Path, dropped: list[str]) -> Reference | None:
         )
     except (OSError, *_DAMAGED) as error:
         why = f"the steps of the reference run cannot be read ({type(error).__name__})"
-        _list(dropped, f"{REFERENCE_FILE}: {why}")
+        dropped.append(f"{REFERENCE_FILE}: {why}")
         return None
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from voirdire.rewards.certification import paying_propositions
-from voirdire.rewards.training.step_sums import sums_of
+from voirdire.rewards.training.completion_rows import Call, RowLayout, rows_of
+from voirdire.rewards.training.step_figures import has_all_tokens, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +19,18 @@ if TYPE_CHECKING:
     from voirdire.rewards.model import RewardModel
 
 __all__ = ["asked_of", "class_names", "step_metrics", "used_propositions"]
+
+_FIGURES = {
+    "reward": "reward_mean",
+    "reward_sd": "reward_sd",
+    "rule_reward": "rule_mean",
+    "base_reward": "base_mean",
+    "missing": "missing_share",
+    "nonsense": "nonsense_share",
+    "n_tokens": "length_mean",
+    "length_reward_correlation": "length_reward_correlation",
+    "groups_without_spread": "zero_spread_share",
+}
 
 
 def step_metrics(
@@ -38,7 +52,8 @@ def step_metrics(
     dict of str to float
         Constant keys for one reward; nan where a figure is undefined. ``reward``, ``reward_sd``,
         ``rule_reward`` and ``base_reward`` are over the completions with a reward; ``missing`` is
-        the share of those without; ``proposition/<id>`` is the mean probability of a proposition
+        the share of those without; ``nonsense`` the share of nonsense among the completions with
+        text; ``proposition/<id>`` is the mean probability of a proposition
         that the reward depends on; ``class/<behavior>/<class>`` the mean probability of a
         completion class over the completions of its behavior; ``n_tokens`` the mean length, nan
         where the tokens of a completion are not known; ``length_reward_correlation`` is Pearson's,
@@ -62,28 +77,22 @@ def step_metrics(
     >>> sorted(found)[-4:], found["proposition/apology"] > 0.9, found["missing"]
     (['proposition/apology', 'reward', 'reward_sd', 'rule_reward'], True, 0.0)
     """
-    sums = sums_of(reward, scores, turns)
-    classes = class_names(reward)
-    by_tokens = sums.has_tokens and sums.n > 0
-    step = sums.step(
-        0, propositions=used_propositions(reward), classes=classes, by_tokens=by_tokens
-    )
-    nan = float("nan")
-    return {
-        "reward": step.reward_mean,
-        "reward_sd": step.reward_sd,
-        "rule_reward": step.rule_mean,
-        "base_reward": step.base_mean,
-        "missing": step.missing_share,
-        **{f"proposition/{name}": rate for name, rate in step.proposition_rates.items()},
-        **{
-            f"class/{behavior}/{name}": share
-            for behavior, shares in step.class_shares.items()
-            for name, share in shares.items()
-        },
-        "n_tokens": step.length_mean if by_tokens else nan,
-        "length_reward_correlation": step.length_reward_correlation,
-        "groups_without_spread": step.zero_spread_share,
+    paying = used_propositions(reward)
+    layout = RowLayout(propositions=paying, classes=class_names(reward))
+    rows = rows_of([Call(scores=scores, turns=turns, step=0, time=0.0)], layout)
+    [step] = steps_of(rows, layout) or [None]
+    figures = {name: getattr(step, field, math.nan) for name, field in _FIGURES.items()}
+    figures |= {
+        f"proposition/{name}": math.nan if step is None else step.proposition_rates[name]
+        for name in paying
+    }
+    figures |= {
+        f"class/{behavior}/{name}": math.nan if step is None else step.class_shares[behavior][name]
+        for behavior, names in layout.classes.items()
+        for name in names
+    }
+    return figures | {
+        "n_tokens": figures["n_tokens"] if has_all_tokens(rows) else math.nan,
     }
 
 

@@ -1,65 +1,87 @@
-"""Watches a training run: figures step by step, alarms, and the completions behind them."""
+"""Watches a training run: writes completions down, and says which alarms began."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.rewards.live.forks import forget_when_forked
 from voirdire.rewards.model_file import is_hash_of
 from voirdire.rewards.training.alarms import AlarmBell
-from voirdire.rewards.training.completion_rows import completion_rows
-from voirdire.rewards.training.lines import AppendedLines, without_nan
+from voirdire.rewards.training.completion_rows import Call, rows_of
+from voirdire.rewards.training.lines import without_nan
+from voirdire.rewards.training.run import Reference
 from voirdire.rewards.training.run_files import (
-    COMPLETIONS,
+    OLD_SCHEMA,
+    PARTS,
     REFERENCE_FILE,
     RUN_FILE,
-    STEPS,
+    layout_of,
+    new_session,
     open_folder,
     read_document,
     run_document,
     write_document,
+    write_part,
 )
 from voirdire.rewards.training.run_reading import (
     comparable_steps,
-    next_counted_step,
+    read_reference,
     read_training_run,
 )
-from voirdire.rewards.training.sessions import new_session
-from voirdire.rewards.training.step_metrics import class_names, step_metrics, used_propositions
-from voirdire.rewards.training.step_sums import StepSums, sums_of
+from voirdire.rewards.training.step_figures import FIGURE_COLUMNS, has_all_tokens, steps_of
+from voirdire.rewards.training.step_metrics import used_propositions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from voirdire.rewards.live.live_scores import LiveScores
     from voirdire.rewards.live.turns import Turn
     from voirdire.rewards.model import RewardModel
-    from voirdire.rewards.training.run import Alarm, TrainingRun
-    from voirdire.rewards.training.sessions import Session
+    from voirdire.rewards.training.parquet_part import Column
+    from voirdire.rewards.training.run import Alarm
 
 __all__ = ["COUNTED_STEP", "TrainingWatch"]
 
 COUNTED_STEP = 256
 """Completions that make a step where the trainer does not say which step it is at."""
 
+_PART_S = 5.0
+"""Seconds between parts: what a process that is killed may lose."""
+
+_PART_ROWS = 5_000
+
 
 @dataclass(kw_only=True, slots=True)
-class _Open:
-    """What this process writes just now."""
+class _Session:
+    """What this process writes just now; `heard` are the rows of its step for the alarms."""
 
-    session: Session
-    steps: AppendedLines
-    completions: AppendedLines
-    is_told: bool
+    name: str
+    is_counted: bool
     step: int
-    sums: StepSums = field(default_factory=StepSums)
-    n_completions: int = 0
+    n_in_step: int = 0
+    n_rows: int = 0
+    n_parts: int = 0
+    calls: list[Call] = field(default_factory=list)
+    waiting: list[dict[str, Column]] = field(default_factory=list)
+    heard: list[dict[str, Column]] = field(default_factory=list)
+    n_waiting: int = 0
+    written_at: float = -np.inf
+    timer: threading.Timer | None = None
     bell: AlarmBell | None = None
     by_tokens: bool = False
 
@@ -79,9 +101,6 @@ class TrainingWatch:
         Such as ``"trl"``.
     reference : str or path, optional
         The folder of an earlier run, which alarms compare with.
-    completions : bool, optional
-        Whether completions are written down, with their texts; without them a run can be neither
-        replayed nor sampled from.
     judge_fingerprint : str, optional
         Of the judge alone (`JudgingPlan.judge`), by which verdicts are found to fit another
         rubric.
@@ -97,9 +116,11 @@ class TrainingWatch:
 
     Notes
     -----
-    Several processes may watch one run: each writes files of its own, which are added up where
-    the run is read. A process writes whole lines, at once; killed, it leaves at most one that is
-    cut off. Everything is readable by its owner only.
+    Several processes may watch one run: each writes files of its own. Rows wait in memory for at
+    most 5 seconds, or until there are 5,000, and are then written as a file that is whole; what
+    waits is written by `close` and where Python ends, and a process that is killed loses it.
+    Everything is readable by its owner only. Threads may share a watch, and a process that is
+    forked off begins a session of its own.
 
     Alarms are heard where a step ends, that is with the first completions of the next one; of
     several ranks, only the first one tells of them, from its own completions.
@@ -114,7 +135,6 @@ class TrainingWatch:
         name: str,
         framework: str,
         reference: str | Path | None = None,
-        completions: bool = True,
         judge_fingerprint: str = "",
         late_steps: int = 0,
     ) -> None:
@@ -122,15 +142,23 @@ class TrainingWatch:
         self.reward = reward
         self.name = name
         self.framework = framework
-        self._lock = threading.Lock()
-        self._classes = class_names(reward)
-        self._has_completions = completions
         self._judge_fingerprint = judge_fingerprint
         self._late_steps = late_steps
-        self._open: _Open | None = None
+        self._session: _Session | None = None
+        self._last_ms = 0
+        self._error: OSError | None = None
+        self.forget()
         open_folder(self.folder)
-        self._document = self._opened_document()
-        self._reference = None if reference is None else self._read_reference(Path(reference))
+        self._document = self._open_document()
+        self._layout = layout_of(self._document)
+        self._reference = None if reference is None else self._take_reference(Path(reference))
+        forget_when_forked(self)
+        _watches.add(self)
+
+    def forget(self) -> None:
+        """Forget what only the process has that this one was forked from."""
+        self._lock = threading.Lock()
+        self._session = None
 
     def add(
         self, scores: LiveScores, turns: Sequence[Turn], *, step: int | None = None
@@ -155,124 +183,156 @@ class TrainingWatch:
         Raises
         ------
         OSError
-            If the disk refuses what is written.
+            If the disk refuses what is written, now or since the last call; that is lost.
         """
         if not turns:
             return ()
         with self._lock:
-            sums = sums_of(self.reward, scores, turns)
-            now, at, began = self._counted(sums, step)
-            self._say_judge(scores)
-            if self._has_completions:
-                rows = completion_rows(
-                    scores, turns, session=now.session.id, first=now.n_completions, step=at
+            session, at, began = self._enter_step(step, n=len(turns))
+            self._describe_judge(scores)
+            session.calls.append(
+                Call(
+                    scores=scores,
+                    turns=tuple(turns),
+                    step=at,
+                    time=time.time(),
+                    first=session.n_rows,
                 )
-                now.n_completions += len(rows)
-                now.completions.write(rows)
-            line = {
-                "step": at,
-                "time": time.time(),
-                "n": len(turns),
-                "metrics": without_nan(step_metrics(self.reward, scores, turns)),
-                "sums": sums.told(),
-                "alarms": [without_nan(asdict(alarm)) for alarm in began],
-            }
-            now.steps.write([line])
+            )
+            session.n_rows += len(turns)
+            session.n_waiting += len(turns)
+            if not all(map(_is_text, turns)):
+                self._lay_out(session)  # messages may be changed by whoever holds them
+            self._write_if_due(session)
+            error, self._error = self._error, None
+            if error is not None:
+                raise error
         return tuple(f"step {alarm.step}: {alarm.text}" for alarm in began)
 
     def close(self) -> None:
-        """Let go of the files; everything is written already."""
+        """Write what waits; an `OSError` where the disk refuses."""
         with self._lock:
-            self._let_go()
+            self._end_session()
+            error, self._error = self._error, None
+        if error is not None:
+            raise error
 
-    def _counted(self, sums: StepSums, step: int | None) -> tuple[_Open, int, tuple[Alarm, ...]]:
-        """Count a call in its step; give who writes, the step, and the alarms that began."""
-        now = self._open
-        if (
-            now is not None
-            and step is not None
-            and now.session.pid == os.getpid()
-            and now.step - self._late_steps <= step < now.step
-        ):
+    # Steps ------------------------------------------------------------------------------------
+
+    def _enter_step(self, step: int | None, *, n: int) -> tuple[_Session, int, tuple[Alarm, ...]]:
+        """Settle whose step a call is of; give the session, the step, and alarms that began."""
+        now = self._session
+        began: tuple[Alarm, ...] = ()
+        if now is None:
+            now = self._begin_session(step)
+        elif step is None:
+            if now.is_counted and now.n_in_step >= COUNTED_STEP:
+                began = self._end_step(now, now.step + 1)
+        elif step < now.step - self._late_steps:  # the trainer went back to a checkpoint
+            self._end_session()
+            now = self._begin_session(step)
+        elif step < now.step:
             return now, step, ()  # its step was heard already
-        now, began = self._at_step(step)
-        now.sums.add(sums)
+        elif step > now.step:
+            began = self._end_step(now, int(step))
+        now.n_in_step += n
         return now, now.step, began
 
-    def _at_step(self, step: int | None) -> tuple[_Open, tuple[Alarm, ...]]:
-        """Settle which step it is; give the alarms of the one that ended."""
-        now = self._open
-        if now is None or now.session.pid != os.getpid():  # the first call, or a forked process's
-            return self._begun(step), ()
-        if step is None:
-            is_over = not now.is_told and now.sums.n >= COUNTED_STEP
-            step = now.step + is_over
-        elif step < now.step:  # the trainer went back to a checkpoint
-            return self._begun(step), ()
-        if step == now.step:
-            return now, ()
-        alarms = self._heard(now)
-        now.step, now.sums = int(step), StepSums()
-        return now, alarms
-
-    def _begun(self, step: int | None) -> _Open:
-        """Begin a session."""
-        self._let_go()
-        session = new_session()
-        now = _Open(
-            session=session,
-            steps=AppendedLines(self.folder / f"{STEPS}-{session.id}.jsonl"),
-            completions=AppendedLines(self.folder / f"{COMPLETIONS}-{session.id}.jsonl"),
-            is_told=step is not None,
-            step=next_counted_step(self.folder) if step is None else int(step),
+    def _begin_session(self, step: int | None) -> _Session:
+        name = new_session(is_counted=step is None, after_ms=self._last_ms)
+        self._last_ms = int(name.split("-")[1])
+        self._session = _Session(
+            name=name, is_counted=step is None, step=0 if step is None else int(step)
         )
-        now.steps.write([session.told()])
-        self._open = now
-        return now
+        _write_at_exit(os.getpid())
+        return self._session
 
-    def _let_go(self) -> None:
-        now, self._open = self._open, None
-        if now is not None:
-            now.steps.close()
-            now.completions.close()
-
-    def _heard(self, now: _Open) -> tuple[Alarm, ...]:
+    def _end_step(self, session: _Session, next_step: int) -> tuple[Alarm, ...]:
         """Let the bell hear the step that ended."""
-        if now.bell is None:
-            now.by_tokens = now.sums.has_tokens
-            now.bell = AlarmBell(
+        self._lay_out(session)
+        rows = _joined(session.heard, (*FIGURE_COLUMNS, *self._layout.numbers))
+        if session.bell is None:
+            session.by_tokens = has_all_tokens(rows)
+            session.bell = AlarmBell(
                 paying=used_propositions(self.reward),
-                reference=comparable_steps(self._reference, by_tokens=now.by_tokens),
+                reference=comparable_steps(self._reference, by_tokens=session.by_tokens),
             )
-        step = now.sums.step(
-            now.step,
-            propositions=tuple(now.sums.propositions),
-            classes=self._classes,
-            by_tokens=now.by_tokens,
-        )
-        alarms = now.bell.hear(step)
-        return alarms if now.session.rank in (None, 0) else ()
+        [step] = steps_of(rows, self._layout, by_tokens=session.by_tokens)
+        alarms = session.bell.hear(step)
+        session.step, session.n_in_step, session.heard = next_step, 0, []
+        return alarms if session.name.startswith(("p", "r0of")) else ()
 
-    def _opened_document(self) -> dict[str, Any]:
+    # Rows -------------------------------------------------------------------------------------
+
+    def _lay_out(self, session: _Session) -> None:
+        """Make rows of the calls that wait."""
+        if not session.calls:
+            return
+        rows = rows_of(session.calls, self._layout, session=session.name)
+        session.calls = []
+        session.waiting.append(rows)
+        here = np.asarray(rows["step"]) == session.step
+        names = (*FIGURE_COLUMNS, *self._layout.numbers)
+        session.heard.append({name: _chosen(rows[name], here) for name in names})
+
+    def _write_if_due(self, session: _Session) -> None:
+        left_s = session.written_at + _PART_S - time.monotonic()
+        if left_s <= 0 or session.n_waiting >= _PART_ROWS:
+            self._write(session)
+        elif session.timer is None:
+            session.timer = threading.Timer(left_s, self._write_late, [session])
+            session.timer.daemon = True
+            session.timer.start()
+
+    def _write_late(self, session: _Session) -> None:
+        with self._lock:
+            if session is self._session:
+                session.timer = None
+                self._write(session)
+
+    def _write(self, session: _Session) -> None:
+        """Write what waits as parts; where the disk refuses, the next call says so."""
+        self._lay_out(session)
+        waiting, session.waiting, session.n_waiting = session.waiting, [], 0
+        session.written_at = time.monotonic()
+        if session.timer is not None:
+            session.timer.cancel()
+            session.timer = None
+        try:
+            rows = _joined(waiting, tuple(waiting[0])) if waiting else {"item": ()}
+            for first in range(0, len(rows["item"]), _PART_ROWS):
+                part = {name: each[first : first + _PART_ROWS] for name, each in rows.items()}
+                write_part(self.folder, session.name, session.n_parts, part)
+                session.n_parts += 1
+        except OSError as error:
+            self._error = error
+
+    def _end_session(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            self._write(session)
+
+    # Files ------------------------------------------------------------------------------------
+
+    def _open_document(self) -> dict[str, Any]:
         new = run_document(
             self.reward,
             name=self.name,
             framework=self.framework,
             judge_fingerprint=self._judge_fingerprint,
-            has_completions=self._has_completions,
         )
         if not (self.folder / RUN_FILE).exists():
-            self._write(RUN_FILE, new)
-            return new
+            self._write_document(RUN_FILE, new)
         found = read_document(self.folder)
         self._check_same(found)
+        (self.folder / PARTS).mkdir(mode=0o700, exist_ok=True)
         now = {
             "reward": found["reward"] | {"content_hash": new["reward"]["content_hash"]},
             "certificates": found.get("certificates", new["certificates"]),
         }
         if any(found.get(key) != value for key, value in now.items()):  # of an earlier version
             found |= now
-            self._write(RUN_FILE, found)
+            self._write_document(RUN_FILE, found)
         return found
 
     def _check_same(self, found: dict[str, Any]) -> None:
@@ -284,6 +344,8 @@ class TrainingWatch:
             what = f"a run of the reward {shorten(called)!r} with other content"
         elif found.get("name") != self.name:
             what = f"a run under the name {shorten(found.get('name'))!r}"
+        elif found["schema"] == OLD_SCHEMA:
+            what = "a run that voirdire 0.1.0 began, which can only be read"
         else:
             return
         msg = (
@@ -292,11 +354,18 @@ class TrainingWatch:
         )
         raise InputError(msg)
 
-    def _read_reference(self, folder: Path) -> TrainingRun:
+    def _take_reference(self, folder: Path) -> Reference:
+        """Copy the steps of a reference run, once: whoever goes on with this run reads the copy."""
         if folder.absolute().resolve() == self.folder.resolve():
             msg = f"`reference` must be another run than `record`, got {str(folder)!r} for both."
             raise InputError(msg)
+        copied = self._document["reference"]
         try:
+            found = read_document(folder)
+            if copied is not None and copied.get("created") == found.get("created"):
+                copy = read_reference(self.folder, [])
+                if copy is not None and copy.reward_hash == found["reward"]["content_hash"]:
+                    return copy
             run = read_training_run(folder)
         except InputError as error:
             raise InputError(str(error).replace("`run`", "`reference`", 1)) from error
@@ -310,13 +379,12 @@ class TrainingWatch:
             "length_unit": run.length_unit,
         }
         steps = [without_nan(asdict(replace(step, alarms=()))) for step in run.steps]
-        self._write(REFERENCE_FILE, {**about, "steps": steps})
-        if self._document.get("reference") != about:
-            self._document["reference"] = about
-            self._write(RUN_FILE, self._document)
-        return run
+        self._write_document(REFERENCE_FILE, {**about, "steps": steps})
+        self._document["reference"] = about | {"created": run.created}
+        self._write_document(RUN_FILE, self._document)
+        return Reference(**about, steps=run.steps)
 
-    def _say_judge(self, scores: LiveScores) -> None:
+    def _describe_judge(self, scores: LiveScores) -> None:
         """Correct in `run.json` who judges, once it is known."""
         judged, said = scores.judged, self._document["judge"]
         is_centered = bool(scores.scores.centers)
@@ -332,7 +400,7 @@ class TrainingWatch:
         self._document["is_centered"] = is_centered
         write_document(self.folder, RUN_FILE, self._document)
 
-    def _write(self, name: str, content: Any) -> None:
+    def _write_document(self, name: str, content: Any) -> None:
         try:
             write_document(self.folder, name, content)
         except OSError as error:
@@ -341,3 +409,38 @@ class TrainingWatch:
                 f"({error.strerror}). Name another."
             )
             raise InputError(msg) from error
+
+
+_watches: WeakSet[TrainingWatch] = WeakSet()
+
+
+@cache
+def _write_at_exit(pid: int) -> None:  # noqa: ARG001  # once in each process
+    """Have what waits written where Python ends, also in a process of `multiprocessing`."""
+    Finalize(None, _write_all, exitpriority=1)
+
+
+def _write_all() -> None:
+    for watch in list(_watches):
+        with suppress(OSError):
+            watch.close()
+
+
+def _is_text(turn: Turn) -> bool:
+    return all(said is None or isinstance(said, str) for said in (turn.prompt, turn.response))
+
+
+def _chosen(values: Column, chosen: NDArray[np.bool_]) -> Column:
+    if isinstance(values, np.ndarray):
+        return values[chosen]
+    return [value for value, is_one in zip(values, chosen, strict=True) if is_one]
+
+
+def _joined(parts: Sequence[Mapping[str, Column]], names: Sequence[str]) -> dict[str, Column]:
+    """Put rows under each other."""
+    return {
+        name: np.concatenate([part[name] for part in parts])
+        if isinstance(parts[0][name], np.ndarray)
+        else [value for part in parts for value in part[name]]
+        for name in names
+    }
