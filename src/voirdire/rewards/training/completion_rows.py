@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -131,7 +132,7 @@ def rows_of(calls: Sequence[Call], layout: RowLayout, *, session: str = "") -> d
         "rule_reward": _joined([scores.rule_rewards for scores in found]),
         "missing": [scores.missing.get(name) for scores in found for name in scores.items],
         "nonsense": [
-            None if text is None else find_nonsense(text, _last_of(turn.prompt))
+            None if text is None else _nonsense_in(text, _last_of(turn.prompt))
             for text, turn in zip(said, turns, strict=True)
         ],
         "n_tokens": np.array([_count(turn.n_tokens) for turn in turns], dtype=np.float64),
@@ -230,7 +231,7 @@ def _texts(turns: Sequence[Turn]) -> dict[str, list[str | None]]:
     found: dict[str, list[str | None]] = {name: [] for name in TEXTS}
     for turn in turns:
         prompt, response, messages = _plain(turn.prompt), _plain(turn.response), None
-        if not all(said is None or isinstance(said, str) for said in (prompt, response)):
+        if not (_is_text(prompt) and _is_text(response)):
             messages = json.dumps({"prompt": prompt, "response": response})
             prompt = response = None
         for name, value in zip(TEXTS, (prompt, response, messages), strict=True):
@@ -238,15 +239,25 @@ def _texts(turns: Sequence[Turn]) -> dict[str, list[str | None]]:
     return found
 
 
+def _is_text(said: Any) -> bool:
+    return said is None or isinstance(said, str)
+
+
 def _plain(said: Any) -> Any:
     """Give text and messages; whatever else a trainer hands over is nothing that can be read."""
-    if said is None or isinstance(said, str):
+    if _is_text(said):
         return said
     try:
         json.dumps(said, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
         return None
     return said if isinstance(said, dict | list | tuple) else None
+
+
+@lru_cache(maxsize=1_024)
+def _nonsense_in(text: str, prompt: str) -> str | None:
+    """Remember what was found: the trainer's metrics and the record ask about the same texts."""
+    return find_nonsense(text, prompt)
 
 
 def _text_of(said: Any) -> str | None:

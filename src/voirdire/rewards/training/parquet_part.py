@@ -1,7 +1,7 @@
 """Writes a small Parquet file without polars, which hangs in a process that was forked off.
 
 Reward functions run in such processes (verl's prime manager forks), and a hang ends no training. So
-a part is written here: one row group, one gzip page a column, plain values. The layout follows the
+a part is written here: one row group, one page a column, plain values, texts by gzip. The layout follows the
 format's own description, https://parquet.apache.org/docs/file-format/ and its `parquet.thrift`.
 """
 
@@ -27,7 +27,8 @@ Nullable whole numbers are floats here and named in `whole`."""
 _MAGIC = b"PAR1"
 _INT64, _DOUBLE, _BYTE_ARRAY = 2, 5, 6
 _UTF8, _OPTIONAL = 0, 1
-_PLAIN, _RLE, _GZIP = 0, 3, 2
+_PLAIN, _RLE = 0, 3
+_NONE, _GZIP = 0, 2
 _BOTH = (_PLAIN, _RLE)
 
 
@@ -38,12 +39,11 @@ def parquet_bytes(columns: Mapping[str, Column], *, whole: frozenset[str] = froz
     for name, values in columns.items():
         kind, present, plain = _plain(values, is_whole=name in whole)
         page = _levels(present) + plain
-        packer = zlib.compressobj(1, wbits=31)
-        packed = packer.compress(page) + packer.flush()
+        codec, packed = _packed(page) if kind == _BYTE_ARRAY else (_NONE, page)
         about = _struct({1: n_rows, 2: _PLAIN, 3: _RLE, 4: _RLE})
         head = _struct({1: 0, 2: len(page), 3: len(packed), 5: about})
         label, size = name.encode(), len(head) + len(packed)
-        meta = {1: kind, 2: _BOTH, 3: (label,), 4: _GZIP, 5: _Long(n_rows)}
+        meta = {1: kind, 2: _BOTH, 3: (label,), 4: codec, 5: _Long(n_rows)}
         meta |= {6: _Long(len(head) + len(page)), 7: _Long(size), 9: _Long(len(body))}
         chunks.append(_struct({2: _Long(len(body)), 3: _struct(meta)}))
         schema.append(_struct({1: kind, 3: _OPTIONAL, 4: label} | _logical(kind)))
@@ -81,6 +81,11 @@ def _cell(value: str | None) -> bytes:
     except UnicodeEncodeError:  # half a surrogate pair, which UTF-8 lacks
         data = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
     return len(data).to_bytes(4, "little") + data
+
+
+def _packed(page: bytes) -> tuple[int, bytes]:
+    packer = zlib.compressobj(1, wbits=31)
+    return _GZIP, packer.compress(page) + packer.flush()
 
 
 def _levels(present: NDArray[np.bool_]) -> bytes:

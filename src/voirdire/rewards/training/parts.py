@@ -104,12 +104,13 @@ class Counting:
 
     def of(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Give the rows that count, in their order."""
-        return (
-            rows.join(self._sessions, on="session", maintain_order="left")
-            .with_columns(step=pl.col("step") + pl.col("_shift"))
-            .filter((pl.col("step") < pl.col("_end")).fill_null(value=True))
-            .drop("_shift", "_end")
+        found = rows.select("session", "step").join(
+            self._sessions, on="session", how="left", maintain_order="left"
         )
+        step = found["step"] + found["_shift"]  # null where the session has no name of one
+        counts = ((step < found["_end"]) | found["_end"].is_null()) & step.is_not_null()
+        rows = rows.with_columns(step.alias("step"))
+        return rows if counts.all() else rows.filter(counts)
 
 
 def _session(*, session: str, first: int, last: int, ended: float) -> _Session | None:
@@ -202,12 +203,8 @@ def _part_paths(folder: Path, dropped: list[str]) -> list[Path]:
 def _read(paths: Sequence[Path], layout: RowLayout, columns: Sequence[str]) -> pl.DataFrame:
     if not paths:
         return typed_rows([], layout).select(columns)
-    rows = pl.scan_parquet(list(paths), schema=_schema(layout), glob=False)
-    return (
-        rows.filter(pl.col("step").is_not_null())
-        .select([_sound(name, layout) for name in columns])
-        .collect()
-    )
+    rows = pl.scan_parquet(list(paths), schema=_schema(layout), glob=False).select(columns)
+    return rows.collect().with_columns([_sound(name, layout) for name in columns])
 
 
 def _sound(name: str, layout: RowLayout) -> pl.Expr:

@@ -11,6 +11,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from voirdire.rewards.training.completion_rows import class_column, proposition_column
 from voirdire.rewards.training.run import TrainingStep
@@ -18,7 +19,6 @@ from voirdire.rewards.training.run import TrainingStep
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from voirdire.rewards.training.completion_rows import RowLayout
@@ -128,11 +128,15 @@ class _Groups:
         return np.bincount(self.place[chosen], minlength=self.n)
 
     def total(self, values: Values) -> Values:
-        return np.bincount(self.place, weights=np.nan_to_num(values), minlength=self.n)
+        known = ~np.isnan(values)
+        return np.bincount(self.place[known], weights=values[known], minlength=self.n)
 
     def mean(self, values: Values) -> Values:
-        n = self.count(~np.isnan(values))
-        return np.where(n > 0, self.total(values) / np.maximum(n, 1), np.nan)
+        known = ~np.isnan(values)
+        place = self.place[known]
+        n = np.bincount(place, minlength=self.n)
+        total = np.bincount(place, weights=values[known], minlength=self.n)
+        return np.where(n > 0, total / np.maximum(n, 1), np.nan)
 
     def least(self, values: Values) -> Values:
         found = np.full(self.n, np.inf)
@@ -216,8 +220,12 @@ def _number(rows: pl.DataFrame | Mapping[str, Column], name: str) -> Values:
     return np.asarray(rows[name], dtype=np.float64)
 
 
-def _codes(values: Iterable[Any]) -> tuple[NDArray[np.int64], list[str]]:
+def _codes(values: pl.Series | Column) -> tuple[NDArray[np.int64], list[str]]:
     """Give different texts different numbers; -1 is none."""
+    if isinstance(values, pl.Series):
+        names = values.drop_nulls().unique(maintain_order=True)
+        numbers = values.cast(pl.Enum(names)).to_physical().cast(pl.Int64).fill_null(-1)
+        return numbers.to_numpy(), names.to_list()
     known: dict[str, int] = {}
     found = [-1 if value is None else known.setdefault(value, len(known)) for value in values]
     return np.array(found, dtype=np.int64), list(known)
