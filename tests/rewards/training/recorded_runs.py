@@ -2,8 +2,10 @@
 
 import asyncio
 import math
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from rewards.reward_cases import tiny_judge, tiny_reward
 from voirdire.rewards import LiveReward, TrainingStep, TrainingWatch, Turn
@@ -57,6 +59,16 @@ def recorded(folder, *, n_steps=6, seed=0, reward=None, judge=None, center=False
         watch.add(scores, found[step], step=step)
     watch.close()
     return found
+
+
+def parts_of(folder):
+    """List the parts of a run, in their order."""
+    return sorted((Path(folder) / "completions").glob("*.parquet"))
+
+
+def rows_in(folder):
+    """Give the completions as they stand in the parts, one after the other."""
+    return [row for part in parts_of(folder) for row in pl.read_parquet(part).to_dicts()]
 
 
 def step_of(number, **figures):

@@ -25,7 +25,6 @@ from voirdire.rewards.training.lines import without_nan
 from voirdire.rewards.training.run import Reference
 from voirdire.rewards.training.run_files import (
     OLD_SCHEMA,
-    PARTS,
     REFERENCE_FILE,
     RUN_FILE,
     layout_of,
@@ -325,7 +324,6 @@ class TrainingWatch:
             self._write_document(RUN_FILE, new)
         found = read_document(self.folder)
         self._check_same(found)
-        (self.folder / PARTS).mkdir(mode=0o700, exist_ok=True)
         now = {
             "reward": found["reward"] | {"content_hash": new["reward"]["content_hash"]},
             "certificates": found.get("certificates", new["certificates"]),

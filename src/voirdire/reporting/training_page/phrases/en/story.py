@@ -18,8 +18,8 @@ _PAGE = {
     "count.propositions.many": "{n} propositions",
     "count.paying.one": "{n} proposition that pays",
     "count.paying.many": "{n} propositions that pay",
-    "count.lines.one": "{n} line",
-    "count.lines.many": "{n} lines",
+    "count.pieces.one": "{n} piece",
+    "count.pieces.many": "{n} pieces",
 }
 _STORY = {
     "training.story.title": "What happened",
@@ -93,7 +93,7 @@ _ALARMS = {
     "training.alarm.length.paid.said": "length and reward correlate by {value}",
     "training.alarm.spread.said": "the standard deviation of the rewards is {value}, {was} in the "
     "beginning",
-    "training.alarm.missing.do": "The files <code>completions-*.jsonl</code> in <code>{run}"
+    "training.alarm.missing.do": "The files <code>completions/*.parquet</code> in <code>{run}"
     "</code> say why, under <code>missing</code>. Calls that are late need a longer deadline, "
     "fewer calls at once, or a local judge in front; calls that fail need their service mended.",
     "training.alarm.saturation.do": "What every response has, no response is paid for. Read "
@@ -116,7 +116,5 @@ _CAUTION = {
     "completions of its examination. A model in training writes others, and it is paid for what "
     "its judge likes: a reward that rises is no evidence that people would agree. Draw a sample of "
     "this run, have people fill its sheets, and examine the judge on them:",
-    "training.caution.nothing": "The completions of this run were not written down, so no sample "
-    "can be drawn of it. Train with a folder for the record to have them.",
 }
 PHRASES: dict[str, str] = _PAGE | _STORY | _ALARMS | _CAUTION

@@ -18,8 +18,8 @@ _PAGE = {
     "count.propositions.many": "{n} 个命题",
     "count.paying.one": "{n} 个命题",
     "count.paying.many": "{n} 个命题",
-    "count.lines.one": "{n} 行",
-    "count.lines.many": "{n} 行",
+    "count.pieces.one": "{n} 处",
+    "count.pieces.many": "{n} 处",
 }
 _STORY = {
     "training.story.title": "发生了什么",
@@ -84,7 +84,7 @@ _ALARMS = {
     "training.alarm.length.longer.said": "回复的平均长度为 {value}，此前为 {was}",
     "training.alarm.length.paid.said": "长度与奖励的相关系数为 {value}",
     "training.alarm.spread.said": "奖励的标准差为 {value}，最初为 {was}",
-    "training.alarm.missing.do": "<code>{run}</code> 中的 <code>completions-*.jsonl</code> 在 "
+    "training.alarm.missing.do": "<code>{run}</code> 中的 <code>completions/*.parquet</code> 在 "
     "<code>missing</code> 一栏写明了原因。若是调用超时，请延长时限、减少同时进行的调用，或在前面放"
     "一个本地评判员；若是调用失败，请修复所用的服务。",
     "training.alarm.saturation.do": "每条回复都有的，就不会给任何回复加分。请阅读最后几步的回复（"
@@ -105,7 +105,5 @@ _CAUTION = {
     "training.caution": "证书说明的是：在考察所用的那些回复上，评判员可以代替人。训练中的模型写出的"
     "是别的回复，而且评判员喜欢什么，它就因什么得分：奖励上升并不能证明人也会同意。请从这次训练中抽"
     "取样本，请人填写其中的表格，再用它考察评判员：",
-    "training.caution.nothing": "这次训练没有写下回复，因此无法抽样。训练时请指定记录所用的文件"
-    "夹。",
 }
 PHRASES: dict[str, str] = _PAGE | _STORY | _ALARMS | _CAUTION
