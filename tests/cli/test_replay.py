@@ -54,7 +54,7 @@ def test_rewards_are_written(call, files):
     done = call("replay", files / "run", "--reward", files / "own.json", "-o", out)
 
     assert f"rewards: {out}" in done.out
-    written = pl.concat([pl.read_ndjson(path) for path in (files / "run").glob("com*")])
+    written = pl.read_parquet(sorted((files / "run" / "completions").glob("*.parquet")))
     assert pl.read_parquet(out)["reward"].equals(written["reward"])
 
 
@@ -115,9 +115,11 @@ def test_json_is_one_object_without_nan(call, files):
     assert json.loads(done.out)["n"] == 480
 
 
-@pytest.mark.parametrize("name", ["completions-mine.jsonl", "steps-mine.jsonl"])
+@pytest.mark.parametrize(
+    "name", ["completions/mine.parquet", "completions-mine.jsonl", "steps-mine.jsonl"]
+)
 def test_rewards_never_become_a_file_of_the_run(call, files, name):
-    before = sorted(path.name for path in (files / "run").iterdir())
+    before = sorted(path.name for path in (files / "run").rglob("*"))
 
     done = call(
         *("replay", files / "run", "--reward", files / "own.json", "-o", files / "run" / name)
@@ -126,7 +128,7 @@ def test_rewards_never_become_a_file_of_the_run(call, files, name):
     assert done.code == 1
     assert done.err.startswith("voirdire: `--output` must be no file of the run itself, got '/")
     assert done.err.count("\n") == 1
-    assert sorted(path.name for path in (files / "run").iterdir()) == before
+    assert sorted(path.name for path in (files / "run").rglob("*")) == before
 
 
 def test_rewards_may_lie_beside_the_files_of_the_run(call, files):

@@ -124,7 +124,7 @@ def _say(notes: Sequence[str], dropped: Sequence[str]) -> None:
     for row in dropped[:_MOST_SHOWN]:
         say(f"left out: {shorten(row, width=160)}")
     if len(dropped) > _MOST_SHOWN:
-        say(f"and {len(dropped) - _MOST_SHOWN} lines more")
+        say(f"and {len(dropped) - _MOST_SHOWN} more")
 
 
 def _table(heading: str, parts: Sequence[ReplayPart]) -> Table:

@@ -7,27 +7,51 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from rewards.reward_cases import tiny_rubric
+from rewards.reward_cases import TINY
 from rewards.training.recorded_runs import scored, watch_of
 from voirdire.rewards import Turn, replay, reward_of_weights
+from voirdire.rubrics import rubric_from_text
 
+RUBRIC = rubric_from_text(
+    TINY.replace("      rude: undesired\n", "      rude: undesired\n      sorry: desired\n")
+)
 # One reward pays for the first number of a response, the other for the second.
 BEFORE, AFTER = (
-    reward_of_weights({"refuse": {name: 1.0}}, rubric=tiny_rubric(), judge=None)
+    reward_of_weights({"refuse": {name: 1.0}, "chat": {name: 1.0}}, rubric=RUBRIC, judge=None)
     for name in ("sorry", "rude")
 )
 
 
-def ranks_of(rows, folder):
-    """Record a run of (reward, reward under another, group), and replay it with the other."""
-    turns = [
-        Turn(response=f"{x} {y}", prompt=f"prompt {group}", behavior="refuse")
-        for x, y, group in rows
-    ]
+def replayed(rows, folder):
+    """Record a run of (reward, reward under another, group, step, behavior), and replay it."""
     watch = watch_of(folder, reward=BEFORE)
-    watch.add(scored(turns, reward=BEFORE), turns, step=0)
+    for step in sorted({row[3] for row in rows}):
+        turns = [
+            Turn(response=f"{x} {y}", prompt=f"prompt {group}", behavior=behavior)
+            for x, y, group, of_step, behavior in rows
+            if of_step == step
+        ]
+        watch.add(scored(turns, reward=BEFORE), turns, step=step)
     watch.close()
-    return replay(folder, AFTER).whole.ranks
+    return replay(folder, AFTER)
+
+
+def ranks_of(rows, folder):
+    """Give the ranks of a run of one step: (reward, reward under another, group)."""
+    return replayed([(*row, 0, "refuse") for row in rows], folder).whole.ranks
+
+
+def check_counts(found, rows):
+    """Compare ranks with pairs and groups that are counted one by one."""
+    expected, (n_groups, n_changed) = counted(rows), changed(rows)
+    assert found.n_same == expected["same"]
+    assert found.n_reversed == expected["reversed"]
+    assert (found.n_tied_before, found.n_tied_after) == (expected["before"], expected["after"])
+    assert found.n_tied_both == expected["both"]
+    assert found.n_pairs == sum(expected.values())
+    assert found.n_groups == n_groups
+    share = n_changed / n_groups if n_groups else math.nan
+    assert found.best_changed_share == pytest.approx(share, nan_ok=True)
 
 
 def counted(rows):
@@ -72,17 +96,32 @@ def test_pairs_and_best_ones_are_those_counted_one_by_one(tmp_path, seed):
         for group in rng.integers(0, 8, size=40)
     ]
 
-    found = ranks_of(rows, tmp_path / "run")
+    check_counts(ranks_of(rows, tmp_path / "run"), rows)
 
-    expected = counted(rows)
-    n_groups, n_changed = changed(rows)
-    assert found.n_same == expected["same"]
-    assert found.n_reversed == expected["reversed"]
-    assert (found.n_tied_before, found.n_tied_after) == (expected["before"], expected["after"])
-    assert found.n_tied_both == expected["both"]
-    assert found.n_pairs == sum(expected.values())
-    assert found.n_groups == n_groups
-    assert found.best_changed_share == pytest.approx(n_changed / n_groups)
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_part_counts_the_pairs_of_its_own_completions(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    sizes = [1, 2, 3, 5, 9]  # of groups, whose completions stand in any order
+    rows = [
+        (*rng.choice([0.0, 0.25, 0.5, 1.0, math.nan], size=2), group, step, behavior)
+        for step in (0, 1, 4)
+        for group, size in enumerate(rng.permutation(sizes * 2).tolist())
+        for behavior in rng.choice(["refuse", "chat"], size=size).tolist()
+    ]
+    rows = [rows[place] for place in rng.permutation(len(rows))]
+
+    found = replayed(rows, tmp_path / "run")
+
+    # a group is a prompt in a step; one that has both behaviors is parted between them
+    coded = [(x, y, 100 * step + group, step, behavior) for x, y, group, step, behavior in rows]
+    check_counts(found.whole.ranks, [row[:3] for row in coded])
+    assert [part.step for part in found.steps] == [0, 1, 4]
+    for part in found.steps:
+        check_counts(part.ranks, [row[:3] for row in coded if row[3] == part.step])
+    assert {part.behavior for part in found.behaviors} == {"refuse", "chat"}
+    for part in found.behaviors:
+        check_counts(part.ranks, [row[:3] for row in coded if row[4] == part.behavior])
 
 
 def test_rewards_that_differ_by_rounding_alone_are_tied(tmp_path):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,7 @@ import pytest
 from asked_models import Asked
 from rewards.reward_cases import TINY, WEIGHTS, read_off, tiny_judge, tiny_reward
 from rewards.training.recorded_runs import recorded, scored, watch_of
-from voirdire.errors import InputError
+from voirdire.errors import InputError, NoDataError
 from voirdire.judging import LlmJudge, ScriptedJudge
 from voirdire.rewards import (
     Turn,
@@ -29,10 +30,15 @@ OTHER = {
 
 
 def completions(folder):
-    return pl.concat(
-        [pl.read_ndjson(path, infer_schema_length=None) for path in sorted(folder.glob("com*"))],
-        how="vertical_relaxed",
-    )
+    """Read all the completions of a run, in which none was trained again."""
+    return pl.read_parquet(sorted((folder / "completions").glob("*.parquet")))
+
+
+def write(folder, turns, *, step, **settings):
+    """Write turns of a step down, as a process of their own does."""
+    watch = watch_of(folder)
+    watch.add(scored(turns, **settings), turns, step=step)
+    watch.close()
 
 
 def other_reward(rubric=TINY, weights=OTHER, **settings):
@@ -52,13 +58,12 @@ def test_the_runs_own_reward_gives_its_rewards_again_bit_for_bit(tmp_path):
         Turn(response=None, prompt="p", behavior="refuse", base_reward=0.2),
         Turn(response="0.9 0.1", prompt="p", behavior="none of these", base_reward=0.1),
     ]
-    watch = watch_of(tmp_path / "run")
-    watch.add(scored(more), more, step=len(turns))
+    write(tmp_path / "run", more, step=len(turns))
 
     found = replay(tmp_path / "run", tiny_reward(), output=tmp_path / "again.parquet")
 
     before, again = completions(tmp_path / "run"), pl.read_parquet(tmp_path / "again.parquet")
-    joined = before.join(again, left_on="id", right_on="item", suffix="_again")
+    joined = before.join(again, on="item", suffix="_again")
     assert joined.height == before.height == 6 * 24 + 4
     for name in ("reward", "rule_reward", "base_reward", "missing"):
         assert joined[name].equals(joined[f"{name}_again"]), name
@@ -89,9 +94,16 @@ def test_centred_rewards_stay_centred(tmp_path):
 
 def test_other_weights_give_what_score_gives(tmp_path):
     recorded(tmp_path / "run")
-    [path] = (tmp_path / "run").glob("completions-*.jsonl")
+    rows = completions(tmp_path / "run")
+    rows.rename({"item": "id"}).drop("group", "session").write_parquet(tmp_path / "items.parquet")
+    rows.drop("step", "group", "session").write_parquet(tmp_path / "verdicts.parquet")
     reward = other_reward()
-    score_file(path, tmp_path / "scored.parquet", reward=reward, verdicts=path)
+    score_file(
+        tmp_path / "items.parquet",
+        tmp_path / "scored.parquet",
+        reward=reward,
+        verdicts=tmp_path / "verdicts.parquet",
+    )
 
     replay(tmp_path / "run", reward, output=tmp_path / "replayed.parquet")
 
@@ -105,6 +117,7 @@ def test_means_are_those_of_each_step_and_behavior(tmp_path):
     for step, rude in enumerate(["0.2", "0.6"]):
         turns = [Turn(response=f"0.5 {rude}", prompt="p", behavior="chat") for _ in range(2)]
         watch.add(scored(turns), turns, step=step)
+    watch.close()
 
     found = replay(tmp_path / "run", other_reward())
 
@@ -133,20 +146,35 @@ def test_steps_that_were_trained_again_count_once(tmp_path):
     assert [(part.step, part.n) for part in found.steps] == [(0, 24), (1, 24)]
 
 
-def test_a_damaged_line_is_left_out_and_listed(tmp_path):
+def test_a_damaged_part_is_left_out_and_listed(tmp_path):
     recorded(tmp_path / "run", n_steps=1)
-    [path] = (tmp_path / "run").glob("completions-*.jsonl")
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    wrong = json.dumps(json.loads(lines[3]) | {"sorry": 1.5}) + "\n"
-    path.write_text("".join([*lines[:3], wrong, *lines[4:]])[:-30], encoding="utf-8")
+    turns = [Turn(response="0.9 0.1", prompt="p", behavior="refuse")]
+    write(tmp_path / "run", turns, step=1)
+    damaged = max((tmp_path / "run" / "completions").glob("*.parquet"))
+    damaged.write_bytes(damaged.read_bytes()[:-30])
 
     found = replay(tmp_path / "run", tiny_reward())
 
-    assert found.n == 22
-    assert found.dropped == (
-        f"{path.name}:4: the line is no completion, and left out",
-        f"{path.name}:24: the line is cut off, and left out",
-    )
+    assert found.n == 24
+    [reason] = found.dropped
+    assert reason.startswith(f"{damaged.name}: is no part of this run")
+
+
+OLD_RUN = Path(__file__).parents[2] / "reference" / "run_of_0_1_0"
+
+
+def test_a_run_of_version_0_1_0_is_given_its_rewards_again():
+    before = json.loads((OLD_RUN / "figures.json").read_text(encoding="utf-8"))["steps"]
+
+    found = replay(OLD_RUN / "run", tiny_reward())
+
+    assert [(part.step, part.n) for part in found.steps] == [(x["step"], x["n"]) for x in before]
+    for part, step in zip(found.steps, before, strict=True):
+        assert part.n - part.n_after == part.n - part.n_before == step["n_missing"]
+        assert part.mean_before == pytest.approx(step["reward_mean"])
+        assert part.mean_after == pytest.approx(step["reward_mean"])
+        assert part.ranks.n_reversed == 0
+    assert sum(found.missing.values()) == sum(step["n_missing"] for step in before)
 
 
 # Which verdicts fit ---------------------------------------------------------------------------
@@ -219,7 +247,7 @@ def test_a_judge_in_process_is_asked_for_what_a_new_proposition_needs(tmp_path):
     assert (found.n_reused, found.n_judged, found.n_after) == (16, 8, 24)
     assert len(asked) == 8
     rows = completions(tmp_path / "run").join(
-        pl.read_ndjson(tmp_path / "found.jsonl"), left_on="id", right_on="item", suffix="_new"
+        pl.read_ndjson(tmp_path / "found.jsonl"), on="item", suffix="_new"
     )
     chats = rows.filter(pl.col("behavior") == "chat")
     expected = chats["response"].str.len_chars() / 10
@@ -240,8 +268,7 @@ def test_verdicts_on_another_part_of_the_response_do_not_fit(tmp_path):
 def test_completions_that_another_judge_judged_on_the_way_do_not_fit(tmp_path):
     recorded(tmp_path / "run", n_steps=2, judge=tiny_judge(version="1"))
     turns = [Turn(response="0.9 0.1", prompt="p", behavior="refuse")]
-    watch = watch_of(tmp_path / "run")
-    watch.add(scored(turns, judge=tiny_judge(version="2")), turns, step=2)
+    write(tmp_path / "run", turns, step=2, judge=tiny_judge(version="2"))
 
     found = replay(tmp_path / "run", tiny_reward())
 
@@ -281,7 +308,7 @@ def test_a_language_model_is_asked_only_for_what_is_missing(tmp_path, model):
 def test_another_wording_asks_a_language_model_again_once(tmp_path, model):
     recorded(tmp_path / "run", n_steps=2, judge=judge_of(model))
     turns = [Turn(response="0.9 0.1", prompt="p", behavior="refuse")] * 5
-    watch_of(tmp_path / "run").add(scored(turns, judge=judge_of(model)), turns, step=2)
+    write(tmp_path / "run", turns, step=2, judge=judge_of(model))
     model.seen.clear()
     other = other_reward(TINY.replace("Is it rude?", "Is it impolite?"))
     asking = {"judge": judge_of(model), "store": tmp_path / "replies.sqlite"}
@@ -332,7 +359,7 @@ def test_rewards_are_written_in_every_format(tmp_path, suffix):
         "rule_reward",
         "missing",
     ]
-    assert frame["item"].to_list() == completions(tmp_path / "run")["id"].to_list()
+    assert frame["item"].to_list() == completions(tmp_path / "run")["item"].to_list()
 
 
 def test_nothing_but_rewards_is_replaced(tmp_path):
@@ -344,10 +371,11 @@ def test_nothing_but_rewards_is_replaced(tmp_path):
 
 
 def test_a_run_without_completions_is_refused(tmp_path):
-    recorded(tmp_path / "run", n_steps=1, completions=False)
+    watch_of(tmp_path / "run").close()
 
-    with pytest.raises(InputError, match="`run` must hold completions"):
-        replay(tmp_path / "run", other_reward())
+    for face in (replay, estimate_replay):
+        with pytest.raises(NoDataError, match="`run` must hold completions, got none"):
+            face(tmp_path / "run", other_reward())
 
 
 def test_a_replay_is_plain_values_for_json(tmp_path):

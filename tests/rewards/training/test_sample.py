@@ -4,6 +4,7 @@ import csv
 import json
 import stat
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -65,7 +66,7 @@ def test_so_many_are_drawn_and_no_stratum_goes_empty(run, n):
     drawn = [n_drawn for _, n_drawn in found.strata.values()]
     assert sum(drawn) == len(found.items) == max(n, 6)
     assert min(drawn) >= 1
-    assert len({row.completion.id for row in found.items}) == len(found.items)
+    assert len({row.completion["item"] for row in found.items}) == len(found.items)
 
 
 def test_all_are_drawn_where_there_are_fewer(run):
@@ -79,7 +80,7 @@ def test_the_same_seed_draws_the_same_sample(run):
     first, again = sample_training_run(run, n=12, seed=3), sample_training_run(run, n=12, seed=3)
     other = sample_training_run(run, n=12, seed=4)
 
-    ids = [[row.completion.id for row in one.items] for one in (first, again, other)]
+    ids = [[row.completion["item"] for row in one.items] for one in (first, again, other)]
     assert ids[0] == ids[1]
     assert set(ids[0]) != set(ids[2])
 
@@ -88,7 +89,7 @@ def test_the_same_seed_draws_the_same_sample(run):
 def test_every_completion_is_drawn_as_often_as_its_probability_says(run):
     n_seeds, n = 120, 36
     counts = Counter(
-        row.completion.id
+        row.completion["item"]
         for seed in range(n_seeds)
         for row in sample_training_run(run, n=n, seed=seed).items
     )
@@ -107,6 +108,7 @@ def test_a_policy_that_repeats_itself_is_labelled_once(tmp_path):
     for step in range(6):
         turns = [same] * 9 + [Turn(response=f"0.{step + 1} 0.5", prompt="p", behavior="refuse")]
         watch.add(scored(turns), turns, step=step)
+    watch.close()
 
     found = sample_training_run(tmp_path / "run", n=50)
 
@@ -124,9 +126,65 @@ def test_what_is_no_text_or_not_paid_for_is_not_drawn(tmp_path):
         Turn(response="0.9 0.1", prompt="p"),
     ]
     watch.add(scored(turns), turns, step=0)
+    watch.close()
 
     with pytest.raises(NoDataError, match="of a behavior that its reward pays for, got none"):
         sample_training_run(tmp_path / "run")
+
+
+def test_messages_are_drawn_as_they_were_written(tmp_path):
+    asked = [{"role": "user", "content": "prompt"}]
+    said = {"role": "assistant", "content": "0.9 0.1"}
+    called = {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}
+    turns = [
+        Turn(response=response, prompt=asked, behavior="refuse")
+        for response in ([said], [said], [called], said["content"])
+    ]
+    watch = watch_of(tmp_path / "run")
+    watch.add(scored(turns), turns, step=0)
+    watch.close()
+
+    found = sample_training_run(tmp_path / "run")
+    files = write_sample(found, tmp_path / "sample")
+
+    # a call of a tool is no response that a judge reads
+    assert (found.n_completions, len(found.items)) == (3, 2)
+    drawn = {row.n_occurrences: row for row in found.items}
+    assert drawn[2].completion["response"] == [said]
+    assert drawn[1].completion["response"] == said["content"]
+    lines = files.items.read_text(encoding="utf-8").splitlines()
+    assert [row["prompt"] for row in map(json.loads, lines)] == [asked, asked]
+    [batch] = stream_items(files.items)
+    assert [item.response for item in batch.items] == ["0.9 0.1", "0.9 0.1"]
+
+
+OLD_RUN = Path(__file__).parents[2] / "reference" / "run_of_0_1_0" / "run"
+
+
+def test_a_run_of_version_0_1_0_is_sampled_from(tmp_path):
+    lines = [
+        json.loads(line)
+        for path in OLD_RUN.glob("completions-*.jsonl")
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    whole = {row["id"]: row for row in lines}
+
+    found = sample_training_run(OLD_RUN, n=100)
+    files = write_sample(found, tmp_path / "sample")
+
+    assert found.n_completions == sum(row.n_occurrences for row in found.items)
+    frame = pl.read_parquet(files.verdicts)
+    for row in found.items:
+        line = whole[row.completion["item"]]
+        assert (row.completion["prompt"], row.completion["response"]) == (
+            line["prompt"],
+            line["response"],
+        )
+        for question, probability, failure in frame.filter(item=row.name)[
+            "question", "probability", "failure"
+        ].iter_rows():
+            assert probability == line[question]
+            assert (failure is None) == (probability is not None)
 
 
 @pytest.mark.parametrize(
@@ -195,11 +253,8 @@ def test_texts_stand_beside_the_first_question_of_their_item(written):
 def test_the_key_says_where_each_item_is_from(written, run):
     sample, files = written
     rows = [json.loads(line) for line in files.key.read_text(encoding="utf-8").splitlines()]
-    whole = {
-        row["id"]: row
-        for path in run.glob("completions-*.jsonl")
-        for row in map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    }
+    parts = sorted((run / "completions").glob("*.parquet"))
+    whole = {row["item"]: row for row in pl.read_parquet(parts).iter_rows(named=True)}
 
     assert [row["item"] for row in rows] == [row.name for row in sample.items]
     for row, item in zip(rows, sample.items, strict=True):
@@ -239,6 +294,7 @@ def test_a_verdict_that_failed_is_a_failure(tmp_path):
     watch = watch_of(tmp_path / "run")
     turns = [Turn(response="nan 0.5", prompt="p", behavior="refuse")]
     watch.add(scored(turns), turns, step=0)
+    watch.close()
 
     files = write_sample(sample_training_run(tmp_path / "run"), tmp_path / "sample")
 
@@ -285,6 +341,7 @@ def test_texts_that_a_spreadsheet_would_run_are_harmless_in_the_sheet(tmp_path, 
     watch = watch_of(tmp_path / "run")
     turns = [Turn(response=text, prompt=text, behavior="refuse")]
     watch.add(scored(turns), turns, step=0)
+    watch.close()
 
     files = write_sample(sample_training_run(tmp_path / "run"), tmp_path / "sample")
 
@@ -295,9 +352,10 @@ def test_texts_that_a_spreadsheet_would_run_are_harmless_in_the_sheet(tmp_path, 
 
 def test_a_formula_in_the_place_of_a_proposition_is_refused(tmp_path):
     recorded(tmp_path / "run", n_steps=1)
-    for path in (tmp_path / "run").iterdir():
-        text = path.read_text(encoding="utf-8")
-        path.write_text(text.replace("sorry", "=1+1"), encoding="utf-8")
+    about = tmp_path / "run" / "run.json"
+    about.write_text(about.read_text(encoding="utf-8").replace("sorry", "=1+1"), encoding="utf-8")
+    for path in (tmp_path / "run" / "completions").iterdir():
+        pl.read_parquet(path).rename({"sorry": "=1+1"}).write_parquet(path)
 
     with pytest.raises(InputError, match=r"no spreadsheet runs as a formula, got '=1\+1'"):
         write_sample(sample_training_run(tmp_path / "run"), tmp_path / "sample")

@@ -7,10 +7,13 @@ import json
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from voirdire._types import Judged
+from voirdire.errors import InputError
+from voirdire.io.messages import turn_item
 from voirdire.records.thresholds import threshold_to_cell
 from voirdire.rewards.training.nonsense import find_nonsense
 
@@ -19,19 +22,23 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from voirdire.records import Item
     from voirdire.rewards.live.live_scores import LiveScores
     from voirdire.rewards.live.turns import Turn
     from voirdire.rewards.training.parquet_part import Column
 
 __all__ = [
     "HEAD",
+    "ITEM_COLUMNS",
     "TEXTS",
     "WHOLE",
     "Call",
     "RowLayout",
     "class_column",
+    "item_of_row",
     "proposition_column",
     "rows_of",
+    "texts_of_row",
 ]
 
 HEAD = {
@@ -62,6 +69,9 @@ HEAD = {
 WHOLE = frozenset(name for name, kind in HEAD.items() if kind == "whole")
 TEXTS = ("prompt", "response", "messages")
 """Columns that figures do not need, and that are most of a file."""
+
+ITEM_COLUMNS = (*TEXTS, "behavior")
+"""What a judge sees of a completion: those that are equal in it are one item."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,3 +291,29 @@ def _count(value: Any) -> float:
         return math.nan if value is None else float(int(value))
     except (TypeError, ValueError, OverflowError):
         return math.nan
+
+
+# Rows as items ----------------------------------------------------------------------------------
+
+
+def texts_of_row(row: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Give prompt and response of a row: text or messages, None where neither was handed over."""
+    if row["messages"] is None:
+        return row["prompt"], row["response"]
+    try:
+        both = json.loads(row["messages"])
+        return both["prompt"], both["response"]
+    except (ValueError, TypeError, KeyError, RecursionError):  # no part of ours
+        return None, None
+
+
+def item_of_row(row: Mapping[str, Any], *, name: str, judged: str) -> Item | None:
+    """Make an item of a row; None where its response is neither text nor messages."""
+    prompt, response = texts_of_row(row)
+    part: Any = judged if judged in get_args(Judged) else "final_answer"
+    try:
+        return turn_item(
+            name, response=response, prompt=prompt, judged=part, behavior=row["behavior"]
+        )
+    except InputError:
+        return None

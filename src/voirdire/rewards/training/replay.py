@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,34 +10,48 @@ import numpy as np
 import polars as pl
 
 from voirdire._validation import shorten
-from voirdire.errors import InputError
+from voirdire.errors import InputError, NoDataError
+from voirdire.judging.answering import judge_by_plan
+from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.plan import asks_a_model
-from voirdire.judging.runs.outputs import STORE_NAME
+from voirdire.judging.runs.estimate import estimate_calls
+from voirdire.judging.runs.outputs import STORE_NAME, opened_store
+from voirdire.records import Failure, Verdicts
+from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.model_file import load_reward
-from voirdire.rewards.reward_judge import asked_judge
 from voirdire.rewards.scoring.base_rewards import NO_BASE
 from voirdire.rewards.scoring.combining import Combiner
 from voirdire.rewards.scoring.outputs import SCORE_COLUMNS, RewardWriter, checked_rewards_output
 from voirdire.rewards.scoring.scoring import judging_plan
-from voirdire.rewards.training.completions_reading import CompletionReader
-from voirdire.rewards.training.lines import json_line
+from voirdire.rewards.training.completion_rows import ITEM_COLUMNS, item_of_row, proposition_column
 from voirdire.rewards.training.replay_result import Replay, ReplayEstimate, ReplayTally
-from voirdire.rewards.training.replay_verdicts import Fit, ReplayVerdicts, fit_of
 from voirdire.rewards.training.run import TrainingRun
-from voirdire.rewards.training.run_files import is_part_of_run
-from voirdire.rewards.training.run_reading import read_training_run
+from voirdire.rewards.training.run_files import is_part_of_run, question_hashes
+from voirdire.rewards.training.run_reading import completion_frames, read_training_run
+from voirdire.rewards.training.step_metrics import asked_of
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from numpy.typing import NDArray
 
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
+    from voirdire.records import Item
     from voirdire.rewards.model import RewardModel
     from voirdire.rewards.scoring.scores import Scores
-    from voirdire.rewards.training.completions_reading import Completion
 
 __all__ = ["estimate_replay", "replay"]
+
+_COLUMNS = ("item", "step", "behavior", "group", "base_reward", "reward", "missing", "fingerprint")
+_MOST_REMEMBERED = 50_000
+_FAILED = "failed verdict: "
+_NOBODY_ASKED = "the run has no verdict that fits, and no judge was named"
+_NOT_CENTRED = (
+    "the run's rewards were centred; these are not, since nobody knows the reward's means"
+)
+_JUDGED_ELSEWHERE = "judged by another judge than the rest of the run"
 
 
 def replay(
@@ -86,9 +98,10 @@ def replay(
 
     Raises
     ------
+    NoDataError
+        If the run holds no completions.
     InputError
-        If the run holds no completions, the judge is another one than the reward's, or an
-        argument breaks its rule.
+        If the judge is another one than the reward's, or an argument breaks its rule.
 
     Notes
     -----
@@ -99,25 +112,23 @@ def replay(
     those of the replay are too, if the other reward knows its means.
 
     *Order*: rewards follow the files of the run. *Errors*: what a judge does is a missing reward;
-    a damaged line is left out and listed. *Cancellation*: nothing is written under the name of
-    the output; replies that came are in the store. *Memory*: a few thousand completions, and some
-    50 bytes for each. *Retries and caching*: the judge's limits and the store; equal completions
-    are judged once.
+    a file that cannot be read is left out and listed. *Cancellation*: nothing is written under
+    the name of the output; replies that came are in the store. *Memory*: some 50,000 completions,
+    and some 50 bytes for each. *Retries and caching*: the judge's limits and the store; equal
+    completions are judged once.
     """
-    found = _Prepared(run, reward, judge=judge, other_judge=other_judge)
-    verdicts = found.verdicts(store, retry_failures=retry_failures, stopping=stopping)
+    found = _Rescorer(run, reward, judge=judge, other_judge=other_judge, store=store)
+    asking = {"retry_failures": retry_failures, "stopping": stopping}
     tally = ReplayTally()
-    n = 0
     with ExitStack() as stack:
-        writer = None if output is None else _writer(output, found.run, stack)
-        for rows in found.reader.batches():
-            scores = found.scores(rows, verdicts)
-            tally.add(rows, scores)
+        writer = None if output is None else _open_writer(output, found.run, stack)
+        for frame in found.frames():
+            scores = found.scores(frame, asking)
+            tally.add(frame, scores)
             if writer is not None:
-                writer.add(_frame(scores))
-            n += len(rows)
+                writer.add(_reward_rows(frame, scores))
             if progress is not None:
-                progress(n)
+                progress(found.n)
         if writer is not None:
             writer.publish()
     whole, steps, behaviors = tally.parts()
@@ -127,19 +138,19 @@ def replay(
         hash_before=found.run.reward_hash,
         reward=found.reward.name,
         reward_hash=found.reward.content_hash,
-        judge=found.run.judge if found.plan is None else found.plan.judge.name,
-        n=n,
+        judge=found.judge,
+        n=found.n,
         n_before=whole.n_before,
         n_after=whole.n_after,
-        n_reused=verdicts.n_reused,
-        n_judged=verdicts.n_judged,
+        n_reused=found.n_reused,
+        n_judged=found.n_judged,
         missing=tally.missing,
         whole=whole,
         steps=steps,
         behaviors=behaviors,
         output=None if output is None else str(output),
         notes=found.notes,
-        dropped=tuple(found.reader.dropped),
+        dropped=found.run.dropped,
     )
 
 
@@ -166,119 +177,253 @@ def estimate_replay(
 
     Raises
     ------
-    InputError
+    NoDataError, InputError
         As `replay` does.
     """
-    found = _Prepared(run, reward, judge=judge, other_judge=other_judge)
-    verdicts = found.verdicts(store, retry_failures=retry_failures, stopping=None)
-    n = n_unjudged = 0
-    seen: set[bytes] = set()
-    with tempfile.TemporaryDirectory() as folder:  # for its owner only
-        path = Path(folder) / "items.jsonl"
-        with path.open("wb") as file:
-            for rows in found.reader.batches():
-                n += len(rows)
-                _, lacking = verdicts.known(rows)
-                if found.plan is None:
-                    n_unjudged += len(lacking)
-                    continue
-                for place, item in verdicts.items(rows, lacking).items():
-                    key = item.content_hash()
-                    if key not in seen:
-                        seen.add(key)
-                        file.write(_line(rows[place], number=len(seen)))
-        calls = found.calls(path, store=store, retry_failures=retry_failures) if seen else {}
+    found = _Rescorer(run, reward, judge=judge, other_judge=other_judge, store=store)
+    n_to_judge = sum(1 for _ in found.items_to_judge())
+    n, n_reused, n_lacking = found.n, found.n_reused, found.n_lacking
+    calls: dict[str, Any] = {}
+    if n_to_judge and found.plan is not None and asks_a_model(found.plan.judge):
+        with opened_store(found.store, makes=False) as replies:
+            priced = estimate_calls(
+                found.items_to_judge, found.plan, replies, retry_failures=retry_failures
+            )
+        calls = {"n_calls": priced.n_calls, "n_stored": priced.n_stored, "cost": priced.cost}
     return ReplayEstimate(
         n=n,
-        n_reused=verdicts.n_reused,
-        n_to_judge=len(seen),
-        n_unjudged=n_unjudged,
+        n_reused=n_reused,
+        n_to_judge=n_to_judge,
+        n_unjudged=n_lacking if found.plan is None else 0,
         notes=found.notes,
         **calls,
     )
 
 
-class _Prepared:
-    """A run and a reward that suit each other, and who judges."""
+class _Rescorer:
+    """Gives completions the rewards of another reward, by the run's own verdicts or new ones."""
 
     def __init__(
         self,
         run: TrainingRun | str | Path,
         reward: RewardModel | str | Path,
         *,
-        judge: Any,
+        judge: JudgeLike | None,
         other_judge: bool,
+        store: str | Path | None,
     ) -> None:
         self.run = run if isinstance(run, TrainingRun) else read_training_run(run)
         self.reward = load_reward(reward) if isinstance(reward, str | Path) else reward
-        self.reader = CompletionReader(self.run)
+        if not self.run.steps:
+            msg = f"`run` must hold completions, got none in {str(self.run.folder)!r}."
+            raise NoDataError(msg)
+        self.store = self.run.folder / STORE_NAME if store is None else store
         self.plan: JudgingPlan | None = None
-        notes: tuple[str, ...] = ()
+        self.notes: tuple[str, ...] = ()
         if judge is not None:
-            self._asked: Any = asked_judge(self.reward.judge, judge)
-            self.plan, notes = judging_plan(self.reward, judge, other_judge=other_judge)
-        self._fit: Fit = fit_of(self.run, self.reward, plan=self.plan, other_judge=other_judge)
-        center, told = _centering(self.run, self.reward)
-        self._combiner = Combiner(self.reward, center=center)
-        self.notes = (*notes, *self._fit.notes, *told)
-
-    def verdicts(
-        self, store: str | Path | None, *, retry_failures: bool, stopping: threading.Event | None
-    ) -> ReplayVerdicts:
-        """Make ready to give verdicts."""
-        is_model = self.plan is not None and asks_a_model(self.plan.judge)
-        return ReplayVerdicts(
-            self.run,
-            self.reward,
-            fit=self._fit,
-            plan=self.plan,
-            store=self._store(store) if is_model else None,
-            retry_failures=retry_failures,
-            stopping=stopping,
+            self.plan, self.notes = judging_plan(self.reward, judge, other_judge=other_judge)
+        by = self.run if self.plan is None else self.plan
+        self.judge = self.run.judge if self.plan is None else self.plan.judge.name
+        self._fingerprint = by.fingerprint
+        self._taken, note = _fitting_verdicts(
+            self.run, self.reward, plan=self.plan, other_judge=other_judge
         )
+        means = [row.mean for row in self.reward.behaviors.values()]
+        is_centered = self.run.is_centered and bool(np.isfinite(means).all())
+        self._combiner = Combiner(self.reward, center=is_centered)
+        plain = _NOT_CENTRED if self.run.is_centered and not is_centered else ""
+        self.notes += tuple(filter(None, (note, plain)))
+        self._names = self.reward.rubric.propositions
+        self._needed = {
+            behavior: [self._names.index(name) for name in asked]
+            for behavior, asked in asked_of(self.reward).items()
+        }
+        self._remembered: dict[bytes, tuple[NDArray[np.float64], str | None]] = {}
+        self.n = self.n_reused = self.n_lacking = self.n_judged = 0
 
-    def scores(self, rows: Sequence[Completion], verdicts: ReplayVerdicts) -> Scores:
-        """Score completions."""
-        base = [math.nan if row.base_reward is None else row.base_reward for row in rows]
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """Read the completions of the run; their texts only where somebody judges."""
+        taken = [proposition_column(name) for name in self._names if name in self._taken]
+        texts = () if self.plan is None else ITEM_COLUMNS
+        for frame in completion_frames(
+            self.run, columns=list(dict.fromkeys((*_COLUMNS, *texts, *taken)))
+        ):
+            self.n += frame.height
+            yield frame
+
+    def scores(self, frame: pl.DataFrame, asking: Mapping[str, Any]) -> Scores:
+        """Score completions; `asking` says how those are judged that lack a verdict."""
+        lacks_base = frame.filter(pl.col("base_reward").is_null())["item"].to_list()
         return self._combiner.scores(
-            verdicts.of(rows),
-            behaviors=[row.behavior for row in rows],
-            base=np.array(base, dtype=np.float64),
-            base_reasons={row.id: NO_BASE for row in rows if row.base_reward is None},
+            self._verdicts(frame, asking),
+            behaviors=frame["behavior"].to_list(),
+            base=frame["base_reward"].to_numpy(),
+            base_reasons=dict.fromkeys(lacks_base, NO_BASE),
         )
 
-    def calls(
-        self, items: Path, *, store: str | Path | None, retry_failures: bool
-    ) -> dict[str, Any]:
-        """Estimate the calls about items of a file."""
-        if self.plan is None or not asks_a_model(self.plan.judge):
-            return {}
-        from voirdire.judging.runs.estimate import estimate_run
+    def items_to_judge(self) -> Iterator[Item]:
+        """Give the different completions that would be judged."""
+        seen: set[bytes] = set()
+        for frame in self.frames():
+            _, lacking = self._known_verdicts(frame)
+            for key, item, _ in self._different(frame, lacking):
+                if key not in seen:
+                    seen.add(key)
+                    yield item
 
-        found = estimate_run(
-            items,
-            judge=self._asked,
-            rubric=self.reward.rubric,
-            judged=self.reward.judge.judged,
-            store=self._store(store),
-            retry_failures=retry_failures,
+    def _verdicts(self, frame: pl.DataFrame, asking: Mapping[str, Any]) -> Verdicts:
+        values, lacking = self._known_verdicts(frame)
+        reasons = dict(zip(lacking.tolist(), self._reasons(frame[lacking]), strict=True))
+        self._judge_anew(self._different(frame, lacking), asking, values=values, reasons=reasons)
+        is_missing = np.isnan(values)
+        columns = is_missing.argmax(axis=1)
+        return Verdicts(
+            items=tuple(frame["item"].to_list()),
+            questions=self._names,
+            probabilities=values,
+            behaviors=(None,) * frame.height,
+            judge=self.judge,
+            fingerprint=self._fingerprint,
+            threshold=self.reward.judge.threshold,
+            failures={
+                (row, int(columns[row])): Failure(reason=reason)
+                for row, reason in reasons.items()
+                if is_missing[row, columns[row]]
+            },
         )
-        return {"n_calls": found.n_calls, "n_stored": found.n_stored, "cost": found.cost}
 
-    def _store(self, store: str | Path | None) -> str | Path:
-        return self.run.folder / STORE_NAME if store is None else store
+    def _known_verdicts(self, frame: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Give the run's verdicts that fit, and the places of completions that need others."""
+        fits = pl.col("fingerprint") == self.run.fingerprint
+        nothing = pl.repeat(None, pl.len(), dtype=pl.Float64)
+        values = frame.select(
+            pl.when(fits).then(proposition_column(name)).alias(str(place))
+            if name in self._taken
+            else nothing.alias(str(place))
+            for place, name in enumerate(self._names)
+        ).to_numpy(writable=True)
+        lacks = np.zeros(frame.height, dtype=bool)
+        for behavior, needed in self._needed.items():  # without weights no verdict counts
+            rows = frame["behavior"].eq_missing(behavior).to_numpy()
+            lacks |= rows & np.isnan(values[:, needed]).any(axis=1)
+            self.n_reused += int(rows.sum())
+        lacking = np.flatnonzero(lacks)
+        self.n_reused -= lacking.size
+        self.n_lacking += lacking.size
+        return values, lacking
+
+    def _reasons(self, frame: pl.DataFrame) -> list[str]:
+        """Say of completions why they have no verdict: what the run says, where that was one."""
+        said = pl.col("missing")
+        is_of_verdict = said.str.starts_with(_FAILED) | said.str.starts_with(NO_VERDICT)
+        is_of_run = pl.col("fingerprint") == self.run.fingerprint
+        found = frame.select(
+            pl.when(is_of_verdict)
+            .then(said.str.strip_prefix(_FAILED))
+            .when(is_of_run)
+            .then(pl.lit(_NOBODY_ASKED))
+            .otherwise(pl.lit(_JUDGED_ELSEWHERE))
+        )
+        return found.to_series().to_list()
+
+    def _different(
+        self, frame: pl.DataFrame, rows: NDArray[np.int64]
+    ) -> Iterator[tuple[bytes, Item, list[int]]]:
+        """Give the completions that somebody can judge, equal ones once, and their places."""
+        if self.plan is None or not rows.size:
+            return
+        texts = frame.select(ITEM_COLUMNS).with_row_index("places")[rows]
+        for row in texts.group_by(ITEM_COLUMNS, maintain_order=True).all().iter_rows(named=True):
+            places = row["places"]
+            item = item_of_row(row, name=str(places[0]), judged=self.reward.judge.judged)
+            if item is not None:
+                yield item.content_hash(), item, places
+
+    def _judge_anew(
+        self,
+        different: Iterable[tuple[bytes, Item, list[int]]],
+        asking: Mapping[str, Any],
+        *,
+        values: NDArray[np.float64],
+        reasons: dict[int, str],
+    ) -> None:
+        """Judge completions that no one has judged yet, and fill in what is not there."""
+        rows = list(different)
+        new = {key: item for key, item, _ in rows if key not in self._remembered}
+        if new and self.plan is not None:
+            store = self.store if asks_a_model(self.plan.judge) else None
+            found = judge_by_plan(list(new.values()), self.plan, store=store, **asking)
+            self.n_judged += len(new)
+            failures = [found.missing.get(name) for name in found.items]
+            answers = zip(found.on(self._names).probabilities, failures, strict=True)
+            self._remembered |= zip(new, answers, strict=True)
+        for key, _, places in rows:
+            probabilities, failure = self._remembered[key]
+            values[places] = np.where(np.isnan(values[places]), probabilities, values[places])
+            reasons |= dict.fromkeys(places, failure or NO_VERDICT)
+        if len(self._remembered) > _MOST_REMEMBERED:
+            self._remembered.clear()
 
 
-def _centering(run: TrainingRun, reward: RewardModel) -> tuple[bool, tuple[str, ...]]:
-    if not run.is_centered:
-        return False, ()
-    if all(math.isfinite(row.mean) for row in reward.behaviors.values()):
-        return True, ()
-    note = "the run's rewards were centred; these are not, since nobody knows the reward's means"
-    return False, (note,)
+def _fitting_verdicts(
+    run: TrainingRun, reward: RewardModel, *, plan: JudgingPlan | None, other_judge: bool
+) -> tuple[frozenset[str], str]:
+    """Name the propositions whose verdicts are those that the reward would get, with a note.
+
+    All of them where the verdicts are of the same judge, rubric and settings. Where the rubric is
+    another one but the judge the same, a judge in process is taken proposition by proposition,
+    and a language model where it was asked the same questions, since all stand in one prompt.
+    """
+    common = frozenset(run.propositions) & frozenset(reward.rubric.propositions)
+    hashes = question_hashes(reward.rubric)
+    same = frozenset(name for name in common if run.question_hashes.get(name) == hashes[name])
+    own = reward.judge
+    if run.judged != own.judged:
+        return frozenset(), (
+            f"the run's verdicts are on another part of responses ({run.judged}) than the "
+            f"reward's ({own.judged}), and not taken"
+        )
+    if plan is not None:
+        judge = plan.judge.fingerprint
+        in_run = {
+            "judge": judge,
+            "rubric": run.rubric_hash,
+            "threshold": run.threshold,
+            "judged": run.judged,
+            "class_rule": run.class_rule,
+        }
+        if run.fingerprint in (plan.fingerprint, hash_of(in_run)):
+            return same if asks_a_model(plan.judge) else common, ""
+        if judge == run.judge_fingerprint:
+            return same, ""
+        return frozenset(), (
+            "the run's verdicts are of another judge, or on other questions: all are judged anew"
+        )
+    if not own.fingerprint or own.fingerprint == run.fingerprint:
+        changed = ", ".join(sorted(common - same))
+        note = f"asked with other words than in the run, and not taken from it: {changed}"
+        return same, note if changed else ""
+    as_own = {
+        "judge": run.judge_fingerprint,
+        "rubric": reward.rubric.content_hash,
+        "threshold": own.threshold,
+        "judged": own.judged,
+        "class_rule": reward.rubric.class_rule,
+    }
+    if run.judge_fingerprint and own.fingerprint == hash_of(as_own):
+        return common, ""
+    if other_judge:
+        return same, "the run's verdicts are of another judge than the reward was fitted on"
+    return frozenset(), (
+        "the reward was fitted on another judge than the run's, whose verdicts are not taken; "
+        "name a judge, or take them with `other_judge=True`"
+    )
 
 
-def _writer(output: str | Path, run: TrainingRun, stack: ExitStack) -> RewardWriter:
+# Files ------------------------------------------------------------------------------------------
+
+
+def _open_writer(output: str | Path, run: TrainingRun, stack: ExitStack) -> RewardWriter:
     target, written_as = checked_rewards_output(Path(output), source=run.folder)
     if is_part_of_run(target, run.folder):
         msg = (
@@ -289,31 +434,15 @@ def _writer(output: str | Path, run: TrainingRun, stack: ExitStack) -> RewardWri
     return stack.enter_context(RewardWriter(target, written_as=written_as, columns=SCORE_COLUMNS))
 
 
-def _frame(scores: Scores) -> pl.DataFrame:
+def _reward_rows(frame: pl.DataFrame, scores: Scores) -> pl.DataFrame:
     """Lay rewards out as `score_file` does."""
-    numbers = {
-        "reward": scores.rewards,
-        "base_reward": scores.base_rewards,
-        "rule_reward": scores.rule_rewards,
-    }
-    return pl.DataFrame(
-        {
-            "item": pl.Series(scores.items, dtype=pl.String),
-            "behavior": pl.Series(scores.behaviors, dtype=pl.String),
-            **{name: pl.Series(values).fill_nan(None) for name, values in numbers.items()},
-            "missing": pl.Series(
-                [scores.missing.get(name) for name in scores.items], dtype=pl.String
-            ),
-        }
-    )
-
-
-def _line(row: Completion, *, number: int) -> bytes:
-    return json_line(
-        {
-            "id": str(number),
-            "prompt": row.prompt,
-            "response": row.response,
-            "behavior": row.behavior,
-        }
+    return frame.select(
+        "item",
+        "behavior",
+        reward=pl.Series(scores.rewards).fill_nan(None),
+        base_reward=pl.Series(scores.base_rewards).fill_nan(None),
+        rule_reward=pl.Series(scores.rule_rewards).fill_nan(None),
+        missing=pl.col("item").replace_strict(
+            dict(scores.missing), default=None, return_dtype=pl.String
+        ),
     )

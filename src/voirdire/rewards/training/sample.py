@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-import msgspec
 import numpy as np
+import polars as pl
 
 from voirdire._validation import check_count, shorten
 from voirdire.errors import InputError, NoDataError
-from voirdire.rewards.training.completions_reading import CompletionReader
+from voirdire.rewards.training.completion_rows import (
+    ITEM_COLUMNS,
+    item_of_row,
+    proposition_column,
+    texts_of_row,
+)
 from voirdire.rewards.training.run import TrainingRun
-from voirdire.rewards.training.run_reading import read_training_run
+from voirdire.rewards.training.run_reading import completion_frames, read_training_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from voirdire.records import Item
-    from voirdire.rewards.training.completions_reading import Completion
 
 __all__ = ["PHASES", "SampleBy", "SampledItem", "TrainingSample", "sample_training_run"]
 
@@ -39,8 +42,8 @@ class SampledItem:
     ----------
     name : str
         What annotators know it by; says nothing of where it is from.
-    completion : Completion
-        The row of the run.
+    completion : mapping of str to object
+        The row of the run by column; `prompt` and `response` are text or messages.
     item : Item
         What the judge was asked about.
     stratum : str
@@ -52,7 +55,7 @@ class SampledItem:
     """
 
     name: str
-    completion: Completion = field(repr=False)
+    completion: Mapping[str, Any] = field(repr=False)
     item: Item = field(repr=False)
     stratum: str
     n_occurrences: int
@@ -76,7 +79,7 @@ class TrainingSample:
     seed : int
         Gives the same sample again.
     dropped : tuple of str
-        Lines that could not be read, and why.
+        What could not be read, and why.
     """
 
     run: TrainingRun = field(repr=False)
@@ -88,7 +91,7 @@ class TrainingSample:
 
     def asked(self, item: SampledItem) -> tuple[str, ...]:
         """Name the propositions that are asked about an item: those its reward depends on."""
-        return self.run.paying.get(item.completion.behavior or "", ())
+        return self.run.paying.get(item.completion["behavior"], ())
 
     def as_dict(self) -> dict[str, Any]:
         """Give plain values for JSON, without texts."""
@@ -104,15 +107,6 @@ class TrainingSample:
             "seed": self.seed,
             "dropped": list(self.dropped),
         }
-
-
-@dataclass(slots=True)
-class _Different:
-    """A completion that differs from all others, and one of the places where it stands."""
-
-    id: str
-    stratum: str
-    n: int = 1
 
 
 def sample_training_run(
@@ -145,16 +139,17 @@ def sample_training_run(
     NoDataError
         If the run has no completion that can be read and is paid for.
     InputError
-        If the run holds no completions, or an argument breaks its rule.
+        If an argument breaks its rule.
 
     Notes
     -----
     A policy that has learnt repeats itself. People label a text once, so what is drawn are
-    different completions: the same text to the same prompt counts once, in the phase of one of
-    its occurrences, chosen at random. How often it occurs is told with it.
+    different completions: the same response to the same prompt counts once, in the phase of one
+    of its occurrences, chosen at random. How often it occurs is told with it.
 
     Strata get their share of `n` by the largest remainder, and at least one; every completion of
-    a stratum has the same probability. Memory: some 200 bytes for each different completion.
+    a stratum has the same probability. Memory: some 100 bytes for each completion, and the texts
+    of what is drawn.
     """
     check_count("n", n, minimum=1)
     check_count("seed", seed, minimum=0)
@@ -167,136 +162,106 @@ def sample_training_run(
             raise InputError(msg)
     found = run if isinstance(run, TrainingRun) else read_training_run(run)
     rng = np.random.default_rng(seed)
-    reader = CompletionReader(found)
-    known, n_completions = _different(found, reader, by=frozenset(by), rng=rng)
-    if not known:
+    rows = _read_places(found, by=frozenset(by))
+    if rows.is_empty():
         msg = (
             f"`run` must hold completions of a behavior that its reward pays for, got none in "
             f"{str(found.folder)!r}."
         )
         raise NoDataError(msg)
-    sizes = Counter(row.stratum for row in known)
+    different = (
+        rows[rng.permutation(rows.height)]  # so that the first of equal ones is any of them
+        .group_by("key", maintain_order=True)
+        .agg(pl.first("item", "stratum"), n_occurrences=pl.len())
+    )
+    sizes = dict(different["stratum"].value_counts().sort("stratum").iter_rows())
     shares = _shares(sizes, n=n)
-    chosen = _drawn(known, shares, rng=rng)
-    items = _items(found, chosen, sizes=sizes, shares=shares, rng=rng)
+    drawn = pl.concat(
+        different.filter(stratum=name)[rng.choice(size, size=shares[name], replace=False)]
+        for name, size in sizes.items()
+    ).with_columns(
+        inclusion_probability=pl.col("stratum").replace_strict(
+            {name: shares[name] / size for name, size in sizes.items()}
+        )
+    )
     return TrainingSample(
         run=found,
-        items=items,
-        strata={name: (size, shares[name]) for name, size in sorted(sizes.items())},
-        n_completions=n_completions,
+        items=_read_items(found, drawn, rng=rng),
+        strata={name: (size, shares[name]) for name, size in sizes.items()},
+        n_completions=rows.height,
         seed=seed,
-        dropped=tuple(reader.dropped),
+        dropped=found.dropped,
     )
 
 
-def _different(
-    run: TrainingRun, reader: CompletionReader, *, by: frozenset[str], rng: np.random.Generator
-) -> tuple[list[_Different], int]:
-    """List the different completions, each at one of its places, chosen at random."""
-    phases = _phases(run)
-    known: dict[bytes, _Different] = {}
-    n_completions = 0
-    for rows in reader.batches():
-        for row, chance in zip(rows, rng.random(len(rows)).tolist(), strict=True):
-            item = _item(run, row)
-            if item is None or row.behavior not in run.paying:
-                continue
-            n_completions += 1
-            parts = []
-            if "behavior" in by:
-                parts.append(str(row.behavior))
-            if "step" in by:
-                parts.append(phases.get(row.step, PHASES[-1]))
-            stratum = "/".join(parts) or "all"
-            was = known.setdefault(item.content_hash(), _Different(row.id, stratum, 0))
-            was.n += 1
-            if chance < 1 / was.n:  # each occurrence with the same probability
-                was.id, was.stratum = row.id, stratum
-    return list(known.values()), n_completions
-
-
-def _phases(run: TrainingRun) -> dict[int, str]:
-    """Say of each step in which third of the training it is."""
+def _read_places(run: TrainingRun, *, by: frozenset[str]) -> pl.DataFrame:
+    """List the completions that people can label: what each says as a hash, and its stratum."""
+    verdicts = [proposition_column(name) for name in run.propositions]
     n = len(run.steps)
-    return {step.step: PHASES[place * len(PHASES) // n] for place, step in enumerate(run.steps)}
-
-
-def _item(run: TrainingRun, row: Completion) -> Item | None:
-    try:
-        return row.item(row.id, judged=run.judged)
-    except InputError:
-        return None
+    phases = {step.step: PHASES[k * len(PHASES) // n] for k, step in enumerate(run.steps)}
+    phase = pl.col("step").replace_strict(phases, default=PHASES[-1], return_dtype=pl.String)
+    parts = [pl.col("behavior")] * ("behavior" in by) + [phase] * ("step" in by)
+    said = {
+        "key": pl.struct(ITEM_COLUMNS).hash(),
+        "stratum": pl.concat_str(parts or [pl.lit("all")], separator="/"),
+    }
+    found = []
+    for frame in completion_frames(run, columns=["item", "step", *ITEM_COLUMNS, *verdicts]):
+        rows = frame.filter(
+            pl.col("behavior").is_in(list(run.paying)),
+            pl.any_horizontal(pl.col("response", "messages").is_not_null()),
+        )
+        unjudged = rows.filter(
+            pl.col("messages").is_not_null(), pl.all_horizontal(pl.col(verdicts).is_null())
+        )
+        no_items = [
+            row["item"]
+            for row in unjudged.iter_rows(named=True)
+            if item_of_row(row, name="", judged=run.judged) is None
+        ]
+        found.append(rows.filter(~pl.col("item").is_in(no_items)).select("item", **said))
+    return pl.concat(found)
 
 
 def _shares(sizes: Mapping[str, int], *, n: int) -> dict[str, int]:
     """Share `n` out by size: the largest remainders round up, and no stratum goes empty."""
-    total = sum(sizes.values())
-    wanted = min(n, total)
-    exact = {name: wanted * size / total for name, size in sizes.items()}
+    wanted = min(n, sum(sizes.values()))
+    exact = {name: wanted * size / sum(sizes.values()) for name, size in sizes.items()}
     found = {name: max(int(share), 1) for name, share in exact.items()}
-    names = sorted(sizes, key=lambda name: (found[name] - exact[name], name))
-    while sum(found.values()) < wanted:
+    while gap := max(wanted, len(sizes)) - sum(found.values()):
+        step = 1 if gap > 0 else -1
         name = min(
-            (name for name in names if found[name] < sizes[name]),
-            key=lambda name: (found[name] - exact[name], name),
+            (name for name in sorted(found) if 1 <= found[name] + step <= sizes[name]),
+            key=lambda name: step * (found[name] - exact[name]),
         )
-        found[name] += 1
-    while sum(found.values()) > max(wanted, len(sizes)):
-        name = max(
-            (name for name in names if found[name] > 1),
-            key=lambda name: (found[name] - exact[name], name),
-        )
-        found[name] -= 1
+        found[name] += step
     return found
 
 
-def _drawn(
-    known: Sequence[_Different], shares: Mapping[str, int], *, rng: np.random.Generator
-) -> dict[str, _Different]:
-    """Draw so many of each stratum; give them by the id of their place."""
-    places: dict[str, list[int]] = {}
-    for place, row in enumerate(known):
-        places.setdefault(row.stratum, []).append(place)
-    chosen: dict[str, _Different] = {}
-    for stratum in sorted(places):
-        for place in rng.choice(places[stratum], size=shares[stratum], replace=False).tolist():
-            chosen[known[place].id] = known[place]
-    return chosen
-
-
-def _items(
-    run: TrainingRun,
-    chosen: Mapping[str, _Different],
-    *,
-    sizes: Mapping[str, int],
-    shares: Mapping[str, int],
-    rng: np.random.Generator,
+def _read_items(
+    run: TrainingRun, drawn: pl.DataFrame, *, rng: np.random.Generator
 ) -> tuple[SampledItem, ...]:
     """Read the texts of what was drawn, and mix them."""
-    rows = {
-        row.id: row
-        for batch in CompletionReader(run).batches()
-        for row in batch
-        if row.id in chosen
-    }
-    ids = sorted(rows)
-    width = max(3, len(str(len(ids))))
+    about = [name for name in drawn.columns if name != "item"]
+    rows = pl.concat(frame.join(drawn, on="item") for frame in completion_frames(run))
+    width = max(3, len(str(rows.height)))
     found = []
-    for place, number in enumerate(rng.permutation(len(ids)).tolist(), start=1):
-        row = rows[ids[number]]
-        item = _item(run, row)
+    for place, number in enumerate(rng.permutation(rows.height).tolist(), start=1):
+        row = rows.row(number, named=True)
+        name = f"s{place:0{width}d}"
+        item = item_of_row(row, name=name, judged=run.judged)
         if item is None:  # it was one a moment ago
             continue
-        was = chosen[row.id]
-        name = f"s{place:0{width}d}"
+        _, stratum, n_occurrences, probability = (row.pop(column) for column in about)
+        prompt, response = texts_of_row(row)
         found.append(
             SampledItem(
                 name=name,
-                completion=row,
-                item=msgspec.structs.replace(item, id=name),
-                stratum=was.stratum,
-                n_occurrences=was.n,
-                inclusion_probability=shares[was.stratum] / sizes[was.stratum],
+                completion=row | {"prompt": prompt, "response": response},
+                item=item,
+                stratum=stratum,
+                n_occurrences=n_occurrences,
+                inclusion_probability=probability,
             )
         )
     return tuple(found)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-import math
+import json
 import os
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,14 @@ import polars as pl
 
 from voirdire._types import Language
 from voirdire._validation import check_choice, check_count, shorten
+from voirdire.documents import plain_json
 from voirdire.errors import InputError
 from voirdire.records.thresholds import threshold_of_each
-from voirdire.rewards.training.lines import json_line
+from voirdire.records.verdicts import NO_VERDICT
+from voirdire.rewards.training.completion_rows import proposition_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from voirdire.rewards.training.sample import SampledItem, TrainingSample
 
@@ -71,16 +73,8 @@ class SampleFiles:
 
     def as_dict(self) -> dict[str, Any]:
         """Give plain values for JSON."""
-        return {
-            "folder": str(self.folder),
-            "sheets": [str(path) for path in self.sheets],
-            "items": str(self.items),
-            "verdicts": str(self.verdicts),
-            "key": str(self.key),
-            "n_labels": self.n_labels,
-            "command": self.command,
-            "notes": list(self.notes),
-        }
+        plain: dict[str, Any] = plain_json(asdict(self))
+        return plain
 
 
 def write_sample(
@@ -152,8 +146,8 @@ def write_sample(
     try:
         for number, sheet in enumerate(sheets, start=1):
             _write(sheet, _sheet(rows, annotator=f"annotator-{number}"))
-        _write(target / ITEMS, b"".join(json_line(_blind(item)) for item in sample.items))
-        _write(target / KEY, b"".join(json_line(_key(item)) for item in sample.items))
+        _write(target / ITEMS, _json_lines(map(_blind, sample.items)))
+        _write(target / KEY, _json_lines(map(_key, sample.items)))
         buffer = io.BytesIO()
         _verdicts(sample, rows).write_parquet(buffer)
         _write(target / VERDICTS, buffer.getvalue())
@@ -212,61 +206,57 @@ def _prompt(item: SampledItem) -> str:
 
 def _blind(item: SampledItem) -> dict[str, Any]:
     row = item.completion
-    return {
-        "id": item.name,
-        "prompt": row.prompt,
-        "response": row.response,
-        "behavior": row.behavior,
-    }
+    return {"id": item.name, **{name: row[name] for name in ("prompt", "response", "behavior")}}
 
 
 def _key(item: SampledItem) -> dict[str, Any]:
     row = item.completion
     return {
         "item": item.name,
-        "completion": row.id,
-        "step": row.step,
-        "group": row.group,
+        "completion": row["item"],
+        "step": row["step"],
+        "group": row["group"],
         "stratum": item.stratum,
         "n_occurrences": item.n_occurrences,
         "inclusion_probability": item.inclusion_probability,
     }
 
 
+def _json_lines(rows: Iterable[dict[str, Any]]) -> bytes:
+    lines = [json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows]
+    return "".join(lines).encode("utf-8", "backslashreplace")  # half a surrogate pair: an escape
+
+
 def _verdicts(sample: TrainingSample, rows: list[_Asked]) -> pl.DataFrame:
     """Lay the run's verdicts out as `voirdire judge` does."""
-    run = sample.run
-    places = {name: place for place, name in enumerate(run.propositions)}
-    values = [item.completion.probabilities[places[name]] for item, name, _ in rows]
-    known = [not math.isnan(value) for value in values]
-    limits = threshold_of_each(run.threshold, [name for _, name, _ in rows]).tolist()
-    return pl.DataFrame(
+    names = [name for _, name, _ in rows]
+    found = pl.DataFrame(
         {
             "item": [item.name for item, _, _ in rows],
-            "judge": [item.completion.judge or run.judge for item, _, _ in rows],
-            "question": [name for _, name, _ in rows],
-            "label": [
-                value >= limit if is_known else None
-                for value, limit, is_known in zip(values, limits, known, strict=True)
-            ],
-            "probability": [
-                value if is_known else None for value, is_known in zip(values, known, strict=True)
-            ],
-            "source": pl.Series([None] * len(rows), dtype=pl.String),
-            "threshold": limits,
-            "behavior": [item.completion.behavior for item, _, _ in rows],
-            "failure": [
-                None if is_known else item.completion.missing or "no verdict"
-                for (item, _, _), is_known in zip(rows, known, strict=True)
-            ],
-            "fingerprint": [item.completion.fingerprint for item, _, _ in rows],
-        },
-        schema_overrides={
-            "label": pl.Boolean,
-            "probability": pl.Float64,
-            "threshold": pl.Float64,
-            "failure": pl.String,
-        },
+            "question": names,
+            "threshold": threshold_of_each(sample.run.threshold, names),
+            "probability": pl.Series(
+                [item.completion[proposition_column(name)] for item, name, _ in rows],
+                dtype=pl.Float64,
+            ),
+            **{
+                column: pl.Series([item.completion[column] for item, _, _ in rows], dtype=pl.String)
+                for column in ("judge", "behavior", "missing", "fingerprint")
+            },
+        }
+    )
+    lacks = pl.col("probability").is_null()
+    return found.select(
+        "item",
+        "judge",
+        "question",
+        (pl.col("probability") >= pl.col("threshold")).alias("label"),
+        "probability",
+        pl.lit(None, dtype=pl.String).alias("source"),
+        "threshold",
+        "behavior",
+        pl.when(lacks).then(pl.coalesce("missing", pl.lit(NO_VERDICT))).alias("failure"),
+        "fingerprint",
     )
 
 
