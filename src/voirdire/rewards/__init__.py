@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         synthesize,
         synthesize_file,
     )
+    from voirdire.rewards.training.nonsense import find_nonsense
     from voirdire.rewards.training.replay import estimate_replay, replay
     from voirdire.rewards.training.replay_result import Replay, ReplayEstimate
     from voirdire.rewards.training.run import Alarm, TrainingRun, TrainingStep
@@ -134,6 +135,7 @@ __all__ = [
     "estimate_synthesis",
     "feature_set",
     "feature_values",
+    "find_nonsense",
     "fit_reward",
     "labelled_by_class",
     "load_recipes",
@@ -208,6 +210,7 @@ _HOMES = {
     "estimate_synthesis": "synthesis.synthesize",
     "feature_set": "features",
     "feature_values": "features",
+    "find_nonsense": "training.nonsense",
     "fit_reward": "fitting.fit",
     "labelled_by_class": "comparisons.class_labels",
     "load_recipes": "synthesis.recipes",
