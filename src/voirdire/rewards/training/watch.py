@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.rewards.model_file import is_hash_of
-from voirdire.rewards.training.alarms import AlarmBell
+from voirdire.rewards.training.alarms import AlarmMonitor
 from voirdire.rewards.training.completion_rows import completion_rows
 from voirdire.rewards.training.lines import AppendedLines, without_nan
 from voirdire.rewards.training.run_files import (
@@ -60,7 +60,7 @@ class _Open:
     step: int
     sums: StepSums = field(default_factory=StepSums)
     n_completions: int = 0
-    bell: AlarmBell | None = None
+    bell: AlarmMonitor | None = None
     by_tokens: bool = False
 
 
@@ -240,7 +240,7 @@ class TrainingWatch:
         """Let the bell hear the step that ended."""
         if now.bell is None:
             now.by_tokens = now.sums.has_tokens
-            now.bell = AlarmBell(
+            now.bell = AlarmMonitor(
                 paying=used_propositions(self.reward),
                 reference=comparable_steps(self._reference, by_tokens=now.by_tokens),
             )
@@ -250,7 +250,7 @@ class TrainingWatch:
             classes=self._classes,
             by_tokens=now.by_tokens,
         )
-        alarms = now.bell.hear(step)
+        alarms = now.bell.check(step)
         return alarms if now.session.rank in (None, 0) else ()
 
     def _opened_document(self) -> dict[str, Any]:
