@@ -162,9 +162,11 @@ def test_every_alarm_is_in_the_table_and_every_kind_has_advice(page_text, seen):
         "apology is 99% true, 50% before: it tells no responses apart",
         "93% of the groups have rewards that are all equal",
         "the standard deviation of the rewards is .087, 1.210 in the beginning",
+        "34% of the responses are nonsense, 2% before",
+        "nonsense gets 2.45 more reward than the other responses to its prompt",
     ]
-    assert "8 alarms began" in text
-    assert text.count("voirdire sample runs/first -o sample") == 5  # the caution, and four kinds
+    assert "10 alarms began" in text
+    assert text.count("voirdire sample runs/first -o sample") == 6  # the caution, and five kinds
 
 
 def test_tables_hold_means_of_the_steps(seen):
@@ -250,7 +252,7 @@ def test_many_alarms_propositions_and_lines_are_cut_and_it_is_said(page_text):
 
     text = page_text(run)
 
-    assert "The first 100 of 160 are shown." in text
+    assert "The first 100 of 200 are shown." in text
     assert "The first 100 of 150 are shown." in text
     assert "The first 200 are shown." in text
     assert "300 pieces left out" in text

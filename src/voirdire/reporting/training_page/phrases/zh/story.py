@@ -76,6 +76,7 @@ _ALARMS = {
     "training.alarm.drift": "漂移",
     "training.alarm.length": "长度",
     "training.alarm.spread": "离散度",
+    "training.alarm.nonsense": "无意义回复",
     "training.alarm.missing.said": "{value} 的奖励缺失",
     "training.alarm.saturation.proposition.said": "{subject} 有 {value} 成立，此前为 {was}：它已"
     "分不出回复的差别",
@@ -84,6 +85,8 @@ _ALARMS = {
     "training.alarm.length.longer.said": "回复的平均长度为 {value}，此前为 {was}",
     "training.alarm.length.paid.said": "长度与奖励的相关系数为 {value}",
     "training.alarm.spread.said": "奖励的标准差为 {value}，最初为 {was}",
+    "training.alarm.nonsense.frequent.said": "{value} 的回复没有意义，此前为 {was}",
+    "training.alarm.nonsense.paid.said": "没有意义的回复比同一提示的其他回复多得 {value} 的奖励",
     "training.alarm.missing.do": "<code>{run}</code> 中的 <code>completions/*.parquet</code> 在 "
     "<code>missing</code> 一栏写明了原因。若是调用超时，请延长时限、减少同时进行的调用，或在前面放"
     "一个本地评判员；若是调用失败，请修复所用的服务。",
@@ -99,6 +102,11 @@ _ALARMS = {
     "training.alarm.spread.do": "各条回复所得几乎相同。请阅读其中一些（<code>voirdire sample {run} "
     "-o sample</code>）。可以提高采样温度、改用更难的提示，或者用模型自己的回复之间的比较重新拟合权"
     "重（<code>voirdire fit</code>）。",
+    "training.alarm.nonsense.do": "请阅读被规则判为没有意义的回复（<code>voirdire sample {run} -o "
+    "sample</code>）：空回复，重复自己或重复提示的回复，或把套话串在一起的回复。若确实没有意义，请停"
+    "止训练：模型正在学写这样的回复。请把它们作为各自提示中最差的回复加入比较，重新拟合（"
+    "<code>voirdire fit</code>），或换一个评判员；<code>voirdire examine-reward</code> 会指出哪些没"
+    "有意义的回复得分高于真实回复。",
 }
 _CAUTION = {
     "training.caution.title": "评判员即使考察过，也是在别的文本上",
