@@ -263,7 +263,7 @@ def test_what_could_not_be_read_is_listed(page_text):
 
     assert "1 piece left out" in text
     assert "steps-a.jsonl:7: half a line" in text
-    assert "Every line of the run could be read." in page_text(made_run())
+    assert "All of the run could be read." in page_text(made_run())
 
 
 def test_what_paid_is_named(page_text):

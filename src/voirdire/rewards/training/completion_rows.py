@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -103,15 +104,26 @@ class RowLayout:
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Call:
-    """What one call of the reward was about; `first` is the number of its first completion."""
+    """One call of the reward: when it was, and the number of its first completion."""
 
     scores: LiveScores
     turns: Sequence[Turn]
     step: int
     time: float
-    first: int = 0
+    first: int
+
+    @classmethod
+    def of(cls, scores: LiveScores, turns: Sequence[Turn], *, step: int, first: int = 0) -> Call:
+        """Take a call of now; messages are copied, since whoever holds them may change them."""
+        kept = [
+            turn
+            if _is_text(turn.prompt) and _is_text(turn.response)
+            else replace(turn, prompt=_plain(turn.prompt), response=_plain(turn.response))
+            for turn in turns
+        ]
+        return cls(scores, kept, step, time.time(), first)
 
 
 def proposition_column(name: str) -> str:
@@ -130,13 +142,13 @@ def rows_of(calls: Sequence[Call], layout: RowLayout, *, session: str = "") -> d
     sizes = [len(call.turns) for call in calls]
     found = [call.scores.scores for call in calls]
     judged = [call.scores.judged for call in calls]
-    group, said = _GroupNames(), [_text_of(turn.response) for turn in turns]
+    said = [_text_of(turn.response) for turn in turns]
     rows: dict[str, Column] = {
         "item": [f"{session}-{c.first + k}" for c in calls for k in range(len(c.turns))],
         "step": np.repeat(np.array([call.step for call in calls], dtype=np.int64), sizes),
         **_texts(turns),
         "behavior": [name for scores in found for name in scores.behaviors],
-        "group": [group.of(turn) for turn in turns],
+        "group": [_group_of(turn) for turn in turns],
         "base_reward": _joined([scores.base_rewards for scores in found]),
         "reward": _joined([scores.rewards for scores in found]),
         "rule_reward": _joined([scores.rule_rewards for scores in found]),
@@ -200,7 +212,7 @@ def _class_values(
         for behavior, values in scores.features.items():
             features.setdefault(behavior, []).append(values)
         for place, name in enumerate(scores.behaviors, start=first):
-            if name in scores.features:
+            if name is not None and name in scores.features:
                 places.setdefault(name, []).append(place)
         first += len(scores.behaviors)
     for behavior, parts in features.items():
@@ -213,38 +225,30 @@ def _class_values(
     return {class_column(name): values for name, values in found.items()}
 
 
-class _GroupNames:
-    """Names groups in a few digits: by what turns say themselves, else by their prompt."""
+def _group_of(turn: Turn) -> str | None:
+    """Name the group of a turn: by what it says itself, else by its prompt."""
+    prompt = turn.prompt
+    if turn.group is not None:
+        return _digest(str(turn.group))
+    if prompt is None or prompt in ("", [], ()):
+        return None
+    return _digest(f"prompt {prompt if isinstance(prompt, str) else json.dumps(prompt)}")
 
-    def __init__(self) -> None:
-        self._known: dict[str, str] = {}
 
-    def of(self, turn: Turn) -> str | None:
-        """Name the group of a turn."""
-        prompt = turn.prompt
-        if turn.group is not None:
-            said = str(turn.group)
-        elif prompt is None or prompt in ("", [], ()):
-            return None
-        else:
-            text = prompt if isinstance(prompt, str) else json.dumps(prompt, default=str)
-            said = f"prompt {text}"
-        name = self._known.get(said)
-        if name is None:
-            data = said.encode("utf-8", "surrogatepass")
-            name = self._known[said] = hashlib.blake2b(data, digest_size=6).hexdigest()
-        return name
+@lru_cache(maxsize=1_024)
+def _digest(said: str) -> str:
+    return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
 def _texts(turns: Sequence[Turn]) -> dict[str, list[str | None]]:
     """Keep texts as they are, and messages as JSON with what stands beside them."""
     found: dict[str, list[str | None]] = {name: [] for name in TEXTS}
     for turn in turns:
-        prompt, response, messages = _plain(turn.prompt), _plain(turn.response), None
-        if not (_is_text(prompt) and _is_text(response)):
-            messages = json.dumps({"prompt": prompt, "response": response})
-            prompt = response = None
-        for name, value in zip(TEXTS, (prompt, response, messages), strict=True):
+        row: tuple[str | None, ...] = (turn.prompt, turn.response, None)
+        if not (_is_text(turn.prompt) and _is_text(turn.response)):
+            both = json.dumps({"prompt": turn.prompt, "response": turn.response})
+            row = (None, None, both)
+        for name, value in zip(TEXTS, row, strict=True):
             found[name].append(value)
     return found
 
@@ -254,14 +258,13 @@ def _is_text(said: Any) -> bool:
 
 
 def _plain(said: Any) -> Any:
-    """Give text and messages; whatever else a trainer hands over is nothing that can be read."""
-    if _is_text(said):
-        return said
+    """Copy text and messages; whatever else a trainer hands over is nothing that can be read."""
+    if not isinstance(said, str | dict | list | tuple):
+        return None
     try:
-        json.dumps(said, allow_nan=False)
+        return json.loads(json.dumps(said, allow_nan=False))
     except (TypeError, ValueError, RecursionError):
         return None
-    return said if isinstance(said, dict | list | tuple) else None
 
 
 @lru_cache(maxsize=1_024)

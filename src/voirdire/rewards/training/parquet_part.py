@@ -1,8 +1,9 @@
 """Writes a small Parquet file without polars, which hangs in a process that was forked off.
 
-Reward functions run in such processes (verl's prime manager forks), and a hang ends no training. So
-a part is written here: one row group, one page a column, plain values, texts by gzip. The layout follows the
-format's own description, https://parquet.apache.org/docs/file-format/ and its `parquet.thrift`.
+Reward functions run in such processes (verl's prime manager forks), and one that hangs stops the
+training. So a part is written here: one row group, one page a column, plain values, texts by gzip.
+The layout follows the format's own description, https://parquet.apache.org/docs/file-format/ and
+its `parquet.thrift`.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ def parquet_bytes(columns: Mapping[str, Column], *, whole: frozenset[str] = froz
         about = _struct({1: n_rows, 2: _PLAIN, 3: _RLE, 4: _RLE})
         head = _struct({1: 0, 2: len(page), 3: len(packed), 5: about})
         label, size = name.encode(), len(head) + len(packed)
-        meta = {1: kind, 2: _BOTH, 3: (label,), 4: codec, 5: _Long(n_rows)}
+        meta: dict[int, _Value] = {1: kind, 2: _BOTH, 3: (label,), 4: codec, 5: _Long(n_rows)}
         meta |= {6: _Long(len(head) + len(page)), 7: _Long(size), 9: _Long(len(body))}
         chunks.append(_struct({2: _Long(len(body)), 3: _struct(meta)}))
         schema.append(_struct({1: kind, 3: _OPTIONAL, 4: label} | _logical(kind)))
         body += head + packed
-    group = {1: tuple(chunks), 2: _Long(len(body)), 3: _Long(n_rows)}
+    group: dict[int, _Value] = {1: tuple(chunks), 2: _Long(len(body)), 3: _Long(n_rows)}
     footer = _struct(
         {1: 1, 2: tuple(schema), 3: _Long(n_rows), 4: (_struct(group),), 6: b"voirdire"}
     )

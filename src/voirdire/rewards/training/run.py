@@ -90,13 +90,6 @@ class TrainingStep:
         Completions without a reward.
     n_groups : int
         Groups of two or more rewards.
-    n_nonsense : int
-        Completions whose text is nonsense, by its form alone.
-    nonsense_share : float
-        Share of them among the completions with text, in [0, 1]; nan where there are none.
-    nonsense_gain : float
-        How much more reward nonsense gets than the other completions of its group do in the mean;
-        nan where no nonsense with a reward stands beside others with one.
     seconds : float
         Since the first step of the run; nan where it is not known.
     n_by_behavior : mapping of str to int
@@ -105,8 +98,8 @@ class TrainingStep:
         By judge of a cascade the share of the completions that came to it, answered or not; they
         sum to less than 1 where some came to neither. Empty where there is only one judge.
     nonsense_share : float
-        Share of the completions that are nonsense by `find_nonsense`, in [0, 1]; nan where it was
-        not looked for.
+        Share of nonsense, by `find_nonsense`, among the completions with text, in [0, 1]; nan
+        where there are none, or nobody looked for it.
     n_nonsense : int
         Completions that are nonsense.
     nonsense_gain : float

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from voirdire._validation import shorten
 from voirdire.rewards.certification import CertificateState, certified
-from voirdire.rewards.training.lines import without_nan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -102,14 +101,12 @@ def certificates_document(reward: RewardModel) -> dict[str, Any]:
     return {
         "fingerprint": reward.judge.fingerprint,
         "propositions": {
-            name: _plain(
-                PropositionCertificate(
-                    state=status.state,
-                    reason=status.reason,
-                    certificate=status.certificate,
-                    examinations=tuple(_examinations(reward, status)),
-                )
-            )
+            name: {
+                "state": status.state,
+                "reason": status.reason,
+                "certificate": status.certificate,
+                "examinations": [asdict(row) for row in _examinations(reward, status)],
+            }
             for name, status in certified(reward).items()
         },
     }
@@ -164,21 +161,19 @@ def _examinations(reward: RewardModel, status: CertificateStatus) -> Iterable[Ce
         for row in certificate.examinations
         if row.get("question") == status.proposition and row.get("judge") in own
     ]
-    for row in rows[:_MOST_EXAMINATIONS]:
-        yield CertifiedExamination(
-            epsilon=_number(row.get("epsilon")),
-            alignment=shorten(str(row.get("alignment"))),
-            outcome=shorten(str(row.get("outcome"))),
-            winning_rate=_number(row.get("winning_rate")),
-            advantage_probability=_number(row.get("advantage_probability")),
-            n_items=_count(row.get("n_items")),
-            n_annotators=_count(row.get("n_annotators")),
-        )
+    yield from map(_examination, rows[:_MOST_EXAMINATIONS])
 
 
-def _plain(row: PropositionCertificate) -> dict[str, Any]:
-    found: dict[str, Any] = without_nan(asdict(row))
-    return found
+def _examination(row: Mapping[str, Any]) -> CertifiedExamination:
+    return CertifiedExamination(
+        epsilon=_number(row.get("epsilon")),
+        alignment=shorten(str(row.get("alignment"))),
+        outcome=shorten(str(row.get("outcome"))),
+        winning_rate=_number(row.get("winning_rate")),
+        advantage_probability=_number(row.get("advantage_probability")),
+        n_items=_count(row.get("n_items")),
+        n_annotators=_count(row.get("n_annotators")),
+    )
 
 
 def _read(row: Mapping[str, Any]) -> PropositionCertificate:
@@ -191,18 +186,7 @@ def _read(row: Mapping[str, Any]) -> PropositionCertificate:
         state=state,
         reason=str(row["reason"]),
         certificate=None if mark is None else str(mark),
-        examinations=tuple(
-            CertifiedExamination(
-                epsilon=_number(each["epsilon"]),
-                alignment=str(each["alignment"]),
-                outcome=str(each["outcome"]),
-                winning_rate=_number(each["winning_rate"]),
-                advantage_probability=_number(each["advantage_probability"]),
-                n_items=_count(each["n_items"]),
-                n_annotators=_count(each["n_annotators"]),
-            )
-            for each in row["examinations"]
-        ),
+        examinations=tuple(map(_examination, row["examinations"])),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import secrets
@@ -185,9 +186,21 @@ def read_json(path: Path) -> Any:
 
 def write_document(folder: Path, name: str, content: Any) -> None:
     """Write a JSON file of the run whole or not at all; an `OSError` where the disk refuses."""
-    text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    plain = _without_nan(content)
+    text = json.dumps(plain, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     data = text.encode("utf-8", "backslashreplace")
     write_whole(folder / name, data, mode=0o600)  # for its owner only
+
+
+def _without_nan(value: Any) -> Any:
+    """Put None where a number is not finite, which JSON has no word for."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _without_nan(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(inner) for inner in value]
+    return value
 
 
 def layout_of(document: Mapping[str, Any]) -> RowLayout:

@@ -129,7 +129,8 @@ class _Groups:
 
     def total(self, values: Values) -> Values:
         known = ~np.isnan(values)
-        return np.bincount(self.place[known], weights=values[known], minlength=self.n)
+        found = np.bincount(self.place[known], weights=values[known], minlength=self.n)
+        return np.asarray(found, dtype=np.float64)
 
     def mean(self, values: Values) -> Values:
         known = ~np.isnan(values)

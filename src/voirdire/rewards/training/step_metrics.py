@@ -79,21 +79,21 @@ def step_metrics(
     """
     paying = used_propositions(reward)
     layout = RowLayout(propositions=paying, classes=class_names(reward))
-    rows = rows_of([Call(scores=scores, turns=turns, step=0, time=0.0)], layout)
-    [step] = steps_of(rows, layout) or [None]
-    figures = {name: getattr(step, field, math.nan) for name, field in _FIGURES.items()}
-    figures |= {
-        f"proposition/{name}": math.nan if step is None else step.proposition_rates[name]
-        for name in paying
-    }
-    figures |= {
-        f"class/{behavior}/{name}": math.nan if step is None else step.class_shares[behavior][name]
-        for behavior, names in layout.classes.items()
-        for name in names
-    }
-    return figures | {
-        "n_tokens": figures["n_tokens"] if has_all_tokens(rows) else math.nan,
-    }
+    rows = rows_of([Call.of(scores, turns, step=0)], layout)
+    found: dict[str, float] = {}
+    for step in steps_of(rows, layout):  # one, or none without turns
+        found = {name: getattr(step, figure) for name, figure in _FIGURES.items()}
+        found |= {f"proposition/{name}": rate for name, rate in step.proposition_rates.items()}
+        for behavior, shares in step.class_shares.items():
+            found |= {f"class/{behavior}/{name}": share for name, share in shares.items()}
+    names = [
+        *_FIGURES,
+        *(f"proposition/{name}" for name in paying),
+        *(f"class/{behavior}/{name}" for behavior, row in layout.classes.items() for name in row),
+    ]
+    if not has_all_tokens(rows):
+        found["n_tokens"] = math.nan
+    return {name: found.get(name, math.nan) for name in names}
 
 
 def asked_of(reward: RewardModel) -> dict[str, tuple[str, ...]]:

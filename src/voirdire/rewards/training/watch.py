@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -13,16 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-import numpy as np
-
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.rewards.live.forks import forget_when_forked
 from voirdire.rewards.model_file import is_hash_of
 from voirdire.rewards.training.alarms import AlarmMonitor
 from voirdire.rewards.training.completion_rows import Call, rows_of
-from voirdire.rewards.training.lines import without_nan
-from voirdire.rewards.training.run import Reference
 from voirdire.rewards.training.run_files import (
     OLD_SCHEMA,
     REFERENCE_FILE,
@@ -40,19 +37,16 @@ from voirdire.rewards.training.run_reading import (
     read_reference,
     read_training_run,
 )
-from voirdire.rewards.training.step_figures import FIGURE_COLUMNS, has_all_tokens, steps_of
+from voirdire.rewards.training.step_figures import has_all_tokens, steps_of
 from voirdire.rewards.training.step_metrics import used_propositions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
     from voirdire.rewards.live.live_scores import LiveScores
     from voirdire.rewards.live.turns import Turn
     from voirdire.rewards.model import RewardModel
-    from voirdire.rewards.training.parquet_part import Column
-    from voirdire.rewards.training.run import Alarm
+    from voirdire.rewards.training.run import Alarm, Reference, TrainingRun
 
 __all__ = ["COUNTED_STEP", "TrainingWatch"]
 
@@ -67,7 +61,7 @@ _PART_ROWS = 5_000
 
 @dataclass(kw_only=True, slots=True)
 class _Session:
-    """What this process writes just now; `step_rows` are those of its step, for alarms."""
+    """What this process writes: calls that wait for a part, and those of its step, for alarms."""
 
     name: str
     is_counted: bool
@@ -76,10 +70,9 @@ class _Session:
     n_rows: int = 0
     n_parts: int = 0
     calls: list[Call] = field(default_factory=list)
-    waiting: list[dict[str, Column]] = field(default_factory=list)
-    step_rows: list[dict[str, Column]] = field(default_factory=list)
+    step_calls: list[Call] = field(default_factory=list)
     n_waiting: int = 0
-    written_at: float = -np.inf
+    written_at: float = -math.inf
     timer: threading.Timer | None = None
     monitor: AlarmMonitor | None = None
     by_tokens: bool = False
@@ -189,19 +182,12 @@ class TrainingWatch:
         with self._lock:
             session, at, began = self._enter_step(step, n=len(turns))
             self._describe_judge(scores)
-            session.calls.append(
-                Call(
-                    scores=scores,
-                    turns=tuple(turns),
-                    step=at,
-                    time=time.time(),
-                    first=session.n_rows,
-                )
-            )
+            call = Call.of(scores, turns, step=at, first=session.n_rows)
+            session.calls.append(call)
+            if at == session.step:
+                session.step_calls.append(call)
             session.n_rows += len(turns)
             session.n_waiting += len(turns)
-            if not all(map(_is_text, turns)):
-                self._lay_out(session)  # messages may be changed by whoever holds them
             self._write_if_due(session)
             error, self._error = self._error, None
             if error is not None:
@@ -248,8 +234,7 @@ class TrainingWatch:
 
     def _end_step(self, session: _Session, next_step: int) -> tuple[Alarm, ...]:
         """Check the step that ended for alarms."""
-        self._lay_out(session)
-        rows = _joined(session.step_rows, (*FIGURE_COLUMNS, *self._layout.numbers))
+        rows = rows_of(session.step_calls, self._layout)
         if session.monitor is None:
             session.by_tokens = has_all_tokens(rows)
             session.monitor = AlarmMonitor(
@@ -258,21 +243,10 @@ class TrainingWatch:
             )
         [step] = steps_of(rows, self._layout, by_tokens=session.by_tokens)
         alarms = session.monitor.check(step)
-        session.step, session.n_in_step, session.step_rows = next_step, 0, []
+        session.step, session.n_in_step, session.step_calls = next_step, 0, []
         return alarms if session.name.startswith(("p", "r0of")) else ()
 
-    # Rows -------------------------------------------------------------------------------------
-
-    def _lay_out(self, session: _Session) -> None:
-        """Make rows of the calls that wait."""
-        if not session.calls:
-            return
-        rows = rows_of(session.calls, self._layout, session=session.name)
-        session.calls = []
-        session.waiting.append(rows)
-        here = np.asarray(rows["step"]) == session.step
-        names = (*FIGURE_COLUMNS, *self._layout.numbers)
-        session.step_rows.append({name: _chosen(rows[name], here) for name in names})
+    # Parts ------------------------------------------------------------------------------------
 
     def _write_if_due(self, session: _Session) -> None:
         left_s = session.written_at + _PART_S - time.monotonic()
@@ -291,14 +265,15 @@ class TrainingWatch:
 
     def _write(self, session: _Session) -> None:
         """Write what waits as parts; where the disk refuses, the next call says so."""
-        self._lay_out(session)
-        waiting, session.waiting, session.n_waiting = session.waiting, [], 0
+        calls, session.calls, session.n_waiting = session.calls, [], 0
         session.written_at = time.monotonic()
         if session.timer is not None:
             session.timer.cancel()
             session.timer = None
+        if not calls:
+            return
+        rows = rows_of(calls, self._layout, session=session.name)
         try:
-            rows = _joined(waiting, tuple(waiting[0])) if waiting else {"item": ()}
             for first in range(0, len(rows["item"]), _PART_ROWS):
                 part = {name: each[first : first + _PART_ROWS] for name, each in rows.items()}
                 write_part(self.folder, session.name, session.n_parts, part)
@@ -352,7 +327,7 @@ class TrainingWatch:
         )
         raise InputError(msg)
 
-    def _take_reference(self, folder: Path) -> Reference:
+    def _take_reference(self, folder: Path) -> Reference | TrainingRun:
         """Copy the steps of a reference run, once: whoever goes on with this run reads the copy."""
         if folder.absolute().resolve() == self.folder.resolve():
             msg = f"`reference` must be another run than `record`, got {str(folder)!r} for both."
@@ -376,11 +351,11 @@ class TrainingWatch:
             "reward_hash": run.reward_hash,
             "length_unit": run.length_unit,
         }
-        steps = [without_nan(asdict(replace(step, alarms=()))) for step in run.steps]
+        steps = [asdict(replace(step, alarms=())) for step in run.steps]
         self._write_document(REFERENCE_FILE, {**about, "steps": steps})
         self._document["reference"] = about | {"created": run.created}
         self._write_document(RUN_FILE, self._document)
-        return Reference(**about, steps=run.steps)
+        return run
 
     def _describe_judge(self, scores: LiveScores) -> None:
         """Correct in `run.json` who judges, once it is known."""
@@ -422,23 +397,3 @@ def _write_all() -> None:
     for watch in list(_watches):
         with suppress(OSError):
             watch.close()
-
-
-def _is_text(turn: Turn) -> bool:
-    return all(said is None or isinstance(said, str) for said in (turn.prompt, turn.response))
-
-
-def _chosen(values: Column, chosen: NDArray[np.bool_]) -> Column:
-    if isinstance(values, np.ndarray):
-        return values[chosen]
-    return [value for value, is_one in zip(values, chosen, strict=True) if is_one]
-
-
-def _joined(parts: Sequence[Mapping[str, Column]], names: Sequence[str]) -> dict[str, Column]:
-    """Put rows under each other."""
-    return {
-        name: np.concatenate([part[name] for part in parts])
-        if isinstance(parts[0][name], np.ndarray)
-        else [value for part in parts for value in part[name]]
-        for name in names
-    }
