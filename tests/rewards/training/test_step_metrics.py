@@ -4,11 +4,15 @@ import math
 import random
 
 import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
 import pytest
+from polars.testing import assert_frame_equal
 
 from rewards.reward_cases import expected_rule_reward, tiny_judge, tiny_reward
-from rewards.training.recorded_runs import drawn_turns, scored, watch_of
+from rewards.training.recorded_runs import drawn_turns, parts_of, recorded, scored, watch_of
 from voirdire.adapters import GuardedReward
+from voirdire.judging import ScriptedJudge
 from voirdire.rewards import Turn, read_training_run, reward_of_weights
 
 
@@ -196,3 +200,68 @@ def test_characters_are_counted_of_text_and_messages(tmp_path, response, expecte
     step = step_of(tmp_path / "run", [Turn(response=response, behavior="chat")])
 
     assert step.length_mean == expected
+
+
+def test_figures_are_a_group_by_over_the_parts(tmp_path):
+    """Polars' own group-by over what was written, for figures that it has a word for."""
+    recorded(tmp_path / "run", n_steps=8)
+    rows = pl.concat([pl.read_parquet(part) for part in parts_of(tmp_path / "run")])
+
+    by_step = rows.group_by("step").agg(
+        n=pl.len(),
+        reward_mean=pl.col("reward").mean(),
+        reward_sd=pl.col("reward").std(),
+        length_mean=pl.col("n_tokens").mean(),
+        length_reward_correlation=pl.corr("n_tokens", "reward"),
+        sorry=pl.col("sorry").mean(),
+        good=pl.col("class:good").filter(pl.col("behavior") == "refuse").mean(),
+        n_groups=pl.col("group").n_unique(),
+    )
+    expected = {row["step"]: row for row in by_step.to_dicts()}
+    for step in read_training_run(tmp_path / "run").steps:
+        row = expected[step.step]
+        found = {name: getattr(step, name, None) for name in row}
+        found |= {
+            "sorry": step.proposition_rates["sorry"],
+            "good": step.class_shares["refuse"]["good"],
+        }
+        assert found == pytest.approx(row, rel=1e-9)
+
+
+def test_parts_are_what_other_readers_of_parquet_read(tmp_path):
+    rng = np.random.default_rng(0)
+    turns = [
+        *drawn_turns(rng),
+        Turn(response="", behavior=None, id="\u00e9\u4e00"),
+        Turn(response=None),
+    ]
+    watch = watch_of(tmp_path / "run")
+    watch.add(scored(turns), turns, step=3)
+
+    [part] = parts_of(tmp_path / "run")
+    ours, theirs = pl.read_parquet(part), pl.from_arrow(pq.read_table(part))
+
+    assert_frame_equal(ours, theirs)
+    assert ours["response"].to_list() == [turn.response for turn in turns]
+    assert ours["n_tokens"].to_list() == [turn.n_tokens for turn in turns]
+    assert ours["name"].to_list()[-2:] == ["\u00e9\u4e00", None]
+
+
+def test_nonsense_is_compared_with_the_rest_of_its_group(tmp_path):
+    nonsense = "0.9 0.1 " * 20  # the judge reads the first two numbers
+    judge = ScriptedJudge(
+        questions=("sorry", "rude"),
+        answer=lambda item: [float(x) for x in item.response.split()[:2]],
+    )
+    said = [("p", nonsense), ("p", "0.5 0.1 it is so"), ("p", "0.1 0.1 it is so")]
+    said += [("q", nonsense), ("r", "0.5 0.1 it is so")]
+    turns = [Turn(response=text, prompt=prompt, behavior="refuse") for prompt, text in said]
+    watch = watch_of(tmp_path / "run")
+    watch.add(scored(turns, judge=judge), turns, step=0)
+
+    [step] = read_training_run(tmp_path / "run").steps
+
+    paid = [expected_rule_reward("refuse", sorry, 0.1) for sorry in (0.9, 0.5, 0.1)]
+    assert step.n_nonsense == 2
+    assert step.nonsense_share == 2 / 5
+    assert step.nonsense_gain == pytest.approx(paid[0] - (paid[1] + paid[2]) / 2)

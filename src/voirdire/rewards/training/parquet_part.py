@@ -47,17 +47,14 @@ def parquet_bytes(columns: Mapping[str, Column], *, whole: frozenset[str] = froz
         meta: dict[int, _Value] = {1: kind, 2: _BOTH, 3: (label,), 4: codec, 5: _Long(n_rows)}
         meta |= {6: _Long(len(head) + len(page)), 7: _Long(size), 9: _Long(len(body))}
         chunks.append(_struct({2: _Long(len(body)), 3: _struct(meta)}))
-        schema.append(_struct({1: kind, 3: _OPTIONAL, 4: label} | _logical(kind)))
+        element: dict[int, _Value] = {1: kind, 3: _OPTIONAL, 4: label}
+        schema.append(_struct(element | ({6: _UTF8} if kind == _BYTE_ARRAY else {})))
         body += head + packed
     group: dict[int, _Value] = {1: tuple(chunks), 2: _Long(len(body)), 3: _Long(n_rows)}
     footer = _struct(
         {1: 1, 2: tuple(schema), 3: _Long(n_rows), 4: (_struct(group),), 6: b"voirdire"}
     )
     return bytes(body) + footer + len(footer).to_bytes(4, "little") + _MAGIC
-
-
-def _logical(kind: int) -> dict[int, int]:
-    return {6: _UTF8} if kind == _BYTE_ARRAY else {}
 
 
 def _plain(values: Column, *, is_whole: bool) -> tuple[int, NDArray[np.bool_], bytes]:
