@@ -72,6 +72,8 @@ def made_alarms(n_steps, *, propositions=PROPOSITIONS, behaviors=BEHAVIORS, clas
         ("saturation", propositions[0], 0.99, 0.5),
         ("saturation", "groups", 0.93, NAN),
         ("spread", "reward", 0.087, 1.21),
+        ("nonsense", "nonsense", 0.34, 0.02),
+        ("nonsense", "nonsense and reward", 2.45, NAN),
     )
     return tuple(
         Alarm(kind=kind, step=place * n_steps // len(rows), subject=subject, value=value,

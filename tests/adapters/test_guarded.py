@@ -33,6 +33,7 @@ from rewards.live.trying_judges import (
     TryingJudge,
 )
 from rewards.reward_cases import tiny_judge, tiny_reward
+from rewards.training.recorded_runs import rows_in
 from voirdire.adapters import (
     GuardedReward,
     check_adapter,
@@ -337,7 +338,7 @@ def test_an_evaluation_is_not_recorded(reward_with, tmp_path):
     asyncio.run(reward.ascored(turns_of(2, start=5), step=0, recorded=False))
     reward.close()
 
-    rows = [row for row in completions_of(tmp_path / "run") if "response" in row]
+    rows = rows_in(tmp_path / "run")
     assert [row["response"] for row in rows] == ["no 0", "no 1"]
 
 
@@ -471,13 +472,6 @@ def test_a_bug_that_comes_again_is_told_at_every_power_of_ten(reward_with, caplo
     assert told[1].endswith("the reward failed, for the 10th time: ValueError")
 
 
-def completions_of(folder):
-    files = sorted(Path(folder).glob("completions-*.jsonl"))
-    return [
-        json.loads(line) for file in files for line in file.read_text("utf-8").splitlines() if line
-    ]
-
-
 def test_a_record_has_every_completion(reward_with, tmp_path):
     reward = reward_with(SomeFail(), record=tmp_path / "run", name="mine", framework="plain")
 
@@ -485,7 +479,7 @@ def test_a_record_has_every_completion(reward_with, tmp_path):
         reward.scored(turns_of(10, start=10 * step), step=step)
     reward.close()
 
-    rows = [row for row in completions_of(tmp_path / "run") if "response" in row]
+    rows = rows_in(tmp_path / "run")
     assert [row["response"] for row in rows] == [f"no {place}" for place in range(30)]
     assert [row["step"] for row in rows] == [place // 10 for place in range(30)]
     assert sum(row["reward"] is None for row in rows) == 9
@@ -581,7 +575,7 @@ def test_a_forked_process_goes_on_with_a_record_of_its_own(tmp_path):
 
     assert done.stdout == "child [5.0, 5.0]\nparent 0 [5.0, 5.0]\n"
     assert done.stderr == ""
-    said = sorted(row["response"] for row in completions_of(tmp_path / "run") if "response" in row)
+    said = sorted(row["response"] for row in rows_in(tmp_path / "run"))
     assert said == ["before 0", "before 1", "child 0", "child 1", "parent 0", "parent 1"]
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pytest
 
@@ -103,17 +104,15 @@ def test_a_folder_with_another_run_json_is_one_line(call, tmp_path, assert_one_l
     assert_one_line(done, f"{tmp_path / 'run.json'}: ")
 
 
-def test_a_run_that_was_killed_says_what_could_not_be_read(call, trained, tmp_path):
-    for path in trained.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    (steps,) = tmp_path.glob("steps-*.jsonl")
-    steps.write_bytes(steps.read_bytes()[:-20])
+def test_a_run_with_a_damaged_part_says_what_could_not_be_read(call, trained, tmp_path):
+    shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "completions" / "p1-1-ab-000000.parquet").write_bytes(b"PAR1")
 
     done = call("report", tmp_path, "-o", tmp_path / "page.html")
 
     assert done.code == 0
-    assert "11 steps" in done.out
-    assert "1 line left out" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "12 steps" in done.out
+    assert "1 piece left out" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_a_file_of_the_run_instead_of_its_folder_is_named_as_such(call, trained, tmp_path):

@@ -101,7 +101,7 @@ def test_options_reach_the_server(folder, tmp_path):
     assert (many.status, large.status) == (413, 413)
     assert numbers["rewards"] == [-3.0]
     assert stopped == plain
-    assert list((tmp_path / "run").glob("completions-*.jsonl"))
+    assert list((tmp_path / "run" / "completions").glob("*.parquet"))
     lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
     assert any(line.get("route") == "/v1/rewards" for line in lines)
     assert TOKEN not in log

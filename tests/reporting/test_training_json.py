@@ -49,8 +49,8 @@ def test_a_terminal_is_told_the_size_the_reward_and_the_alarms():
     assert first == (
         f"40 steps, 1,280 completions, mean reward {start} → {end} (first and last 10 steps)"
     )
-    assert second.startswith("8 alarms: missing at step 0 (missing of reward: 0.31); drift at ")
-    assert second.endswith("; and 5 more")
+    assert second.startswith("10 alarms: missing at step 0 (missing of reward: 0.31); drift at ")
+    assert second.endswith("; and 7 more")
 
 
 def test_a_quiet_run_takes_one_line_and_one_without_rewards_says_so():

@@ -6,6 +6,7 @@ import logging
 
 import pytest
 
+from rewards.training.recorded_runs import rows_in
 from voirdire.adapters import golden_judge
 from voirdire.rewards import TrainingWatch, read_training_run
 from web.in_process import begun
@@ -26,8 +27,7 @@ async def recorded(folder, steps):
 def test_a_record_holds_every_completion_with_its_reward(tmp_path):
     asyncio.run(recorded(tmp_path / "run", range(3)))
 
-    [path] = (tmp_path / "run").glob("completions-*.jsonl")
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = rows_in(tmp_path / "run")
     assert [row["reward"] for row in rows] == [5.0, None] * 3
     assert [row["step"] for row in rows] == [0, 0, 1, 1, 2, 2]
     assert rows[0]["response"] == "I'm sorry."

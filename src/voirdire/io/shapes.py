@@ -10,7 +10,8 @@ keys                                            read as
                                                 where `response` is an object of one
 `response_a` or `response_b`                    pair
 `chosen` or `rejected`                          preference: one item for each, or a pair
-`messages` or `conversations`                   chat that ends in the response
+`messages` or `conversations`                   chat that ends in the response; prompt and
+                                                response where it is an object of these
 `choices`, and no prompt                        chat completion without its request
 `output` or `answer`                            prompt and response
 `error`                                         a request that failed: set aside
@@ -19,7 +20,7 @@ keys                                            read as
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
@@ -263,7 +264,15 @@ def drafts_of(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
         return _choices(row, shape, prompt=())
     if shape.name == "response":
         return _response(row, shape)
-    said = _messages(row, column)
+    value = _decoded(row[column], column)
+    if isinstance(value, dict) and "response" in value:  # both sides, as a training run has them
+        sides = {key: side for key, side in value.items() if side is not None}
+        prompt = "prompt" if "prompt" in sides else None
+        apart = replace(shape, name="response", body="response", prompt=prompt, chat=None)
+        if "response" not in sides:
+            raise RowError("no response: the turn holds none", column=column)
+        return _response(sides, apart)
+    said = said_by_all(value, column=column)
     if said and turn_start(said) == len(said):
         who = got(said[-1].role)
         raise RowError(f"no response: the last message is by {who}", column=column)
@@ -272,10 +281,13 @@ def drafts_of(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
 
 def _messages(row: dict[str, Any], column: str) -> list[Said]:
     """Messages as they are, or as JSON in a cell of text."""
-    value = row[column]
+    return said_by_all(_decoded(row[column], column), column=column)
+
+
+def _decoded(value: Any, column: str) -> Any:
     if isinstance(value, str):
-        value = decode_json(value, what="messages", column=column)
-    return said_by_all(value, column=column)
+        return decode_json(value, what="messages", column=column)
+    return value
 
 
 def _response(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:

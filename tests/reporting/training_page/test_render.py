@@ -162,9 +162,11 @@ def test_every_alarm_is_in_the_table_and_every_kind_has_advice(page_text, seen):
         "apology is 99% true, 50% before: it tells no responses apart",
         "93% of the groups have rewards that are all equal",
         "the standard deviation of the rewards is .087, 1.210 in the beginning",
+        "34% of the responses are nonsense, 2% before",
+        "nonsense gets 2.45 more reward than the other responses to its prompt",
     ]
-    assert "8 alarms began" in text
-    assert text.count("voirdire sample runs/first -o sample") == 5  # the caution, and four kinds
+    assert "10 alarms began" in text
+    assert text.count("voirdire sample runs/first -o sample") == 6  # the caution, and five kinds
 
 
 def test_tables_hold_means_of_the_steps(seen):
@@ -232,13 +234,6 @@ def test_the_source_is_what_commands_say(page_text):
     assert "voirdire sample ./-odd -o sample" in page_text(made_run(), source="-odd")
 
 
-def test_without_completions_no_sample_is_promised(page_text):
-    text = page_text(made_run(alarms=False, has_completions=False))
-
-    assert "voirdire sample" not in text
-    assert "The completions of this run were not written down" in text
-
-
 @pytest.mark.ci
 def test_many_steps_are_thinned_and_cut_and_it_is_said(page_text, seen):
     run = made_run(1_000, alarms=False)
@@ -257,16 +252,16 @@ def test_many_alarms_propositions_and_lines_are_cut_and_it_is_said(page_text):
 
     text = page_text(run)
 
-    assert "The first 100 of 160 are shown." in text
+    assert "The first 100 of 200 are shown." in text
     assert "The first 100 of 150 are shown." in text
     assert "The first 200 are shown." in text
-    assert "300 lines left out" in text
+    assert "300 pieces left out" in text
 
 
 def test_what_could_not_be_read_is_listed(page_text):
     text = page_text(made_run(dropped=("steps-a.jsonl:7: half a line",)))
 
-    assert "1 line left out" in text
+    assert "1 piece left out" in text
     assert "steps-a.jsonl:7: half a line" in text
     assert "Every line of the run could be read." in page_text(made_run())
 

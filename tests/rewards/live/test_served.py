@@ -19,6 +19,7 @@ from judging.cascade.cascade_cases import Cascades
 from rewards.live.trying_judges import Gives, GivesNumber, Hangs, Raises, SomeFail, TryingJudge
 from rewards.made_study import write_study
 from rewards.reward_cases import earlier_hash, tiny_judge, tiny_reward
+from rewards.training.recorded_runs import rows_in
 from servers.reward_server import running
 from voirdire.adapters import (
     GuardedReward,
@@ -531,6 +532,4 @@ def test_a_run_is_recorded_here(tmp_path):
         reward.scored(turns_of(3), step=0)
         reward.close()
 
-    (file,) = (tmp_path / "run").glob("completions-*.jsonl")
-    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    assert [row["reward"] for row in rows if "response" in row] == [5.0] * 3
+    assert [row["reward"] for row in rows_in(tmp_path / "run")] == [5.0] * 3

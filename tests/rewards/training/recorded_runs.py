@@ -2,8 +2,10 @@
 
 import asyncio
 import math
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from rewards.reward_cases import tiny_judge, tiny_reward
 from voirdire.rewards import LiveReward, TrainingStep, TrainingWatch, Turn
@@ -59,6 +61,16 @@ def recorded(folder, *, n_steps=6, seed=0, reward=None, judge=None, center=False
     return found
 
 
+def parts_of(folder):
+    """List the parts of a run, in their order."""
+    return sorted((Path(folder) / "completions").glob("*.parquet"))
+
+
+def rows_in(folder):
+    """Give the completions as they stand in the parts, one after the other."""
+    return [row for part in parts_of(folder) for row in pl.read_parquet(part).to_dicts()]
+
+
 def step_of(number, **figures):
     """Make a step with figures that ring no alarm, but for those given."""
     plain = {
@@ -88,6 +100,7 @@ def simulated_steps(
     n_each=8,
     rate=0.6,
     spread=0.25,
+    nonsense=0.0,
     changed_at=None,
     change=None,
 ):
@@ -95,11 +108,15 @@ def simulated_steps(
 
     Each prompt has a rate of its own, so that completions of one prompt are alike; rewards are
     what the proposition says plus noise; lengths are log-normal; 2 % of the rewards are missing.
+    Each prompt draws its own share of nonsense, whose mean is `nonsense`; `nonsense_paid` is added
+    to what nonsense gets.
     """
     steps = []
     n = n_prompts * n_each
+    [of_nonsense] = rng.spawn(1)
     for number in range(n_steps):
         now = {"rate": rate, "missing": 0.02, "length": 80.0, "noise": 1.0, "paid": 0.0}
+        now |= {"nonsense": nonsense, "nonsense_paid": 0.0}
         if changed_at is not None and number >= changed_at:
             now |= change
         chance = np.clip(now["rate"] + spread * rng.normal(size=n_prompts), 0.001, 0.999)
@@ -107,6 +124,8 @@ def simulated_steps(
         length = now["length"] * np.exp(0.4 * rng.normal(size=sorry.shape))
         z = (np.log(length) - np.log(now["length"])) / 0.4
         reward = now["noise"] * (2 * sorry + 0.5 * rng.normal(size=sorry.shape) + now["paid"] * z)
+        is_nonsense = drawn_nonsense(of_nonsense, now["nonsense"], shape=sorry.shape)
+        reward += now["nonsense_paid"] * is_nonsense
         is_missing = rng.random(sorry.shape) < now["missing"]
         there = ~is_missing
         known = reward[there]
@@ -126,6 +145,26 @@ def simulated_steps(
                 else math.nan,
                 zero_spread_share=0.0,
                 n_groups=n_prompts,
+                nonsense_share=float(is_nonsense.mean()),
+                n_nonsense=int(is_nonsense.sum()),
+                nonsense_gain=gain_of_nonsense(reward, is_nonsense, there),
             )
         )
     return steps
+
+
+def drawn_nonsense(rng, mean, *, shape):
+    """Draw what is nonsense; prompts differ in how much of it they get."""
+    shares = rng.beta(4 * mean, 4 * (1 - mean), size=shape[1]) if 0 < mean < 1 else mean
+    return rng.random(shape) < shares
+
+
+def gain_of_nonsense(reward, is_nonsense, there):
+    """Give what nonsense gets more than the other completions of its prompt, a column each."""
+    gains = []
+    for prompt in range(reward.shape[1]):
+        own, nonsense = there[:, prompt], is_nonsense[:, prompt]
+        if (own & ~nonsense).any():
+            others = reward[own & ~nonsense, prompt].mean()
+            gains += (reward[own & nonsense, prompt] - others).tolist()
+    return float(np.mean(gains)) if gains else math.nan

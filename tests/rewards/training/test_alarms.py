@@ -35,6 +35,24 @@ def test_fifty_stable_runs_of_200_steps_ring_no_alarm(n_prompts, n_each):
     assert [alarms for alarms in found if alarms] == []
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("nonsense", [0.0, 0.02, 0.2])
+@pytest.mark.parametrize(("n_prompts", "n_each"), [(8, 8), (4, 4)])
+def test_nonsense_from_the_start_that_is_not_paid_for_rings_no_alarm(n_prompts, n_each, nonsense):
+    rng = np.random.default_rng(8)
+    shape = {"n_prompts": n_prompts, "n_each": n_each, "nonsense": nonsense}
+
+    found = [
+        heard(
+            simulated_steps(rng, **shape),
+            reference=simulated_steps(rng, **shape) if number % 2 else None,
+        )
+        for number in range(50)
+    ]
+
+    assert [row for alarms in found for row in alarms if row[0] == "nonsense"] == []
+
+
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
@@ -44,6 +62,8 @@ def test_fifty_stable_runs_of_200_steps_ring_no_alarm(n_prompts, n_each):
         ({"length": 320.0}, ("length", "length")),
         ({"paid": 2.0}, ("length", "length and reward")),
         ({"noise": 0.01}, ("spread", "reward")),
+        ({"nonsense": 0.3}, ("nonsense", "nonsense")),
+        ({"nonsense": 0.1, "nonsense_paid": 3.0}, ("nonsense", "nonsense and reward")),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else None,
 )
@@ -238,6 +258,36 @@ def test_steps_with_few_rewards_count_little_for_the_correlation_with_length():
     steps = [step_of(k, n=3, length_reward_correlation=1.0) for k in range(40)]
 
     assert ring(steps) == ()
+
+
+def test_nonsense_that_is_always_there_is_heard_when_it_is_paid_for():
+    def gain(number):
+        return {"nonsense_gain": 1.0 if number >= 30 else 0.0}
+
+    shares = {"nonsense_share": 0.25, "n_nonsense": 16}
+    alarms = ring([step_of(number, **shares, **gain(number)) for number in range(60)])
+
+    # j of ten steps with a gain of 1: the mean j / 10 is above half the standard deviation of 1
+    # from j = 6 on, and above five times its error sqrt(j (10 - j) / 900) from j = 8 on
+    assert [(row.kind, row.subject, row.step) for row in alarms] == [
+        ("nonsense", "nonsense and reward", 37)
+    ]
+    assert alarms[0].value == pytest.approx(0.8)
+
+
+def test_nonsense_that_gets_frequent_is_heard_and_again_after_it_has_gone():
+    shares = [0.0] * 20 + [0.5] * 15 + [0.0] * 15 + [0.5] * 15
+    figures = [{"nonsense_share": x, "n_nonsense": int(64 * x)} for x in shares]
+
+    alarms = ring([step_of(number, **row) for number, row in enumerate(figures)])
+
+    # j of ten steps with a half: j / 20 is above five times sqrt(j (10 - j) / 3600) from j = 8 on
+    assert [(row.subject, row.step) for row in alarms] == [("nonsense", 27), ("nonsense", 57)]
+    assert alarms[0].text == "40% of the responses are nonsense (before: 0%)"
+
+
+def test_a_run_that_was_not_looked_at_for_nonsense_rings_no_alarm_of_it():
+    assert ring([step_of(k) for k in range(30)], [step_of(k) for k in range(30)]) == ()
 
 
 def test_undefined_figures_ring_nothing():

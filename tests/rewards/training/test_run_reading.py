@@ -1,6 +1,7 @@
 """Runs read again: ranks added up, sessions that replace each other, and what is damaged."""
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -8,12 +9,20 @@ import sys
 import time
 
 import numpy as np
+import polars as pl
 import pytest
 
 from rewards.reward_cases import own_environment, tiny_reward
-from rewards.training.recorded_runs import drawn_turns, recorded, scored, watch_of
+from rewards.training.recorded_runs import (
+    drawn_turns,
+    parts_of,
+    recorded,
+    rows_in,
+    scored,
+    watch_of,
+)
 from voirdire.errors import InputError
-from voirdire.rewards import Turn, read_training_run, sample_training_run
+from voirdire.rewards import Turn, read_training_run
 
 
 def as_rank(monkeypatch, rank, world=2):
@@ -25,18 +34,24 @@ def as_rank(monkeypatch, rank, world=2):
 def run_of(tmp_path):
     """Write a run of sessions, each with its steps from one on; give the run as it is read."""
     recorded(tmp_path, n_steps=1)
-    [file] = tmp_path.glob("steps-*.jsonl")
-    head, line = (json.loads(row) for row in file.read_text("utf-8").splitlines())
-    file.unlink()
+    [part] = parts_of(tmp_path)
+    rows = pl.read_parquet(part)
+    part.unlink()
 
-    def read(*sessions):
+    def read(*sessions, ending=""):
         for place, (began, first, rank, world) in enumerate(sessions):
-            told = head | {"session": f"s{place}", "rank": rank, "world": world, "time": began}
-            told |= {"host": "h", "pid": place + 1}
-            steps = [line | {"step": first + k, "time": began + k} for k in range(10)]
-            lines = [json.dumps(row) + "\n" for row in (told, *steps)]
-            (tmp_path / f"steps-s{place}.jsonl").write_text("".join(lines), "utf-8")
-        return {step.step: step.n // line["n"] for step in read_training_run(tmp_path).steps}
+            writer = f"p{place + 1}" if rank is None else f"r{rank}of{world}"
+            name = f"{writer}-{began * 1_000}-abc{place}{ending}"
+            steps = [
+                rows.with_columns(
+                    step=pl.lit(first + k, pl.Int64),
+                    time=pl.lit(float(began + k)),
+                    session=pl.lit(name),
+                )
+                for k in range(10)
+            ]
+            pl.concat(steps).write_parquet(part.with_name(f"{name}-000000.parquet"))
+        return {step.step: step.n // rows.height for step in read_training_run(tmp_path).steps}
 
     return read
 
@@ -50,11 +65,13 @@ def test_ranks_with_shares_of_different_size_give_the_figures_of_the_whole(tmp_p
     whole = watch_of(tmp_path / "whole")
     for number, turns in enumerate(steps):
         whole.add(scored(turns), turns, step=number)
+    whole.close()
     for rank, share in enumerate([slice(0, 3), slice(3, 16)]):  # a group is split between them
         as_rank(monkeypatch, rank)
         watch = watch_of(tmp_path / "ranks")
         for number, turns in enumerate(steps):
             watch.add(scored(turns[share]), turns[share], step=number)
+        watch.close()
 
     found, expected = read_training_run(tmp_path / "ranks"), read_training_run(tmp_path / "whole")
 
@@ -126,11 +143,20 @@ def test_a_session_counts_until_another_takes_its_place(run_of, sessions, expect
     assert run_of(*sessions) == dict(enumerate(expected))
 
 
+def test_steps_that_are_counted_go_on_behind_those_of_sessions_that_ended(run_of):
+    sessions = [(0, 0, None, 1), (1, 0, None, 1), (20, 0, None, 1)]
+
+    assert run_of(*sessions, ending="-counted") == dict.fromkeys(range(10), 2) | dict.fromkeys(
+        range(10, 20), 1
+    )
+
+
 def test_steps_behind_a_checkpoint_that_was_gone_back_to_do_not_count(tmp_path):
     recorded(tmp_path / "run", n_steps=6)
     watch = watch_of(tmp_path / "run")
     turns = [Turn(response="0.9 0.1", prompt="p", behavior="refuse")]
     watch.add(scored(turns), turns, step=3)
+    watch.close()
 
     found = read_training_run(tmp_path / "run")
 
@@ -141,22 +167,19 @@ def test_steps_behind_a_checkpoint_that_was_gone_back_to_do_not_count(tmp_path):
 
 
 @pytest.mark.ci
-def test_a_process_that_is_killed_leaves_all_but_its_last_line(tmp_path):
+def test_a_process_that_is_killed_leaves_whole_parts(tmp_path):
     code = (
         "import itertools\n"
         "from rewards.training.recorded_runs import *\n"
         f"w = watch_of({str(tmp_path / 'run')!r})\n"
-        "t = [Turn(response='0.9 0.1' + ' ' * 9999, prompt='p', behavior='refuse')] * 50\n"
+        "t = [Turn(response='0.9 0.1' + ' ' * 999, prompt='p', behavior='refuse')] * 50\n"
         "s = scored(t)\n"
         "for step in itertools.count():\n"
         "    w.add(s, t, step=step)\n"
     )
     worker = subprocess.Popen([sys.executable, "-c", code], env=own_environment())
     deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        found = list((tmp_path / "run").glob("steps-*.jsonl"))
-        if found and found[0].stat().st_size > 20_000:
-            break
+    while time.monotonic() < deadline and len(parts_of(tmp_path / "run")) < 4:
         time.sleep(0.01)
     worker.send_signal(signal.SIGKILL)
     worker.wait()
@@ -164,53 +187,127 @@ def test_a_process_that_is_killed_leaves_all_but_its_last_line(tmp_path):
     run = read_training_run(tmp_path / "run")
 
     assert [step.step for step in run.steps] == list(range(len(run.steps)))
-    assert len(run.steps) > 5
-    assert {step.n for step in run.steps} == {50}
-    assert len(run.dropped) <= 1
+    assert len(run.steps) > 100  # parts of 5,000 rows
+    assert {step.n for step in run.steps[:-1]} == {50}
+    assert run.dropped == ()
+    assert {row["item"] for row in rows_in(tmp_path / "run")} == {
+        f"{row['session']}-{n}" for n, row in enumerate(rows_in(tmp_path / "run"))
+    }
 
 
-def test_a_line_that_is_cut_off_is_left_out_and_listed(tmp_path):
-    recorded(tmp_path / "run", n_steps=3)
-    [path] = (tmp_path / "run").glob("steps-*.jsonl")
-    data = path.read_bytes()
-    path.write_bytes(data[:-40])
+@pytest.mark.ci
+def test_what_waits_is_written_without_another_call(tmp_path):
+    turns = [Turn(response="0.9 0.1", prompt="p", behavior="refuse")]
+    watch, scores = watch_of(tmp_path / "run"), scored(turns)
+    for _ in range(3):
+        watch.add(scores, turns, step=0)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and len(parts_of(tmp_path / "run")) < 2:
+        time.sleep(0.05)
+
+    assert [step.n for step in read_training_run(tmp_path / "run").steps] == [3]
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("begin", ["fork", "spawn"])
+def test_what_waits_is_written_where_a_process_ends(tmp_path, begin):
+    """Also where the parent used polars, whose threads no forked process has."""
+    code = (
+        "import multiprocessing, sys\n"
+        "import polars as pl\n"
+        "from rewards.training.recorded_runs import *\n"
+        "t = [Turn(response='0.9 0.1', prompt='p', behavior='refuse')]\n"
+        "def work(folder):\n"
+        "    w = watch_of(folder, reference=sys.argv[2])\n"
+        "    s = scored(t)\n"
+        "    for step in range(3):\n"
+        "        w.add(s, t, step=step)\n"
+        "if __name__ == '__main__':\n"
+        "    watch_of(sys.argv[1], reference=sys.argv[2])\n"
+        "    pl.DataFrame({'a': [1, 2]}).filter(pl.col('a') > 1)\n"
+        f"    context = multiprocessing.get_context({begin!r})\n"
+        "    worker = context.Process(target=work, args=(sys.argv[1],))\n"
+        "    worker.start()\n"
+        "    worker.join()\n"
+    )
+    recorded(tmp_path / "good", n_steps=2)
+    script = tmp_path / "train.py"
+    script.write_text(code, encoding="utf-8")
+    folders = [str(tmp_path / "run"), str(tmp_path / "good")]
+    subprocess.run(
+        [sys.executable, str(script), *folders], env=own_environment(), check=True, timeout=120
+    )
 
     run = read_training_run(tmp_path / "run")
 
-    assert [step.step for step in run.steps] == [0, 1]
-    assert run.dropped == (f"{path.name}:4: the line is cut off, and left out",)
+    assert [step.n for step in run.steps] == [1, 1, 1]
+
+
+def test_a_part_that_is_cut_off_is_left_out_and_listed(tmp_path):
+    recorded(tmp_path / "run", n_steps=3)
+    first, second = parts_of(tmp_path / "run")
+    second.write_bytes(second.read_bytes()[:-40])
+
+    run = read_training_run(tmp_path / "run")
+
+    assert [step.step for step in run.steps] == [0]
+    assert len(run.dropped) == 1
+    assert run.dropped[0].startswith(f"{second.name}: is no part of this run (")
+    assert first.name not in run.dropped[0]
 
 
 @pytest.mark.parametrize(
-    ("line", "reason"),
+    "damage",
     [
-        ("nothing", "the line is no JSON, and left out"),
-        ("[1, 2]", "the line is no object, and left out"),
-        ('{"step": "soon"}', "the line is no step, and left out"),
-        ('{"step": 1, "time": 1, "sums": {}}', "the line is no step, and left out"),
-        ("[" * 100_000, "the line is no JSON, and left out"),
+        b"",
+        b"nothing",
+        b"PAR1" * 9,
+        pl.DataFrame({"step": [1]}),
+        pl.DataFrame({"item": ["x"], "step": ["soon"]}),
     ],
-    ids=["text", "list", "word", "no sums", "deep"],
+    ids=["empty", "text", "marks", "another table", "words for steps"],
 )
-def test_a_damaged_line_costs_that_line(tmp_path, line, reason):
+def test_a_file_that_is_no_part_costs_that_file(tmp_path, damage):
     recorded(tmp_path / "run", n_steps=2)
-    [path] = (tmp_path / "run").glob("steps-*.jsonl")
-    head, *rest = path.read_text(encoding="utf-8").splitlines()
-    path.write_text("\n".join([head, line, *rest, ""]), encoding="utf-8")
+    foreign = tmp_path / "run" / "completions" / "a.parquet"
+    if isinstance(damage, bytes):
+        foreign.write_bytes(damage)
+    else:
+        damage.write_parquet(foreign)
 
     run = read_training_run(tmp_path / "run")
 
     assert [step.n for step in run.steps] == [24, 24]
-    assert run.dropped == (f"{path.name}:2: {reason}",)
+    assert len(run.dropped) == 1
+    assert run.dropped[0].startswith("a.parquet: is no part of this run (")
 
 
-def test_completions_are_not_read_for_the_steps(tmp_path):
+def test_bytes_that_are_changed_cost_a_part_or_nothing(tmp_path):
     recorded(tmp_path / "run", n_steps=2)
-    [path] = (tmp_path / "run").glob("completions-*.jsonl")
-    path.unlink()
-    path.mkdir()
+    rng = np.random.default_rng(0)
+    [_, part] = parts_of(tmp_path / "run")
+    whole = part.read_bytes()
+    for _ in range(100):
+        damaged = bytearray(whole)
+        damaged[rng.integers(len(whole))] ^= 1 << rng.integers(8)
+        part.write_bytes(damaged)
 
-    assert len(read_training_run(tmp_path / "run").steps) == 2
+        run = read_training_run(tmp_path / "run")
+
+        assert run.steps[0].n >= 24 or run.dropped
+
+
+def test_numbers_of_a_stranger_that_cannot_be_are_none(tmp_path):
+    recorded(tmp_path / "run", n_steps=1)
+    [part] = parts_of(tmp_path / "run")
+    odd = {"sorry": 7.0, "reward": math.inf, "class:good": math.nan}
+    pl.read_parquet(part).with_columns(**{k: pl.lit(v) for k, v in odd.items()}).write_parquet(part)
+
+    [step] = read_training_run(tmp_path / "run").steps
+
+    assert math.isnan(step.proposition_rates["sorry"])
+    assert step.n_missing == step.n == 24
+    assert math.isnan(step.class_shares["chat"]["good"])
 
 
 def test_a_reference_from_before_a_figure_was_counted_is_read(tmp_path):
@@ -245,7 +342,7 @@ def test_a_damaged_reference_is_listed_and_left_out(tmp_path):
     [
         (None, r"which holds no run\.json"),
         ("{", r"run\.json: must be JSON"),
-        ('{"schema": "voirdire.reward/1"}', "must be 'voirdire.training/1', got 'voirdire.rew"),
+        ('{"schema": "voirdire.reward/1"}', "must be 'voirdire.training/2', got 'voirdire.rew"),
         ('{"schema": "voirdire.training/1"}', "must say what the run is about"),
         (
             json.dumps({"schema": "voirdire.training/1", "reward": 3, "rubric": 4, "judge": 5}),
@@ -297,19 +394,26 @@ def test_a_run_says_what_it_is_about(tmp_path):
 # Folders of strangers -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["run.json", "steps-x.jsonl", "completions-x.jsonl"])
 @pytest.mark.parametrize("kind", ["pipe", "device"])
-def test_a_pipe_or_a_device_in_the_folder_is_not_read(tmp_path, name, kind):
+def test_a_pipe_or_a_device_in_the_folder_is_not_read(tmp_path, kind):
     recorded(tmp_path / "run", n_steps=2)
-    path = tmp_path / "run" / name
-    path.unlink(missing_ok=True)
-    if kind == "pipe":
-        os.mkfifo(path)
-    else:
-        path.symlink_to("/dev/zero")
+    for path in (tmp_path / "run" / "run.json", tmp_path / "run" / "completions" / "x.parquet"):
+        before = path.read_bytes() if path.exists() else None
+        path.unlink(missing_ok=True)
+        if kind == "pipe":
+            os.mkfifo(path)
+        else:
+            path.symlink_to("/dev/zero")
+        if before is not None:
+            with pytest.raises(InputError, match=r"run\.json: cannot be read \(.* (pipe|device)\)"):
+                read_training_run(tmp_path / "run")
+            path.unlink()
+            path.write_bytes(before)
 
-    with pytest.raises(InputError, match=rf"{name}: cannot be read \(no regular file\)"):
-        sample_training_run(tmp_path / "run")
+    run = read_training_run(tmp_path / "run")
+
+    assert len(run.steps) == 2
+    assert run.dropped == ("x.parquet: is no part of this run (no regular file)",)
 
 
 @pytest.mark.parametrize("content", [None, "[" * 200_000])
@@ -330,20 +434,12 @@ def test_a_reference_that_never_ends_is_listed_and_left_out(tmp_path, content):
     assert len(run.steps) == 3
 
 
-def test_a_number_that_no_process_has_may_stand_in_a_run_that_is_gone_on_with(tmp_path):
+def test_a_session_without_the_name_of_one_does_not_count(tmp_path):
     recorded(tmp_path / "run", n_steps=2)
-    [path] = (tmp_path / "run").glob("steps-*.jsonl")
-    first, *rest = path.read_text(encoding="utf-8").splitlines()
-    odd = json.dumps(json.loads(first) | {"pid": 10**30})
-    path.write_text("\n".join([odd, *rest]) + "\n", encoding="utf-8")
-    rng = np.random.default_rng(0)
-    turns = drawn_turns(rng)
+    part = parts_of(tmp_path / "run")[0]
+    pl.read_parquet(part).with_columns(session=pl.lit("r0of" + "9" * 99)).write_parquet(part)
 
-    watch = watch_of(tmp_path / "run")
-    watch.add(scored(turns), turns)
-    watch.close()
-
-    assert sum(step.n for step in read_training_run(tmp_path / "run").steps) > len(turns)
+    assert [step.step for step in read_training_run(tmp_path / "run").steps] == [1]
 
 
 @pytest.mark.parametrize(

@@ -1,34 +1,27 @@
 """The folder of a run: what is written, by whom, and how it is gone on with."""
 
-import json
 import os
 import stat
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rewards.reward_cases import expected_rule_reward, own_environment, tiny_judge, tiny_reward
-from rewards.training.recorded_runs import drawn_turns, recorded, scored, watch_of
+from rewards.training.recorded_runs import (
+    drawn_turns,
+    parts_of,
+    recorded,
+    rows_in,
+    scored,
+    watch_of,
+)
 from voirdire.errors import InputError
 from voirdire.io import read_verdicts, stream_items
 from voirdire.judging import ScriptedJudge
 from voirdire.rewards import Turn, read_training_run, reward_of_weights
 from voirdire.rubrics import rubric_from_text
-
-
-def lines(folder, kind):
-    return [
-        json.loads(line)
-        for path in sorted(Path(folder).glob(f"{kind}-*.jsonl"))
-        for line in path.read_text(encoding="utf-8").split("\n")[:-1]
-    ]
-
-
-def steps_of(folder):
-    return [line for line in lines(folder, "steps") if "step" in line]
 
 
 def test_a_completion_is_written_with_everything_that_is_known_of_it(tmp_path):
@@ -44,7 +37,7 @@ def test_a_completion_is_written_with_everything_that_is_known_of_it(tmp_path):
 
     watch.add(scored([turn]), [turn], step=7)
 
-    [row] = lines(tmp_path / "run", "completions")
+    [row] = rows_in(tmp_path / "run")
     rule = expected_rule_reward("refuse", 0.9, 0.1)
     assert row["step"] == 7
     assert (row["prompt"], row["response"], row["behavior"]) == ("How?", "0.9 0.1", "refuse")
@@ -71,7 +64,7 @@ def test_completions_are_a_file_of_items_and_of_verdicts_at_once(tmp_path):
 
     watch.add(scores, turns, step=0)
 
-    [path] = (tmp_path / "run").glob("completions-*.jsonl")
+    [path] = parts_of(tmp_path / "run")
     [batch] = stream_items(path)
     assert [(item.response, item.behavior) for item in batch.items] == [
         ("0.9 0.1", "refuse"),
@@ -90,6 +83,7 @@ def test_calls_of_one_step_add_up(tmp_path):
     watch = watch_of(tmp_path / "parts")
     for low in range(0, 16, 5):
         watch.add(scored(turns[low : low + 5]), turns[low : low + 5], step=3)
+    watch.close()
     other = watch_of(tmp_path / "whole")
     other.add(scored(turns), turns, step=3)
 
@@ -108,6 +102,7 @@ def test_without_a_trainers_step_so_many_completions_make_one(tmp_path):
 
     for _ in range(9):
         watch.add(scores, turns)
+    watch.close()
 
     found = read_training_run(tmp_path / "run").steps
     assert [(step.step, step.n) for step in found] == [
@@ -120,21 +115,13 @@ def test_without_a_trainers_step_so_many_completions_make_one(tmp_path):
 def test_only_the_owner_can_read_what_a_model_said(tmp_path):
     recorded(tmp_path / "run", n_steps=1)
 
-    modes = [stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "run").iterdir()]
-    assert modes == [0o600] * 3
-    assert stat.S_IMODE((tmp_path / "run").stat().st_mode) == 0o700
+    [part] = parts_of(tmp_path / "run")
+    files, folders = [part, tmp_path / "run" / "run.json"], [tmp_path / "run", part.parent]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in files] == [0o600] * 2
+    assert [stat.S_IMODE(path.stat().st_mode) for path in folders] == [0o700] * 2
 
 
-def test_completions_may_be_left_out(tmp_path):
-    recorded(tmp_path / "run", n_steps=2, completions=False)
-
-    run = read_training_run(tmp_path / "run")
-    assert len(run.steps) == 2
-    assert not run.has_completions
-    assert list((tmp_path / "run").glob("completions-*")) == []
-
-
-def test_an_alarm_is_told_where_the_step_ends_and_written_down(tmp_path):
+def test_an_alarm_is_told_where_the_step_ends(tmp_path):
     watch = watch_of(tmp_path / "run")
     broken = [Turn(response=None, behavior="refuse") for _ in range(8)]
     scores = scored(broken)
@@ -143,8 +130,8 @@ def test_an_alarm_is_told_where_the_step_ends_and_written_down(tmp_path):
 
     assert first == ()
     assert second == ("step 4: 100% of the rewards are missing",)
-    written = [alarm["kind"] for line in steps_of(tmp_path / "run") for alarm in line["alarms"]]
-    assert written == ["missing"]
+    watch.close()
+    assert [alarm.kind for alarm in read_training_run(tmp_path / "run").alarms] == ["missing"]
 
 
 def test_only_the_first_rank_tells_of_alarms(tmp_path, monkeypatch):
@@ -156,6 +143,7 @@ def test_only_the_first_rank_tells_of_alarms(tmp_path, monkeypatch):
 
     told = [watch.add(scores, broken, step=step) for step in range(3)]
 
+    watch.close()
     assert told == [(), (), ()]
     assert [alarm.kind for alarm in read_training_run(tmp_path / "run").alarms] == ["missing"]
 
@@ -168,7 +156,7 @@ def test_a_reference_is_copied_into_the_run(tmp_path):
 
     run = read_training_run(tmp_path / "second")
 
-    assert run.reference == reference.steps
+    assert repr(run.reference) == repr(reference.steps)  # as nan is not equal to itself
     assert run.reference_run.name == "mine"
 
 
@@ -182,6 +170,7 @@ def test_drift_from_the_reference_is_heard_while_training(tmp_path):
                 for p in range(4)
             ]
             told += watch.add(scored(turns), turns, step=step)
+        watch.close()
         return told
 
     run(tmp_path / "first", "0.9 0.1")
@@ -204,24 +193,24 @@ def test_a_process_that_forks_writes_a_file_of_its_own(tmp_path):
             os._exit(0)
     os.waitpid(child, 0)
     watch.add(scores, [turn], step=0)
+    watch.close()
 
-    assert sorted(
-        len(path.read_text(encoding="utf-8").splitlines())
-        for path in (tmp_path / "run").glob("completions-*.jsonl")
-    ) == [1, 2]
+    assert [step.n for step in read_training_run(tmp_path / "run").steps] == [3]
+    assert len({row["session"] for row in rows_in(tmp_path / "run")}) == 2
 
 
-def test_texts_that_are_no_text_are_written_all_the_same(tmp_path):
+def test_halves_of_surrogate_pairs_are_written_as_replacement_characters(tmp_path):
     turns = [
-        Turn(response="half \ud83d a pair", prompt="\ud83d", behavior="refuse"),
+        Turn(response="half \ud83d a pair", prompt="\ud83d\ude00", behavior="refuse"),
         Turn(response="line\u2028end\n0.5", prompt="p", behavior="refuse"),
     ]
     watch = watch_of(tmp_path / "run")
 
     watch.add(scored(turns), turns, step=0)
 
-    rows = lines(tmp_path / "run", "completions")
-    assert [row["response"] for row in rows] == [turn.response for turn in turns]
+    first, second = rows_in(tmp_path / "run")
+    assert (first["response"], first["prompt"]) == ("half \ufffd a pair", "\U0001f600")
+    assert second["response"] == turns[1].response
 
 
 def test_a_proposition_with_the_name_of_a_column_keeps_apart(tmp_path):
@@ -247,7 +236,7 @@ behaviors:
 
     watch.add(scored([turn], reward=reward, judge=judge), [turn], step=0)
 
-    [row] = lines(tmp_path / "run", "completions")
+    [row] = rows_in(tmp_path / "run")
     assert (row["reward"], row["proposition:reward"]) == (0.5, 0.25)
 
 
@@ -260,6 +249,7 @@ def test_a_run_is_gone_on_with_under_the_same_reward(tmp_path):
     turn = Turn(response="0.9 0.1", prompt="p", behavior="refuse")
 
     watch.add(scored([turn]), [turn], step=2)  # from a checkpoint
+    watch.close()
 
     found = read_training_run(tmp_path / "run")
     assert [(step.step, step.n) for step in found.steps] == [(0, 24), (1, 24), (2, 1)]

@@ -1,13 +1,11 @@
 """A training run that a cascade judges: who answered, by completion and by step."""
 
-import json
-
 import numpy as np
 import pytest
 
 from judging.cascade.cascade_cases import Cascades, is_between
 from rewards.reward_cases import tiny_reward
-from rewards.training.recorded_runs import drawn_turns, recorded, scored, watch_of
+from rewards.training.recorded_runs import drawn_turns, recorded, rows_in, scored, watch_of
 from voirdire.errors import RefusalError
 from voirdire.io import read_verdicts
 from voirdire.judging import ScriptedJudge
@@ -17,15 +15,6 @@ from voirdire.rubrics import rubric_from_text
 
 def turn(response, behavior="refuse"):
     return Turn(response=response, prompt="How?", behavior=behavior, n_tokens=3)
-
-
-def rows_of(folder):
-    """Give the completions as they stand in the files."""
-    return [
-        json.loads(line)
-        for path in sorted(folder.glob("completions-*.jsonl"))
-        for line in path.read_text(encoding="utf-8").splitlines()
-    ]
 
 
 @pytest.fixture
@@ -48,7 +37,7 @@ def by_both(tmp_path):
 
 
 def test_each_completion_says_which_judge_it_came_to(by_both):
-    rows = rows_of(by_both)
+    rows = rows_in(by_both)
 
     expected = {
         row["response"]: "scripted" if is_between(row["response"]) else "quick" for row in rows
@@ -90,18 +79,16 @@ def test_what_nobody_was_asked_about_came_to_no_judge(tmp_path):
 
     run = read_training_run(tmp_path / "run")
 
-    assert [row["answered_by"] for row in rows_of(tmp_path / "run")] == ["quick", None]
+    assert [row["answered_by"] for row in rows_in(tmp_path / "run")] == ["quick", None]
     assert dict(run.steps[0].answered_by) == {"quick": 0.5}
 
 
-def test_with_one_judge_nothing_more_is_written(tmp_path):
+def test_with_one_judge_no_step_has_shares(tmp_path):
     recorded(tmp_path / "run", n_steps=2)
 
     run = read_training_run(tmp_path / "run")
 
-    assert not any("answered_by" in row for row in rows_of(tmp_path / "run"))
-    steps = "".join(path.read_text() for path in (tmp_path / "run").glob("steps-*.jsonl"))
-    assert "answered_by" not in steps
+    assert {row["answered_by"] for row in rows_in(tmp_path / "run")} == {None}
     assert [dict(step.answered_by) for step in run.steps] == [{}, {}]
 
 
@@ -110,7 +97,7 @@ def test_such_a_run_is_replayed_and_read_as_verdicts_and_is_a_reference(by_both,
     turns = drawn_turns(np.random.default_rng(1))
 
     replayed = replay(by_both, tiny_reward())
-    judged = read_verdicts(sorted(by_both.glob("completions-*.jsonl")), rubric=rubric)
+    judged = read_verdicts(by_both / "completions", rubric=rubric)
     watch = watch_of(tmp_path / "next", reference=by_both)
     watch.add(scored(turns), turns, step=0)
     watch.close()
@@ -123,7 +110,7 @@ def test_such_a_run_is_replayed_and_read_as_verdicts_and_is_a_reference(by_both,
     ]
 
 
-def test_a_proposition_of_that_name_keeps_its_column(tmp_path):
+def test_a_proposition_of_that_name_has_a_column_of_its_own(tmp_path):
     rubric = rubric_from_text(
         """
 schema: voirdire.rubric/1
@@ -143,8 +130,8 @@ behaviors:
     watch.add(scored(turns, reward=reward, judge=judge), turns, step=0)
     watch.close()
 
-    [path] = (tmp_path / "run").glob("completions-*.jsonl")
-    found = read_verdicts(path, rubric=reward.rubric)
+    [row] = rows_in(tmp_path / "run")
+    [step] = read_training_run(tmp_path / "run").steps
 
-    assert found.questions == ("sorry", "answered_by")
-    assert found.probabilities.tolist() == [[0.25, 0.75]]
+    assert (row["sorry"], row["answered_by"], row["proposition:answered_by"]) == (0.25, None, 0.75)
+    assert dict(step.proposition_rates) == {"sorry": 0.25, "answered_by": 0.75}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_ALARMS", "AlarmRow", "advice_of", "alarm_rows", "alarm_sentence", "kind_word"]
 
 MOST_ALARMS = 100
-_DIGITS = {"length.longer": 0, "length.paid": 2, "spread": 3}
+_DIGITS = {"length.longer": 0, "length.paid": 2, "spread": 3, "nonsense.paid": 2}
 """Of the figures that are no shares."""
 
 
@@ -71,6 +71,8 @@ def _case(alarm: Alarm) -> str:
         return "saturation.groups" if alarm.subject == "groups" else "saturation.proposition"
     if alarm.kind == "length":
         return "length.longer" if alarm.subject == "length" else "length.paid"
+    if alarm.kind == "nonsense":
+        return "nonsense.frequent" if alarm.subject == "nonsense" else "nonsense.paid"
     return alarm.kind
 
 

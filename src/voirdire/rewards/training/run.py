@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ALARM_KINDS", "Alarm", "AlarmKind", "Reference", "TrainingRun", "TrainingStep"]
 
-AlarmKind: TypeAlias = Literal["missing", "saturation", "drift", "length", "spread"]
+AlarmKind: TypeAlias = Literal["missing", "saturation", "drift", "length", "spread", "nonsense"]
 """What an alarm is about: rewards that are missing; a reward that no longer tells responses
 apart; answers unlike those of the reference run; responses that grow, or are paid by length;
-rewards that no longer differ."""
+rewards that no longer differ; nonsense that gets more frequent, or that the reward pays for."""
 
-ALARM_KINDS: tuple[AlarmKind, ...] = ("missing", "saturation", "drift", "length", "spread")
+ALARM_KINDS: tuple[AlarmKind, ...] = get_args(AlarmKind)
 """In the order in which they are shown."""
 
 
@@ -29,13 +29,14 @@ class Alarm:
 
     Attributes
     ----------
-    kind : {"missing", "saturation", "drift", "length", "spread"}
+    kind : {"missing", "saturation", "drift", "length", "spread", "nonsense"}
         What it is about.
     step : int
         Where it began.
     subject : str
         What of the run: the id of a proposition, ``"<behavior>/<class>"``, or ``"reward"``,
-        ``"groups"``, ``"length"``, ``"length and reward"``.
+        ``"groups"``, ``"length"``, ``"length and reward"``, ``"nonsense"``,
+        ``"nonsense and reward"``.
     value : float
         The figure that is out of its range, over the window that ends with the step.
     reference : float
@@ -103,6 +104,15 @@ class TrainingStep:
     answered_by : mapping of str to float
         By judge of a cascade the share of the completions that came to it, answered or not; they
         sum to less than 1 where some came to neither. Empty where there is only one judge.
+    nonsense_share : float
+        Share of the completions that are nonsense by `find_nonsense`, in [0, 1]; nan where it was
+        not looked for.
+    n_nonsense : int
+        Completions that are nonsense.
+    nonsense_gain : float
+        How much more reward nonsense gets than the other completions of its group, in points: the
+        mean over nonsense with a reward of its reward less the mean reward of those; nan where
+        there is none.
     """
 
     step: int
@@ -123,8 +133,8 @@ class TrainingStep:
     seconds: float = float("nan")
     n_by_behavior: Mapping[str, int] = field(default_factory=dict)
     answered_by: Mapping[str, float] = field(default_factory=dict)
-    n_nonsense: int = 0
     nonsense_share: float = float("nan")
+    n_nonsense: int = 0
     nonsense_gain: float = float("nan")
 
 

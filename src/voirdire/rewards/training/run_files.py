@@ -219,6 +219,7 @@ def new_session(*, is_counted: bool, after_ms: int = 0) -> str:
 def write_part(folder: Path, session: str, number: int, rows: Mapping[str, Column]) -> None:
     """Write rows of a session whole, for their owner only; an `OSError` where the disk refuses."""
     path = folder / PARTS / f"{session}-{number:06d}.parquet"
+    path.parent.mkdir(mode=0o700, exist_ok=True)
     write_whole(path, parquet_bytes(rows, whole=WHOLE), mode=0o600)
 
 

@@ -17,7 +17,7 @@ from voirdire.rewards.training.completion_rows import class_column, proposition_
 from voirdire.rewards.training.run import TrainingStep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 

@@ -19,13 +19,12 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.rewards.live.forks import forget_when_forked
 from voirdire.rewards.model_file import is_hash_of
-from voirdire.rewards.training.alarms import AlarmBell
+from voirdire.rewards.training.alarms import AlarmMonitor
 from voirdire.rewards.training.completion_rows import Call, rows_of
 from voirdire.rewards.training.lines import without_nan
 from voirdire.rewards.training.run import Reference
 from voirdire.rewards.training.run_files import (
     OLD_SCHEMA,
-    PARTS,
     REFERENCE_FILE,
     RUN_FILE,
     layout_of,
@@ -68,7 +67,7 @@ _PART_ROWS = 5_000
 
 @dataclass(kw_only=True, slots=True)
 class _Session:
-    """What this process writes just now; `heard` are the rows of its step for the alarms."""
+    """What this process writes just now; `step_rows` are those of its step, for alarms."""
 
     name: str
     is_counted: bool
@@ -78,11 +77,11 @@ class _Session:
     n_parts: int = 0
     calls: list[Call] = field(default_factory=list)
     waiting: list[dict[str, Column]] = field(default_factory=list)
-    heard: list[dict[str, Column]] = field(default_factory=list)
+    step_rows: list[dict[str, Column]] = field(default_factory=list)
     n_waiting: int = 0
     written_at: float = -np.inf
     timer: threading.Timer | None = None
-    bell: AlarmBell | None = None
+    monitor: AlarmMonitor | None = None
     by_tokens: bool = False
 
 
@@ -232,7 +231,7 @@ class TrainingWatch:
             self._end_session()
             now = self._begin_session(step)
         elif step < now.step:
-            return now, step, ()  # its step was heard already
+            return now, step, ()  # its alarms were checked already
         elif step > now.step:
             began = self._end_step(now, int(step))
         now.n_in_step += n
@@ -248,18 +247,18 @@ class TrainingWatch:
         return self._session
 
     def _end_step(self, session: _Session, next_step: int) -> tuple[Alarm, ...]:
-        """Let the bell hear the step that ended."""
+        """Check the step that ended for alarms."""
         self._lay_out(session)
-        rows = _joined(session.heard, (*FIGURE_COLUMNS, *self._layout.numbers))
-        if session.bell is None:
+        rows = _joined(session.step_rows, (*FIGURE_COLUMNS, *self._layout.numbers))
+        if session.monitor is None:
             session.by_tokens = has_all_tokens(rows)
-            session.bell = AlarmBell(
+            session.monitor = AlarmMonitor(
                 paying=used_propositions(self.reward),
                 reference=comparable_steps(self._reference, by_tokens=session.by_tokens),
             )
         [step] = steps_of(rows, self._layout, by_tokens=session.by_tokens)
-        alarms = session.bell.hear(step)
-        session.step, session.n_in_step, session.heard = next_step, 0, []
+        alarms = session.monitor.check(step)
+        session.step, session.n_in_step, session.step_rows = next_step, 0, []
         return alarms if session.name.startswith(("p", "r0of")) else ()
 
     # Rows -------------------------------------------------------------------------------------
@@ -273,7 +272,7 @@ class TrainingWatch:
         session.waiting.append(rows)
         here = np.asarray(rows["step"]) == session.step
         names = (*FIGURE_COLUMNS, *self._layout.numbers)
-        session.heard.append({name: _chosen(rows[name], here) for name in names})
+        session.step_rows.append({name: _chosen(rows[name], here) for name in names})
 
     def _write_if_due(self, session: _Session) -> None:
         left_s = session.written_at + _PART_S - time.monotonic()
@@ -325,7 +324,6 @@ class TrainingWatch:
             self._write_document(RUN_FILE, new)
         found = read_document(self.folder)
         self._check_same(found)
-        (self.folder / PARTS).mkdir(mode=0o700, exist_ok=True)
         now = {
             "reward": found["reward"] | {"content_hash": new["reward"]["content_hash"]},
             "certificates": found.get("certificates", new["certificates"]),

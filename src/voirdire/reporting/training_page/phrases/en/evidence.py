@@ -131,8 +131,8 @@ _ENDING = {
     "training.steps.cut": "The first and the last {half} of {n} steps are shown; the files of the "
     "run have all.",
     "training.dropped.title": "What could not be read",
-    "training.dropped.none": "Every line of the run could be read.",
-    "training.dropped.fold": "{lines} left out",
+    "training.dropped.none": "All of the run could be read.",
+    "training.dropped.fold": "{pieces} left out",
     "training.dropped.cut": "The first {shown} are shown.",
     "training.glossary.title": "Glossary",
     "training.glossary.step.word": "Step",

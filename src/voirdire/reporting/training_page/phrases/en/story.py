@@ -18,8 +18,8 @@ _PAGE = {
     "count.propositions.many": "{n} propositions",
     "count.paying.one": "{n} proposition that pays",
     "count.paying.many": "{n} propositions that pay",
-    "count.lines.one": "{n} line",
-    "count.lines.many": "{n} lines",
+    "count.pieces.one": "{n} piece",
+    "count.pieces.many": "{n} pieces",
 }
 _STORY = {
     "training.story.title": "What happened",
@@ -82,6 +82,7 @@ _ALARMS = {
     "training.alarm.drift": "drift",
     "training.alarm.length": "length",
     "training.alarm.spread": "spread",
+    "training.alarm.nonsense": "nonsense",
     "training.alarm.missing.said": "{value} of the rewards are missing",
     "training.alarm.saturation.proposition.said": "{subject} is {value} true, {was} before: it "
     "tells no responses apart",
@@ -93,7 +94,10 @@ _ALARMS = {
     "training.alarm.length.paid.said": "length and reward correlate by {value}",
     "training.alarm.spread.said": "the standard deviation of the rewards is {value}, {was} in the "
     "beginning",
-    "training.alarm.missing.do": "The files <code>completions-*.jsonl</code> in <code>{run}"
+    "training.alarm.nonsense.frequent.said": "{value} of the responses are nonsense, {was} before",
+    "training.alarm.nonsense.paid.said": "nonsense gets {value} more reward than the other "
+    "responses to its prompt",
+    "training.alarm.missing.do": "The files <code>completions/*.parquet</code> in <code>{run}"
     "</code> say why, under <code>missing</code>. Calls that are late need a longer deadline, "
     "fewer calls at once, or a local judge in front; calls that fail need their service mended.",
     "training.alarm.saturation.do": "What every response has, no response is paid for. Read "
@@ -109,6 +113,12 @@ _ALARMS = {
     "training.alarm.spread.do": "The responses are paid nearly alike. Read some (<code>voirdire "
     "sample {run} -o sample</code>). Sample at a higher temperature, take harder prompts, or fit "
     "new weights on comparisons between the model’s own responses (<code>voirdire fit</code>).",
+    "training.alarm.nonsense.do": "Read what the rules take for nonsense: responses that are "
+    "empty, that repeat themselves or the prompt, or that string stock phrases together "
+    "(<code>voirdire sample {run} -o sample</code>). If they are nonsense, stop: the policy learns "
+    "them. Add them to the comparisons as the worst of their prompts and fit anew (<code>voirdire "
+    "fit</code>), or take another judge; <code>voirdire examine-reward</code> says which nonsense "
+    "outranks real responses.",
 }
 _CAUTION = {
     "training.caution.title": "The judge was examined on other texts than these, if at all",
@@ -116,7 +126,5 @@ _CAUTION = {
     "completions of its examination. A model in training writes others, and it is paid for what "
     "its judge likes: a reward that rises is no evidence that people would agree. Draw a sample of "
     "this run, have people fill its sheets, and examine the judge on them:",
-    "training.caution.nothing": "The completions of this run were not written down, so no sample "
-    "can be drawn of it. Train with a folder for the record to have them.",
 }
 PHRASES: dict[str, str] = _PAGE | _STORY | _ALARMS | _CAUTION

@@ -18,8 +18,8 @@ _PAGE = {
     "count.propositions.many": "{n} 个命题",
     "count.paying.one": "{n} 个命题",
     "count.paying.many": "{n} 个命题",
-    "count.lines.one": "{n} 行",
-    "count.lines.many": "{n} 行",
+    "count.pieces.one": "{n} 处",
+    "count.pieces.many": "{n} 处",
 }
 _STORY = {
     "training.story.title": "发生了什么",
@@ -76,6 +76,7 @@ _ALARMS = {
     "training.alarm.drift": "漂移",
     "training.alarm.length": "长度",
     "training.alarm.spread": "离散度",
+    "training.alarm.nonsense": "无意义回复",
     "training.alarm.missing.said": "{value} 的奖励缺失",
     "training.alarm.saturation.proposition.said": "{subject} 有 {value} 成立，此前为 {was}：它已"
     "分不出回复的差别",
@@ -84,7 +85,9 @@ _ALARMS = {
     "training.alarm.length.longer.said": "回复的平均长度为 {value}，此前为 {was}",
     "training.alarm.length.paid.said": "长度与奖励的相关系数为 {value}",
     "training.alarm.spread.said": "奖励的标准差为 {value}，最初为 {was}",
-    "training.alarm.missing.do": "<code>{run}</code> 中的 <code>completions-*.jsonl</code> 在 "
+    "training.alarm.nonsense.frequent.said": "{value} 的回复没有意义，此前为 {was}",
+    "training.alarm.nonsense.paid.said": "没有意义的回复比同一提示的其他回复多得 {value} 的奖励",
+    "training.alarm.missing.do": "<code>{run}</code> 中的 <code>completions/*.parquet</code> 在 "
     "<code>missing</code> 一栏写明了原因。若是调用超时，请延长时限、减少同时进行的调用，或在前面放"
     "一个本地评判员；若是调用失败，请修复所用的服务。",
     "training.alarm.saturation.do": "每条回复都有的，就不会给任何回复加分。请阅读最后几步的回复（"
@@ -99,13 +102,16 @@ _ALARMS = {
     "training.alarm.spread.do": "各条回复所得几乎相同。请阅读其中一些（<code>voirdire sample {run} "
     "-o sample</code>）。可以提高采样温度、改用更难的提示，或者用模型自己的回复之间的比较重新拟合权"
     "重（<code>voirdire fit</code>）。",
+    "training.alarm.nonsense.do": "请阅读被规则判为没有意义的回复（<code>voirdire sample {run} -o "
+    "sample</code>）：空回复，重复自己或重复提示的回复，或把套话串在一起的回复。若确实没有意义，请停"
+    "止训练：模型正在学写这样的回复。请把它们作为各自提示中最差的回复加入比较，重新拟合（"
+    "<code>voirdire fit</code>），或换一个评判员；<code>voirdire examine-reward</code> 会指出哪些没"
+    "有意义的回复得分高于真实回复。",
 }
 _CAUTION = {
     "training.caution.title": "评判员即使考察过，也是在别的文本上",
     "training.caution": "证书说明的是：在考察所用的那些回复上，评判员可以代替人。训练中的模型写出的"
     "是别的回复，而且评判员喜欢什么，它就因什么得分：奖励上升并不能证明人也会同意。请从这次训练中抽"
     "取样本，请人填写其中的表格，再用它考察评判员：",
-    "training.caution.nothing": "这次训练没有写下回复，因此无法抽样。训练时请指定记录所用的文件"
-    "夹。",
 }
 PHRASES: dict[str, str] = _PAGE | _STORY | _ALARMS | _CAUTION
