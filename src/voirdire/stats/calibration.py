@@ -141,7 +141,7 @@ class PlattCalibrator(_Stored):
         return np.asarray(expit(self.slope * _log_odds(probabilities) + self.intercept))
 
     def apply_one(self, probability: float) -> float:
-        """Calibrate one probability without an array: a twentieth of the time."""
+        """Calibrate one probability without an array, in a fifteenth of the time."""
         return _expit_of(self.slope * _log_odds_of(probability) + self.intercept)
 
 

@@ -12,7 +12,6 @@ from pydantic import BeforeValidator, Field
 from voirdire.documents import Form, Number, read_document, rule_error, write_json
 from voirdire.errors import InputError
 from voirdire.judging.fingerprint import hash_of
-from voirdire.judging.judges.judges_file import Natural  # noqa: TC001
 from voirdire.records.thresholds import threshold_from_cell
 from voirdire.stats import Calibrator, calibrator_from_dict
 
@@ -123,7 +122,7 @@ def _threshold(value: Any) -> Threshold:
 
 class _QuestionForm(Form):
     calibrator: Annotated[Any, BeforeValidator(_calibrator)]
-    n_items: Natural
+    n_items: int
     brier: Number
     calibrated_brier: Number
     calibration_error: Number
