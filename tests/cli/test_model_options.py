@@ -18,6 +18,7 @@ TYPED = {
     "timeout_s": (7.0, 7.0),
     "price": ("1,2", Price(input=1, output=2)),
     "max_cost": (5.0, 5.0),
+    "calibration": ("no-such.json", "no-such.json"),
     "n_samples": (7, 7),
     "n_orders": (2, 2),
     "n_examples": (1, 1),
@@ -29,7 +30,7 @@ TYPED = {
     "tokens_per_minute": (999, 999),
 }
 USUAL = ("mode", "probability", "language", "base_url", "api_key_env")
-USUAL += ("concurrency", "timeout_s", "price", "max_cost")
+USUAL += ("concurrency", "timeout_s", "price", "max_cost", "calibration")
 # what a command needs so that its options are looked at at all; none of these files is there
 CALLED = {
     "fit": ("comparisons.jsonl", "-o", "reward.json"),

@@ -9,6 +9,7 @@ from sklearn import metrics
 
 from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
 from voirdire.io import read_labels
+from voirdire.stats import fit_calibrator
 from voirdire.studies import examine_gold
 
 
@@ -107,6 +108,72 @@ def test_clusters_make_intervals_wider(labels):
     assert together.classification.n_units == 30
     assert together.threshold.result.n_units == 30
     assert alone.classification.n_units == 120
+
+
+FINGERPRINT = pl.lit("sha256:1").alias("fingerprint")
+
+
+def test_the_calibration_has_what_helps_on_other_items_fitted_to_all(labels):
+    gold, judged = labels
+    found = examine_gold(judges=judged.with_columns(FINGERPRINT), gold=gold)
+
+    calibration = found.calibration()
+
+    assert (calibration.judge, calibration.fingerprint) == ("mine", "sha256:1")
+    assert (calibration.threshold, found.gold_hash) == (0.5, calibration.gold_hash)
+    for row in found.results:
+        one = calibration.questions[row.question]
+        both = gold.filter(question=row.question).join(judged, on=["question", "item"])
+        stated, truth = both["probability"].to_numpy(), both["label"].to_numpy().astype(bool)
+        method = min(("platt", "temperature"), key=lambda name: row.recalibrated[name].brier)
+        expected = fit_calibrator(stated, truth, method=method)
+        assert one.calibrator.method == method
+        assert one.calibrator.apply(stated) == pytest.approx(expected.apply(stated))
+        after = row.recalibrated[method]  # of items that each calibrator was not fitted to
+        assert one.calibrated_brier == after.brier < one.brier
+        assert one.brier == pytest.approx(row.calibration.brier)
+        assert one.calibrated_error == after.calibration_error.estimate
+        assert one.n_items == 120
+
+
+def test_a_question_that_no_calibrator_helps_is_left_out():
+    rng = np.random.default_rng(0)
+    odds = rng.normal(size=(2, 400))
+    honest, backward = 1 / (1 + np.exp(-odds))  # the one means what it says, the other its opposite
+    gold, judged = [], []
+    for question, stated, p in (("honest", honest, honest), ("backward", backward, 1 - backward)):
+        truth = rng.random(400) < p
+        for item in range(400):
+            gold.append({"question": question, "item": item, "label": bool(truth[item])})
+            judged.append({"question": question, "item": item, "judge": "mine", "threshold": 0.5})
+            judged[-1] |= {"probability": stated[item], "fingerprint": "sha256:1"}
+
+    found = examine_gold(judges=pl.DataFrame(judged), gold=pl.DataFrame(gold))
+
+    by_name = {row.question: row for row in found.results}
+    assert by_name["honest"].recalibrated["platt"].brier > by_name["honest"].brier.brier
+    # always saying the share is better than the opposite, and tells no two responses apart
+    assert by_name["backward"].recalibrated["platt"].brier < by_name["backward"].brier.brier
+    assert [row.recommended for row in found.results] == [None, None]
+    with pytest.raises(InputError, match="a calibration of 'mine' must lower the Brier score"):
+        found.calibration()
+
+
+def test_a_calibration_is_of_one_judge_of_one_version(labels):
+    gold, judged = labels
+    two = pl.concat([judged, judged.with_columns(judge=pl.lit("other"))])
+
+    with pytest.raises(InputError, match=r"`judges` must carry one fingerprint .* got 0"):
+        examine_gold(judges=judged, gold=gold).calibration()
+    with pytest.raises(InputError, match="`judge` must be one of 'mine', 'other', got None"):
+        examine_gold(judges=two.with_columns(FINGERPRINT), gold=gold).calibration()
+    found = examine_gold(judges=two.with_columns(FINGERPRINT), gold=gold)
+    assert found.calibration("other").judge == "other"
+    with pytest.raises(InputError, match="got 'nobody'"):
+        found.calibration("nobody")
+    both = pl.col("question").replace_strict({"apologises": "sha256:1", "refuses": "sha256:2"})
+    with pytest.raises(InputError, match="got 2"):
+        examine_gold(judges=judged.with_columns(fingerprint=both), gold=gold).calibration()
 
 
 def test_a_label_that_is_nobodys_gold_label_is_one_warning(labels):

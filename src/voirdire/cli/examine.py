@@ -17,6 +17,7 @@ from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.study_files import ReadingOptions, declare_kind, read_files, read_items
 from voirdire.cli.written_files import (
     check_apart,
+    check_calibration,
     check_certificate,
     check_report,
     write_report,
@@ -28,7 +29,7 @@ from voirdire.studies import TestPlan
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire.studies import Examination
+    from voirdire.studies import Examination, GoldExamination
     from voirdire.studies.study import Study
 
     PlanOptions: TypeAlias = TestPlan
@@ -63,6 +64,7 @@ def examine_command(
     report: Path | None = None,
     language: ReportLanguage = "en",
     certificate: Path | None = None,
+    calibration: Path | None = None,
     population: str | None = None,
     details: bool = False,
     as_json: AsJson = False,
@@ -97,16 +99,24 @@ def examine_command(
         Write everything to this HTML file, to be read without a statistician.
     certificate
         Write the record of the examination to this JSON file.
+    calibration
+        Without --humans: write what calibrates the probabilities of one judge to this JSON file,
+        for --calibration of every command that asks it.
     population
         Which items the examined ones stand for, in words; stands in the certificate.
     details
         Print every annotator.
     """
     if not humans:
-        _examine_gold(
-            call, judges, gold, reading, plan, questions=questions, details=details, as_json=as_json
+        check_calibration(calibration)
+        found = _examine_gold(
+            call, judges, gold, reading, plan, questions=questions, calibration=calibration
         )
+        print_gold(found, as_json=as_json, details=details)
         return
+    if calibration is not None:
+        msg = "`--calibration` must be left out beside `--humans`: it is fitted to `--gold` alone."
+        raise UsageError(msg)
     alignments = list(dict.fromkeys(alignments))
     reading = declare_kind(reading, alignments)
     if not judges and not reading.judge_columns:
@@ -171,10 +181,9 @@ def _examine_gold(
     plan: TestPlan,
     *,
     questions: Sequence[str],
-    details: bool,
-    as_json: bool,
-) -> None:
-    """Measure judges against gold labels, where there are no annotators."""
+    calibration: Path | None,
+) -> GoldExamination:
+    """Measure judges against gold labels, where there are no annotators; write a calibration."""
     if gold is None or not judges:
         lacking = "`--judges`" if gold else "`--humans`"
         known = " (or `--gold`, to see how often a judge is right)" if gold is None else ""
@@ -197,7 +206,23 @@ def _examine_gold(
             seed=plan.seed,
         )
     say(found.understood)
-    print_gold(found, as_json=as_json, details=details)
+    if calibration is not None:
+        _write_calibration(calibration, found)
+    return found
+
+
+def _write_calibration(path: Path, examination: GoldExamination) -> None:
+    """Write the calibration of the one judge that was examined, and say what it is worth."""
+    found = examination.calibration()
+    found.save(path)
+    say(f"calibration: {path}")
+    for question in dict.fromkeys(row.question for row in examination.results):
+        row = found.questions.get(question)
+        said = "left as it is, since no calibrator helps"
+        if row is not None:
+            figures = f"{row.brier:.3f} to {row.calibrated_brier:.3f}"
+            said = f"{row.calibrator.method}, Brier score {figures} on items it was not fitted to"
+        say(f"  {shorten(question)}: {said}")
 
 
 def closed_gates(examination: Examination, judges: Sequence[str]) -> list[str]:

@@ -15,13 +15,14 @@ from cyclopts import Group, Parameter
 from voirdire._types import Language
 from voirdire._validation import shorten
 from voirdire.cli.option_groups import converted, option_group
+from voirdire.cli.options import File
 from voirdire.cli.shell import Call, UsageError
 from voirdire.judging import Asking, Price
 
 ASKING = tuple(row.name for row in fields(Asking))
 USUAL = (
     *("mode", "probability", "language", "base_url", "api_key_env"),
-    *("concurrency", "timeout_s", "price", "max_cost", "keep_going"),
+    *("concurrency", "timeout_s", "price", "max_cost", "keep_going", "calibration"),
 )
 """What every command offers that may ask a language model; a file of judges says the rest."""
 
@@ -37,6 +38,7 @@ else:
     _MODELS = Group("Language models", sort_key=10)
     _OWN = {
         "language": Annotated[Language, Parameter(name="--prompt-language")],
+        "calibration": File,
         "price": converted(lambda tokens: price_of_text(tokens[0].value), metavar="IN,OUT"),
     }
     AskingOptions = option_group(

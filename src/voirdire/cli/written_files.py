@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_apart",
+    "check_calibration",
     "check_card",
     "check_certificate",
     "check_picture",
@@ -41,6 +42,13 @@ def check_card(path: Path | None) -> None:
     """Refuse to replace a file by a judge's card, unless it is one."""
     if path is not None and not _may_replace(path, _CARD_SIGN, at_start=True):
         msg = f"`--card` must not replace {str(path)!r}, which is no card. Name another file."
+        raise InputError(msg)
+
+
+def check_calibration(path: Path | None) -> None:
+    """Refuse to replace a file by a calibration, unless it is one."""
+    if path is not None and not _may_replace(path, b"voirdire.calibration"):
+        msg = f"`--calibration` must not replace {str(path)!r}, which is no calibration."
         raise InputError(msg)
 
 

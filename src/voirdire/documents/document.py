@@ -58,6 +58,7 @@ _RULES = {
     "model_type": "be a mapping",
     "bool_type": "be true or false",
     "float_type": "be a number",
+    "int_type": "be a whole number",
     "finite_number": "be a finite number",
     "greater_than": "be more than {gt:g}",
     "less_than": "be less than {lt:g}",

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
         JudgingProgress,
     )
     from voirdire.judging.engine.port import LiveState
+    from voirdire.judging.judges.calibration import (
+        JudgeCalibration,
+        QuestionCalibration,
+        load_calibration,
+    )
     from voirdire.judging.judges.cascade import CascadeJudge
     from voirdire.judging.judges.cascade_jury_files import load_cascade, load_jury
     from voirdire.judging.judges.cascade_table import cascade_table
@@ -68,6 +73,7 @@ __all__ = [
     "Distilled",
     "ItemReplies",
     "Judge",
+    "JudgeCalibration",
     "JudgeCard",
     "JudgeLike",
     "JudgeSpec",
@@ -81,6 +87,7 @@ __all__ = [
     "LlmJudge",
     "LocalJudge",
     "Price",
+    "QuestionCalibration",
     "QuestionFigures",
     "QuestionSummary",
     "ReplyListing",
@@ -103,6 +110,7 @@ __all__ = [
     "judge_items",
     "kept_items",
     "list_replies",
+    "load_calibration",
     "load_cascade",
     "load_judges",
     "load_jury",
@@ -124,6 +132,7 @@ _HOMES = {
     "Distilled": "distilling",
     "ItemReplies": "replies",
     "Judge": "port",
+    "JudgeCalibration": "judges.calibration",
     "JudgeCard": "local",
     "JudgeLike": "judges.jury",
     "JudgeSpec": "judges.judges_file",
@@ -137,6 +146,7 @@ _HOMES = {
     "LlmJudge": "judges.llm_judge",
     "LocalJudge": "local",
     "Price": "judges.pricing",
+    "QuestionCalibration": "judges.calibration",
     "QuestionFigures": "local",
     "QuestionSummary": "runs.summary",
     "ReplyListing": "replies",
@@ -159,6 +169,7 @@ _HOMES = {
     "judge_items": "answering",
     "kept_items": "runs.parts",
     "list_replies": "replies",
+    "load_calibration": "judges.calibration",
     "load_cascade": "judges.cascade_jury_files",
     "load_judges": "judges.judges_file",
     "load_jury": "judges.cascade_jury_files",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from voirdire.judging.judges.llm_judge import LlmJudge
     from voirdire.judging.plan import JudgingPlan
     from voirdire.rubrics import Rubric
+    from voirdire.stats import Calibrator
 
 __all__ = ["BoundCascade", "BoundJudge", "BoundJury", "EngineJudge", "reply_fingerprint"]
 
@@ -122,7 +123,24 @@ class BoundJudge(EngineJudge):
     @property
     def asked(self) -> dict[str, Any]:
         """Everything that a reply depends on besides questions and item, for the record."""
-        return {"name": self.judge.chat_model.name, **self.judge.asking, "prompt": PROMPT_VERSION}
+        asked = {"name": self.judge.chat_model.name, **self.judge.asking, "prompt": PROMPT_VERSION}
+        return asked | self._calibrated
+
+    @property
+    def _calibrated(self) -> dict[str, str]:
+        known = self.judge.known_calibration
+        return {} if known is None else {"calibration": known.content_hash}
+
+    @cached_property
+    def calibrators(self) -> tuple[tuple[int, Calibrator], ...]:
+        """Places of the questions whose probabilities are calibrated, and how."""
+        known = self.judge.known_calibration
+        rows = {} if known is None else known.questions
+        return tuple(
+            (place, rows[question.id].calibrator)
+            for place, question in enumerate(self.rubric.questions)
+            if question.id in rows
+        )
 
     @cached_property
     def calls(self) -> CallPlan:
@@ -146,6 +164,7 @@ class BoundJudge(EngineJudge):
         one_order = {} if judge.both_orders else {"both_orders": False}
         return hash_of(
             one_order
+            | self._calibrated
             | {
                 "replies": self.reply_fingerprint,
                 "questions": [question_document(row) for row in self.rubric.questions],

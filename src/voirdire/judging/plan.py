@@ -101,12 +101,14 @@ def plan_judging(
     """
     check_choice("judged", judged, Judged)
     questions = _loaded_rubric(rubric)
-    answering = _loaded_judge(judge, questions, base_url=base_url)
+    answering = _loaded_judge(judge, questions, judged=judged, base_url=base_url)
     limit = _threshold(threshold, answering, questions)
     left_out: tuple[str, ...] = ()
     if not whole:
         questions, left_out = _answered_part(answering, questions)
     limit = threshold_on(limit, questions.propositions)
+    if asks_a_model(answering):
+        _check_calibration(answering, threshold=limit, judged=judged)
     return JudgingPlan(
         judge=answering,
         rubric=questions,
@@ -122,6 +124,7 @@ def plan_judging(
             *_not_asked(answering, questions),
             *_worded_otherwise(answering, questions),
             *_without_examples(answering, questions),
+            *_not_calibrated(answering, questions),
         ),
     )
 
@@ -178,7 +181,9 @@ def _loaded_rubric(rubric: Rubric | str | Path) -> Rubric:
     return load_rubric(rubric)
 
 
-def _loaded_judge(judge: Any, rubric: Rubric, *, base_url: str | None = None) -> Answerer:
+def _loaded_judge(
+    judge: Any, rubric: Rubric, *, judged: Judged, base_url: str | None = None
+) -> Answerer:
     if isinstance(judge, str | Path):
         judge = _named_judge(judge, base_url=base_url)
     elif base_url is not None:
@@ -186,7 +191,7 @@ def _loaded_judge(judge: Any, rubric: Rubric, *, base_url: str | None = None) ->
     if isinstance(judge, CascadeJudge):
         return _bound_cascade(judge, rubric)
     if isinstance(judge, JuryJudge):
-        return _bound_jury(judge, rubric)
+        return _bound_jury(judge, rubric, judged)
     if isinstance(judge, LlmJudge):
         return BoundJudge(judge=judge, rubric=rubric)
     if not isinstance(judge, Judge):
@@ -224,9 +229,9 @@ def _refuse_base_url(base_url: str, judge: object) -> NoReturn:
     raise InputError(msg)
 
 
-def _bound_jury(jury: JuryJudge, rubric: Rubric) -> BoundJury:
+def _bound_jury(jury: JuryJudge, rubric: Rubric, judged: Judged) -> BoundJury:
     """Give every judge of a jury the questions of a rubric, and check that they suit each other."""
-    members = tuple(plan_judging(judge, rubric) for judge in jury.judges)
+    members = tuple(plan_judging(judge, rubric, judged=judged) for judge in jury.judges)
     names = [plan.judge.name for plan in members]
     again = next((name for k, name in enumerate(names) if name in names[:k]), None)
     if again is not None:
@@ -285,6 +290,29 @@ def _bound_cascade(cascade: CascadeJudge, rubric: Rubric) -> BoundCascade:
         )
         raise InputError(msg)
     return bound
+
+
+def _check_calibration(judge: BoundJudge, *, threshold: Threshold, judged: Judged) -> None:
+    """Refuse a calibration that was fitted to verdicts of another judge, rubric or prompt."""
+    known = judge.judge.known_calibration
+    if known is None:
+        return
+    raw = BoundJudge(judge=replace(judge.judge, calibration=None), rubric=judge.rubric)
+    # a threshold is part of a fingerprint, and may be another one by now: probabilities are not
+    fitted = threshold_on(known.threshold, judge.rubric.propositions)
+    own, same = (
+        verdict_fingerprint(raw, rubric=judge.rubric, threshold=each, judged=judged)
+        for each in (threshold, fitted)
+    )
+    if known.fingerprint not in (own, same):
+        msg = (
+            "`calibration` must be fitted to verdicts of this judge with this rubric and these "
+            f"settings, got that of {shorten(known.judge)!r} "
+            f"({shorten(known.fingerprint, width=19)}) for {shorten(judge.judge.name)!r} with "
+            f"rubric {shorten(judge.rubric.name)!r} ({shorten(own, width=19)}). Fit it to verdicts "
+            "of this one: `voirdire examine --gold GOLD --judges VERDICTS --calibration FILE`."
+        )
+        raise InputError(msg)
 
 
 def _check_file(judge: str | Path) -> None:
@@ -380,6 +408,14 @@ def _without_examples(judge: Answerer, rubric: Rubric) -> list[str]:
     return [
         "the prompt leaves out the examples of the rubric; `voirdire judge --examples 3` shows them"
     ]
+
+
+def _not_calibrated(judge: Answerer, rubric: Rubric) -> list[str]:
+    """Name the propositions whose probabilities a calibration leaves as they are."""
+    if not asks_a_model(judge) or (known := judge.judge.known_calibration) is None:
+        return []
+    lacking = [name for name in rubric.propositions if name not in known.questions]
+    return [f"not calibrated: {_named(lacking)}"] if lacking else []
 
 
 def _named(names: list[str]) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
+from voirdire.documents import document_of_value
 from voirdire.errors import InputError
 from voirdire.judging.bound import BoundCascade
 from voirdire.judging.judges.cascade import read_bounds
@@ -185,6 +186,7 @@ def _described(name: str, made_by: Mapping[str, Any]) -> str:
 
 def _language_model(name: str, made_by: Mapping[str, Any]) -> LlmJudge:
     from voirdire.judging import LlmJudge
+    from voirdire.judging.judges.calibration import calibration_of
     from voirdire.models import load_model
 
     settings = made_by.get("model", {})
@@ -204,6 +206,9 @@ def _language_model(name: str, made_by: Mapping[str, Any]) -> LlmJudge:
         )
         raise InputError(msg)
     asked = {key: made_by[key] for key in _ASKED if key in made_by}
+    if "calibration" in made_by:
+        what = {"source": "the judge of the reward", "what": "a calibration"}
+        asked["calibration"] = calibration_of(document_of_value(made_by["calibration"], **what))
     model = load_model(name, **settings)
     return LlmJudge(model=model, **asked)
 
@@ -253,8 +258,10 @@ def _made_of_two(judge: BoundCascade) -> dict[str, Any]:
 def _model_in_words(asked: LlmJudge) -> dict[str, Any]:
     settings = asked.chat_model.settings
     said = {key: settings[key] for key in _MODEL if settings.get(key)}
+    known = asked.known_calibration
     return {
         "judge": asked.chat_model.name,
         **{key: getattr(asked, key) for key in _ASKED if getattr(asked, key) is not None},
         **({"model": said} if said else {}),
+        **({} if known is None else {"calibration": known.to_dict()}),
     }

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from voirdire.stats import AltTestResult
     from voirdire.studies.whole_study import Examination
 
-__all__ = ["certify", "result_as_dict", "without_nan"]
+__all__ = ["certify", "hash_labels", "result_as_dict", "without_nan"]
 
 _LIBRARIES = ("voirdire", "numpy", "scipy", "polars")
 
@@ -72,11 +72,11 @@ def certify(
     declared = {"epsilon_reason": epsilon_reason} | dict(reading or {})
     content: dict[str, Any] = {
         "schema": CERTIFICATE_SCHEMA,
-        "data_hash": _hash_labels(humans.frame),
-        "gold_hash": None if gold is None else _hash_labels(gold.frame),
+        "data_hash": hash_labels(humans.frame),
+        "gold_hash": None if gold is None else hash_labels(gold.frame),
         "judges": {
             name: {
-                "labels_hash": _hash_labels(judges.frame.filter(judges.frame["rater"] == name)),
+                "labels_hash": hash_labels(judges.frame.filter(judges.frame["rater"] == name)),
                 "fingerprint": _one_or_all(known.get(name)),
             }
             for name in sorted(examination.judges)
@@ -146,7 +146,7 @@ def without_nan(content: Any) -> Any:
     return content
 
 
-def _hash_labels(frame: pl.DataFrame) -> str:
+def hash_labels(frame: pl.DataFrame) -> str:
     """SHA-256 over labels in canonical order: the same labels in any file give the same hash."""
     columns = ["question", "item", "rater", "label", "failure", "cluster"]
     ordered = frame.select(columns).sort("question", "item", "rater")

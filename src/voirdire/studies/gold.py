@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from voirdire._validation import check_fraction
+from voirdire._validation import check_fraction, shorten
 from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
 from voirdire.io import Reading
 from voirdire.io.cells import label_text
+from voirdire.judging import JudgeCalibration, QuestionCalibration
+from voirdire.records.thresholds import threshold_on
 from voirdire.stats import (
     BrierDecomposition,
     CalibrationMethod,
@@ -21,16 +23,18 @@ from voirdire.stats import (
     cross_calibrate,
     cross_threshold,
     decompose_brier,
+    fit_calibrator,
     measure_calibration,
     measure_classification,
 )
 from voirdire.stats.cautions import listed
 from voirdire.stats.intervals import take_units
+from voirdire.studies.certificate import hash_labels
 from voirdire.studies.label_matrix import align
 from voirdire.studies.study import counted, read_side, set_aside
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
@@ -43,6 +47,8 @@ if TYPE_CHECKING:
 __all__ = ["GoldExamination", "GoldResult", "examine_gold", "measure_matrix"]
 
 _FEWEST_FOLDS = 5
+_RECOMMENDED: tuple[CalibrationMethod, ...] = ("platt", "temperature")
+"""Calibrators that rise throughout: steps would tie responses that a reward tells apart."""
 _FIGURES = ("accuracy", "sensitivity", "specificity", "precision", "f1", "mcc", "auc", "brier")
 
 
@@ -67,6 +73,9 @@ class GoldResult:
     recalibrated : dict of str to BrierDecomposition
         The same after each calibrator (``"platt"``, ``"temperature"``, ``"isotonic"``) fitted to
         other items: what calibration would help; empty beside the annotators' majority.
+    recommended : QuestionCalibration or None
+        The one of the first two that leaves the lower Brier score, fitted to all items; None where
+        neither lowers it, or the judge's order is of no use.
     """
 
     question: str
@@ -77,6 +86,7 @@ class GoldResult:
     calibration: CalibrationResult | None = field(default=None, repr=False)
     brier: BrierDecomposition | None = field(default=None, repr=False)
     recalibrated: dict[str, BrierDecomposition] = field(default_factory=dict, repr=False)
+    recommended: QuestionCalibration | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,11 +101,20 @@ class GoldExamination:
         Every label that was set aside, with its reason.
     understood : str
         What was understood of the labels, in a line.
+    fingerprints : mapping of str to tuple of str
+        For each judge that has any: the fingerprints of its verdicts.
+    thresholds : mapping of str to tuple of float
+        By question the thresholds that the judges' labels were made with.
+    gold_hash : str
+        SHA-256 over the gold labels.
     """
 
     results: tuple[GoldResult, ...]
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
     understood: str = ""
+    fingerprints: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    thresholds: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
+    gold_hash: str = field(default="", repr=False)
 
     def frame(self) -> pl.DataFrame:
         """Return the results as a table, a row each.
@@ -106,6 +125,55 @@ class GoldExamination:
         import polars as pl
 
         return pl.DataFrame([_row(result) for result in self.results], infer_schema_length=None)
+
+    def calibration(self, judge: str | None = None) -> JudgeCalibration:
+        """Give the calibration that these figures recommend for a judge.
+
+        Parameters
+        ----------
+        judge : str, optional
+            Which; may be left out where there is one.
+
+        Returns
+        -------
+        JudgeCalibration
+            A calibrator for each question where one helps, for `voirdire.judging.LlmJudge`.
+
+        Raises
+        ------
+        InputError
+            If there are several judges and none is named, the verdicts carry no fingerprint or
+            several, or no calibrator helps.
+        """
+        judges = list(dict.fromkeys(row.judge for row in self.results))
+        name = judges[0] if judge is None and len(judges) == 1 else judge
+        if name is None or name not in judges:
+            msg = f"`judge` must be one of {listed(judges)}, got {judge!r}. Give verdicts of one."
+            raise InputError(msg)
+        found = self.fingerprints.get(name, ())
+        if len(found) != 1:
+            msg = (
+                f"`judges` must carry one fingerprint for a calibration of {shorten(name)!r}, got "
+                f"{len(found)}. Give the verdicts of one run of `voirdire judge`."
+            )
+            raise InputError(msg)
+        own = (row for row in self.results if row.judge == name)
+        rows = {row.question: row.recommended for row in own if row.recommended is not None}
+        if not rows:
+            msg = (
+                f"a calibration of {shorten(name)!r} must lower the Brier score of a question on "
+                "items that it was not fitted to, got none that does. Take the judge as it is, or "
+                "label more items."
+            )
+            raise InputError(msg)
+        declared = {question: values[0] for question, values in self.thresholds.items()}
+        return JudgeCalibration(
+            judge=name,
+            fingerprint=found[0],
+            threshold=threshold_on(declared, list(declared)),
+            gold_hash=self.gold_hash,
+            questions=rows,
+        )
 
 
 def _row(result: GoldResult) -> dict[str, Any]:
@@ -224,6 +292,9 @@ def examine_gold(
         results=tuple(results),
         dropped=tuple(dict.fromkeys(dropped)),
         understood=_understand(truth, machines, both, len(set(dropped))),
+        fingerprints=machines.fingerprints,
+        thresholds=machines.thresholds,
+        gold_hash=hash_labels(truth.frame),
     )
 
 
@@ -296,16 +367,19 @@ def _with_probabilities(
     n_units = len(true) if clusters is None else len(np.unique(clusters))
     if n_units < _FEWEST_FOLDS or not 0 < true.mean() < 1:
         return result
+    after: dict[str, BrierDecomposition] = {}
+    if with_calibrators:
+        after = _recalibrate(stated, true == 1, clusters, level, seed=seed)
+    before = decompose_brier(stated, true == 1, groups=clusters, confidence_level=level)
     return replace(
         result,
         threshold=cross_threshold(stated, true, groups=clusters, confidence_level=level, seed=seed),
         calibration=measure_calibration(
             stated, true == 1, groups=clusters, confidence_level=level, rng=seed
         ),
-        brier=decompose_brier(stated, true == 1, groups=clusters, confidence_level=level),
-        recalibrated=_recalibrate(stated, true == 1, clusters, level, seed=seed)
-        if with_calibrators
-        else {},
+        brier=before,
+        recalibrated=after,
+        recommended=_recommended(stated, true == 1, before, after),
     )
 
 
@@ -329,6 +403,30 @@ def _recalibrate(
             better, true, groups=clusters, confidence_level=confidence_level
         )
     return found
+
+
+def _recommended(
+    stated: np.ndarray[Any, Any],
+    true: np.ndarray[Any, Any],
+    before: BrierDecomposition,
+    recalibrated: dict[str, BrierDecomposition],
+) -> QuestionCalibration | None:
+    """Fit the calibrator that helps most on other items to all items; None where none helps."""
+    if not recalibrated:
+        return None
+    method = min(_RECOMMENDED, key=lambda name: recalibrated[name].brier)
+    after = recalibrated[method]
+    found = fit_calibrator(stated, true, method=method)
+    if after.brier >= before.brier or found.apply_one(0.25) >= found.apply_one(0.75):
+        return None
+    return QuestionCalibration(
+        calibrator=found,
+        n_items=before.n_items,
+        brier=before.brier,
+        calibrated_brier=after.brier,
+        calibration_error=before.calibration_error.estimate,
+        calibrated_error=after.calibration_error.estimate,
+    )
 
 
 def _is_undefined(row: GoldResult) -> bool:

@@ -41,6 +41,14 @@ def test_the_order_of_items_stays(calibrator, probabilities):
     assert ((calibrated >= 0) & (calibrated <= 1)).all()
 
 
+@each
+@given(probabilities=st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_one_probability_becomes_what_an_array_makes_of_it(calibrator, probabilities):
+    alone = [calibrator.apply_one(probability) for probability in probabilities]
+
+    np.testing.assert_allclose(alone, calibrator.apply(probabilities), rtol=1e-12, atol=1e-15)
+
+
 def test_a_platt_calibrator_moves_the_log_odds():
     # 3/4 has odds of 3; to the power of 2 that is 9, and times e^0 it stays
     assert PlattCalibrator(slope=2.0, intercept=0.0).apply([0.75])[0] == pytest.approx(9 / 10)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from voirdire.judging.call_plan import item_key
-from voirdire.judging.engine.combining import combine, failed_verdict
+from voirdire.judging.engine.combining import calibrated_verdict, combine, failed_verdict
 from voirdire.judging.prompts import new_nonce
 from voirdire.records import Failure
 
@@ -139,6 +139,7 @@ class Batch:
         n_check: int = 0,
     ) -> None:
         self._bound, self._plan = bound, bound.calls
+        self._calibrators = bound.calibrators
         self._note = note
         self._waiting: dict[bytes, list[Asked]] = {}
         self._outcomes: dict[bytes, list[Outcome[Any] | None]] = {}
@@ -285,6 +286,8 @@ class Batch:
             questions=self._bound.rubric.questions,
             votes=self._bound.judge.probability == "vote",
         )
+        if self._calibrators:
+            verdict = calibrated_verdict(verdict, self._calibrators)
         self._answer(key, verdict)
 
     def _answer(self, key: bytes, verdict: ItemVerdict) -> None:

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from voirdire.judging.call_plan import CallPlan
     from voirdire.judging.client.call import Outcome
     from voirdire.rubrics import Question
+    from voirdire.stats import Calibrator
 
-__all__ = ["ItemVerdict", "combine", "combined_answer", "failed_verdict"]
+__all__ = ["ItemVerdict", "calibrated_verdict", "combine", "combined_answer", "failed_verdict"]
 
 TIED = Failure(reason="the samples are tied")
 
@@ -131,6 +132,22 @@ def combine(
         is_stored=is_stored,
         checked=checked,
     )
+
+
+def calibrated_verdict(
+    verdict: ItemVerdict, calibrators: Sequence[tuple[int, Calibrator]]
+) -> ItemVerdict:
+    """Calibrate the probabilities at these places; missing mass and shift stay the judge's own."""
+
+    def calibrate(given: Sequence[Answer | None]) -> tuple[Answer | None, ...]:
+        values = list(given)
+        for place, calibrator in calibrators:
+            if (value := values[place]) is not None:
+                values[place] = calibrator.apply_one(value)  # type: ignore[arg-type]  # a proposition's
+        return tuple(values)
+
+    checked = None if verdict.checked is None else calibrate(verdict.checked)
+    return msgspec.structs.replace(verdict, values=calibrate(verdict.values), checked=checked)
 
 
 def _in_rubric_order(

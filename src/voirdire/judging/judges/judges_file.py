@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 from urllib.parse import urlsplit
 
@@ -25,7 +26,6 @@ from voirdire.models import Capabilities
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from voirdire.documents import Document
     from voirdire.documents import Path as Keys
@@ -166,6 +166,7 @@ class SharedForm(Form):
     price: PriceForm | None = None
     capabilities: CapabilitiesForm | None = None
     extra: Annotated[dict[str, Any], AfterValidator(_body)] | None = None
+    calibration: Filled | None = None
 
 
 class JudgeForm(SharedForm):
@@ -302,7 +303,7 @@ def spec_of(
         document.add(path, "a judge must have the key `model`. Add it.")
         return None
     told = {key: value for key, value in _said(form).items() if key in SharedForm.model_fields}
-    spec = _spec({**told, "name": name})
+    spec = _spec({**told, "name": name}, document)
     return spec if max_cost is None else replace(spec, max_cost=max_cost)
 
 
@@ -321,7 +322,7 @@ def _judges(document: Document) -> tuple[JudgeSpec, ...]:
         _check_extra(form, document, path=("judges", place, "extra"))
         told = {**(shared or {}), **_said(form)}
         if told.get("model") is not None:
-            specs.append(_spec(told))
+            specs.append(_spec(told, document))
         elif shared is not None:  # else they may have held it
             message = "a judge must have the key `model`. Add it, or add it to `defaults`."
             document.add(("judges", place), message)
@@ -365,8 +366,10 @@ def _check_extra(form: SharedForm, document: Document, *, path: Keys) -> None:
             document.add((*path, name), message, at_key=True)
 
 
-def _spec(told: Mapping[str, Any]) -> JudgeSpec:
+def _spec(told: Mapping[str, Any], document: Document) -> JudgeSpec:
     said = {name: value for name, value in told.items() if value is not None}
+    if "calibration" in said:  # which lies beside the file
+        said["calibration"] = str(Path(document.source).parent / said["calibration"])
     if "price" in said:
         said["price"] = Price(**said["price"].model_dump(), source="declared")
     if "capabilities" in said:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from voirdire._types import Language, Mode, ModelSource
 from voirdire._validation import check_choice, check_count
@@ -13,6 +14,9 @@ from voirdire.errors import InputError
 from voirdire.judging.client.limits import Limits
 from voirdire.judging.judges.pricing import Price
 from voirdire.models import Capabilities, ChatModel, load_model
+
+if TYPE_CHECKING:
+    from voirdire.judging.judges.calibration import JudgeCalibration
 
 __all__ = ["Asking", "LlmJudge", "load_llm_judge"]
 
@@ -69,6 +73,10 @@ class LlmJudge:
         Concurrency, rates, deadlines, attempts, cost.
     price : Price or None
         What tokens cost; None looks the model up where costs are wanted.
+    calibration : JudgeCalibration, str, path or None
+        What makes its probabilities calibrated ones, or the file of it, as ``voirdire examine
+        --gold ... --calibration`` writes it. Replies are kept as they came; labels and everything
+        else rest on the calibrated probabilities.
 
     Raises
     ------
@@ -93,11 +101,14 @@ class LlmJudge:
     top_logprobs: int | None = None
     limits: Limits = field(default_factory=Limits)
     price: Price | None = None
+    calibration: JudgeCalibration | str | Path | None = None
 
     def __post_init__(self) -> None:
         """Check everything before anything is spent."""
         object.__setattr__(self, "model", _loaded(self.model, self.base_url))
         object.__setattr__(self, "base_url", None)
+        if self.calibration is not None:
+            object.__setattr__(self, "calibration", _loaded_calibration(self.calibration))
         for name, kind in (("limits", Limits), ("price", Price | None)):
             if not isinstance(getattr(self, name), kind):
                 shown = type(getattr(self, name)).__name__
@@ -130,6 +141,14 @@ class LlmJudge:
             msg = "a judge loads its model where it is made"
             raise TypeError(msg)
         return self.model
+
+    @property
+    def known_calibration(self) -> JudgeCalibration | None:
+        """What makes its probabilities calibrated ones."""
+        if isinstance(self.calibration, str | Path):
+            msg = "a judge loads its calibration where it is made"
+            raise TypeError(msg)
+        return self.calibration
 
     @property
     def shown_examples(self) -> int | None:
@@ -231,6 +250,9 @@ class Asking:
         ending the run.
     max_cost : float or None
         US dollars that this run may spend, above 0; it stops there, and can go on later.
+    calibration : str, path or None
+        The file that makes its probabilities calibrated ones, as `voirdire examine --gold ...
+        --calibration` writes it for this very judge, rubric and prompt.
     n_samples : int
         Samples that vote, at least 1.
     n_orders : int
@@ -270,6 +292,7 @@ class Asking:
     price: Price | None = None
     keep_going: bool = False
     max_cost: float | None = None
+    calibration: str | Path | None = None
     n_samples: int = 5
     n_orders: int = 1
     order_check: int = 20
@@ -349,6 +372,22 @@ def load_llm_judge(
 def _shared_fields(asking: Asking, record: type) -> dict[str, Any]:
     shared = {row.name for row in fields(Asking)} & {row.name for row in fields(record)}
     return {name: getattr(asking, name) for name in shared}
+
+
+def _loaded_calibration(given: object) -> JudgeCalibration:
+    """Load a calibration that is named, and refuse what is none."""
+    from voirdire.judging.judges.calibration import JudgeCalibration, load_calibration
+
+    if isinstance(given, str | Path):
+        return load_calibration(given)
+    if not isinstance(given, JudgeCalibration):
+        msg = (
+            "`calibration` must be a `voirdire.judging.JudgeCalibration` or the path of its file, "
+            f"got {type(given).__name__}. Write one with `voirdire examine --gold ... "
+            "--calibration`."
+        )
+        raise InputError(msg)
+    return given
 
 
 def _loaded(model: object, base_url: str | None) -> ChatModel:

@@ -15,7 +15,14 @@ from voirdire.judging.runs.estimate import estimate_calls
 from voirdire.judging.runs.outputs import opened_store
 from voirdire.stats.intervals import estimate_mean
 from voirdire.studies.probing.answers import Codes
-from voirdire.studies.probing.asking import Asker, lay_out, replanned, swapped
+from voirdire.studies.probing.asking import (
+    Asker,
+    lay_out,
+    made_from,
+    replanned,
+    swapped,
+    with_models,
+)
 from voirdire.studies.probing.beside import (
     check_beside,
     find_degradations,
@@ -230,7 +237,14 @@ def _layout(
     plan = plan_judging(judge, rubric, threshold=threshold, judged=judged, whole=False)
     check_behavior(behavior, plan.rubric)
     chosen = ProbeSettings() if settings is None else settings
-    return lay_out(items, plan, chosen, own_probes=own_probes, behavior=behavior)
+    asked = made_from(plan.judge)
+    raw = with_models(asked, lambda each: replace(each, calibration=None))
+    notes: tuple[str, ...] = ()
+    if raw != asked:
+        plan = replanned(plan, judge=raw)
+        notes = ("the judge's calibration is left out: it was fitted for one way of asking",)
+    layout = lay_out(items, plan, chosen, own_probes=own_probes, behavior=behavior)
+    return replace(layout, notes=(*layout.notes, *notes))
 
 
 def _written(layout: Layout, writer: LlmJudge | str, asker: Asker) -> Layout:

@@ -1,0 +1,169 @@
+"""The calibration of a language model as a judge: a calibrator per question, and whose it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping  # noqa: TC003  # pydantic reads the annotation
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from voirdire.documents import Form, Number, read_document, rule_error, write_json
+from voirdire.errors import InputError
+from voirdire.judging.fingerprint import hash_of
+from voirdire.records.thresholds import threshold_from_cell
+from voirdire.stats import Calibrator, calibrator_from_dict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from voirdire._types import Threshold
+    from voirdire.documents import Document
+
+__all__ = ["JudgeCalibration", "QuestionCalibration", "calibration_of", "load_calibration"]
+
+CALIBRATION_SCHEMA = "voirdire.calibration/1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionCalibration:
+    """How the probabilities of one question are calibrated, and what that is worth.
+
+    The figures are of items that their calibrator was not fitted to.
+
+    Attributes
+    ----------
+    calibrator : PlattCalibrator, TemperatureCalibrator or IsotonicCalibrator
+        Fitted to all items with a gold label.
+    n_items : int
+        How many these are.
+    brier, calibrated_brier : float
+        Brier score before and after, in [0, 1].
+    calibration_error, calibrated_error : float
+        Root mean square distance of probabilities from shares, before and after, in [0, 1].
+    """
+
+    calibrator: Calibrator
+    n_items: int
+    brier: float
+    calibrated_brier: float
+    calibration_error: float
+    calibrated_error: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeCalibration:
+    """What turns the probabilities of one judge into calibrated ones.
+
+    Attributes
+    ----------
+    judge : str
+        What the verdicts called it that this was fitted to.
+    fingerprint : str
+        Of these verdicts: judge, prompt, rubric and what is judged.
+    threshold : float, or mapping of str to float
+        From which probability on they said yes, which the fingerprint covers.
+    gold_hash : str
+        SHA-256 over the gold labels.
+    questions : mapping of str to QuestionCalibration
+        By proposition; the probabilities of others stay as they are.
+    """
+
+    judge: str
+    fingerprint: str
+    threshold: Threshold
+    gold_hash: str
+    questions: Mapping[str, QuestionCalibration]
+
+    @cached_property
+    def content_hash(self) -> str:
+        """Hash over the calibrators, which calibrated verdicts depend on."""
+        return hash_of({name: row.calibrator.to_dict() for name, row in self.questions.items()})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give what its file holds."""
+        questions = {
+            name: vars(row) | {"calibrator": row.calibrator.to_dict()}
+            for name, row in self.questions.items()
+        }
+        own = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {"schema": CALIBRATION_SCHEMA, **own, "questions": questions}
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a JSON file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            Where; what stands there is replaced.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written.
+        """
+        write_json(path, self.to_dict())
+
+
+def _calibrator(value: Any) -> Calibrator:
+    try:
+        return calibrator_from_dict(dict(value))
+    except (InputError, TypeError, ValueError) as error:
+        raise rule_error("be a calibrator as it was written") from error
+
+
+def _threshold(value: Any) -> Threshold:
+    try:
+        return threshold_from_cell(value)
+    except ValueError as error:
+        raise rule_error(str(error).removeprefix("must ")) from error
+
+
+class _QuestionForm(Form):
+    calibrator: Annotated[Any, BeforeValidator(_calibrator)]
+    n_items: int
+    brier: Number
+    calibrated_brier: Number
+    calibration_error: Number
+    calibrated_error: Number
+
+
+class _Form(Form):
+    """A calibration as it is written."""
+
+    schema_: Annotated[Literal["voirdire.calibration/1"], Field(alias="schema")]
+    judge: str
+    fingerprint: str
+    threshold: Annotated[Any, BeforeValidator(_threshold)]
+    gold_hash: str
+    questions: dict[str, _QuestionForm]
+
+
+def load_calibration(path: str | Path) -> JudgeCalibration:
+    """Load the calibration of a judge from its file.
+
+    Parameters
+    ----------
+    path : str or path
+        A JSON file that ``voirdire examine --gold ... --calibration`` wrote.
+
+    Returns
+    -------
+    JudgeCalibration
+        For `LlmJudge`.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or breaks a rule; the message begins with file and line.
+    """
+    return calibration_of(read_document(path, what="a calibration", layout="json"))
+
+
+def calibration_of(document: Document) -> JudgeCalibration:
+    """Make a calibration of what a document says."""
+    said = dict(document.read_or_raise(_Form))
+    del said["schema_"]
+    rows = {name: QuestionCalibration(**dict(row)) for name, row in said["questions"].items()}
+    return JudgeCalibration(**said | {"questions": rows})
