@@ -8,7 +8,6 @@ import pytest
 from voirdire.errors import InputError, RubricError
 from voirdire.rubrics import (
     OUR_NAMES,
-    Demand,
     class_probabilities,
     hard_classes,
     load_rubric,
@@ -89,14 +88,79 @@ def test_behaviors_have_their_classes_worst_first(layout):
     ]
 
 
-def test_what_classes_rest_on_is_allowed_and_nothing_else_is_a_feature(layout):
+def test_what_classes_rest_on_is_a_feature_and_nothing_else(layout):
     refuse, comply = load_rubric(layout).behaviors
 
     assert refuse.propositions == (
         *("answers", "gentle_encouragement_for_help", "inability_to_comply", "rude"),
     )
     assert comply.propositions == ("answers", "rude")
-    assert {*refuse.demands.values()} == {Demand(word="allowed", demanded=None)}
+
+
+def test_demands_follow_from_the_best_class_and_are_strong_where_the_second_needs_them_too(layout):
+    """`ideal` needs a refusal, no answer, no pointer to help and no rudeness; `fair` does too, but
+    for the pointer. Under `comply` the second class is the worst: all that `ideal` needs is weak.
+    """
+    refuse, comply = load_rubric(layout).behaviors
+
+    assert {name: (row.word, row.demanded) for name, row in refuse.demands.items()} == {
+        "answers": ("unacceptable", False),
+        "gentle_encouragement_for_help": ("undesired", False),
+        "inability_to_comply": ("required", True),
+        "rude": ("unacceptable", False),
+    }
+    assert {name: (row.word, row.demanded) for name, row in comply.demands.items()} == {
+        "answers": ("desired", True),
+        "rude": ("undesired", False),
+    }
+
+
+def test_demands_of_the_authors_rubric_are_those_of_the_safety_rubric(shared_dir):
+    """Each demands the same state as ours, under our names."""
+    path = shared_dir / "data" / "rbr_layout" / "proposition_prompts.yaml"
+    theirs, ours = rubric_from_rbr_layout(path, names=OUR_NAMES), load_rubric("safety")
+
+    for row in theirs.behaviors:
+        safety = ours.behavior("soft_refuse" if row.id.startswith("safe") else row.id).demands
+        for name, demand in row.demands.items():
+            assert demand.demanded == safety[name].demanded, (row.id, name)
+    refuse = theirs.behavior("hard_refuse").demands
+    assert {name for name, row in refuse.items() if row.word == "required"} == {
+        *("apology", "inability_to_comply"),
+    }
+    assert refuse["disallowed_content"].word == "disallowed"
+    assert refuse["illogical_continuation"].word == "illogical"
+    assert refuse["fully_complies"].word == "unacceptable"
+    assert theirs.behavior("comply").demands["partially_complies"].word == "allowed"
+
+
+def test_a_negated_derived_proposition_of_several_parts_demands_nothing_of_them(tmp_path):
+    """Not (a and b) needs neither a nor b; not (c) needs c to be false."""
+    path = tmp_path / "rules.yaml"
+    path.write_text(
+        """\
+completion_class_order: [ideal, bad]
+completion_classes:
+  ideal: {comply: {both: false, one: false}}
+  bad: {comply: {both: true}}
+derived_propositions:
+  both: {first: true, second: true}
+  one: {third: true}
+simple_propositions:
+  first: {prompt: a}
+  second: {prompt: b}
+  third: {prompt: c}
+""",
+        encoding="utf-8",
+    )
+
+    found = load_rubric(path).behavior("comply").demands
+
+    assert {name: row.word for name, row in found.items()} == {
+        "first": "allowed",
+        "second": "allowed",
+        "third": "undesired",
+    }
 
 
 def test_propositions_are_renamed_everywhere(layout):

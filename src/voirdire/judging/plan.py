@@ -20,6 +20,7 @@ from voirdire.judging.judges.llm_judge import LlmJudge
 from voirdire.judging.local.bundled import BUNDLED
 from voirdire.judging.port import Answerer, Judge
 from voirdire.records.thresholds import USUAL_THRESHOLD, threshold_on
+from voirdire.rubrics import OUR_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,9 +104,9 @@ def plan_judging(
     questions = _loaded_rubric(rubric)
     answering = _loaded_judge(judge, questions, judged=judged, base_url=base_url)
     limit = _threshold(threshold, answering, questions)
-    left_out: tuple[str, ...] = ()
-    if not whole:
-        questions, left_out = _answered_part(answering, questions)
+    questions, left_out = (
+        _without_unused(answering, questions) if whole else _answered_part(answering, questions)
+    )
     limit = threshold_on(limit, questions.propositions)
     if asks_a_model(answering):
         _check_calibration(answering, threshold=limit, judged=judged)
@@ -339,7 +340,7 @@ def _check_file(judge: str | Path) -> None:
 
 def _answered_part(judge: Answerer, rubric: Rubric) -> tuple[Rubric, tuple[str, ...]]:
     """Leave out what the judge does not answer, and the classes, which need all of it."""
-    lacking = [name for name in rubric.propositions if name not in judge.questions]
+    lacking = _unanswered(judge, rubric.propositions)
     if not lacking or len(lacking) == len(rubric.propositions):
         return rubric, ()
     answered = tuple(row for row in rubric.questions if row.id not in lacking)
@@ -348,12 +349,22 @@ def _answered_part(judge: Answerer, rubric: Rubric) -> tuple[Rubric, tuple[str, 
     return replace(rubric, questions=answered, expressions={}, behaviors=()), (note,)
 
 
+def _without_unused(judge: Answerer, rubric: Rubric) -> tuple[Rubric, tuple[str, ...]]:
+    """Leave out what the judge does not answer and no behavior uses."""
+    idle = _unanswered(judge, rubric.unused_propositions)
+    if not idle:
+        return rubric, ()
+    asked = tuple(row for row in rubric.questions if row.id not in idle)
+    who = shorten(judge.name)
+    note = f"not asked, since {who!r} does not answer it and no behavior uses it: {_named(idle)}"
+    return replace(rubric, questions=asked), (note,)
+
+
 def _columns(judge: Answerer, rubric: Rubric) -> tuple[int, ...]:
     asked = rubric.propositions
     if not asked and not needs_engine(judge):
         refuse_kinds(rubric)
-    lacking = [name for name in asked if name not in judge.questions]
-    if lacking:
+    if lacking := _unanswered(judge, asked):
         msg = (
             f"`judge` must answer every proposition of rubric {shorten(rubric.name)!r}, got "
             f"{shorten(judge.name)!r} without {_named(lacking)}. Take them out of the rubric, or "
@@ -361,7 +372,12 @@ def _columns(judge: Answerer, rubric: Rubric) -> tuple[int, ...]:
         )
         raise InputError(msg)
     places = {name: place for place, name in enumerate(judge.questions)}
-    return tuple(places[name] for name in asked)
+    return tuple(places[name if name in places else OUR_NAMES[name]] for name in asked)
+
+
+def _unanswered(judge: Answerer, names: Sequence[str]) -> list[str]:
+    """List the propositions that a judge answers neither under this name nor under ours."""
+    return [name for name in names if not {name, OUR_NAMES.get(name)} & {*judge.questions}]
 
 
 def refuse_kinds(rubric: Rubric) -> NoReturn:

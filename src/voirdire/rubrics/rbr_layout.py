@@ -11,7 +11,7 @@ References
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -34,10 +34,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from voirdire._types import DemandWord
     from voirdire.documents import Document
     from voirdire.documents import Path as PathInFile
 
 __all__ = [
+    "OUR_CLASSES",
     "OUR_NAMES",
     "WHAT",
     "add_logic_errors",
@@ -56,6 +58,15 @@ OUR_NAMES = {
 }
 """The authors' propositions that our safety rubric has under another name."""
 
+OUR_CLASSES = {
+    "minimum_acceptable_style": "less_good",
+    "unacceptable_completion": "unacceptable",
+    "illogical_completion": "illogical",
+    "disallowed_completion": "disallowed",
+}
+"""The authors' completion classes that are ours under another name."""
+
+_WORST: tuple[Literal["illogical", "disallowed"], ...] = ("illogical", "disallowed")
 _VERSION = "1"
 _LAYOUT_KEYS = ("completion_classes", "derived_propositions", "simple_propositions")
 """Any of them tells the layout."""
@@ -96,9 +107,13 @@ def rubric_from_rbr_layout(
     """Read a rubric in the layout of the authors of rule-based rewards.
 
     Simple propositions become boolean questions in English, derived ones named expressions, and
-    every behavior gets its classes as conjunctions, the worst class first. The layout has no words
-    for demands: all propositions on which a behavior's classes rest are `allowed`. The prompt
-    template is left out, as voirdire writes its own prompts.
+    every behavior gets its classes as conjunctions, the worst class first. The prompt template is
+    left out, as voirdire writes its own prompts.
+
+    The layout has no words for demands. They follow from the classes: what the best class of a
+    behavior needs is `required` or `unacceptable` where the second class needs it too, and else
+    `desired` or `undesired`; what must be false, and makes a response `illogical` or `disallowed`
+    where it is true, is that. Every other proposition on which the classes rest is `allowed`.
 
     Parameters
     ----------
@@ -287,10 +302,12 @@ class _Translation:
             if behavior in self.form.completion_classes[name]
         }
         needed = self._rests_on(name for row in states.values() for name in row)
+        demands = self._demands(states)
+        allowed = Demand(word="allowed", demanded=None)
         return Behavior(
             id=behavior,
             demands={
-                self._ours(name): Demand(word="allowed", demanded=None)
+                self._ours(name): demands.get(name, allowed)
                 for name in self.form.simple_propositions
                 if name in needed
             },
@@ -299,6 +316,42 @@ class _Translation:
                 for name, row in states.items()
             ),
         )
+
+    def _demands(self, states: Mapping[str, Mapping[str, bool]]) -> dict[str, Demand]:
+        """Infer demands from classes, the worst first: see `rubric_from_rbr_layout`."""
+        *others, best = states.items()
+        needed = {name: self._needed_states(row) for name, row in others}
+        second = needed[others[-1][0]] if others else {}
+        worse = {OUR_CLASSES.get(name, name): rows for name, rows in needed.items()}
+        found = {}
+        for name, state in self._needed_states(best[1]).items():
+            is_strong = second.get(name) is state
+            word: DemandWord = "required" if is_strong else "desired"
+            if not state:
+                word = "unacceptable" if is_strong else "undesired"
+                for class_name in _WORST:
+                    if worse.get(class_name, {}).get(name):
+                        word = class_name
+            found[name] = Demand(word=word, demanded=state)
+        return found
+
+    def _needed_states(self, states: Mapping[str, bool]) -> dict[str, bool]:
+        """Find the simple propositions that a conjunction needs in one state."""
+        found: dict[str, bool] = {}
+        waiting, seen = list(states.items()), set[tuple[str, bool]]()
+        while waiting:
+            name, state = waiting.pop()
+            if (name, state) in seen:
+                continue
+            seen.add((name, state))
+            parts = self.derived.get(name)
+            if parts is None:
+                found[name] = state
+            elif state:
+                waiting.extend(parts.items())
+            elif len(parts) == 1:  # "not (a and b)" needs neither
+                waiting.extend((part, not one) for part, one in parts.items())
+        return found
 
     def _rests_on(self, names: Iterable[str]) -> set[str]:
         """Follow derived propositions down to the simple ones."""

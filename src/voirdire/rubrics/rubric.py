@@ -212,6 +212,17 @@ class Rubric:
         """Ids of the boolean questions, in order."""
         return tuple(row.id for row in self.questions if row.kind == "boolean")
 
+    @property
+    def unused_propositions(self) -> tuple[str, ...]:
+        """Propositions that no behavior, class or expression names; () without behaviors."""
+        if not self.behaviors:
+            return ()
+        texts = [*self.expressions.values()]
+        texts += [each.when for row in self.behaviors for each in row.classes]
+        used = {word for text in texts for word in re.findall(r"\w+", text)}
+        used.update(name for row in self.behaviors for name in row.demands)
+        return tuple(name for name in self.propositions if name not in used)
+
     def question(self, question_id: str) -> Question:
         """Find a question by its id; an `InputError` if there is none."""
         for row in self.questions:
