@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.rewards.comparisons.cycles import PreferenceCycles
+    from voirdire.rewards.comparisons.pairs import PreferenceCycles
     from voirdire.rewards.fitting.behavior_data import BehaviorData
     from voirdire.rewards.fitting.feature_choice import FeatureChoice
     from voirdire.rewards.fitting.settings import FitSettings

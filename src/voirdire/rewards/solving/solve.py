@@ -192,15 +192,16 @@ def _minimize_logistic(
         options={"maxiter": 1_000, "maxcor": 20, "ftol": 1e-15, "gtol": _SLOPE},
     )
     weights, least = problem.project(found.x * scale), np.inf
+    system, free, move = None, np.arange(n_kept), np.zeros(n_kept)
     for n_newton in range(_MAX_NEWTON_STEPS):
         residual = problem.gap - differences.along(weights)
         forces = problem.weight * expit(residual)
         # Not v - α, which loses its digits where nearly all of v pushes.
         tilt = forces * expit(-residual)
         slope = quadratic @ weights - differences.pull(forces)
-        if n_newton and problem.l2 == 0:
+        if system is not None and problem.l2 == 0:
             for _ in range(2):  # Newton steps after which the forces hold each other
-                move[free] = solve_system(differences.pull(forces)[free])
+                move[free] = system(differences.pull(forces)[free])
                 forces = np.clip(forces - tilt * differences.along(move), 0.0, problem.weight)
         objective, bound = problem.objective(weights), problem.bound(forces, weights=weights)
         if objective - bound < least:
@@ -209,8 +210,8 @@ def _minimize_logistic(
             break
         free = np.flatnonzero(~(problem.is_signed & (weights <= 0) & (slope > 0)))
         curvature = differences.weighted_gram(tilt) + quadratic
-        solve_system, move = _factor(curvature[np.ix_(free, free)]), np.zeros(n_kept)
-        move[free] = -solve_system(slope[free])
+        system, move = _factor(curvature[np.ix_(free, free)]), np.zeros(n_kept)
+        move[free] = -system(slope[free])
         moved, most = problem.project(weights + move), objective + _ROUNDING * max(1.0, objective)
         while problem.objective(moved) > most and np.abs(move).max() > 0:
             move /= 2
