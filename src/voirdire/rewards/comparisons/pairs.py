@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -25,7 +24,7 @@ __all__ = ["PairSet", "PreferenceCycles", "find_cycles", "pairs_of", "pairs_of_l
 _MOST_NAMED = 3
 _MOST_EXAMPLES = 3
 _MOST_SEARCHED = 100
-_MOST_STEPS = 200_000
+_MOST_STARTS = 100
 _MOST_IN_WORDS = 6
 
 
@@ -103,15 +102,15 @@ def pairs_of(
     >>> list(zip(pairs.better.tolist(), pairs.worse.tolist(), pairs.margins.tolist()))
     [(0, 1, 2.0), (0, 2, 2.0), (1, 2, 1.0)]
     """
-    limits = _checked_margins(margin, margins or {})
+    limits = _check_margins(margin, margins or {})
     concerned = np.array([own == behavior for own in data.behaviors], dtype=bool)
-    codes = _codes(data.labels, order)
+    codes = _encode_labels(data.labels, order)
     codes[~concerned] = -1
     better, worse = pairs_of_labels(data.prompts, codes, order.better_than)
     own = np.full(better.size, np.nan)
     declared = np.flatnonzero(concerned[data.better] & concerned[data.worse])
     if declared.size:
-        better, worse, own = _joined(data, declared, better=better, worse=worse)
+        better, worse, own = _join_declared(data, declared, better=better, worse=worse)
     by_label = np.array([limits.get(label, limits[None]) for label in (*order.labels, None)])
     return PairSet(
         better=better,
@@ -191,12 +190,12 @@ def _ramps(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.arange(total) - np.repeat(ends - lengths, lengths)
 
 
-def _codes(labels: Sequence[str | None], order: LabelOrder) -> NDArray[np.int64]:
+def _encode_labels(labels: Sequence[str | None], order: LabelOrder) -> NDArray[np.int64]:
     places: dict[str | None, int] = {label: code for code, label in enumerate(order.labels)}
     return np.array([places.get(label, -1) for label in labels], dtype=np.int64)
 
 
-def _checked_margins(margin: float, margins: Mapping[str, float]) -> dict[str | None, float]:
+def _check_margins(margin: float, margins: Mapping[str, float]) -> dict[str | None, float]:
     """Put all margins into one mapping, that of other labels under None."""
     limits: dict[str | None, float] = {None: margin, **dict(margins.items())}
     for label, value in limits.items():
@@ -208,7 +207,7 @@ def _checked_margins(margin: float, margins: Mapping[str, float]) -> dict[str | 
     return limits
 
 
-def _joined(
+def _join_declared(
     data: ComparisonData,
     declared: NDArray[np.int64],
     *,
@@ -224,7 +223,7 @@ def _joined(
     if wrong.any():
         _refuse_contradiction(data, declared[wrong])
     keys, where = np.unique(given, return_inverse=True)
-    margins = _own_margins(data, declared, where=where, n_pairs=keys.size)
+    margins = _find_own_margins(data, declared, where=where, n_pairs=keys.size)
     rest = implied[~np.isin(implied, keys)]
     all_keys = np.concatenate([keys, rest])
     own = np.concatenate([margins, np.full(rest.size, np.nan)])
@@ -233,7 +232,7 @@ def _joined(
     return high[rank], low[rank], own[rank]
 
 
-def _own_margins(
+def _find_own_margins(
     data: ComparisonData, declared: NDArray[np.int64], *, where: NDArray[np.int64], n_pairs: int
 ) -> NDArray[np.float64]:
     """Give the margin that each pair declares; nan where it declares none."""
@@ -243,7 +242,7 @@ def _own_margins(
     other = stated & (found[where] != data.margins[declared])
     if other.any():
         pair = int(declared[np.flatnonzero(other)[0]])
-        names = f"{_name(data, data.better[pair])} over {_name(data, data.worse[pair])}"
+        names = f"{_quote_id(data, data.better[pair])} over {_quote_id(data, data.worse[pair])}"
         msg = (
             f"{data.source}: a pair must have one margin, got two for {names}: "
             f"{data.margins[pair]:g} and {found[where[np.flatnonzero(other)[0]]]:g}. Keep one."
@@ -262,7 +261,7 @@ def _refuse_contradiction(data: ComparisonData, pairs: NDArray[np.int64]) -> NoR
         high, low = data.better[k], data.worse[k]
         labels = [data.labels[high], data.labels[low]]
         words = "" if None in labels else f" (labels {labels[0]!r} and {labels[1]!r})"
-        shown.append(f"{_name(data, high)} over {_name(data, low)}{words}")
+        shown.append(f"{_quote_id(data, high)} over {_quote_id(data, low)}{words}")
     more = f" and {len(chosen) - _MOST_NAMED} more" if len(chosen) > _MOST_NAMED else ""
     msg = (
         f"{data.source}: comparisons must not contradict each other, got both directions for "
@@ -271,8 +270,8 @@ def _refuse_contradiction(data: ComparisonData, pairs: NDArray[np.int64]) -> NoR
     raise InputError(msg)
 
 
-def _name(data: ComparisonData, place: np.int64) -> str:
-    return repr(shorten(data.items[int(place)].id))
+def _quote_id(data: ComparisonData, place: np.int64) -> str:
+    return repr(shorten(data.items.id_at(int(place))))
 
 
 # Cycles --------------------------------------------------------------------------------------
@@ -335,8 +334,8 @@ def find_cycles(data: ComparisonData, pairs: PairSet) -> PreferenceCycles:
     -----
     A comparison is part of a cycle where both of its ends are in one strongly connected component
     (Tarjan): time and memory are O(n_pairs). For the examples the hundred smallest components are
-    searched, breadth first from each completion, for 200,000 steps in all; a large tangle may hold
-    a shorter cycle than the one that is shown.
+    searched, from the first hundred completions of each; a large tangle may hold a shorter cycle
+    than the one that is shown.
 
     Examples
     --------
@@ -354,95 +353,43 @@ def find_cycles(data: ComparisonData, pairs: PairSet) -> PreferenceCycles:
     >>> found.n_pairs, found.n_items, found.n_prompts, [len(one) for one in found.examples]
     (3, 3, 1, [3])
     """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
     if not data.better.size:  # an order of labels has no cycles
         return PreferenceCycles()
     places, ends = np.unique(np.concatenate([pairs.better, pairs.worse]), return_inverse=True)
     better, worse = np.split(ends, 2)
-    component = _components(better, worse, n_items=places.size)
+    edges = csr_array((np.ones(better.size), (better, worse)), shape=(places.size,) * 2)
+    component = connected_components(edges, connection="strong")[1]
     is_cyclic = component[better] == component[worse]
     if not is_cyclic.any():
         return PreferenceCycles()
     better, worse = better[is_cyclic], worse[is_cyclic]
+    labels, firsts, sizes = np.unique(component[better], return_index=True, return_counts=True)
+    smallest = labels[np.lexsort((firsts, sizes))[:_MOST_SEARCHED]]
+    cycles = [_find_shortest(edges, np.flatnonzero(component == label)) for label in smallest]
     return PreferenceCycles(
         n_pairs=int(better.size),
         n_items=int(np.unique(better).size),  # each of them is better than one of the others
         n_prompts=int(np.unique(pairs.prompts[is_cyclic]).size),
         examples=tuple(
-            tuple(data.items[places[one]].id for one in cycle)
-            for cycle in _examples(better, worse, component=component)
+            tuple(data.items.id_at(places[one]) for one in cycle)
+            for cycle in sorted(cycles, key=len)[:_MOST_EXAMPLES]
         ),
     )
 
 
-def _components(
-    better: NDArray[np.int64], worse: NDArray[np.int64], *, n_items: int
-) -> NDArray[np.int64]:
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
+def _find_shortest(edges: Any, members: NDArray[np.int64]) -> list[int]:
+    """Give a shortest cycle through one of the first hundred members of a component."""
+    from scipy.sparse.csgraph import dijkstra
 
-    edges = csr_array((np.ones(better.size, dtype=np.int8), (better, worse)), (n_items, n_items))
-    return np.asarray(connected_components(edges, connection="strong")[1], dtype=np.int64)
-
-
-def _examples(
-    better: NDArray[np.int64], worse: NDArray[np.int64], *, component: NDArray[np.int64]
-) -> list[list[int]]:
-    """Give the shortest cycles, at most one of each component."""
-    rank = np.lexsort((worse, better, component[better]))
-    better, worse = better[rank], worse[rank]
-    starts = np.flatnonzero(np.diff(component[better], prepend=-1))
-    sizes = np.diff(starts, append=better.size)
-    steps = _MOST_STEPS
-    found = []
-    for place in np.argsort(sizes, kind="stable")[:_MOST_SEARCHED]:
-        rows = slice(starts[place], starts[place] + sizes[place])
-        following: dict[int, list[int]] = {}
-        for high, low in zip(better[rows].tolist(), worse[rows].tolist(), strict=True):
-            following.setdefault(high, []).append(low)
-        cycle, taken = _shortest(following, most_steps=steps)
-        found.append(cycle)
-        steps -= taken
-        if steps <= 0:
-            break
-    return sorted(found, key=len)[:_MOST_EXAMPLES]
-
-
-def _shortest(following: dict[int, list[int]], *, most_steps: int) -> tuple[list[int], int]:
-    """Look from each completion for the shortest way back to it; the first look is not cut off."""
-    best: list[int] = []
-    taken = 0
-    for start in following:
-        cycle, n_steps = _way_back(following, start, shorter_than=len(best))
-        best = cycle or best
-        taken += n_steps
-        if len(best) == 3 or taken > most_steps:  # no two contradict each other: 3 is the least
-            break
-    return best, taken
-
-
-def _way_back(
-    following: dict[int, list[int]], start: int, *, shorter_than: int
-) -> tuple[list[int], int]:
-    above = {start: start}
-    depth = {start: 1}
-    pending = deque([start])
-    n_steps = 0
-    while pending:
-        one = pending.popleft()
-        if shorter_than and depth[one] >= shorter_than:
-            break
-        for other in following[one]:
-            n_steps += 1
-            if other == start:
-                return _path(above, one), n_steps
-            if other not in above:
-                above[other], depth[other] = one, depth[one] + 1
-                pending.append(other)
-    return [], n_steps
-
-
-def _path(above: dict[int, int], last: int) -> list[int]:
-    path = [last]
-    while above[path[-1]] != path[-1]:
-        path.append(above[path[-1]])
-    return path[::-1]
+    inside = edges[members][:, members]
+    starts = np.arange(min(members.size, _MOST_STARTS))
+    steps, before = dijkstra(inside, unweighted=True, indices=starts, return_predecessors=True)
+    back = inside[:, starts].toarray().T > 0  # from where an edge leads back to the start
+    start, last = np.unravel_index(np.argmin(np.where(back, steps, np.inf)), steps.shape)
+    path = [int(last)]
+    while path[-1] != start:
+        path.append(int(before[start, path[-1]]))
+    return [int(member) for member in members[path[::-1]]]

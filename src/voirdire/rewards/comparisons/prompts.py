@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import msgspec
@@ -197,7 +198,7 @@ class _PromptBook:
         places = places[np.argsort(keys, kind="stable")]
         keys.sort()
         starts = np.flatnonzero(np.diff(keys, prepend=~keys[:1]))
-        for begin, end in zip(starts, np.append(starts[1:], places.size), strict=True):
+        for begin, end in pairwise(np.append(starts, places.size)):
             self._take_prompt(places[begin:end].tolist())
 
     def drops(self) -> list[Dropped]:

@@ -188,10 +188,11 @@ def _can_rank(
             method="highs",
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )
-        least = float(found.x[-1])
+        weights = np.asarray(found.x)
+        least = float(weights[-1])
         if all_right and least <= _WRONG:
             return False
-        reached = rows.along(found.x[:-1]) / lengths
+        reached = rows.along(weights[:-1]) / lengths
         wrong = np.setdiff1d(np.flatnonzero(reached < least - _WRONG), looked_at)
         if not wrong.size:
             return all_right or bool(reached.max() > 10 * _WRONG)

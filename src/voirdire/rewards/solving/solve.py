@@ -181,7 +181,7 @@ def _minimize_logistic(
         residual = problem.gap - differences.along(weights)
         held = quadratic @ weights
         loss = problem.weight @ np.logaddexp(0.0, residual) + weights @ held / 2
-        return loss, (held - differences.pull(problem.weight * expit(residual))) * scale
+        return float(loss), (held - differences.pull(problem.weight * expit(residual))) * scale
 
     found = minimize(
         measure,
