@@ -134,14 +134,14 @@ class ItemColumns:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Completions(Sequence[Item]):
-    """Some items of columns, in an order; each access makes its item anew.
+    """Some items of a store, in an order; each access makes its item anew.
 
     Attributes
     ----------
-    columns : ItemColumns
+    store : ItemColumns
         Texts and metadata.
     rows : ndarray of int, shape (n_items,)
-        Rows of `columns`.
+        Rows of `store`.
     behaviors : tuple of str or None
         Of each item.
     groups : ndarray of int, shape (n_items,)
@@ -150,7 +150,7 @@ class Completions(Sequence[Item]):
         The groups.
     """
 
-    columns: ItemColumns
+    store: ItemColumns
     rows: NDArray[np.int64]
     behaviors: tuple[str | None, ...]
     groups: NDArray[np.int64]
@@ -166,7 +166,7 @@ class Completions(Sequence[Item]):
     def __getitem__(self, place: int | slice) -> Item | tuple[Item, ...]:
         if isinstance(place, slice):
             return tuple(self[k] for k in range(*place.indices(len(self))))
-        return self.columns.item(
+        return self.store.item(
             int(self.rows[place]),
             behavior=self.behaviors[place],
             group=self.names[self.groups[place]],
@@ -174,7 +174,7 @@ class Completions(Sequence[Item]):
 
     def id_at(self, place: int) -> str:
         """Give the id of an item, without its texts."""
-        return self.columns.ids[int(self.rows[place])]
+        return self.store.ids[int(self.rows[place])]
 
     def select(self, places: NDArray[np.int64]) -> Completions:
         """Take some items, in this order."""

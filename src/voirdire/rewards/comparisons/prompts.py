@@ -161,7 +161,7 @@ def assemble_comparisons(
     places = np.cumsum(book.is_kept) - 1
     data = ComparisonData(
         items=Completions(
-            columns=rows.items, rows=kept, behaviors=behaviors, groups=prompts, names=names
+            store=rows.items, rows=kept, behaviors=behaviors, groups=prompts, names=names
         ),
         prompts=prompts,
         prompt_names=names,
