@@ -16,14 +16,10 @@ if TYPE_CHECKING:
         check_certified,
         read_certificate,
     )
-    from voirdire.rewards.comparisons.class_labels import labelled_by_class
-    from voirdire.rewards.comparisons.cycles import PreferenceCycles
-    from voirdire.rewards.comparisons.data import ComparisonData
-    from voirdire.rewards.comparisons.given import comparisons_of
+    from voirdire.rewards.comparisons.data import ComparisonData, labelled_by_class
     from voirdire.rewards.comparisons.order import LabelOrder, default_order
-    from voirdire.rewards.comparisons.pair_set import PairSet
-    from voirdire.rewards.comparisons.pairs import pairs_of
-    from voirdire.rewards.comparisons.reading import read_comparisons
+    from voirdire.rewards.comparisons.pairs import PairSet, PreferenceCycles, pairs_of
+    from voirdire.rewards.comparisons.reading import comparisons_of, read_comparisons
     from voirdire.rewards.features import FeatureSet, feature_set, feature_values
     from voirdire.rewards.fitting.fit import fit_reward
     from voirdire.rewards.fitting.fit_progress import FitProgress
@@ -174,8 +170,8 @@ _HOMES = {
     "LiveReward": "live.live_reward",
     "LiveScores": "live.live_scores",
     "MissingRewards": "live.missing",
-    "PairSet": "comparisons.pair_set",
-    "PreferenceCycles": "comparisons.cycles",
+    "PairSet": "comparisons.pairs",
+    "PreferenceCycles": "comparisons.pairs",
     "Recipes": "synthesis.recipes",
     "RejectedSlot": "synthesis.result",
     "Replay": "training.replay_result",
@@ -203,7 +199,7 @@ _HOMES = {
     "built_in_recipes": "synthesis.recipes",
     "certified": "certification",
     "check_certified": "certification",
-    "comparisons_of": "comparisons.given",
+    "comparisons_of": "comparisons.reading",
     "default_order": "comparisons.order",
     "default_recipes": "synthesis.recipes",
     "estimate_replay": "training.replay",
@@ -212,7 +208,7 @@ _HOMES = {
     "feature_values": "features",
     "find_nonsense": "training.nonsense",
     "fit_reward": "fitting.fit",
-    "labelled_by_class": "comparisons.class_labels",
+    "labelled_by_class": "comparisons.data",
     "load_recipes": "synthesis.recipes",
     "load_reward": "model_file",
     "pairs_of": "comparisons.pairs",

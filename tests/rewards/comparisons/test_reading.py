@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 
@@ -474,6 +475,11 @@ def test_a_file_without_two_completions_of_a_prompt_is_refused():
         read(A, {**B, "prompt": "Lo"})
 
 
+def test_a_file_in_which_nothing_has_a_prompt_is_refused():
+    with pytest.raises(InputError, match="two completions, got none"):
+        read({"response": "x", "label": "good"}, {"response": "y", "label": "bad"})
+
+
 def test_bytes_that_are_not_text_are_refused():
     with pytest.raises(InputError, match="text must be UTF-8"):
         read_comparisons(io.BytesIO(b'{"prompt": "\xff"}\n'))
@@ -577,3 +583,22 @@ def test_no_row_however_odd_is_more_than_set_aside(rows):
     assert np.isfinite(data.base_rewards[~np.isnan(data.base_rewards)]).all()
     assert (data.prompts[data.better] == data.prompts[data.worse]).all()
     assert (np.bincount(data.prompts) >= 2).all()
+
+
+def test_long_texts_do_not_stay_in_memory():
+    texts = [f"{k} " + "é" * 50_000 for k in range(800)]  # 100 KB each, 80 MB in all
+    lines = (
+        json.dumps({"id": f"{k}", "prompt": f"p{k // 2}", "response": text}, ensure_ascii=False)
+        for k, text in enumerate(texts)
+    )
+    file = io.BytesIO("\n".join(lines).encode())
+    tracemalloc.start()
+
+    data = read_comparisons(file)
+
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 10_000_000
+    assert [data.items[k].response == text for k, text in enumerate(texts)] == [True] * 800
+    assert data.items[7].prompt[0].content == "p3"
+    assert data.items[-1].id == "799"

@@ -292,6 +292,20 @@ def test_features_of_any_scale_give_weights_of_the_other(scale):
     assert solution.objective == pytest.approx(plain.objective, abs=1e-8)
 
 
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("l2", [0.0, 1e-2, 1.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_signs_on_features_of_every_scale_are_proved(seed, l2, loss):
+    rng = np.random.default_rng(seed)
+    problem = random_problem(
+        seed, n_items=50, n_pairs=300, n_features=8, l2=l2, signs=[1, -1] * 4, loss=loss
+    )
+    scaled = problem.features * 10.0 ** rng.integers(-5, 1, 8)
+    problem = replace(problem, features=scaled, gap=problem.gap * 100)
+
+    assert_proved(fitted(problem), problem)
+
+
 @pytest.mark.parametrize("l2", [0.0, 1e-3])
 def test_huge_base_rewards_are_no_trouble(l2):
     problem = random_problem(9, n_pairs=300, n_features=4, l2=l2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -90,8 +91,8 @@ class LabelOrder:
         if isinstance(spec, LabelOrder):
             order = spec
         else:
-            stated = _of_mapping(spec) if isinstance(spec, Mapping) else _of_text(spec)
-            order = _closed(stated)
+            stated = _read_mapping(spec) if isinstance(spec, Mapping) else _read_text(spec)
+            order = _close(stated)
         if known is not None:
             _check_known(order.labels, tuple(known))
         return order
@@ -99,7 +100,7 @@ class LabelOrder:
     def better(self, label: str) -> frozenset[str]:
         """Give the labels that `label` is better than; an `InputError` for an unknown one."""
         if label not in self._better:
-            known = _shown(self.labels)
+            known = _quote(self.labels)
             msg = f"`label` must be in the order ({known}), got {shorten(label)!r}."
             raise InputError(msg)
         return self._better[label]
@@ -112,7 +113,7 @@ class LabelOrder:
     @property
     def levels(self) -> tuple[tuple[str, ...], ...]:
         """Labels by how many steps stand above them at most, best first."""
-        depth = _depths(self._better)
+        depth = _count_above(self._better)
         rows: list[list[str]] = [[] for _ in range(max(depth.values()) + 1)]
         for label in self.labels:
             rows[depth[label]].append(label)
@@ -184,19 +185,19 @@ def default_order(rubric: Rubric, behavior: str) -> LabelOrder:
     names = tuple(row.name for row in rubric.behavior(behavior).classes)
     ours = {_OTHER_NAMES.get(name, name): name for name in names}
     if ours.keys() <= _DEFAULT_NAMES and len(ours) == len(names):
-        return _restricted(LabelOrder.of(_DEFAULT_ORDER), ours)
+        return _restrict(LabelOrder.of(_DEFAULT_ORDER), ours)
     if len(names) == 1 or names[0] == _BEST:
         return LabelOrder.of(" > ".join(names))
     if names[-1] == _BEST:
         return LabelOrder.of(" > ".join(reversed(names)))
     msg = (
         f"`orders` must say which classes of {behavior!r} are better than which, got nothing and "
-        f"the classes {_shown(names)}. Write them with the best first, such as 'good > bad'."
+        f"the classes {_quote(names)}. Write them with the best first, such as 'good > bad'."
     )
     raise InputError(msg)
 
 
-def _restricted(order: LabelOrder, names: Mapping[str, str]) -> LabelOrder:
+def _restrict(order: LabelOrder, names: Mapping[str, str]) -> LabelOrder:
     """Keep some labels, under other names."""
     kept = [label for label in order.labels if label in names]
     better = {
@@ -206,7 +207,7 @@ def _restricted(order: LabelOrder, names: Mapping[str, str]) -> LabelOrder:
     return LabelOrder(labels=tuple(names[label] for label in kept), _better=better)
 
 
-def _of_text(text: object) -> dict[str, set[str]]:
+def _read_text(text: object) -> dict[str, set[str]]:
     """Read chains of levels; every label of a level is better than each of the next."""
     if not isinstance(text, str):
         msg = f"`order` must be text or a mapping, got {type(text).__name__}. {_WAY_OUT}"
@@ -218,7 +219,7 @@ def _of_text(text: object) -> dict[str, set[str]]:
     for chain in text.replace("\n", ";").split(";"):
         if not chain.strip():
             continue
-        levels = [[_checked(word) for word in level.split(",")] for level in chain.split(">")]
+        levels = [[_check_label(word) for word in level.split(",")] for level in chain.split(">")]
         for label in (label for level in levels for label in level):
             stated.setdefault(label, set())
         for high, low in _steps(levels):
@@ -227,7 +228,7 @@ def _of_text(text: object) -> dict[str, set[str]]:
     return stated
 
 
-def _of_mapping(mapping: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
+def _read_mapping(mapping: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
     if not mapping:
         msg = f"`order` must name at least one label, got an empty mapping. {_WAY_OUT}"
         raise InputError(msg)
@@ -239,13 +240,15 @@ def _of_mapping(mapping: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
                 f"{shorten(label)!r}: {shorten(others)!r}. Write a list of labels."
             )
             raise InputError(msg)
-        stated.setdefault(_checked(label), set()).update(_checked(other) for other in others)
+        stated.setdefault(_check_label(label), set()).update(
+            _check_label(other) for other in others
+        )
     for other in [other for others in stated.values() for other in sorted(others)]:
         stated.setdefault(other, set())
     return stated
 
 
-def _checked(label: object) -> str:
+def _check_label(label: object) -> str:
     word = label.strip() if isinstance(label, str) else ""
     if not word or any(mark in word for mark in _MARKS):
         msg = (
@@ -256,41 +259,30 @@ def _checked(label: object) -> str:
     return word
 
 
-def _closed(stated: Mapping[str, set[str]]) -> LabelOrder:
+def _close(stated: Mapping[str, set[str]]) -> LabelOrder:
     """Follow the steps as far as they lead, and see to it that none leads back."""
-    better: dict[str, frozenset[str]] = {}
-    for label in stated:
-        seen: dict[str, str] = {}
-        pending = [(other, label) for other in sorted(stated[label])]
-        while pending:
-            other, above = pending.pop()
-            if other in seen:
-                continue
-            seen[other] = above
-            if other == label:
-                _refuse_circle(label, seen)
-            pending += [(further, other) for further in sorted(stated[other])]
-        better[label] = frozenset(seen)
+    try:
+        steps = {label: sorted(others) for label, others in stated.items()}
+        worst_first = list(TopologicalSorter(steps).static_order())
+    except CycleError as error:
+        circle = " > ".join(repr(shorten(word)) for word in reversed(error.args[1]))
+        msg = f"`order` must not go in circles, got {shorten(circle)}. Take one of the steps out."
+        raise InputError(msg) from None
+    closed: dict[str, frozenset[str]] = {}
+    for label in worst_first:
+        closed[label] = frozenset(stated[label]).union(*(closed[one] for one in stated[label]))
+    better = {label: closed[label] for label in stated}
     if len(better) > 1 and not any(better.values()):
         msg = (
-            f"`order` must say of a label that it is better than another, got {_shown(better)} "
+            f"`order` must say of a label that it is better than another, got {_quote(better)} "
             f"side by side. {_WAY_OUT}"
         )
         raise InputError(msg)
-    depth = _depths(better)
+    depth = _count_above(better)
     return LabelOrder(labels=tuple(sorted(better, key=depth.__getitem__)), _better=better)
 
 
-def _refuse_circle(label: str, above: Mapping[str, str]) -> None:
-    path = [label]
-    while len(path) == 1 or path[-1] != label:
-        path.append(above[path[-1]])
-    circle = " > ".join(repr(shorten(word)) for word in reversed(path))
-    msg = f"`order` must not go in circles, got {shorten(circle)}. Take one of the steps out."
-    raise InputError(msg)
-
-
-def _depths(better: Mapping[str, frozenset[str]]) -> dict[str, int]:
+def _count_above(better: Mapping[str, frozenset[str]]) -> dict[str, int]:
     """Count the steps of the longest chain above each label."""
     # What is better than a label is better than more labels, so it comes first in this order.
     depth = dict.fromkeys(better, 0)
@@ -307,11 +299,11 @@ def _steps(levels: Sequence[Sequence[str]]) -> list[tuple[Sequence[str], Sequenc
 def _check_known(labels: Sequence[str], known: Sequence[str]) -> None:
     for label in labels:
         if label not in known:
-            msg = f"`order` must use labels that exist ({_shown(known)}), got {shorten(label)!r}."
+            msg = f"`order` must use labels that exist ({_quote(known)}), got {shorten(label)!r}."
             raise InputError(msg)
 
 
-def _shown(labels: Iterable[str]) -> str:
+def _quote(labels: Iterable[str]) -> str:
     names = [repr(shorten(label)) for label in labels]
     more = len(names) - _MOST_SHOWN
     shown = ", ".join(names[:_MOST_SHOWN]) or "none"

@@ -1,15 +1,15 @@
-"""Comparisons within prompts: those that follow from labels, and those that data declare."""
+"""Comparisons within prompts, from labels and as data declare them; which of them go in cycles."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NoReturn
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.rewards.comparisons.pair_set import PairSet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,9 +19,38 @@ if TYPE_CHECKING:
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.order import LabelOrder
 
-__all__ = ["pairs_of", "pairs_of_labels"]
+__all__ = ["PairSet", "PreferenceCycles", "find_cycles", "pairs_of", "pairs_of_labels"]
 
 _MOST_NAMED = 3
+_MOST_EXAMPLES = 3
+_MOST_SEARCHED = 100
+_MOST_STARTS = 100
+_MOST_IN_WORDS = 6
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PairSet:
+    """Pairs of items of one prompt each, the first better than the second.
+
+    Attributes
+    ----------
+    better, worse : ndarray of int, shape (n_pairs,)
+        Places in the items of a `ComparisonData`; sorted by prompt.
+    prompts : ndarray of int, shape (n_pairs,)
+        The prompt of each pair, ascending.
+    margins : ndarray of float, shape (n_pairs,)
+        How much higher the better one's reward is to be; above 0.
+    """
+
+    better: NDArray[np.int64] = field(repr=False)
+    worse: NDArray[np.int64] = field(repr=False)
+    prompts: NDArray[np.int64] = field(repr=False)
+    margins: NDArray[np.float64] = field(repr=False)
+
+    @property
+    def n_pairs(self) -> int:
+        """How many comparisons."""
+        return int(self.better.size)
 
 
 def pairs_of(
@@ -61,7 +90,7 @@ def pairs_of(
 
     Examples
     --------
-    >>> from voirdire.rewards.comparisons.given import comparisons_of
+    >>> from voirdire.rewards.comparisons.reading import comparisons_of
     >>> from voirdire.rewards.comparisons.order import LabelOrder
     >>> rows = [
     ...     {"prompt": "How do I pick a lock?", "response": text, "label": label}
@@ -73,15 +102,15 @@ def pairs_of(
     >>> list(zip(pairs.better.tolist(), pairs.worse.tolist(), pairs.margins.tolist()))
     [(0, 1, 2.0), (0, 2, 2.0), (1, 2, 1.0)]
     """
-    limits = _checked_margins(margin, margins or {})
+    limits = _check_margins(margin, margins or {})
     concerned = np.array([own == behavior for own in data.behaviors], dtype=bool)
-    codes = _codes(data.labels, order)
+    codes = _encode_labels(data.labels, order)
     codes[~concerned] = -1
     better, worse = pairs_of_labels(data.prompts, codes, order.better_than)
     own = np.full(better.size, np.nan)
     declared = np.flatnonzero(concerned[data.better] & concerned[data.worse])
     if declared.size:
-        better, worse, own = _joined(data, declared, better=better, worse=worse)
+        better, worse, own = _join_declared(data, declared, better=better, worse=worse)
     by_label = np.array([limits.get(label, limits[None]) for label in (*order.labels, None)])
     return PairSet(
         better=better,
@@ -161,12 +190,12 @@ def _ramps(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.arange(total) - np.repeat(ends - lengths, lengths)
 
 
-def _codes(labels: Sequence[str | None], order: LabelOrder) -> NDArray[np.int64]:
+def _encode_labels(labels: Sequence[str | None], order: LabelOrder) -> NDArray[np.int64]:
     places: dict[str | None, int] = {label: code for code, label in enumerate(order.labels)}
     return np.array([places.get(label, -1) for label in labels], dtype=np.int64)
 
 
-def _checked_margins(margin: float, margins: Mapping[str, float]) -> dict[str | None, float]:
+def _check_margins(margin: float, margins: Mapping[str, float]) -> dict[str | None, float]:
     """Put all margins into one mapping, that of other labels under None."""
     limits: dict[str | None, float] = {None: margin, **dict(margins.items())}
     for label, value in limits.items():
@@ -178,7 +207,7 @@ def _checked_margins(margin: float, margins: Mapping[str, float]) -> dict[str | 
     return limits
 
 
-def _joined(
+def _join_declared(
     data: ComparisonData,
     declared: NDArray[np.int64],
     *,
@@ -194,7 +223,7 @@ def _joined(
     if wrong.any():
         _refuse_contradiction(data, declared[wrong])
     keys, where = np.unique(given, return_inverse=True)
-    margins = _own_margins(data, declared, where=where, n_pairs=keys.size)
+    margins = _find_own_margins(data, declared, where=where, n_pairs=keys.size)
     rest = implied[~np.isin(implied, keys)]
     all_keys = np.concatenate([keys, rest])
     own = np.concatenate([margins, np.full(rest.size, np.nan)])
@@ -203,7 +232,7 @@ def _joined(
     return high[rank], low[rank], own[rank]
 
 
-def _own_margins(
+def _find_own_margins(
     data: ComparisonData, declared: NDArray[np.int64], *, where: NDArray[np.int64], n_pairs: int
 ) -> NDArray[np.float64]:
     """Give the margin that each pair declares; nan where it declares none."""
@@ -213,7 +242,7 @@ def _own_margins(
     other = stated & (found[where] != data.margins[declared])
     if other.any():
         pair = int(declared[np.flatnonzero(other)[0]])
-        names = f"{_name(data, data.better[pair])} over {_name(data, data.worse[pair])}"
+        names = f"{_quote_id(data, data.better[pair])} over {_quote_id(data, data.worse[pair])}"
         msg = (
             f"{data.source}: a pair must have one margin, got two for {names}: "
             f"{data.margins[pair]:g} and {found[where[np.flatnonzero(other)[0]]]:g}. Keep one."
@@ -232,7 +261,7 @@ def _refuse_contradiction(data: ComparisonData, pairs: NDArray[np.int64]) -> NoR
         high, low = data.better[k], data.worse[k]
         labels = [data.labels[high], data.labels[low]]
         words = "" if None in labels else f" (labels {labels[0]!r} and {labels[1]!r})"
-        shown.append(f"{_name(data, high)} over {_name(data, low)}{words}")
+        shown.append(f"{_quote_id(data, high)} over {_quote_id(data, low)}{words}")
     more = f" and {len(chosen) - _MOST_NAMED} more" if len(chosen) > _MOST_NAMED else ""
     msg = (
         f"{data.source}: comparisons must not contradict each other, got both directions for "
@@ -241,5 +270,126 @@ def _refuse_contradiction(data: ComparisonData, pairs: NDArray[np.int64]) -> NoR
     raise InputError(msg)
 
 
-def _name(data: ComparisonData, place: np.int64) -> str:
-    return repr(shorten(data.items[int(place)].id))
+def _quote_id(data: ComparisonData, place: np.int64) -> str:
+    return repr(shorten(data.items.id_at(int(place))))
+
+
+# Cycles --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreferenceCycles:
+    """How many comparisons of a behavior go in cycles, and the shortest cycles among them.
+
+    Attributes
+    ----------
+    n_pairs : int
+        Comparisons that are part of a cycle. Whatever the weights are, at least one of each cycle
+        is ranked the wrong way, or all of it ties.
+    n_items : int
+        Completions in them.
+    n_prompts : int
+        Prompts of these.
+    examples : tuple of tuple of str
+        Up to 3 cycles as ids of completions, the shortest first: each is better than the next, and
+        the last is better than the first.
+    """
+
+    n_pairs: int = 0
+    n_items: int = 0
+    n_prompts: int = 0
+    examples: tuple[tuple[str, ...], ...] = ()
+
+    def in_words(self) -> str:
+        """Say how many there are, and the shortest; empty where there is none."""
+        if not self.n_pairs:
+            return ""
+        ids = self.examples[0]
+        shown = [repr(shorten(one)) for one in ids[:_MOST_IN_WORDS]]
+        if len(ids) > _MOST_IN_WORDS:
+            shown.append(f"{len(ids) - _MOST_IN_WORDS:,} more")
+        prompts = "1 prompt" if self.n_prompts == 1 else f"{self.n_prompts:,} prompts"
+        return (
+            f"{self.n_pairs:,} comparisons in {prompts} go in cycles, such as "
+            f"{' over '.join([*shown, shown[0]])}"
+        )
+
+
+def find_cycles(data: ComparisonData, pairs: PairSet) -> PreferenceCycles:
+    """Find the comparisons of one behavior that go in cycles.
+
+    Parameters
+    ----------
+    data : ComparisonData
+        The completions.
+    pairs : PairSet
+        Comparisons of them, as `pairs_of` gives them.
+
+    Returns
+    -------
+    PreferenceCycles
+        All zeros where there is no cycle.
+
+    Notes
+    -----
+    A comparison is part of a cycle where both of its ends are in one strongly connected component
+    (Tarjan): time and memory are O(n_pairs). For the examples the hundred smallest components are
+    searched, from the first hundred completions of each; a large tangle may hold a shorter cycle
+    than the one that is shown.
+
+    Examples
+    --------
+    >>> from voirdire.rewards.comparisons.reading import comparisons_of
+    >>> from voirdire.rewards.comparisons.order import LabelOrder
+    >>> from voirdire.rewards import pairs_of
+    >>> rows = [
+    ...     {"id": f"pair {k}", "prompt": "Hi", "chosen": chosen, "rejected": rejected}
+    ...     for k, (chosen, rejected) in enumerate([("a", "b"), ("b", "c"), ("c", "a"), ("a", "d")])
+    ... ]
+    >>> data = comparisons_of(rows, behavior="comply")
+    >>> found = find_cycles(
+    ...     data, pairs_of(data, behavior="comply", order=LabelOrder.of("ideal"))
+    ... )
+    >>> found.n_pairs, found.n_items, found.n_prompts, [len(one) for one in found.examples]
+    (3, 3, 1, [3])
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    if not data.better.size:  # an order of labels has no cycles
+        return PreferenceCycles()
+    places, ends = np.unique(np.concatenate([pairs.better, pairs.worse]), return_inverse=True)
+    better, worse = np.split(ends, 2)
+    edges = csr_array((np.ones(better.size), (better, worse)), shape=(places.size,) * 2)
+    component = connected_components(edges, connection="strong")[1]
+    is_cyclic = component[better] == component[worse]
+    if not is_cyclic.any():
+        return PreferenceCycles()
+    better, worse = better[is_cyclic], worse[is_cyclic]
+    labels, firsts, sizes = np.unique(component[better], return_index=True, return_counts=True)
+    smallest = labels[np.lexsort((firsts, sizes))[:_MOST_SEARCHED]]
+    cycles = [_find_shortest(edges, np.flatnonzero(component == label)) for label in smallest]
+    return PreferenceCycles(
+        n_pairs=int(better.size),
+        n_items=int(np.unique(better).size),  # each of them is better than one of the others
+        n_prompts=int(np.unique(pairs.prompts[is_cyclic]).size),
+        examples=tuple(
+            tuple(data.items.id_at(places[one]) for one in cycle)
+            for cycle in sorted(cycles, key=len)[:_MOST_EXAMPLES]
+        ),
+    )
+
+
+def _find_shortest(edges: Any, members: NDArray[np.int64]) -> list[int]:
+    """Give a shortest cycle through one of the first hundred members of a component."""
+    from scipy.sparse.csgraph import dijkstra
+
+    inside = edges[members][:, members]
+    starts = np.arange(min(members.size, _MOST_STARTS))
+    steps, before = dijkstra(inside, unweighted=True, indices=starts, return_predecessors=True)
+    back = inside[:, starts].toarray().T > 0  # from where an edge leads back to the start
+    start, last = np.unravel_index(np.argmin(np.where(back, steps, np.inf)), steps.shape)
+    path = [int(last)]
+    while path[-1] != start:
+        path.append(int(before[start, path[-1]]))
+    return [int(member) for member in members[path[::-1]]]

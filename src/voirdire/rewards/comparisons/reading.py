@@ -1,26 +1,63 @@
-"""`read_comparisons`: one door for every format and shape of comparisons."""
+"""Comparisons from whatever a caller has: a file, rows, a data frame, items, or comparisons."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from voirdire.io.files import DataFile
-from voirdire.io.items import ItemReader, ItemReading
-from voirdire.io.rows import stream_rows
-from voirdire.rewards.comparisons.assembling import assembled
-from voirdire.rewards.comparisons.completions import RowTaker
-from voirdire.rewards.comparisons.own_columns import OwnColumns
+from voirdire._validation import shorten
+from voirdire.errors import InputError, NoDataError
+from voirdire.io.files import DataFile, RowError, got
+from voirdire.io.items import (
+    BEHAVIOR_WORDS,
+    ItemColumn,
+    ItemReader,
+    ItemReading,
+    SeenIds,
+    name_of,
+)
+from voirdire.io.messages import is_message
+from voirdire.io.rows import given_rows, open_frame, stream_rows, table_rows
+from voirdire.io.shapes import ID_COLUMNS
+from voirdire.records import Dropped, Item
+from voirdire.rewards.comparisons.data import ComparisonData
+from voirdire.rewards.comparisons.prompts import (
+    Completion,
+    CompletionRows,
+    assemble_comparisons,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
     from voirdire._types import Judged
     from voirdire.io import ItemFormat
     from voirdire.io.files import Source
-    from voirdire.rewards.comparisons.data import ComparisonData
+    from voirdire.io.rows import FoundRows
 
-__all__ = ["read_comparisons"]
+__all__ = ["ComparisonColumn", "comparisons_of", "read_comparisons"]
+
+ComparisonColumn: TypeAlias = Literal[
+    "label",
+    "base_reward",
+    "split",
+    "margin",
+    "ranked",
+    "chosen_base_reward",
+    "rejected_base_reward",
+]
+"""Our names for the columns of comparisons that items do not have."""
+
+_SYNONYMS: dict[str, tuple[str, ...]] = {
+    "label": ("label", "completion_label", "completion_type"),
+    "base_reward": ("base_reward", "rm_score"),
+}
+_NUMBERS = ("base_reward", "chosen_base_reward", "rejected_base_reward", "margin")
+_RESPONSE_TYPE = "response_type"
+_SPLITS = ("train", "test")
+_NAME = "comparisons"
+_PAIR = 2
+_IDS_AT_ONCE = 4_096
 
 
 def read_comparisons(
@@ -95,7 +132,7 @@ def read_comparisons(
     or conversation of one prompt; a completion that its prompt has already (both, where their
     labels differ); a pair of equal texts; prompts with one completion (the number, and the
     first). A completion that several pairs or rankings of a prompt hold is kept once and not
-    listed. An unknown label is found by `checked_labels`, where the order is known.
+    listed. An unknown label is found by `fit_reward`, where the order is known.
 
     *Nothing there.* Null and empty cells are nothing; so is nan in Parquet, where it cannot be
     told from it. NaN in JSON or CSV is a base reward that is no number.
@@ -103,7 +140,7 @@ def read_comparisons(
     Examples
     --------
     >>> import io
-    >>> from voirdire.rewards.comparisons.reading import read_comparisons
+    >>> from voirdire.rewards import read_comparisons
     >>> text = (
     ...     '{"prompt": "2 + 2?", "response": "4", "label": "good", "base_reward": 0.5}\n'
     ...     '{"prompt": "2 + 2?", "response": "5", "label": "bad"}\n'
@@ -119,7 +156,7 @@ def read_comparisons(
     ['<stream>:4']
     """
     file = DataFile(source, format=format, held="item")
-    own = OwnColumns(columns, source=file.name, is_text=file.format in ("csv", "tsv", "xlsx"))
+    own = _OwnColumns(columns, source=file.name, is_text=file.format in ("csv", "tsv", "xlsx"))
     # A behavior is a matter of the prompt: the default is for prompts without one, not for rows.
     ItemReading(behavior=behavior)
     reader = ItemReader.of(file, ItemReading(columns=own.of_items, judged=judged))
@@ -138,5 +175,464 @@ def read_comparisons(
         id_column=own.of_items.get("id", "id"),
         keep_nan=own.numbers,
     )
-    found = RowTaker(reader, own).take_all(rows)
-    return assembled(found, behavior=behavior, known_behaviors=known_behaviors)
+    found = _RowTaker(reader, own).take_all(rows)
+    return assemble_comparisons(found, behavior=behavior, known_behaviors=known_behaviors)
+
+
+def comparisons_of(
+    source: Any,
+    *,
+    format: ItemFormat | None = None,  # noqa: A002  # the word people use for it
+    columns: Mapping[str, str] | None = None,
+    behavior: str | None = None,
+    judged: Judged = "final_answer",
+    known_behaviors: Sequence[str] | None = None,
+) -> ComparisonData:
+    """Take comparisons in any form.
+
+    Parameters
+    ----------
+    source : ComparisonData, path, binary file, data frame, or sequence of mappings or of Item
+        Comparisons are given back as they are. A path, ``"-"`` or an open file is read by
+        `read_comparisons`; rows and frames have the same columns; items have their labels and
+        base rewards in their metadata.
+    format, columns, behavior, judged, known_behaviors
+        As for `read_comparisons`. The response of an `Item` is taken as it stands.
+
+    Returns
+    -------
+    ComparisonData
+        Completions of prompts that have at least two, and what was set aside.
+
+    Raises
+    ------
+    NoDataError
+        If nothing is there, or no prompt has two completions.
+    InputError
+        As for `read_comparisons`; also if `source` is none of these.
+
+    Examples
+    --------
+    >>> data = comparisons_of(
+    ...     [{"prompt": "Hi", "chosen": "Hello.", "rejected": "Go away.", "margin": 2}],
+    ...     behavior="comply",
+    ... )
+    >>> data.behaviors, data.better.tolist(), data.worse.tolist(), data.margins.tolist()
+    (('comply', 'comply'), [0], [1], [2.0])
+    """
+    if isinstance(source, ComparisonData):
+        return source
+    if isinstance(source, str | Path) or hasattr(source, "read"):
+        return read_comparisons(
+            source,
+            format=format,
+            columns=columns,
+            behavior=behavior,
+            judged=judged,
+            known_behaviors=known_behaviors,
+        )
+    ItemReading(behavior=behavior)
+    own = _OwnColumns(columns, source=_NAME)
+    if hasattr(source, "columns"):
+        table = open_frame(source, _NAME)
+        found = _take_rows(table_rows(table), own=own, judged=judged, header=table.columns)
+    else:
+        given = _check_given(source)
+        if all(isinstance(row, Item) for row in given):
+            found = _take_given_items(given, own)
+        else:
+            rows = given_rows(given, source=_NAME, keep_nan=own.numbers)
+            found = _take_rows(rows, own=own, judged=judged, header=None)
+    return assemble_comparisons(found, behavior=behavior, known_behaviors=known_behaviors)
+
+
+def _check_given(source: Any) -> list[Any]:
+    if isinstance(source, Item | Mapping | bytes) or not isinstance(source, Iterable):
+        msg = (
+            f"`comparisons` must be a file, a data frame, or a sequence of rows or items, got "
+            f'{type(source).__name__}. Write [{{"prompt": ..., "response": ..., "label": ...}}].'
+        )
+        raise InputError(msg)
+    rows = list(source)
+    if not rows:
+        msg = f"{_NAME}: must hold at least one prompt with two completions, got no rows. Add some."
+        raise NoDataError(msg)
+    if any(isinstance(row, Item) for row in rows) and not all(
+        isinstance(row, Item) for row in rows
+    ):
+        other = next(row for row in rows if not isinstance(row, Item))
+        msg = (
+            f"`comparisons` must all be items or all be rows, got {type(other).__name__} "
+            f"({shorten(other)}) among items. Write them all in one way."
+        )
+        raise InputError(msg)
+    return rows
+
+
+def _take_rows(
+    rows: FoundRows, *, own: _OwnColumns, judged: Judged, header: Sequence[str] | None
+) -> CompletionRows:
+    reading = ItemReading(columns=own.of_items, judged=judged)
+    reader = ItemReader(reading, source=_NAME, stem=_NAME, is_tabular=header is not None)
+    if header is not None and own.ranked not in header:
+        reader.check_header(header)
+    return _RowTaker(reader, own).take_all(rows)
+
+
+def _take_given_items(items: Sequence[Item], own: _OwnColumns) -> CompletionRows:
+    """Take items as they are; what is wrong with their metadata sets them aside."""
+    found = CompletionRows(_NAME)
+    seen: set[str] = set()
+    for line, item in enumerate(items, start=1):
+        if item.id in seen:
+            msg = f"`comparisons` must have unique ids, got {shorten(item.id)!r} twice."
+            raise InputError(msg)
+        seen.add(item.id)
+        own.see(item.metadata)
+        try:
+            one = Completion(
+                item=item,
+                group=item.group,
+                label=own.label(item.metadata),
+                split=own.split(item.metadata),
+                behavior=own.behavior(item.metadata, item.behavior),
+                base=own.base_reward(item.metadata),
+                line=line,
+            )
+        except RowError as error:
+            found.dropped.append(error.dropped(source=_NAME, line=line, item=item.id))
+            continue
+        found.append([one])
+    own.check_seen(tuple(items[0].metadata))
+    return found
+
+
+class _RowTaker:
+    """Turn rows into completions."""
+
+    def __init__(self, reader: ItemReader, own: _OwnColumns) -> None:
+        self.reader = reader
+        self.own = own
+        self.found = CompletionRows(reader.source)
+        self._header: tuple[str, ...] = ()
+        # Of the row at hand: taken whole or not at all.
+        self._completions: list[Completion] = []
+        self._pairs: list[tuple[int, int, float]] = []
+
+    def take_all(self, rows: FoundRows) -> CompletionRows:
+        """Take every row, and see to it that ids are unique and that there is something.
+
+        Raises
+        ------
+        NoDataError
+            If no row holds a completion.
+        InputError
+            If an id comes twice, or no row has a column that was declared.
+        """
+        n_rows, found = 0, self.found
+        for line, row, _ in rows:
+            n_rows += 1
+            if isinstance(row, Dropped):
+                found.dropped.append(row)
+            else:
+                self._take(row, line)
+        self.reader.check_declared()
+        self.own.check_seen(self._header)
+        if not len(found):
+            self.reader.refuse_empty(n_rows=n_rows, first=next(iter(found.dropped), None))
+        seen, names = SeenIds(source=found.source), found.items.ids
+        for begin in range(0, len(found), _IDS_AT_ONCE):
+            part = range(begin, min(begin + _IDS_AT_ONCE, len(found)))
+            seen.add([names[k] for k in part], found.lines[begin : part.stop])
+        return found
+
+    def _take(self, row: Any, line: int) -> None:
+        self._completions, self._pairs = [], []
+        try:
+            if isinstance(row, dict):
+                self._header = self._header or tuple(row)
+                self._take_object(row, line)
+            elif _is_prompt_with_completions(row):
+                self._take_completions(row, line)
+            else:
+                reason = f"row must be an object, or a prompt with completions, got {got(row)}"
+                raise RowError(reason)
+        except RowError as error:
+            self._set_aside(error, line, row)
+        else:
+            self.found.append(self._completions, self._pairs)
+
+    def _take_object(self, row: dict[str, Any], line: int) -> None:
+        self.own.see(row)
+        if row.get(self.own.ranked) is not None:
+            self._take_ranked(row, line)
+            return
+        self._take_items(row, line)
+        sides = {one.item.metadata.get("preference"): k for k, one in enumerate(self._completions)}
+        if not {"chosen", "rejected"} & sides.keys():
+            return
+        for side in ("chosen", "rejected"):
+            if side in sides:
+                one = self._completions[sides[side]]
+                one.base = self.own.base_reward(row, side=side)
+                one.label = None  # a label of the row would be one of both sides
+        if len(sides) == _PAIR:
+            self._declare(sides["chosen"], sides["rejected"], margin=self.own.margin(row))
+
+    def _take_ranked(self, row: dict[str, Any], line: int) -> None:
+        """Read a list of completions, best first; those of a list within it are ties."""
+        ranked = row[self.own.ranked]
+        if not isinstance(ranked, list | tuple) or len(ranked) < _PAIR:
+            reason = f"a ranked list must hold at least two completions, got {got(ranked)}"
+            raise RowError(reason, column=self.own.ranked)
+        self.reader.finder.unseen -= row.keys()
+        margin = self.own.margin(row)
+        name = self.own.row_name(row) or f"{self.reader.stem}:{line}"
+        shared = {key: value for key, value in row.items() if key != self.own.ranked}
+        if self.own.group(row) is None and not self._has_prompt(row):
+            shared[self.own.of_items.get("group", "group")] = name
+        above: list[int] = []
+        number = 0
+        for level in ranked:
+            here: list[int] = []
+            for entry in level if _is_tie(level) else [level]:
+                here += self._take_items(self._entry(shared, entry, f"{name}:{number}"), line)
+                number += 1
+            for better in above:
+                for worse in here:
+                    self._declare(better, worse, margin=margin)
+            above += here
+
+    def _entry(self, shared: Mapping[str, Any], entry: Any, name: str) -> dict[str, Any]:
+        """Write one completion of a ranked list as a row of its own."""
+        if isinstance(entry, dict) and not is_message(entry):
+            row = {**shared, **entry}
+        else:
+            row = {**shared, self.own.of_items.get("response", "response"): entry}
+        row[self._id_key(row)] = name
+        return row
+
+    def _take_completions(self, row: Sequence[Any], line: int) -> None:
+        """Read a prompt with its completions, as the authors of rule-based rewards write them."""
+        prompt, entries = row
+        for number, entry in enumerate(entries):
+            if not isinstance(entry, dict):
+                reason = f"completion {number} must be an object, got {got(entry)}"
+                self._set_aside(RowError(reason), line, entry)
+                continue
+            self.own.see(entry)
+            own = dict(entry)
+            if not any(own.get(key) is not None for key in ("prompt", "messages")):
+                own["prompt"] = prompt
+            if self.own.row_name(own) is None:
+                own[self._id_key(own)] = f"{self.reader.stem}:{line}:{number}"
+            try:
+                self._take_items(own, line)
+            except RowError as error:
+                self._set_aside(error, line, own)
+
+    def _has_prompt(self, row: dict[str, Any]) -> bool:
+        """Tell by its keys whether a ranked list says what it answers."""
+        keys = (*(key for key, value in row.items() if value is not None), "response")
+        shape = self.reader.finder.shape(keys)
+        return shape.prompt is not None or shape.request is not None
+
+    def _id_key(self, row: dict[str, Any]) -> str:
+        """Make room for an id of ours, and say under which key."""
+        declared = self.own.of_items.get("id")
+        if declared is not None:
+            return declared
+        row.pop("custom_id", None)
+        return "id"
+
+    def _take_items(self, row: dict[str, Any], line: int) -> range:
+        """Take the completions of a row; give their places among those of the row at hand."""
+        first = len(self._completions)
+        items: list[Item] = []
+        self.found.dropped += self.reader.take(row, line, items)
+        if items:
+            label, split, group = self.own.label(row), self.own.split(row), self.own.group(row)
+            base = self.own.base_reward(row)
+            self._completions += [
+                Completion(
+                    item=item,
+                    group=group,
+                    label=label,
+                    split=split,
+                    behavior=self.own.behavior(row, item.behavior),
+                    base=base,
+                    line=line,
+                )
+                for item in items
+            ]
+        return range(first, len(self._completions))
+
+    def _declare(self, better: int, worse: int, *, margin: float) -> None:
+        for place in (better, worse):
+            self._completions[place].in_pair = True
+        self._pairs.append((better, worse, margin))
+
+    def _set_aside(self, error: RowError, line: int, row: Any) -> None:
+        try:
+            name = self.own.row_name(row) if isinstance(row, dict) else None
+        except RowError:  # what stands for an id is none
+            name = None
+        self.found.dropped.append(error.dropped(source=self.found.source, line=line, item=name))
+
+
+def _is_prompt_with_completions(row: Any) -> bool:
+    return (
+        isinstance(row, list | tuple)
+        and len(row) == _PAIR
+        and isinstance(row[0], str)
+        and isinstance(row[1], list | tuple)
+    )
+
+
+def _is_tie(level: Any) -> bool:
+    """Tell a list of completions from one completion that is a list of messages."""
+    if not isinstance(level, list | tuple):
+        return False
+    return not any(isinstance(entry, dict) and is_message(entry) for entry in level)
+
+
+class _OwnColumns:
+    """Where labels, base rewards and the like stand, as declared or by their usual names.
+
+    Parameters
+    ----------
+    columns : mapping of str to str or None
+        Our names to the file's, those of items among them.
+    source : str
+        What messages call the file.
+    is_text : bool
+        Whether every cell is text, as in CSV, so that numbers are written as text.
+    """
+
+    def __init__(
+        self, columns: Mapping[str, str] | None, *, source: str, is_text: bool = False
+    ) -> None:
+        _check_columns(columns)
+        ours = get_args(ComparisonColumn)
+        given = dict(columns or {})
+        self.of_items = {key: value for key, value in given.items() if key not in ours}
+        self._declared = {key: value for key, value in given.items() if key in ours}
+        self._unseen = set(self._declared.values())
+        self.source = source
+        self.is_text = is_text
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The keys that hold numbers."""
+        return tuple(key for concept in _NUMBERS for key in self._keys(concept))
+
+    @property
+    def ranked(self) -> str:
+        """The key of a ranked list."""
+        return self._keys("ranked")[0]
+
+    def see(self, row: Mapping[str, Any]) -> None:
+        """Take note of the keys of a row."""
+        if self._unseen:
+            self._unseen -= row.keys()
+
+    def check_seen(self, header: Sequence[str]) -> None:
+        """Refuse a declared column that no row had."""
+        if self._unseen:
+            shown = ", ".join(repr(shorten(name)) for name in header[:20]) or "none"
+            msg = (
+                f"{self.source}: column `{shorten(min(self._unseen))}` must exist, got columns "
+                f"{shown}. Correct `columns`."
+            )
+            raise InputError(msg)
+
+    def label(self, row: Mapping[str, Any]) -> str | None:
+        """Give the completion label, if there is one."""
+        key, value = self._find(row, "label")
+        name = None if value is None else name_of(value, column=key)
+        return None if name is None else name.strip()
+
+    def base_reward(self, row: Mapping[str, Any], *, side: str | None = None) -> float:
+        """Give the base reward of a completion, or of one side of a pair; nan for none."""
+        concept = "base_reward" if side is None else f"{side}_base_reward"
+        return self._number(row, concept, what="base reward")
+
+    def margin(self, row: Mapping[str, Any]) -> float:
+        """Give the margin of a pair; nan for none."""
+        margin = self._number(row, "margin", what="margin")
+        if margin <= 0:
+            key, _ = self._find(row, "margin")
+            raise RowError(f"margin must be a number above 0, got {margin:g}", column=key)
+        return margin
+
+    def split(self, row: Mapping[str, Any]) -> str | None:
+        """Give the split: train, test or none."""
+        key, value = self._find(row, "split")
+        if value is None:
+            return None
+        word = value.strip().lower() if isinstance(value, str) else value
+        if word not in _SPLITS:
+            raise RowError(f"split must be train or test, got {got(value)}", column=key)
+        return str(word)
+
+    def behavior(self, row: Mapping[str, Any], found: str | None) -> str | None:
+        """Give the behavior in our words, also where the row calls it a response type."""
+        said = row.get(_RESPONSE_TYPE)
+        if found is None and isinstance(said, str):
+            return BEHAVIOR_WORDS.get(said)
+        return None if found is None else BEHAVIOR_WORDS.get(found, found)
+
+    def row_name(self, row: Mapping[str, Any]) -> str | None:
+        """Give the id that a row has of its own."""
+        declared = self.of_items.get("id")
+        keys = ID_COLUMNS if declared is None else (declared,)
+        key = next((key for key in keys if row.get(key) is not None), None)
+        return None if key is None else name_of(row[key], column=key)
+
+    def group(self, row: Mapping[str, Any]) -> str | None:
+        """Give the group that a row names itself."""
+        key = self.of_items.get("group", "group")
+        value = row.get(key)
+        return None if value is None else name_of(value, column=key)
+
+    def _keys(self, concept: str) -> tuple[str, ...]:
+        declared = self._declared.get(concept)
+        return _SYNONYMS.get(concept, (concept,)) if declared is None else (declared,)
+
+    def _find(self, row: Mapping[str, Any], concept: str) -> tuple[str, Any]:
+        """Find the first key that holds something; blank text is nothing."""
+        for key in self._keys(concept):
+            value = row.get(key)
+            if value is not None and not (isinstance(value, str) and not value.strip()):
+                return key, value
+        return concept, None
+
+    def _number(self, row: Mapping[str, Any], concept: str, *, what: str) -> float:
+        key, value = self._find(row, concept)
+        if value is None:
+            return math.nan
+        try:
+            is_number = not isinstance(value, bool) and (self.is_text or not isinstance(value, str))
+            number = float(value) if is_number else math.nan
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not math.isfinite(number):
+            raise RowError(f"{what} must be a finite number, got {got(value)}", column=key)
+        return number
+
+
+def _check_columns(columns: Any) -> None:
+    if columns is None:
+        return
+    known = (*get_args(ItemColumn), *get_args(ComparisonColumn))
+    is_mapping = isinstance(columns, Mapping)
+    wrong = next(
+        (k for k in columns if k not in known or not isinstance(columns[k], str)), None
+    ) if is_mapping else columns  # fmt: skip
+    if not is_mapping or wrong is not None:
+        shown = ", ".join(repr(name) for name in known)
+        msg = (
+            f"`columns` must map our names to the file's, got {shorten(wrong)!r}. Use one of "
+            f"{shown}."
+        )
+        raise InputError(msg)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from voirdire.records import Verdicts
     from voirdire.rewards.comparisons.data import ComparisonData
-    from voirdire.rewards.comparisons.pair_set import PairSet
+    from voirdire.rewards.comparisons.pairs import PairSet
     from voirdire.rewards.fitting.feature_choice import FeatureChoice
     from voirdire.rubrics import Rubric
 
@@ -174,7 +174,7 @@ def _probabilities(
 ) -> NDArray[np.float64]:
     """Look verdicts up by item id; nan in all columns where there is none."""
     rows = {name: row for row, name in enumerate(judged.items)}
-    found = np.array([rows.get(data.items[place].id, -1) for place in places], dtype=np.int64)
+    found = np.array([rows.get(data.items.id_at(place), -1) for place in places], dtype=np.int64)
     known = found >= 0
     values = np.full((places.size, len(judged.questions)), np.nan)
     values[known] = judged.probabilities[found[known]]

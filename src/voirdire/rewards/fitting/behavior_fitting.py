@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.rewards.comparisons.cycles import PreferenceCycles
+    from voirdire.rewards.comparisons.pairs import PreferenceCycles
     from voirdire.rewards.fitting.behavior_data import BehaviorData
     from voirdire.rewards.fitting.feature_choice import FeatureChoice
     from voirdire.rewards.fitting.settings import FitSettings
@@ -218,16 +218,15 @@ def _solved(problem: WeightProblem, l2: float) -> tuple[NDArray[np.float64], Ran
 
 def _looked_into(problem: WeightProblem) -> tuple[str, Undetermined]:
     """Find out what the comparisons do not say."""
-    from voirdire.rewards.solving.identifiability import loose_directions
-    from voirdire.rewards.solving.separation import separation
+    from voirdire.rewards.solving.identifiability import find_loose_directions, find_separation
 
     if not problem.is_fitted:
         return "none", Undetermined()
     ranking = problem.ranking(0.0)
     gauge = problem.choice.gauge()
     names = np.array(problem.choice.features.names, dtype=object)[problem.choice.is_fitted]
-    loose = loose_directions(ranking, gauge=gauge)
-    return separation(ranking), undetermined(loose, gauge=gauge, names=names.tolist())
+    loose = find_loose_directions(ranking, gauge=gauge)
+    return find_separation(ranking), undetermined(loose, gauge=gauge, names=names.tolist())
 
 
 def _error_rates(

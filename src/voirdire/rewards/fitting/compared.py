@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.rewards.comparisons.data import ComparisonData
-    from voirdire.rewards.comparisons.pair_set import PairSet
+    from voirdire.rewards.comparisons.pairs import PairSet
     from voirdire.rewards.fitting.settings import FitSettings
     from voirdire.rubrics import Rubric
 

@@ -9,7 +9,7 @@ from voirdire._types import Judged
 from voirdire._validation import check_choice, shorten
 from voirdire.errors import InputError
 from voirdire.rewards.certification import check_certified, read_certificate
-from voirdire.rewards.comparisons.given import comparisons_of
+from voirdire.rewards.comparisons.reading import comparisons_of
 from voirdire.rewards.fitting.assembling import behavior_reward, now, settings_record
 from voirdire.rewards.fitting.feature_choice import feature_choices
 from voirdire.rewards.fitting.fit_notes import fit_notes, refuse_nothing, uses_base

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from voirdire.records import Dropped
     from voirdire.rewards.comparisons.data import ComparisonData
-    from voirdire.rewards.comparisons.pair_set import PairSet
+    from voirdire.rewards.comparisons.pairs import PairSet
     from voirdire.rewards.fitting.parts import BehaviorPart
     from voirdire.rewards.fitting.settings import FitSettings
     from voirdire.rubrics import Rubric

@@ -11,9 +11,8 @@ import numpy as np
 from voirdire._validation import shorten
 from voirdire.errors import CyclicComparisonsWarning, InputError
 from voirdire.records import Dropped
-from voirdire.rewards.comparisons.class_labels import labelled_by_class
-from voirdire.rewards.comparisons.cycles import preference_cycles
-from voirdire.rewards.comparisons.labels import checked_labels
+from voirdire.rewards.comparisons.data import drop_unknown_labels, labelled_by_class
+from voirdire.rewards.comparisons.pairs import find_cycles
 from voirdire.rewards.fitting.compared import (
     behavior_orders,
     behavior_pairs,
@@ -29,10 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.records import Verdicts
-    from voirdire.rewards.comparisons.cycles import PreferenceCycles
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.order import LabelOrder
-    from voirdire.rewards.comparisons.pair_set import PairSet
+    from voirdire.rewards.comparisons.pairs import PairSet, PreferenceCycles
     from voirdire.rewards.fitting.fit_progress import FitProgress
     from voirdire.rewards.fitting.settings import FitSettings
     from voirdire.rewards.fitting.verdicts import FitVerdicts
@@ -126,14 +124,14 @@ def judged_comparisons(
     orders = behavior_orders(data, rubric, settings, from_classes=from_classes)
     pairs: Mapping[str, PairSet] = {}
     if not from_classes:
-        data = checked_labels(data, orders)
+        data = drop_unknown_labels(data, orders)
         pairs = behavior_pairs(data, orders, settings)
     places = compared_places(data, pairs, from_classes=from_classes)
     if not places.size:
         refuse_nothing(data, notes=tuple(fit_notes(data, rubric, {})))
     cycles = _cycles(data, pairs, settings)
     told = source.on(
-        [data.items[place] for place in places],
+        data.items.select(places),
         store=store,
         retry_failures=retry_failures,
         progress=progress,
@@ -151,7 +149,7 @@ def _cycles(
     data: ComparisonData, pairs: Mapping[str, PairSet], settings: FitSettings
 ) -> dict[str, PreferenceCycles]:
     """Find cycles, and say so before anything is paid for."""
-    found = {behavior: preference_cycles(data, own) for behavior, own in pairs.items()}
+    found = {behavior: find_cycles(data, own) for behavior, own in pairs.items()}
     for behavior, cycles in found.items():
         if not cycles.n_pairs:
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from voirdire.rewards.comparisons.cycles import PreferenceCycles
+from voirdire.rewards.comparisons.pairs import PreferenceCycles
 from voirdire.rewards.fitting.behavior_data import behavior_data
 from voirdire.rewards.fitting.behavior_fitting import fit_behavior, n_solves
 from voirdire.rewards.fitting.compared import is_test

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from voirdire.rewards.comparisons.cycles import PreferenceCycles
+from voirdire.rewards.comparisons.pairs import PreferenceCycles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

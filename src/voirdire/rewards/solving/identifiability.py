@@ -1,28 +1,38 @@
-"""Which directions of weights the pairs say nothing of."""
+"""What pairs leave open: directions of weights they say nothing of, and data without an optimum."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from voirdire.errors import InputError
-from voirdire.rewards.solving.directions import null_directions, relative_to_linked
-from voirdire.rewards.solving.problem_checks import checked
+from voirdire.rewards.solving.problem import (
+    Differences,
+    find_null_directions,
+    subtract_linked,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.rewards.solving.problem import RankingProblem
 
-__all__ = ["loose_directions"]
+__all__ = ["find_loose_directions", "find_separation"]
 
 _SINGLE = 1e-6
 """Differences as small as the rounding of numbers of single precision say nothing."""
 _IN_GAUGE = 1e-5
+_TIED = 1e-9
+"""Differences that are smaller, relative to the largest, are none."""
+_WRONG = 1e-7
+"""A pair is ranked wrong from this angle on, and right from ten times as much."""
+_SAMPLE = 60
+"""Pairs per weight that are looked at first, and at most added at once."""
 
 
-def loose_directions(problem: RankingProblem, *, gauge: NDArray[np.float64]) -> NDArray[np.float64]:
+def find_loose_directions(
+    problem: RankingProblem, *, gauge: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Find the directions of weights that no pair tells anything of, beyond known ones.
 
     Parameters
@@ -38,11 +48,6 @@ def loose_directions(problem: RankingProblem, *, gauge: NDArray[np.float64]) -> 
     ndarray of float, shape (n_loose, n_features)
         Orthonormal rows, each at right angles to the gauge, 0 for features held at 0. Each has its
         largest number, the first of them where several are as large, above 0.
-
-    Raises
-    ------
-    InputError
-        If arrays do not fit each other or a number is not finite.
 
     Examples
     --------
@@ -60,31 +65,22 @@ def loose_directions(problem: RankingProblem, *, gauge: NDArray[np.float64]) -> 
     ...     lower=np.full(3, -np.inf),
     ...     upper=np.full(3, np.inf),
     ... )
-    >>> loose_directions(problem, gauge=np.zeros((0, 3))).shape
+    >>> find_loose_directions(problem, gauge=np.zeros((0, 3))).shape
     (2, 3)
-    >>> rows = loose_directions(problem, gauge=np.array([[0.0, 0.0, 1.0]]))
+    >>> rows = find_loose_directions(problem, gauge=np.array([[0.0, 0.0, 1.0]]))
     >>> [round(float(value), 3) for value in rows[0]]
     [0.894, -0.447, 0.0]
     """
-    checked(problem)
-    n_features = problem.features.shape[1]
-    if gauge.ndim != 2 or gauge.shape[1] != n_features:
-        msg = f"`gauge` must have the shape (n, {n_features}), got {gauge.shape}."
-        raise InputError(f"{msg} Pass a row per direction.")
     live = np.flatnonzero(problem.weight > 0)
     kept = np.flatnonzero(problem.lower < problem.upper)
-    features = relative_to_linked(
-        problem.features[:, kept], problem.better[live], problem.worse[live]
-    )
-    idle = np.zeros((n_features, 0))
-    found = null_directions(features, tolerance=_SINGLE)
-    if found.shape[1]:
-        idle = np.zeros((n_features, found.shape[1]))
-        idle[kept] = found
-    return _signed(_beyond(idle, gauge).T)
+    features = subtract_linked(problem.features[:, kept], problem.better[live], problem.worse[live])
+    found = find_null_directions(features, tolerance=_SINGLE)
+    idle = np.zeros((problem.features.shape[1], found.shape[1]))
+    idle[kept] = found
+    return _turn_up(_exclude(idle, gauge).T)
 
 
-def _beyond(idle: NDArray[np.float64], gauge: NDArray[np.float64]) -> NDArray[np.float64]:
+def _exclude(idle: NDArray[np.float64], gauge: NDArray[np.float64]) -> NDArray[np.float64]:
     """Take out of a space the part that a gauge lies in."""
     length = np.linalg.norm(gauge, axis=1)
     known = (gauge[length > 0] / length[length > 0, None]) @ idle
@@ -97,9 +93,108 @@ def _beyond(idle: NDArray[np.float64], gauge: NDArray[np.float64]) -> NDArray[np
     return beyond
 
 
-def _signed(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _turn_up(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Turn each direction so that its largest number is above 0."""
     size = np.abs(rows)
     at = np.argmax(size >= size.max(axis=1, keepdims=True, initial=0.0) * (1 - 1e-9), axis=1)
     sign = np.where(rows[np.arange(len(rows)), at] < 0, -1.0, 1.0) if len(rows) else np.ones(0)
     return rows * sign[:, None] + 0.0
+
+
+def find_separation(problem: RankingProblem) -> Literal["complete", "quasi", "none"]:
+    """Say whether some weights rank all pairs right, or some right and none wrong.
+
+    Parameters
+    ----------
+    problem : RankingProblem
+        Its features, pairs, bounds, and which pairs weigh more than 0; gaps, λ and the loss do not
+        matter.
+
+    Returns
+    -------
+    {"complete", "quasi", "none"}
+        Complete: some weights within their bounds give every better item the higher score. Quasi:
+        some give it to at least one, and the lower score to none. None: every other weights rank a
+        pair wrong. A pair without any difference is never ranked right.
+
+    Notes
+    -----
+    A linear program for HiGHS over a sample of pairs, to which pairs are added that its weights
+    rank wrong, until there is none. Differences that are a billionth of the largest count as none,
+    and so do angles of a ten-millionth: this is a question of sharp inequalities, answered in
+    numbers with 16 digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from voirdire.rewards.solving.problem import RankingProblem
+    >>> def problem(*differences):
+    ...     rows = np.array([[0.0], *([value] for value in differences)])
+    ...     n_pairs = len(differences)
+    ...     return RankingProblem(
+    ...         features=rows,
+    ...         better=np.arange(1, n_pairs + 1),
+    ...         worse=np.zeros(n_pairs, int),
+    ...         gap=np.ones(n_pairs),
+    ...         weight=np.ones(n_pairs) / n_pairs,
+    ...         l2=0.0,
+    ...         lower=np.array([-np.inf]),
+    ...         upper=np.array([np.inf]),
+    ...     )
+    >>> found = [find_separation(problem(0.5, other)) for other in (1.0, 0.0, -1.0)]
+    >>> found
+    ['complete', 'quasi', 'none']
+    """
+    live = np.flatnonzero(problem.weight > 0)
+    better, worse = problem.better[live], problem.worse[live]
+    kept = np.flatnonzero(problem.lower < problem.upper)
+    features = subtract_linked(problem.features[:, kept], better, worse)
+    span = np.abs(features).max(axis=0, initial=0.0)
+    features = features / np.where(span > 0, span, 1.0)
+    lengths = Differences(features=features, better=better, worse=worse).lengths()
+    differs = lengths > _TIED * lengths.max(initial=0.0)
+    rows = Differences(features=features, better=better[differs], worse=worse[differs])
+    # The weights of a cone may be scaled into a box.
+    box = np.clip(np.array([problem.lower[kept], problem.upper[kept]]), -1.0, 1.0)
+    if not (differs.any() and _can_rank(rows, lengths[differs], box=box, all_right=False)):
+        return "none"
+    is_complete = differs.all() and _can_rank(rows, lengths, box=box, all_right=True)
+    return "complete" if is_complete else "quasi"
+
+
+def _can_rank(
+    rows: Differences,
+    lengths: NDArray[np.float64],
+    *,
+    box: NDArray[np.float64],
+    all_right: bool,
+) -> bool:
+    """Whether weights in a box rank no pair wrong and at least one, or all, right."""
+    from scipy.optimize import linprog
+
+    n_pairs, n_features = lengths.size, rows.n_features
+    bounds = [*box.T.tolist(), [0.0, float(all_right)]]
+    # Maximise the least angle, or else the mean one.
+    mean = rows.pull(1 / lengths) / n_pairs
+    cost = -np.append(np.zeros(n_features) if all_right else mean, float(all_right))
+    looked_at = np.unique(np.linspace(0, n_pairs - 1, _SAMPLE * n_features).astype(np.int64))
+    while True:
+        angles = rows.columns(looked_at) / lengths[looked_at]
+        found = linprog(
+            cost,
+            A_ub=np.column_stack([-angles.T, np.ones(looked_at.size)]),
+            b_ub=np.zeros(looked_at.size),
+            bounds=bounds,
+            method="highs",
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        )
+        weights = np.asarray(found.x)
+        least = float(weights[-1])
+        if all_right and least <= _WRONG:
+            return False
+        reached = rows.along(weights[:-1]) / lengths
+        wrong = np.setdiff1d(np.flatnonzero(reached < least - _WRONG), looked_at)
+        if not wrong.size:
+            return all_right or bool(reached.max() > 10 * _WRONG)
+        worst = wrong[np.argsort(reached[wrong], kind="stable")[: _SAMPLE * n_features]]
+        looked_at = np.union1d(looked_at, worst)

@@ -1,9 +1,9 @@
 """The hinge loss without λ: a linear program, and of its optima the one of least norm.
 
 A λ that is small enough does not move the optimum of a linear program: it only chooses the point of
-least norm among its optima [1]_. How small is enough shows in the proof, which is that of the
-linear program itself: forces that hold each other without λ's help. Where none are found that close
-the gap, λ was too large, and a smaller one is tried.
+least norm among its optima [1]_. Whether it is small enough shows in the proof, which is that of
+the linear program itself: forces that hold each other without λ's help. Where none are found that
+close the gap, λ was too large, and a smaller one is tried.
 
 References
 ----------
@@ -13,22 +13,19 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voirdire.rewards.solving.balance import chosen_forces, shifted_forces
-from voirdire.rewards.solving.certificate import bound_of, objective_of
-from voirdire.rewards.solving.hinge import smallest_hinge
+from voirdire.rewards.solving.hinge import minimize_hinge
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.rewards.solving.hinge import HingePoint
-    from voirdire.rewards.solving.prepared import PreparedProblem
+    from voirdire.rewards.solving.problem import PreparedProblem
 
-__all__ = ["LinearPoint", "smallest_linear"]
+__all__ = ["minimize_linear"]
 
 _GOAL = 1e-10
 _FINER = 1e-3
@@ -36,101 +33,141 @@ _FINER = 1e-3
 _MAX_TRIES = 6
 _LITTLE = 1e-4
 _SMALLER = 1e-2
+_MAX_SHIFTS = 12
+_FREE = 1e-9
+"""Forces that are further from both ends, relative to their weight, may be shifted."""
+_NEAR = 1e-6
+"""Margins this close to the kink, relative to all, may be on either side of it."""
+_PER_WEIGHT = 20
+_MOST = 20_000
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class LinearPoint:
-    """An optimum of the linear program with its proof.
-
-    Attributes
-    ----------
-    weights : ndarray of float, shape (n_kept,)
-        Of least norm.
-    forces : ndarray of float, shape (n_pairs,)
-        α in [0, v] that hold each other, to rounding.
-    lifts : ndarray of float, shape (n_bounds,)
-        How hard each bound pushes, at least 0.
-    objective, bound : float
-        What the weights reach, and what none can go below.
-    n_steps : int
-        Of the interior point method.
-    """
-
-    weights: NDArray[np.float64] = field(repr=False)
-    forces: NDArray[np.float64] = field(repr=False)
-    lifts: NDArray[np.float64] = field(repr=False)
-    objective: float
-    bound: float
-    n_steps: int
-
-
-def smallest_linear(
+def minimize_linear(
     problem: PreparedProblem, *, start: NDArray[np.float64] | None = None
-) -> LinearPoint:
-    """Minimise the hinge loss without λ.
+) -> tuple[NDArray[np.float64], float, int]:
+    """Minimise the hinge loss of a problem whose λ is 0; `start` are coordinates near the optimum.
 
-    Parameters
-    ----------
-    problem : PreparedProblem
-        At least one pair and one coordinate.
-    start : ndarray of float, shape (n_coordinates,), optional
-        Coordinates near the optimum.
-
-    Returns
-    -------
-    LinearPoint
-        The optimum of least norm.
+    Gives the weights of least norm, a lower bound of every objective, and the steps taken.
     """
-    problem = replace(problem, l2=0.0)
-    l2, best, n_steps = _small_l2(problem), None, 0
+    l2, n_steps, least = _small_l2(problem), 0, np.inf
     for _ in range(_MAX_TRIES):
-        point = smallest_hinge(problem, l2=l2, goal=_GOAL * _FINER, start=start)
+        point = minimize_hinge(problem, l2=l2, goal=_GOAL * _FINER, start=start)
         n_steps += point.n_steps
-        found = _proved(problem, point, n_steps=n_steps)
-        if best is None or found.objective - found.bound < best.objective - best.bound:
-            best = found
-        if best.objective - best.bound <= _GOAL * max(1.0, best.objective):
-            break
+        weights = problem.weights(point.coordinates)
+        objective = problem.objective(weights)
+        aim, bound = _GOAL * max(1.0, objective), 0.0
+        for find_forces in (_shift_forces, _choose_forces):
+            found = problem.bound(find_forces(problem, point, weights), weights=weights)
+            bound = max(bound, found)
+            if objective - bound <= aim:
+                return weights, bound, n_steps
+        if objective - bound < least:
+            least, best = objective - bound, (weights, bound)
         start, l2 = point.coordinates, l2 * _SMALLER
-    assert best is not None  # noqa: S101  # there is at least one try
-    return replace(best, n_steps=n_steps)
+    return *best, n_steps
 
 
 def _small_l2(problem: PreparedProblem) -> float:
     """Guess a λ whose pull is small beside that of one pair in the corner of a kink."""
     few = slice(None, None, max(1, problem.gap.size // 1000))
-    differences = problem.reduced.columns(few)
-    lengths = (differences**2).mean(axis=1)
+    lengths = (problem.reduced.columns(few) ** 2).mean(axis=1)
     size = float(lengths[lengths > 0].min(initial=np.inf))
     gap = float(np.abs(problem.gap).mean())
-    return (
-        _LITTLE * float(problem.weight.mean()) * size / gap
-        if np.isfinite(size) and gap > 0
-        else 1e-9
+    is_known = np.isfinite(size) and gap > 0
+    return _LITTLE * float(problem.weight.mean()) * size / gap if is_known else 1e-9
+
+
+def _shift_forces(
+    problem: PreparedProblem, point: HingePoint, weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Shift forces that λ helps to hold as little as it takes, until they hold without it."""
+    room = np.minimum(point.forces, problem.weight - point.forces)
+    loose = np.ones(weights.size, bool)  # free, or not pressed against a bound but just near it
+    signed = np.flatnonzero(problem.is_signed)
+    size = float(np.abs(weights).max(initial=0.0)) or 1.0
+    pushed = float(np.abs(problem.differences.features).max() * problem.weight.sum())
+    loose[signed] = weights[signed] / size >= point.lifts / pushed
+    return _cancel_pulls(problem, point.forces, free=room > _FREE * problem.weight, loose=loose)
+
+
+def _choose_forces(
+    problem: PreparedProblem,
+    point: HingePoint,  # noqa: ARG001  # as `_shift_forces`
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Choose the forces of all pairs near their kink anew: a small linear program, for HiGHS.
+
+    Where more pairs than weights meet in one corner, most forces are at an end, and which are not
+    cannot be seen from what λ balanced. Pairs that are clear of the kink push with all their weight
+    or not at all. All forces are 0 where there is no solution.
+    """
+    from scipy.optimize import linprog
+
+    residual = problem.gap - problem.differences.along(weights)
+    near = _find_nearest(np.abs(residual), n_weights=weights.size)
+    forces = np.where(residual > 0, problem.weight, 0.0)
+    forces[near] = 0.0
+    weight = problem.weight[near]
+    rows = problem.differences.columns(near) * weight
+    wanted = -problem.differences.pull(forces)
+    size = np.abs(rows).max(axis=1, initial=0.0)
+    size[size == 0] = 1.0
+    rows, wanted, signed = rows / size[:, None], wanted / size, problem.is_signed
+    found = linprog(
+        -problem.gap[near] * weight,
+        A_ub=rows[signed],
+        b_ub=wanted[signed],
+        A_eq=rows[~signed],
+        b_eq=wanted[~signed],
+        bounds=(0.0, 1.0),
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
+    if found.status != 0:
+        return np.zeros(forces.size)
+    shares = np.clip(np.asarray(found.x), 0.0, 1.0)
+    forces[near] = weight * shares
+    loose = np.ones(signed.size, bool)
+    loose[signed] = np.asarray(found.slack) <= _FREE
+    free = np.zeros(forces.size, bool)
+    free[near] = (shares > _FREE) & (shares < 1 - _FREE)
+    return _cancel_pulls(problem, forces, free=free, loose=loose)
 
 
-def _proved(problem: PreparedProblem, point: HingePoint, *, n_steps: int) -> LinearPoint:
-    """Prove the weights by forces that are shifted, or, in a corner of many pairs, chosen anew."""
-    weights = problem.weights(point.coordinates)
-    objective = objective_of(problem, weights, loss="hinge")
-    forces, bound = np.zeros(problem.gap.size), 0.0
-    for is_shifted in (True, False):
-        found = (
-            shifted_forces(problem, point, weights=weights)
-            if is_shifted
-            else chosen_forces(problem, weights=weights)
-        )
-        proved = bound_of(problem, found, weights=weights, loss="hinge")
-        if proved > bound:
-            forces, bound = found, proved
-        if objective - bound <= _GOAL * max(1.0, objective):
+def _find_nearest(distance: NDArray[np.float64], *, n_weights: int) -> NDArray[np.int64]:
+    reach = _NEAR * max(1.0, float(distance.mean()))
+    at_least = min(distance.size, _PER_WEIGHT * n_weights)
+    reach = max(reach, float(np.partition(distance, at_least - 1)[at_least - 1]))
+    near: NDArray[np.int64] = np.flatnonzero(distance <= reach)[:_MOST]
+    return near
+
+
+def _cancel_pulls(
+    problem: PreparedProblem,
+    forces: NDArray[np.float64],
+    *,
+    free: NDArray[np.bool_],
+    loose: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """Shift the free forces until the pulls on loose weights cancel out.
+
+    Each is shifted in proportion to the square of its distance from its ends.
+    """
+    pairs = np.flatnonzero(free)
+    upper, columns = problem.weight[pairs], problem.differences.columns(pairs)[loose]
+    best, least = forces, np.inf
+    for _ in range(_MAX_SHIFTS):
+        left = problem.differences.pull(forces)[loose]
+        off = float(np.abs(left).max(initial=0.0))
+        if not off < least / 2:
             break
-    return LinearPoint(
-        weights=weights,
-        forces=forces,
-        lifts=np.maximum(-problem.differences.pull(forces)[problem.is_signed], 0.0),
-        objective=objective,
-        bound=bound,
-        n_steps=n_steps,
-    )
+        best, least = forces, off
+        room = np.minimum(forces[pairs], upper - forces[pairs])
+        matrix = (columns * room**2) @ columns.T
+        scale = np.sqrt(np.diagonal(matrix))
+        scale = np.where(scale > 0, scale, 1.0)
+        inverse = np.linalg.pinv(matrix / scale / scale[:, None], rcond=1e-13, hermitian=True)
+        shift = (inverse @ (left / scale)) / scale
+        forces = forces.copy()
+        forces[pairs] = np.clip(forces[pairs] - room**2 * (shift @ columns), 0.0, upper)
+    return best

@@ -1,17 +1,50 @@
-"""The convex problem that a fit solves, as arrays, and what its solution says of itself."""
+r"""The convex problem that a fit solves, in the form that the solvers work on, and its certificate.
+
+For any forces :math:`0 \le \alpha \le v` and any weights w within their bounds,
+
+.. math:: \sum_k v_k\,\ell(c_k - d_k w) + \frac{\lambda}{2}\lVert w\rVert^2 \ \ge\
+   \alpha\cdot c + h(\alpha) - w\cdot D^\top\alpha + \frac{\lambda}{2}\lVert w\rVert^2,
+
+where h is 0 for the hinge, and the entropy of α beside v - α for the logistic loss. The least value
+of the right side is a lower bound of the optimum that anyone can check: with λ above 0 it is
+:math:`\alpha c + h(\alpha) - \lVert p\rVert^2/2\lambda`, where p is :math:`D^\top\alpha` without
+what presses against a bound. Without λ it is finite only where p = 0.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+from scipy.special import xlogy
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from voirdire._types import Loss
 
-__all__ = ["RankingProblem", "RankingSolution"]
+__all__ = [
+    "Differences",
+    "PreparedProblem",
+    "RankingProblem",
+    "RankingSolution",
+    "find_null_directions",
+    "prepare",
+    "subtract_linked",
+    "weighted_gram",
+]
+
+_AT_ONCE = 1 << 12
+"""Pairs whose differences are weighted in one piece: it stays in the processor's cache."""
+_NOTHING = 1e-12
+"""Differences of this length, relative to all differences of the features, are rounding."""
+_SUSPECT = 1e-4
+"""Directions whose squared length is less, beside columns of length 1, are looked at closely."""
+_REACH = 1e4
+"""Without λ, p is 0 only to rounding. The bound then holds for all weights that let no feature
+contribute more to a reward than this many times the largest contribution found (at least 1)."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -29,7 +62,7 @@ class RankingProblem:
     better, worse : ndarray of int, shape (n_pairs,)
         Rows of `features`.
     gap : ndarray of float, shape (n_pairs,)
-        c: the margin less what the base reward already gives.
+        c: the margin less what the base reward already gives; finite.
     weight : ndarray of float, shape (n_pairs,)
         v, at least 0; adds up to 1.
     l2 : float
@@ -61,11 +94,11 @@ class RankingSolution:
         Within their bounds. Of several optima the one of least norm, so that directions in which
         no comparison differs get nothing.
     objective : float
-        What they reach.
+        The value of the objective at these weights.
     bound : float
-        A lower bound of what any weights reach, from a feasible point of the dual.
+        A lower bound of the objective for any weights, from a feasible point of the dual.
     n_iterations : int
-        Newton steps.
+        Steps of the solver.
     """
 
     weights: NDArray[np.float64]
@@ -75,5 +108,279 @@ class RankingSolution:
 
     @property
     def gap(self) -> float:
-        """How far the weights can be from the optimum, at most: at least 0."""
+        """How far the objective can be from the optimum, at most: at least 0."""
         return max(0.0, self.objective - self.bound)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Differences:
+    """The matrix D of a problem, a row per pair: the better item's features less the worse one's.
+
+    Pairs are many more than items, so a pass over all pairs goes through the items: scores are
+    computed per item and looked up per pair, and forces of pairs are first added up per item.
+    """
+
+    features: NDArray[np.float64] = field(repr=False)
+    better: NDArray[np.int64] = field(repr=False)
+    worse: NDArray[np.int64] = field(repr=False)
+
+    @property
+    def n_features(self) -> int:
+        """How many columns."""
+        return int(self.features.shape[1])
+
+    def along(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give Dw: how much higher each better item scores."""
+        scores = self.features @ weights
+        difference: NDArray[np.float64] = scores.take(self.better)
+        difference -= scores.take(self.worse)
+        return difference
+
+    def pull(self, forces: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give Dᵀα: where the pairs push the weights when each pushes with its force."""
+        n_items = self.features.shape[0]
+        per_item = np.bincount(self.better, forces, n_items)
+        per_item -= np.bincount(self.worse, forces, n_items)
+        pulled: NDArray[np.float64] = per_item @ self.features
+        return pulled
+
+    def columns(self, chosen: NDArray[np.int64] | slice) -> NDArray[np.float64]:
+        """Write out Dᵀ for some pairs: a row per feature, so that long rows lie together."""
+        features = self.features
+        rows = features.take(self.better[chosen], axis=0)
+        rows -= features.take(self.worse[chosen], axis=0)
+        return np.ascontiguousarray(rows.T)
+
+    def weighted_gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give DᵀΘD without writing D out."""
+        gram = np.zeros((self.n_features,) * 2)
+        for begin in range(0, self.better.size, _AT_ONCE):
+            piece = slice(begin, begin + _AT_ONCE)
+            gram += weighted_gram(self.columns(piece), weights[piece])
+        return gram
+
+    def lengths(self) -> NDArray[np.float64]:
+        """Give the norm of each row."""
+        squares = np.empty(self.better.size)
+        for begin in range(0, squares.size, _AT_ONCE):
+            piece = slice(begin, begin + _AT_ONCE)
+            squares[piece] = (self.columns(piece) ** 2).sum(axis=0)
+        return np.sqrt(squares)
+
+
+def weighted_gram(
+    columns: NDArray[np.float64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Give DᵀΘD of a transposed D that is written out; symmetric to the last bit."""
+    root = np.sqrt(weights)
+    gram = np.zeros((columns.shape[0],) * 2)
+    for begin in range(0, root.size, _AT_ONCE):
+        piece = slice(begin, begin + _AT_ONCE)
+        weighted = columns[:, piece] * root[piece]
+        gram += weighted @ weighted.T
+    return gram
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PreparedProblem:
+    """Pairs of weight above 0 and features that may have a weight, each held to at least 0 or free.
+
+    The solver's coordinates y leave out the directions in which no pair differs: the weights are
+    `basis` y where there are such directions, and y itself where there are none. Along them the
+    weights of least norm are 0, unless a bound forces them to move; then they stay in.
+
+    Attributes
+    ----------
+    differences : Differences
+        D of the kept features; those held to at most 0 have changed their sign.
+    reduced : Differences
+        D in the coordinates y.
+    gap, weight : ndarray of float, shape (n_pairs,)
+        c, and v above 0.
+    l2 : float
+        λ, at least 0.
+    loss : {"hinge", "logistic"}
+        Which.
+    is_signed : ndarray of bool, shape (n_kept,)
+        Which weights are held to at least 0.
+    basis : ndarray of float, shape (n_kept, n_coordinates), or None
+        Orthonormal; None for the identity.
+    n_idle : int
+        How many coordinates, the last ones, no pair tells anything of.
+    kept : ndarray of int, shape (n_kept,)
+        Places of the features in the problem that was given.
+    sign : ndarray of float, shape (n_kept,)
+        1, or -1 where the sign was changed.
+    n_given : int
+        Features of the problem that was given.
+    """
+
+    differences: Differences = field(repr=False)
+    reduced: Differences = field(repr=False)
+    gap: NDArray[np.float64] = field(repr=False)
+    weight: NDArray[np.float64] = field(repr=False)
+    l2: float
+    loss: Loss
+    is_signed: NDArray[np.bool_] = field(repr=False)
+    basis: NDArray[np.float64] | None = field(repr=False)
+    n_idle: int
+    kept: NDArray[np.int64] = field(repr=False)
+    sign: NDArray[np.float64] = field(repr=False)
+    n_given: int
+
+    @cached_property
+    def edges(self) -> NDArray[np.float64]:
+        """Rows E with Ey at least 0: the bounds in the solver's coordinates."""
+        everything = np.eye(self.is_signed.size) if self.basis is None else self.basis
+        rows: NDArray[np.float64] = everything[self.is_signed]
+        return rows
+
+    def weights(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Turn y into weights of the kept features, exactly within their bounds."""
+        full = coordinates if self.basis is None else self.basis @ coordinates
+        return np.where(self.is_signed, np.maximum(full, 0.0), full)
+
+    def project(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Put weights within their bounds, and take out of them what no pair or bound minds."""
+        return self.weights(weights if self.basis is None else weights @ self.basis)
+
+    def coordinates(self, given: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Turn weights of all features of the problem that was given into y."""
+        own = given[self.kept] * self.sign
+        return own if self.basis is None else own @ self.basis
+
+    def given_weights(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Turn weights of the kept features into those of all features."""
+        given = np.zeros(self.n_given)
+        given[self.kept] = own * self.sign + 0.0  # adding 0 turns -0 into 0
+        return given
+
+    def objective(self, weights: NDArray[np.float64]) -> float:
+        """Give the loss of weights of the kept features with λ's term."""
+        residual = self.gap - self.differences.along(weights)
+        is_hinge = self.loss == "hinge"
+        each = np.maximum(residual, 0.0) if is_hinge else np.logaddexp(0.0, residual)
+        return float(self.weight @ each + self.l2 / 2 * (weights @ weights))
+
+    def bound(self, forces: NDArray[np.float64], *, weights: NDArray[np.float64]) -> float:
+        """Give what no weights can go below; `weights` are read without λ only, see `_REACH`."""
+        push = self.differences.pull(forces)
+        left = np.where(self.is_signed, np.maximum(push, 0.0), push)
+        value = float(forces @ self.gap)
+        if self.loss == "logistic":
+            slack = self.weight - forces
+            value -= float(
+                (xlogy(forces, forces / self.weight) + xlogy(slack, slack / self.weight)).sum()
+            )
+        if self.l2 > 0:
+            lost = float(left @ left) / (2 * self.l2)
+        else:
+            span = np.abs(self.differences.features).max(axis=0)
+            most = max(1.0, float((np.abs(weights) * span).max()))
+            contributing = np.where(span > 0, most / np.where(span > 0, span, 1.0), 0.0)
+            lost = _REACH * float(np.abs(left) @ contributing)
+        return max(0.0, value - lost)
+
+
+def prepare(problem: RankingProblem) -> PreparedProblem:
+    """Bring a problem into the solvers' form."""
+    live = np.flatnonzero(problem.weight > 0)
+    better, worse = problem.better[live], problem.worse[live]
+    kept = np.flatnonzero(problem.lower < problem.upper)
+    sign = np.where(problem.upper[kept] == 0, -1.0, 1.0)
+    is_signed = (problem.upper[kept] == 0) | (problem.lower[kept] == 0)
+    features = subtract_linked(problem.features[:, kept] * sign, better, worse)
+    differences = Differences(features=features, better=better, worse=worse)
+    basis, n_idle = _find_telling_coordinates(features, np.eye(kept.size)[is_signed])
+    reduced = differences
+    if basis is not None:
+        turned = features @ basis
+        turned[:, turned.shape[1] - n_idle :] = 0
+        reduced = Differences(features=turned, better=better, worse=worse)
+    return PreparedProblem(
+        differences=differences,
+        reduced=reduced,
+        gap=problem.gap[live],
+        weight=problem.weight[live],
+        l2=float(problem.l2),
+        loss=problem.loss,
+        is_signed=is_signed,
+        basis=basis,
+        n_idle=n_idle,
+        kept=kept,
+        sign=sign,
+        n_given=problem.features.shape[1],
+    )
+
+
+def _find_telling_coordinates(
+    features: NDArray[np.float64], edges: NDArray[np.float64]
+) -> tuple[NDArray[np.float64] | None, int]:
+    """Find coordinates without idle directions that no bound minds; the minded ones come last."""
+    idle = find_null_directions(features, tolerance=_NOTHING)
+    n_idle = idle.shape[1]
+    if not n_idle:
+        return None, 0
+    telling = np.linalg.qr(idle, mode="complete")[0][:, n_idle:]
+    minding = edges @ idle
+    if not minding.size:
+        return telling, 0
+    _, sizes, axes = np.linalg.svd(minding, full_matrices=True)
+    is_minded = np.zeros(n_idle, bool)
+    is_minded[: sizes.size] = sizes > 1e-10
+    minded = idle @ axes[is_minded].T
+    return np.hstack([telling, minded]), int(minded.shape[1])
+
+
+def subtract_linked(
+    features: NDArray[np.float64], better: NDArray[np.int64], worse: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Take from each item the row of one item that it is linked to by pairs, the same for all.
+
+    Differences within pairs stay what they were, but what all linked items share is gone, exactly:
+    a column that no pair tells apart becomes 0, and small differences of large numbers keep their
+    digits. The rows span what the differences of all pairs span, and are fewer.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n_items = features.shape[0]
+    links = coo_array((np.ones(better.size, np.int8), (better, worse)), shape=(n_items, n_items))
+    n_components, component = connected_components(links, directed=False)
+    first = np.empty(n_components, np.int64)
+    first[component[::-1]] = np.arange(n_items)[::-1]
+    relative: NDArray[np.float64] = features - features[first[component]]
+    return relative
+
+
+def find_null_directions(rows: NDArray[np.float64], *, tolerance: float) -> NDArray[np.float64]:
+    """Find an orthonormal basis, as columns, of the directions in which no row differs from 0.
+
+    Rows of a length up to `tolerance`, relative to columns of length 1, count as 0.
+    """
+    n_features = rows.shape[1]
+    length = np.sqrt(np.einsum("ij,ij->j", rows, rows))
+    found = np.eye(n_features)[:, length == 0]
+    live = np.flatnonzero(length)
+    if live.size:
+        axes = _find_null_axes(rows[:, live] / length[live], tolerance)
+        more = np.zeros((n_features, axes.shape[1]))
+        more[live] = axes / length[live][:, None]
+        # Directions differ in length by as much as features do in scale.
+        found = np.hstack([found, more / np.abs(more).max(axis=0, initial=1e-300)])
+    return np.linalg.qr(found)[0] if found.shape[1] else found
+
+
+def _find_null_axes(rows: NDArray[np.float64], tolerance: float) -> NDArray[np.float64]:
+    """Find them where columns have length 1."""
+    # Squares lose half of the digits, so they only say where to look.
+    squares, axes = np.linalg.eigh(rows.T @ rows)
+    axes = axes[:, squares < _SUSPECT]
+    if not axes.shape[1]:
+        return axes
+    triangle = np.linalg.qr(rows @ axes, mode="r")
+    _, lengths, turn = np.linalg.svd(triangle, full_matrices=True)
+    is_null = np.ones(axes.shape[1], bool)
+    is_null[: lengths.size] = lengths <= tolerance
+    null: NDArray[np.float64] = axes @ turn[is_null].T
+    return null

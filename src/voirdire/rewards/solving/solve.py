@@ -6,22 +6,21 @@ import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import expit
 
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.rewards.solving.certificate import bound_of, objective_of
-from voirdire.rewards.solving.hinge import smallest_hinge
-from voirdire.rewards.solving.linear import smallest_linear
-from voirdire.rewards.solving.logistic import smallest_logistic
-from voirdire.rewards.solving.prepared import prepared
-from voirdire.rewards.solving.problem import RankingSolution
-from voirdire.rewards.solving.problem_checks import checked
-from voirdire.rewards.solving.separation import separation
+from voirdire.rewards.solving.hinge import minimize_hinge
+from voirdire.rewards.solving.identifiability import find_separation
+from voirdire.rewards.solving.linear import minimize_linear
+from voirdire.rewards.solving.problem import RankingSolution, prepare
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
-    from voirdire.rewards.solving.prepared import PreparedProblem
-    from voirdire.rewards.solving.problem import RankingProblem
+    from voirdire.rewards.solving.problem import PreparedProblem, RankingProblem
 
 __all__ = ["solve"]
 
@@ -30,7 +29,14 @@ _GOAL = 1e-11
 _ENOUGH = 1e-9
 """Where a start led into a corner and leaves more than this, the way is gone without it."""
 _LOGISTIC_GOAL = 1e-12
-"""Each Newton step doubles the digits."""
+_SLOPE = 1e-7
+"""Where L-BFGS-B hands over: a Newton step from there doubles the digits."""
+_MAX_NEWTON_STEPS = 50
+_ROUNDING = 1e-13
+"""By how much a Newton step may seem to raise the objective, relative to it."""
+_HOLD = 1e-9
+"""Without λ, what keeps weights small in directions in which no pair differs, relative to the
+curvature along the feature that says least."""
 
 
 def solve(
@@ -61,8 +67,8 @@ def solve(
     Raises
     ------
     InputError
-        If arrays do not fit each other, a number is not finite, or the loss is logistic, λ is 0 and
-        the data are separable, so that ever larger weights are ever better.
+        If the loss is logistic, λ is 0 and the data are separable, so that ever larger weights are
+        ever better.
 
     Warns
     -----
@@ -99,10 +105,14 @@ def solve(
     >>> round(solution.objective, 6), solution.gap < 1e-9
     (0.05, True)
     """
-    ready = prepared(checked(problem))
-    own, objective, bound, n_steps = _solved(problem, ready, start)
+    if problem.loss == "logistic" and problem.l2 == 0:
+        _check_not_separable(problem)
+    ready = prepare(problem)
+    own, bound, n_steps = _minimize(ready, start)
+    objective = ready.objective(own)
     if start is not None and objective - bound > _ENOUGH * max(1.0, objective):
-        own, objective, bound, n_steps = _solved(problem, ready, None)
+        own, bound, n_steps = _minimize(ready, None)
+        objective = ready.objective(own)
     allowed = tolerance * max(1.0, objective)
     if not objective - bound <= allowed:
         msg = (
@@ -116,40 +126,8 @@ def solve(
     )
 
 
-def _solved(
-    problem: RankingProblem, ready: PreparedProblem, start: NDArray[np.float64] | None
-) -> tuple[NDArray[np.float64], float, float, int]:
-    """Give weights of the kept features, objective, bound and steps."""
-    if _is_at_rest(ready, problem):
-        nothing = np.zeros(ready.kept.size)
-        objective = objective_of(ready, nothing, loss=problem.loss)
-        return nothing, objective, objective, 0
-    if problem.loss == "logistic":
-        _check_not_separable(problem)
-        own = None if start is None else ready.weights(ready.coordinates(start))
-        logistic = smallest_logistic(ready, goal=_LOGISTIC_GOAL, start=own)
-        return logistic.weights, logistic.objective, logistic.bound, logistic.n_steps
-    near = None if start is None else ready.coordinates(start)
-    if ready.l2 == 0:
-        linear = smallest_linear(ready, start=near)
-        return linear.weights, linear.objective, linear.bound, linear.n_steps
-    point = smallest_hinge(ready, l2=ready.l2, goal=_GOAL, start=near)
-    weights = ready.weights(point.coordinates)
-    bound = bound_of(ready, point.forces, weights=weights, loss="hinge")
-    return weights, objective_of(ready, weights, loss="hinge"), bound, point.n_steps
-
-
-def _is_at_rest(ready: PreparedProblem, problem: RankingProblem) -> bool:
-    """Whether no weights can better weights of 0: no pair differs, or none loses anything."""
-    if not (ready.gap.size and ready.reduced.n_features > ready.n_idle):
-        return True
-    return problem.loss == "hinge" and float(ready.gap.max()) <= 0
-
-
 def _check_not_separable(problem: RankingProblem) -> None:
-    if problem.l2 > 0:
-        return
-    kind = separation(problem)
+    kind = find_separation(problem)
     if kind != "none":
         which = "all" if kind == "complete" else "some"
         msg = (
@@ -158,3 +136,101 @@ def _check_not_separable(problem: RankingProblem) -> None:
             f'Pass 0.01, or loss="hinge".'
         )
         raise InputError(msg)
+
+
+def _minimize(
+    problem: PreparedProblem, start: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64], float, int]:
+    """Give weights of the kept features, the lower bound and the steps."""
+    differs = problem.gap.size > 0 and problem.reduced.n_features > problem.n_idle
+    if not differs or (problem.loss == "hinge" and float(problem.gap.max()) <= 0):
+        nothing = np.zeros(problem.kept.size)  # no weights are better than these
+        return nothing, problem.objective(nothing), 0
+    near = None if start is None else problem.coordinates(start)
+    if problem.loss == "logistic":
+        own = np.zeros(problem.kept.size) if near is None else problem.weights(near)
+        return _minimize_logistic(problem, start=own)
+    if problem.l2 == 0:
+        return minimize_linear(problem, start=near)
+    point = minimize_hinge(problem, l2=problem.l2, goal=_GOAL, start=near)
+    weights = problem.weights(point.coordinates)
+    return weights, problem.bound(point.forces, weights=weights), point.n_steps
+
+
+def _minimize_logistic(
+    problem: PreparedProblem, *, start: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float, int]:
+    """Minimise by L-BFGS-B, and close the gap by Newton steps on the weights that no bound holds.
+
+    The last weights are those of the smallest gap.
+    """
+    from scipy.optimize import minimize
+
+    differences, n_kept = problem.differences, problem.kept.size
+    few = slice(None, None, max(1, problem.gap.size // 1000))
+    curvature = (differences.columns(few) ** 2).mean(axis=1) / 4 + problem.l2
+    quadratic = problem.l2 * np.eye(n_kept)
+    if problem.l2 == 0 and problem.basis is not None:
+        telling = problem.basis[:, : problem.basis.shape[1] - problem.n_idle]
+        hold = _HOLD * float(curvature[curvature > 0].min(initial=1.0))
+        quadratic += hold * (np.eye(n_kept) - telling @ telling.T)
+    scale = 1 / np.sqrt(np.where(curvature > 0, curvature, 1.0))
+
+    def measure(scaled: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        weights = scaled * scale
+        residual = problem.gap - differences.along(weights)
+        held = quadratic @ weights
+        loss = problem.weight @ np.logaddexp(0.0, residual) + weights @ held / 2
+        return float(loss), (held - differences.pull(problem.weight * expit(residual))) * scale
+
+    found = minimize(
+        measure,
+        start / scale,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0 if signed else None, None) for signed in problem.is_signed],
+        options={"maxiter": 1_000, "maxcor": 20, "ftol": 1e-15, "gtol": _SLOPE},
+    )
+    weights, least = problem.project(found.x * scale), np.inf
+    system, free, move = None, np.arange(n_kept), np.zeros(n_kept)
+    for n_newton in range(_MAX_NEWTON_STEPS):
+        residual = problem.gap - differences.along(weights)
+        forces = problem.weight * expit(residual)
+        # Not v - α, which loses its digits where nearly all of v pushes.
+        tilt = forces * expit(-residual)
+        slope = quadratic @ weights - differences.pull(forces)
+        if system is not None and problem.l2 == 0:
+            for _ in range(2):  # Newton steps after which the forces hold each other
+                move[free] = system(differences.pull(forces)[free])
+                forces = np.clip(forces - tilt * differences.along(move), 0.0, problem.weight)
+        objective, bound = problem.objective(weights), problem.bound(forces, weights=weights)
+        if objective - bound < least:
+            least, best = objective - bound, (weights, bound)
+        if n_newton and least <= _LOGISTIC_GOAL * max(1.0, objective):
+            break
+        free = np.flatnonzero(~(problem.is_signed & (weights <= 0) & (slope > 0)))
+        curvature = differences.weighted_gram(tilt) + quadratic
+        system, move = _factor(curvature[np.ix_(free, free)]), np.zeros(n_kept)
+        move[free] = -system(slope[free])
+        moved, most = problem.project(weights + move), objective + _ROUNDING * max(1.0, objective)
+        while problem.objective(moved) > most and np.abs(move).max() > 0:
+            move /= 2
+            moved = problem.project(weights + move)
+        weights = moved
+    return *best, int(found.nit) + n_newton
+
+
+def _factor(
+    matrix: NDArray[np.float64],
+) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """Factor a matrix with its diagonal scaled to ones, which features of any scale allow."""
+    scale = 1 / np.sqrt(np.maximum(np.diagonal(matrix), 1e-300))
+    scaled = matrix * scale * scale[:, None]
+    scaled[np.diag_indices_from(scaled)] += 1e-14  # what rounding can take from an eigenvalue
+    factor = cho_factor(scaled, lower=True, check_finite=False)
+
+    def solve_system(wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+        solved: NDArray[np.float64] = scale * cho_solve(factor, scale * wanted, check_finite=False)
+        return solved
+
+    return solve_system

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire.rewards.certification import certified, paying_propositions
-from voirdire.rewards.comparisons.labels import checked_labels
+from voirdire.rewards.comparisons.data import drop_unknown_labels
 from voirdire.studies.reward.comparison_notes import (
     about_comparisons,
     about_drives,
@@ -82,7 +82,7 @@ def examine_comparisons(comparisons: Any, request: ExaminationRequest, *, verdic
     ).judged
     read = with_class_labels(read, judged, reward=reward)
     orders = orders_for(reward, read.data, orders=request.orders)
-    data = checked_labels(read.data, orders)
+    data = drop_unknown_labels(read.data, orders)
     examined = _examined(data, judged, request, orders)
     resamples = PromptResamples(examined.rated.n_prompts, **request.resampling)
     figures, notes = _figures(examined, judged, resamples, n_bins=request.n_bins)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from voirdire.rewards.comparisons.given import comparisons_of
-from voirdire.rewards.comparisons.labels import kept_items
+from voirdire.rewards.comparisons.data import select_completions
+from voirdire.rewards.comparisons.reading import comparisons_of
 from voirdire.rewards.fitting.compared import with_behaviors
 from voirdire.studies.reward.notes import counted, note
 
@@ -74,7 +74,7 @@ def examined_data(
         "the test split.",
         n=n_left,
     )
-    return ExaminedData(data=kept_items(found, is_test), notes=(said,))
+    return ExaminedData(data=select_completions(found, is_test), notes=(said,))
 
 
 def items_to_judge(data: ComparisonData) -> list[Item]:
@@ -107,7 +107,7 @@ def with_class_labels(
     data = found.data
     if data.better.size or any(label is not None for label in data.labels):
         return found
-    from voirdire.rewards.comparisons.class_labels import labelled_by_class
+    from voirdire.rewards.comparisons.data import labelled_by_class
 
     said = note(
         "labels_from_classes",
