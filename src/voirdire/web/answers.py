@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, UnsetType
 
+from voirdire.models.reward_server import Probabilities, RewardName
 from voirdire.rewards.scoring.weighing import contributions
 
 if TYPE_CHECKING:
@@ -21,9 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Contributions",
-    "Probabilities",
+    "OpenRLHFAnswer",
     "RewardDescription",
-    "RewardName",
     "RewardsAnswer",
     "Status",
     "rewards_answer",
@@ -52,21 +52,6 @@ class RewardDescription(msgspec.Struct, frozen=True, kw_only=True):
     propositions: list[str]
     uses_base: bool
     document: dict[str, Any]
-
-
-class RewardName(msgspec.Struct, frozen=True, kw_only=True):
-    """Which reward paid: its name and hash, and the fingerprint of the verdicts it was given."""
-
-    name: str
-    content_hash: str
-    fingerprint: str
-
-
-class Probabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """That each proposition is true: a row per item, a column per proposition, null if unknown."""
-
-    propositions: tuple[str, ...]
-    values: list[list[float | None]]
 
 
 class Contributions(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +89,18 @@ class RewardsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     probabilities: Probabilities | UnsetType = UNSET
     contributions: Contributions | UnsetType = UNSET
     answered_by: list[str | None] | UnsetType = UNSET
+
+
+class OpenRLHFAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What OpenRLHF reads: finite numbers only, the same names every time.
+
+    `scores` are the rewards squeezed into 0 to 1, in the same order; in `extra_logs`, `missing` is
+    1 where the declared number stands for a reward that is missing.
+    """
+
+    rewards: list[float]
+    scores: list[float]
+    extra_logs: dict[str, list[float]]
 
 
 def rewards_answer(

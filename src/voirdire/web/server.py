@@ -177,7 +177,7 @@ class _Server(uvicorn.Server):
             self.handle_exit(signal.SIGTERM, None)
 
         def publish() -> None:
-            link.metrics.publish(metrics.own_text())
+            link.metrics.publish(metrics.samples())
             loop.call_later(_PUBLISH_S, publish)
 
         loop.add_reader(link.lifeline, end)
@@ -191,7 +191,7 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
         await draining
         if self._link is not None:
-            self._link.metrics.publish(self._service.metrics.own_text())
+            self._link.metrics.publish(self._service.metrics.samples())
         gc.unfreeze()  # the process may go on with something else
         log.info("ended")
 

@@ -85,12 +85,6 @@ class ServerSettings:
                 "spaces, got others. Make one with `openssl rand -hex 32`."
             )
             raise InputError(msg)
-        if self.record is not None and self.workers > 1:
-            msg = (
-                f"`workers` must be 1 where `record` is given, got {self.workers}. One process "
-                "writes a run in its order."
-            )
-            raise InputError(msg)
         if self.reference is not None and self.record is None:
             msg = "`reference` must be left out without `record`, got one. Record the run too."
             raise InputError(msg)
