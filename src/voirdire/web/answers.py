@@ -36,15 +36,12 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     status: str
 
 
-class RewardDescription(msgspec.Struct, frozen=True, kw_only=True):
+class RewardDescription(RewardName, frozen=True, kw_only=True):
     """What pays: the reward, its judge, and the whole document that it was loaded from.
 
     `fingerprint` is that of the verdicts which are paid for, `judge` the name of who gives them.
     """
 
-    name: str
-    content_hash: str
-    fingerprint: str
     judge: str
     rubric: str
     rubric_version: str
@@ -108,7 +105,6 @@ def rewards_answer(
     found: Sequence[LiveScores],
     *,
     reward: RewardModel,
-    name: RewardName,
     seconds: float,
 ) -> RewardsAnswer:
     """Put the answer to a request together.
@@ -121,8 +117,6 @@ def rewards_answer(
         Which one after the other follow its items.
     reward : RewardModel
         What paid.
-    name : RewardName
-        What it is called in the answer.
     seconds : float
         That it took.
     """
@@ -143,7 +137,11 @@ def rewards_answer(
         n_remembered=sum(part.n_remembered for part in found),
         n_stored=sum(part.n_stored for part in found),
         seconds=seconds,
-        reward=name,
+        reward=RewardName(
+            name=reward.name,
+            content_hash=reward.content_hash,
+            fingerprint=found[0].judged.fingerprint,
+        ),
         ids=ids if any(own is not None for own in ids) else UNSET,
         probabilities=_probabilities(found) if asked.verdicts else UNSET,
         contributions=_contributions(found, reward) if asked.explain else UNSET,

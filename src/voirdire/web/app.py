@@ -201,10 +201,7 @@ class RewardApp(Starlette):
 
             def write() -> Reply:
                 seconds, reward = time.monotonic() - began, service.live.reward
-                name = service.reward_name
-                return Reply.json(
-                    rewards_answer(asked, found, reward=reward, name=name, seconds=seconds)
-                )
+                return Reply.json(rewards_answer(asked, found, reward=reward, seconds=seconds))
 
             return await service.run(body, write)
 

@@ -19,7 +19,7 @@ from voirdire.rewards.live.missing import MissingRewards
 from voirdire.rewards.model_file import reward_document
 from voirdire.rewards.training.watch import TrainingWatch
 from voirdire.store.opening import read_address
-from voirdire.web.answers import RewardDescription, RewardName
+from voirdire.web.answers import RewardDescription
 from voirdire.web.logs import log, log_error
 from voirdire.web.metrics import NO_PLACE, Metrics
 from voirdire.web.refusals import RefusedError
@@ -96,9 +96,6 @@ class RewardService:
             return
         await self.live.start()
         reward, nothing = self.live.reward, (await self.live.rewards([])).judged
-        self.reward_name = RewardName(
-            name=reward.name, content_hash=reward.content_hash, fingerprint=nothing.fingerprint
-        )
         self.description = RewardDescription(
             name=reward.name,
             content_hash=reward.content_hash,
