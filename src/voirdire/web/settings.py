@@ -38,7 +38,7 @@ class ServerSettings:
     end_tokens : tuple of str
         Special tokens at the end of what OpenRLHF sends, beside the known ones.
     record : str, path or None
-        A folder for figures and completions, as of a training run.
+        A folder for figures and completions, as of a training run; each worker writes its own.
     reference : str, path or None
         The folder of an earlier run, which alarms compare with.
     drain_s : float
