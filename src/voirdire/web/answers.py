@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import numpy as np
 from msgspec import UNSET, UnsetType
 
 from voirdire.models.reward_server import Probabilities, RewardName
-from voirdire.rewards.scoring.weighing import contributions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from voirdire.rewards.live.live_scores import LiveScores
@@ -169,30 +168,12 @@ def _probabilities(found: Sequence[LiveScores]) -> Probabilities:
 
 def _contributions(found: Sequence[LiveScores], reward: RewardModel) -> Contributions:
     features: dict[str, list[str]] = {}
-    values = [row for part in found for row in _contributed(part, reward, features)]
+    values: list[list[float | None] | None] = []
+    for part in found:
+        added: dict[str, list[float | None]] = {}
+        rows = reward.explain(part.scores).group_by("item", "behavior", maintain_order=True)
+        columns = ("item", "behavior", "feature", "contribution")
+        for item, behavior, names, numbers in rows.all().select(columns).iter_rows():
+            features[behavior], added[item] = names, numbers
+        values += [added.get(item) for item in part.scores.items]
     return Contributions(features=features, values=values)
-
-
-def _contributed(
-    part: LiveScores, reward: RewardModel, features: dict[str, list[str]]
-) -> list[list[float | None] | None]:
-    """Give the rows of a part, and note the names of their features."""
-    rows: list[list[float | None] | None] = [None] * len(part.scores.items)
-    for behavior, numbers in part.scores.features.items():
-        names, added = _added(reward, behavior, numbers, part.scores.centers.get(behavior))
-        features[behavior] = names
-        places = [place for place, own in enumerate(part.scores.behaviors) if own == behavior]
-        for place, row in zip(places, added.tolist(), strict=True):
-            rows[place] = row
-    return rows
-
-
-def _added(
-    reward: RewardModel, behavior: str, numbers: NDArray[np.float64], center: float | None
-) -> tuple[list[str], NDArray[np.float64]]:
-    names = list(reward.feature_set(behavior).names)
-    added = contributions(numbers, reward.weight_vector(behavior))
-    if center is None:
-        return names, added
-    last = np.full((len(added), 1), -center)
-    return [*names, "(center)"], np.concatenate([added, last], axis=1)

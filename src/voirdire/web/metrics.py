@@ -168,8 +168,9 @@ class Metrics:
     def count_request(self, route: str, status: int, *, seconds: float) -> None:
         """Count a request."""
         self._requests[route, status] += 1
-        buckets = self._buckets.setdefault(route, [0] * (len(_BUCKETS) + 1))
-        buckets[bisect_left(_BUCKETS, seconds)] += 1
+        if route not in self._buckets:
+            self._buckets[route] = [0] * (len(_BUCKETS) + 1)
+        self._buckets[route][bisect_left(_BUCKETS, seconds)] += 1
         self._seconds[route] += seconds
 
     def count_rewards(self, found: LiveScores) -> None:

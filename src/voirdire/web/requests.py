@@ -16,7 +16,7 @@ from voirdire.rewards.live.turns import Turn
 from voirdire.web.refusals import RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from starlette.types import Receive, Scope
 
@@ -131,23 +131,25 @@ class BodyLimit:
         ClientGoneError
             If the client left.
         """
-        msg = f"The body must have at most {self._most} bytes. Send the items in several requests."
-        too_large = RefusedError("too_large", msg, closes=True)
         if _announced_bytes(scope) > self._most:
             await self.discard(scope, receive, most=2 * self._most)
-            raise too_large
+            raise self._too_large
         pieces: list[bytes] = []
         n_bytes = 0
+
+        def take(piece: bytes) -> None:
+            nonlocal n_bytes
+            pieces.append(piece)
+            n_bytes += len(piece)
+            self._n_bytes += len(piece)
+            if n_bytes > self._most:
+                raise self._too_large
+            if self._n_bytes > self._most_together:
+                msg = "The server holds as many bytes of requests as it may."
+                raise RefusedError("queue_full", msg, retry_after_s=_RETRY_S, closes=True)
+
         try:
-            async for piece in self._pieces(receive):
-                pieces.append(piece)
-                n_bytes += len(piece)
-                self._n_bytes += len(piece)
-                if n_bytes > self._most:
-                    raise too_large
-                if self._n_bytes > self._most_together:
-                    msg = "The server holds as many bytes of requests as it may."
-                    raise RefusedError("queue_full", msg, retry_after_s=_RETRY_S, closes=True)
+            await self._receive(receive, take)
             yield b"".join(pieces)
         finally:
             self._n_bytes -= n_bytes
@@ -163,29 +165,37 @@ class BodyLimit:
         if _announced_bytes(scope) > most:
             return False
         n_bytes = 0
+
+        def take(piece: bytes) -> None:
+            nonlocal n_bytes
+            n_bytes += len(piece)
+            if n_bytes > most:
+                raise self._too_large
+
         with suppress(RefusedError):
-            async for piece in self._pieces(receive):
-                n_bytes += len(piece)
-                if n_bytes > most:
-                    return False
+            await self._receive(receive, take)
             return True
         return False
 
-    async def _pieces(self, receive: Receive) -> AsyncIterator[bytes]:
-        """Give the pieces of a body as they arrive, in time."""
-        loop = asyncio.get_running_loop()
-        end, has_more = loop.time() + self._seconds, True
-        while has_more:
-            try:
-                async with asyncio.timeout_at(end):
+    @property
+    def _too_large(self) -> RefusedError:
+        msg = f"The body must have at most {self._most} bytes. Send the items in several requests."
+        return RefusedError("too_large", msg, closes=True)
+
+    async def _receive(self, receive: Receive, take: Callable[[bytes], None]) -> None:
+        """Hand over the pieces of a body as they arrive, in time."""
+        has_more = True
+        try:
+            async with asyncio.timeout(self._seconds):
+                while has_more:
                     message = await receive()
-            except TimeoutError:
-                msg = f"The body must arrive within {self._seconds:g} seconds."
-                raise RefusedError("too_slow", msg, closes=True) from None
-            if message["type"] == "http.disconnect":
-                raise ClientGoneError
-            has_more = message.get("more_body", False)
-            yield message.get("body", b"")
+                    if message["type"] == "http.disconnect":
+                        raise ClientGoneError
+                    take(message.get("body", b""))
+                    has_more = message.get("more_body", False)
+        except TimeoutError:
+            msg = f"The body must arrive within {self._seconds:g} seconds."
+            raise RefusedError("too_slow", msg, closes=True) from None
 
 
 def header_values(scope: Scope, name: bytes) -> list[bytes]:

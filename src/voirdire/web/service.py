@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
 import time
 from collections import deque
@@ -39,7 +38,7 @@ _BODIES = 4
 _PART = 128
 """Turns that are worked on before others get their turn: about 3 ms."""
 
-_LONG = 256 * 1024
+_LONG = 1024 * 1024
 """Bytes of a body that others do not wait for while it is read: more than a millisecond."""
 
 _LEAST_S = 0.001
@@ -113,7 +112,8 @@ class RewardService:
         """Take no more, let requests under way end, then have the rest answered with failures."""
         end = time.monotonic() + self.settings.drain_s
         self.queue.close()
-        await self.queue.emptied(seconds=self.settings.drain_s)
+        while self.queue.n_held and time.monotonic() < end:  # noqa: ASYNC110  # a clock ends it too
+            await asyncio.sleep(_LOOK_AGAIN_S)
         if self.queue.n_held:
             log.warning("%d items are left after %g s", self.queue.n_held, self.settings.drain_s)
         await self.close(drain_s=max(end - time.monotonic(), _LAST_S))
@@ -244,7 +244,7 @@ def _missing_rewards(
 
 _WINDOW_S = 10.0
 _LONGEST_RETRY_S = 60
-_LOOK_AGAIN_S = 0.1
+_LOOK_AGAIN_S = 0.05
 
 
 class ItemQueue:
@@ -264,8 +264,6 @@ class ItemQueue:
         self.is_closed = False
         self._n_waiting = n_waiting
         self._done: deque[tuple[float, int]] = deque()
-        self._empty = asyncio.Event()
-        self._empty.set()
 
     @property
     def length(self) -> int:
@@ -296,23 +294,14 @@ class ItemQueue:
     def hold(self, n_items: int) -> Iterator[None]:
         """Hold the items of a request until the block ends."""
         self.n_held += n_items
-        if self.n_held:
-            self._empty.clear()
         try:
             yield
         finally:
             self.n_held -= n_items
-            if not self.n_held:
-                self._empty.set()
             now = time.monotonic()
             self._done.append((now, n_items))
             while self._done[0][0] < now - _WINDOW_S:
                 self._done.popleft()
-
-    async def emptied(self, *, seconds: float) -> None:
-        """Wait so long until nothing is under way."""
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._empty.wait(), seconds)
 
     def close(self) -> None:
         """Take no more."""
