@@ -155,7 +155,7 @@ class Metrics:
         self._state, self._n_items = state, n_items
         self._requests: Counter[tuple[str, int]] = Counter()
         self._buckets: dict[str, list[int]] = {}
-        self._seconds: Counter[str] = Counter()
+        self._seconds: dict[str, float] = {}
         self._items = dict.fromkeys(_SOURCES, 0)
         self._missing = dict.fromkeys(_REASONS, 0)
         self._pending: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
@@ -170,6 +170,7 @@ class Metrics:
         self._requests[route, status] += 1
         if route not in self._buckets:
             self._buckets[route] = [0] * (len(_BUCKETS) + 1)
+            self._seconds[route] = 0.0
         self._buckets[route][bisect_left(_BUCKETS, seconds)] += 1
         self._seconds[route] += seconds
 
@@ -216,7 +217,7 @@ class Metrics:
         """Give the figures of this process."""
         self._add_up()
         state = self._state()
-        found = {
+        found: Samples = {
             "requests_total": {
                 f'{{route="{route}",status="{status}"}}': n
                 for (route, status), n in self._requests.items()
@@ -228,9 +229,6 @@ class Metrics:
             "items_total": _labelled("source", self._items, self._items.values()),
             "reward": {"_count": self._n_rewards, "_sum": self._reward_sum},
             "rewards_missing_total": _labelled("reason", self._missing, self._missing.values()),
-            "judge_calls_total": {"": state.n_calls},
-            "judge_failures_total": {"": state.n_failures},
-            "judge_cost_dollars_total": {"": state.cost},
             "judge_broken": {"": float(state.is_broken)},
             "alarms_total": {"": self.n_alarms},
         }
@@ -241,10 +239,14 @@ class Metrics:
             (_RECENT_N, self._recent_counts),
         ):
             found[name] = _labelled("proposition", self._propositions, values.tolist())
-        return {
-            name: {key: value for key, value in rows.items() if value is not None}
-            for name, rows in found.items()
-        }
+        for name, count in (
+            ("judge_calls_total", state.n_calls),
+            ("judge_failures_total", state.n_failures),
+            ("judge_cost_dollars_total", state.cost),
+        ):
+            if count is not None:
+                found[name] = {"": count}
+        return found
 
     def _histogram(self) -> Iterator[tuple[str, float]]:
         for route, counts in self._buckets.items():
@@ -308,7 +310,7 @@ class SharedMetrics:
         return found
 
     @staticmethod
-    def keep_of_ended(folder: Path, pid: int) -> None:
+    def keep_of_ended(folder: Path, *, pid: int | None) -> None:
         """Keep the counters of a worker that has ended."""
         with contextlib.suppress(FileNotFoundError):
             path = folder / f"{pid}.json"

@@ -153,7 +153,7 @@ class _Supervisor:
             wait([worker.sentinel for worker in self._workers])
             for worker in [one for one in self._workers if not one.is_alive()]:
                 place = self._workers.pop(worker)
-                SharedMetrics.keep_of_ended(self._folder, worker.pid)
+                SharedMetrics.keep_of_ended(self._folder, pid=worker.pid)
                 if not self._is_ending:
                     time.sleep(_RESTART_S)
                 if not self._is_ending:
