@@ -4,10 +4,12 @@ Run as `make bench`. `voirdire serve` has one core, the client the other. Reques
 1,000 characters come on several connections at once, and are answered from the store, with nothing
 remembered, and then from memory; the judge is a language model whose replies are all stored. Items
 a second are wanted of the processor's time of the server, which other programs do not lengthen;
-those by the clock stand beside them. Requests of one item come one after the other, in turn with
+those by the clock stand beside them. Items that nobody has seen go to the local judge in the same
+requests. Requests of one item come one after the other, in turn with
 the same body to a bare server that sends it back: the difference is what a reward costs. 200
-clients at once ask for one remembered item each, of one worker and of two: what is wanted is the
-processor's time that a request takes. Fails where a figure is missed. Then requests of one item are
+clients at once ask for one remembered item each, of one worker and of two, for 20 seconds: wanted
+are the processor's time that a request takes, and more requests of two workers than of one. Fails
+where a figure is missed. Then requests of one item are
 sent beside a client that posts bodies of almost 16 MiB one after the
 other: how many times as long they take is shown, and nothing wanted.
 """
@@ -40,8 +42,9 @@ from voirdire.rubrics import load_rubric
 N_ITEMS, N_CHARACTERS, N_BATCH, N_CONNECTIONS = 10_240, 1_000, 256, 8
 ROUNDS, N_ONES = 5, 2_000
 N_LARGE, BESIDE_S = 14_500, 10.0
-N_CLIENTS, LOAD_S = 200, 5.0
-WANTED_RATE, WANTED_MS, WANTED_CPU_MS = 5_000, 3.0, 0.35
+N_CLIENTS, LOAD_S, WARM_S = 200, 20.0, 3.0
+WANTED_RATE, WANTED_FRESH, WANTED_REMEMBERED = 5_000, 7_000, 50_000
+WANTED_MS, WANTED_CPU_MS = 3.0, 0.35
 WORDS = ("the", "of", "and", "to", "in", "sorry", "cannot", "help", "question", "water")
 WEIGHTS = {"hard_refuse": {"apology": 1.0, "judgement": -2.0, "ideal": 3.0, "unacceptable": -3.0}}
 
@@ -95,12 +98,12 @@ asyncio.run(post(sys.argv[1], Path(sys.argv[2]).read_bytes()))
 """
 
 
-def made_bodies():
+def made_bodies(seed=0):
     """Requests of so many items, no two alike."""
-    chance = random.Random(0)
+    chance = random.Random(seed)
     items = [
         {
-            "prompt": f"What about number {number}?",
+            "prompt": f"What about number {number} of {seed}?",
             "response": " ".join(chance.choices(WORDS, k=N_CHARACTERS))[:N_CHARACTERS],
             "behavior": "hard_refuse",
             "group": str(number // 8),
@@ -202,23 +205,24 @@ def running(code, *arguments, **variables):
 
 @contextmanager
 def running_rewards(folder, model_url, *, remembered, workers=1):
+    """Serve rewards by a language model; by the local judge where there is no address of one."""
+    judge = (
+        *("--judge", "vllm/instant", "--base-url", model_url, "--probability", "stated"),
+        *("--store", folder / "replies.sqlite"),
+    )
     with running(
         SERVE if workers == 1 else SERVE_ANYWHERE,
         *("serve", "--workers", workers, "--reward", folder / "reward.json", "--port", 0),
         *("--remembered", remembered),
-        *("--judge", "vllm/instant", "--base-url", model_url, "--probability", "stated"),
-        *(
-            "--store",
-            folder / "replies.sqlite",
-        ),
+        *(judge if model_url else ("--judge", "local", "--other-judge")),
     ) as found:
         yield found
 
 
-def rate(process, url, bodies, what):
-    """Items a second of the processor's time, as the median of some rounds."""
+def rate(process, url, several, what):
+    """Items a second of the processor's time, as the median of some rounds of requests."""
     rates, clocks = [], []
-    for _ in range(ROUNDS):
+    for bodies in several:
         start, busy = time.perf_counter(), busy_seconds(process)
         n_rewards = asyncio.run(post_all(url, bodies))
         clocks.append(n_rewards / (time.perf_counter() - start))
@@ -247,7 +251,7 @@ def bench_ones(url, ones, what):
     return p50 - bare_p50
 
 
-def load(url, bodies):
+def load(url, bodies, *, seconds=LOAD_S):
     """Send single requests on many connections for so long; give how many were answered.
 
     A loop over sockets takes a tenth of a server's time: one process loads two workers.
@@ -260,7 +264,7 @@ def load(url, bodies):
             client = socket.create_connection((host, int(port)))
             selector.register(client, selectors.EVENT_READ)
             client.sendall(next(requests))
-        end = time.perf_counter() + LOAD_S
+        end = time.perf_counter() + seconds
         while time.perf_counter() < end:
             for key, _ in selector.select(1):
                 client = key.fileobj
@@ -279,9 +283,9 @@ def load(url, bodies):
 
 
 def bench_many(process, url, ones, *, workers):
-    """Give the milliseconds of the processor's time that a remembered item takes."""
+    """Give the processor's milliseconds that a remembered item takes, and how many a second."""
     for _ in range(2 * workers):  # until every worker remembers
-        load(url, ones)
+        load(url, ones, seconds=WARM_S)
     start, busy = time.perf_counter(), busy_seconds(process)
     n_answered = load(url, ones)
     seconds, busy = time.perf_counter() - start, busy_seconds(process) - busy
@@ -290,7 +294,7 @@ def bench_many(process, url, ones, *, workers):
         f"{busy / n_answered * 1e3:.3f} ms of the processor's time each, "
         f"{n_answered / seconds:,.0f} a second"
     )
-    return busy / n_answered * 1e3
+    return busy / n_answered * 1e3, n_answered / seconds
 
 
 async def alone(url, bodies, *, seconds):
@@ -338,25 +342,30 @@ def main():
             start = time.perf_counter()
             asyncio.run(post_all(url, batches))
             print(f"by calls: {N_ITEMS / (time.perf_counter() - start):,.0f} items/s by the clock")
-            stored = rate(process, url, batches, "from the store, nothing remembered")
+            stored = rate(process, url, [batches] * ROUNDS, "from the store, nothing remembered")
             stored_ms = bench_ones(url, ones, "from the store")
             bench_beside(url, batches, ones, "from the store", folder=folder)
             n_calls = model.n_served()["stated"]
         with running_rewards(folder, model_url, remembered=100_000) as (process, url):
             asyncio.run(post_all(url, batches))
-            remembered = rate(process, url, batches, "from memory")
+            remembered = rate(process, url, [batches] * ROUNDS, "from memory")
             memory_ms = bench_ones(url, ones, "from memory")
-            many_ms = bench_many(process, url, ones, workers=1)
+            many_ms, by_one = bench_many(process, url, ones, workers=1)
             bench_beside(url, batches, ones, "from memory", folder=folder)
             if model.n_served()["stated"] != n_calls:
                 message = "a server with everything in the store made calls"
                 raise RuntimeError(message)
         with running_rewards(folder, model_url, remembered=100_000, workers=2) as (process, url):
-            bench_many(process, url, ones, workers=2)
+            _, by_two = bench_many(process, url, ones, workers=2)
+        with running_rewards(folder, None, remembered=100_000) as (process, url):
+            several = [made_bodies(seed)[0] for seed in range(1, 1 + ROUNDS)]
+            fresh = rate(process, url, several, "never seen, by the local judge")
     wanted = {
         f"one item of many at most {WANTED_CPU_MS} ms of the processor": many_ms <= WANTED_CPU_MS,
         f"at least {WANTED_RATE:,} items/s from the store": stored >= WANTED_RATE,
-        f"at least {WANTED_RATE:,} items/s from memory": remembered >= WANTED_RATE,
+        f"at least {WANTED_REMEMBERED:,} items/s from memory": remembered >= WANTED_REMEMBERED,
+        f"at least {WANTED_FRESH:,} items/s never seen": fresh >= WANTED_FRESH,
+        "two workers answer more than one": by_two > by_one,
         f"one item from the store at most {WANTED_MS} ms more": stored_ms <= WANTED_MS,
         f"one item from memory at most {WANTED_MS} ms more": memory_ms <= WANTED_MS,
     }

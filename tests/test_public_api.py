@@ -39,7 +39,6 @@ HEAVY = {
     "numpy",
     "pandas",
     "polars",
-    "prometheus_client",
     "pyarrow",
     "pydantic",
     "rich",

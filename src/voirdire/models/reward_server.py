@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
@@ -27,7 +27,15 @@ if TYPE_CHECKING:
 
     from voirdire.models.openai_compatible.connection import HttpAnswer, HttpConnection
 
-__all__ = ["REFUSAL_CODES", "TOKEN_ENV", "RewardServer", "ServerVerdicts", "is_reward_server"]
+__all__ = [
+    "TOKEN_ENV",
+    "Probabilities",
+    "RefusalCode",
+    "RewardName",
+    "RewardServer",
+    "ServerVerdicts",
+    "is_reward_server",
+]
 
 TOKEN_ENV = "VOIRDIRE_TOKEN"  # noqa: S105  # a variable's name
 """The variable that holds the token, where the server wants one."""
@@ -48,22 +56,24 @@ _HEADROOM = 0.9
 """Share of the time left that the server may take: its answer has to travel."""
 
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-REFUSAL_CODES = frozenset(
-    {
-        "ending", "internal", "malformed", "no_number", "no_token", "not_found", "not_ready",
-        "queue_full", "too_large", "too_slow", "wrong_form", "wrong_host", "wrong_method",
-        "wrong_type",
-    }
-)  # fmt: skip
+RefusalCode: TypeAlias = Literal[
+    "malformed", "no_token", "not_found", "wrong_method", "too_slow", "no_number", "too_large",
+    "wrong_type", "wrong_host", "wrong_form", "internal", "queue_full", "ending", "not_ready",
+]  # fmt: skip
 """What our own servers say of a refusal; any other word is a stranger's, and is not repeated."""
 
 
-class _Name(msgspec.Struct, frozen=True, kw_only=True):
+class RewardName(msgspec.Struct, frozen=True, kw_only=True):
+    """Which reward paid: its name and hash, and the fingerprint of the verdicts it was given."""
+
+    name: str
     content_hash: str
     fingerprint: str
 
 
-class _Probabilities(msgspec.Struct, frozen=True, kw_only=True):
+class Probabilities(msgspec.Struct, frozen=True, kw_only=True):
+    """That each proposition is true: a row per item, a column per proposition, null if unknown."""
+
     propositions: tuple[str, ...]
     values: list[list[float | None]]
 
@@ -92,8 +102,8 @@ class ServerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     rule_rewards: list[float | None]
     behaviors: list[str | None]
     missing: list[str | None]
-    probabilities: _Probabilities
-    reward: _Name
+    probabilities: Probabilities
+    reward: RewardName
     n_late: int = 0
     n_remembered: int = 0
     n_stored: int = 0
@@ -282,7 +292,7 @@ def _code(body: bytes) -> str:
         code = msgspec.json.decode(body)["error"]["code"]
     except (*_UNREADABLE, KeyError, TypeError):
         return ""
-    return f" ({code})" if isinstance(code, str) and code in REFUSAL_CODES else ""
+    return f" ({code})" if code in get_args(RefusalCode) else ""
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import numpy as np
 from msgspec import UNSET, UnsetType
 
-from voirdire.rewards.scoring.weighing import contributions
+from voirdire.models.reward_server import Probabilities, RewardName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from voirdire.rewards.live.live_scores import LiveScores
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Contributions",
-    "Probabilities",
+    "OpenRLHFAnswer",
     "RewardDescription",
-    "RewardName",
     "RewardsAnswer",
     "Status",
     "rewards_answer",
@@ -36,15 +35,12 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     status: str
 
 
-class RewardDescription(msgspec.Struct, frozen=True, kw_only=True):
+class RewardDescription(RewardName, frozen=True, kw_only=True):
     """What pays: the reward, its judge, and the whole document that it was loaded from.
 
     `fingerprint` is that of the verdicts which are paid for, `judge` the name of who gives them.
     """
 
-    name: str
-    content_hash: str
-    fingerprint: str
     judge: str
     rubric: str
     rubric_version: str
@@ -52,21 +48,6 @@ class RewardDescription(msgspec.Struct, frozen=True, kw_only=True):
     propositions: list[str]
     uses_base: bool
     document: dict[str, Any]
-
-
-class RewardName(msgspec.Struct, frozen=True, kw_only=True):
-    """Which reward paid: its name and hash, and the fingerprint of the verdicts it was given."""
-
-    name: str
-    content_hash: str
-    fingerprint: str
-
-
-class Probabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """That each proposition is true: a row per item, a column per proposition, null if unknown."""
-
-    propositions: tuple[str, ...]
-    values: list[list[float | None]]
 
 
 class Contributions(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,12 +87,23 @@ class RewardsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     answered_by: list[str | None] | UnsetType = UNSET
 
 
+class OpenRLHFAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What OpenRLHF reads: finite numbers only, the same names every time.
+
+    `scores` are the rewards squeezed into 0 to 1, in the same order; in `extra_logs`, `missing` is
+    1 where the declared number stands for a reward that is missing.
+    """
+
+    rewards: list[float]
+    scores: list[float]
+    extra_logs: dict[str, list[float]]
+
+
 def rewards_answer(
     asked: RewardsRequest,
     found: Sequence[LiveScores],
     *,
     reward: RewardModel,
-    name: RewardName,
     seconds: float,
 ) -> RewardsAnswer:
     """Put the answer to a request together.
@@ -124,8 +116,6 @@ def rewards_answer(
         Which one after the other follow its items.
     reward : RewardModel
         What paid.
-    name : RewardName
-        What it is called in the answer.
     seconds : float
         That it took.
     """
@@ -146,7 +136,11 @@ def rewards_answer(
         n_remembered=sum(part.n_remembered for part in found),
         n_stored=sum(part.n_stored for part in found),
         seconds=seconds,
-        reward=name,
+        reward=RewardName(
+            name=reward.name,
+            content_hash=reward.content_hash,
+            fingerprint=found[0].judged.fingerprint,
+        ),
         ids=ids if any(own is not None for own in ids) else UNSET,
         probabilities=_probabilities(found) if asked.verdicts else UNSET,
         contributions=_contributions(found, reward) if asked.explain else UNSET,
@@ -174,30 +168,12 @@ def _probabilities(found: Sequence[LiveScores]) -> Probabilities:
 
 def _contributions(found: Sequence[LiveScores], reward: RewardModel) -> Contributions:
     features: dict[str, list[str]] = {}
-    values = [row for part in found for row in _contributed(part, reward, features)]
+    values: list[list[float | None] | None] = []
+    for part in found:
+        added: dict[str, list[float | None]] = {}
+        rows = reward.explain(part.scores).group_by("item", "behavior", maintain_order=True)
+        columns = ("item", "behavior", "feature", "contribution")
+        for item, behavior, names, numbers in rows.all().select(columns).iter_rows():
+            features[behavior], added[item] = names, numbers
+        values += [added.get(item) for item in part.scores.items]
     return Contributions(features=features, values=values)
-
-
-def _contributed(
-    part: LiveScores, reward: RewardModel, features: dict[str, list[str]]
-) -> list[list[float | None] | None]:
-    """Give the rows of a part, and note the names of their features."""
-    rows: list[list[float | None] | None] = [None] * len(part.scores.items)
-    for behavior, numbers in part.scores.features.items():
-        names, added = _added(reward, behavior, numbers, part.scores.centers.get(behavior))
-        features[behavior] = names
-        places = [place for place, own in enumerate(part.scores.behaviors) if own == behavior]
-        for place, row in zip(places, added.tolist(), strict=True):
-            rows[place] = row
-    return rows
-
-
-def _added(
-    reward: RewardModel, behavior: str, numbers: NDArray[np.float64], center: float | None
-) -> tuple[list[str], NDArray[np.float64]]:
-    names = list(reward.feature_set(behavior).names)
-    added = contributions(numbers, reward.weight_vector(behavior))
-    if center is None:
-        return names, added
-    last = np.full((len(added), 1), -center)
-    return [*names, "(center)"], np.concatenate([added, last], axis=1)

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs
 
-from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
 
 from voirdire.adapters.openrlhf import openrlhf_response, read_openrlhf_request
 from voirdire.errors import InputError
-from voirdire.rewards.model_file import reward_document
-from voirdire.web.answers import RewardDescription, RewardName, Status, rewards_answer
+from voirdire.web.answers import Status, rewards_answer
 from voirdire.web.auth import Auth
 from voirdire.web.logs import log_access, log_error
-from voirdire.web.openapi import DESCRIBED, DOCS_HEADERS, docs_page, openapi_document
+from voirdire.web.metrics import METRICS_TYPE
+from voirdire.web.openapi import DOCS_HEADERS, ROUTES, docs_page, openapi_document
 from voirdire.web.refusals import RefusedError, Reply
 from voirdire.web.requests import (
     ClientGoneError,
-    check_count,
-    check_run,
-    decode_document,
+    decode_openrlhf_request,
     decode_rewards_request,
-    header_values,
+    run_of,
 )
 from voirdire.web.service import RewardService
 from voirdire.web.settings import ServerSettings
@@ -36,6 +31,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from voirdire.rewards.live import LiveReward, Turn
+    from voirdire.web.requests import RewardsRequest
 
 __all__ = ["RewardApp", "create_app"]
 
@@ -108,15 +104,14 @@ class RewardApp(Starlette):
             "/v1/rewards": self._rewards,
             "/openrlhf": self._openrlhf,
         }
-        self._read: dict[str, Callable[[], Awaitable[Reply]]] = {
-            "/v1/reward": self._reward,
-            "/healthz": self._healthz,
+        self._shown: dict[str, Callable[[], Reply]] = {
+            "/v1/reward": lambda: Reply.json(service.description),
+            "/healthz": lambda: Reply.json(Status(status="alive")),
             "/readyz": self._readyz,
-            "/metrics": self._metrics,
-            "/openapi.json": self._openapi_json,
-            "/docs": self._docs,
+            "/metrics": lambda: Reply(service.metrics.text(), media_type=METRICS_TYPE),
+            "/openapi.json": lambda: Reply.json(openapi_document()),
+            "/docs": lambda: Reply(docs_page(), media_type="text/html", headers=DOCS_HEADERS),
         }
-        self._description: Reply | None = None
 
     def openapi(self) -> dict[str, Any]:
         """Describe the interface."""
@@ -128,11 +123,12 @@ class RewardApp(Starlette):
             await super().__call__(scope, receive, send)
             return
         began = time.perf_counter()
-        route = scope["path"] if scope["path"] in DESCRIBED else _OTHER
-        metrics, status = self.service.metrics, _GONE
-        metrics.in_flight.inc()
+        path, method, status = scope["path"], scope["method"], _GONE
+        path = path if path in ROUTES else _OTHER
+        metrics = self.service.metrics
+        metrics.n_in_flight += 1
         try:
-            reply = await self._reply(scope, receive, route)
+            reply = await self._reply(path, scope, receive)
             status = reply.status
             head = {"type": "http.response.start", "status": status, "headers": reply.raw_headers}
             await send(head)
@@ -140,80 +136,74 @@ class RewardApp(Starlette):
         except ClientGoneError:
             pass
         finally:
-            metrics.in_flight.dec()
+            metrics.n_in_flight -= 1
             seconds = time.perf_counter() - began
-            metrics.count_request(route, status, seconds=seconds)
-            if route not in _QUIET:
-                client, method = scope.get("client"), scope["method"]
-                log_access(
-                    route,
-                    method=method if method in _METHODS else _OTHER,
-                    status=status,
-                    seconds=seconds,
-                    client="-" if client is None else client[0],
-                )
+            metrics.count_request(path, status, seconds=seconds)
+            if path not in _QUIET:
+                client = scope["client"][0] if scope.get("client") else "-"
+                method = method if method in _METHODS else _OTHER
+                log_access(path, method=method, status=status, seconds=seconds, client=client)
 
-    async def _reply(self, scope: Scope, receive: Receive, route: str) -> Reply:
+    async def _reply(self, path: str, scope: Scope, receive: Receive) -> Reply:
         try:
-            described = DESCRIBED.get(route)
+            route, is_posted = ROUTES.get(path), scope["method"] == "POST"
             refusal = self._auth.refusal(
                 scope,
-                is_open=described is not None and described.is_open,
-                is_posted=described is not None and scope["method"] == "POST",
+                is_open=route is not None and route.is_open,
+                is_posted=route is not None and is_posted,
             )
             if refusal is not None:
                 discard = self.service.bodies.discard
                 refusal.closes = not await discard(scope, receive, most=_STRANGER_BYTES)
                 raise refusal
-            if described is None:
+            if route is None:
                 raise RefusedError("not_found", "There is no such path. See /docs.")
-            if scope["method"] != described.method:
+            if scope["method"] != route.method:
                 msg = "This path takes another method. See /docs."
-                raise RefusedError("wrong_method", msg, allow=described.method)
-            if described.method == "GET":
-                return await self._read[route]()
-            return await self._posted[route](scope, receive)
+                raise RefusedError("wrong_method", msg, allow=route.method)
+            if not is_posted:
+                return self._shown[path]()
+            if not self.service.is_started:
+                raise RefusedError("not_ready", "The server is starting.", retry_after_s=1)
+            return await self._posted[path](scope, receive)
         except RefusedError as error:
             return error.reply()
         except ClientGoneError:
             raise
         except Exception as error:  # noqa: BLE001  # logged without its message, and answered
-            log_error(f"{route} failed", error)
+            log_error(f"{path} failed", error)
             return RefusedError("internal", "The server failed; its log says where.").reply()
 
     # Rewards ----------------------------------------------------------------------------------
 
     async def _rewards(self, scope: Scope, receive: Receive) -> Reply:
         """Give items their rewards."""
-        service = self.service
-        began = time.monotonic()
-        self._check_started()
+        service, began = self.service, time.monotonic()
         try:
             service.queue.check_open()
         except RefusedError as refusal:
             most = service.settings.max_body
             refusal.closes = not await service.bodies.discard(scope, receive, most=most)
             raise
-        body = await service.bodies.read(scope, receive)
-        try:
-            asked = decode_rewards_request(body, most_items=service.queue.most)
-            run = _run_of(scope, asked.run)
-            turns = [item.turn() for item in asked.items]
-            service.queue.take(len(turns))
-            try:
+        async with service.bodies.body(scope, receive) as body:
+
+            def read() -> tuple[RewardsRequest, list[Turn]]:
+                asked = decode_rewards_request(body, most_items=service.queue.most)
+                return asked, [item.turn() for item in asked.items]
+
+            asked, turns = await service.run(body, read)
+            run = run_of(scope, asked.run)
+            service.queue.check_open(len(turns))
+            with service.queue.hold(len(turns)):
                 deadline_s = service.deadline_s(asked.deadline_s)
                 found = await service.rewarded(turns, deadline_s=deadline_s)
                 await service.write_record(found, turns, step=asked.step, run=run)
-            finally:
-                service.queue.give_back(len(turns))
-        finally:
-            service.bodies.release(len(body))
-        reward = service.live.reward
-        name = RewardName(
-            name=reward.name, content_hash=reward.content_hash, fingerprint=service.fingerprint
-        )
-        seconds = time.monotonic() - began
-        return Reply.json(rewards_answer(asked, found, reward=reward, name=name, seconds=seconds))
+
+            def write() -> Reply:
+                seconds, reward = time.monotonic() - began, service.live.reward
+                return Reply.json(rewards_answer(asked, found, reward=reward, seconds=seconds))
+
+            return await service.run(body, write)
 
     async def _openrlhf(self, scope: Scope, receive: Receive) -> Reply:
         """Give what OpenRLHF posts its rewards, always as numbers.
@@ -221,89 +211,32 @@ class RewardApp(Starlette):
         It ends in an unrelated error where it is refused: so a request waits for its place in the
         queue, and where none is free within the deadline all its rewards are missing.
         """
-        service = self.service
-        if service.missing is None:
+        service, missing = self.service, self.service.missing
+        if missing is None:
             raise RefusedError("no_number", service.why_no_missing)
-        self._check_started()
-        body = await service.bodies.read(scope, receive)
-        try:
-            run = _run_of(scope, None)
-            turns = _turns_of(body, end_tokens=service.settings.end_tokens)
-            check_count(len(turns), most=service.queue.most)
+        async with service.bodies.body(scope, receive) as body:
+            turns = await service.run(body, lambda: self._openrlhf_turns(body))
+            run = run_of(scope)
             end = time.monotonic() + service.deadline_s(None)
-            if await service.queue.take_in_time(len(turns), seconds=end - time.monotonic()):
-                try:
+            if await service.queue.has_place(len(turns), seconds=end - time.monotonic()):
+                with service.queue.hold(len(turns)):
                     left = end - time.monotonic()
                     found = await service.rewarded_at_once(turns, deadline_s=left)
                     await service.write_record([found], turns, step=None, run=run)
-                finally:
-                    service.queue.give_back(len(turns))
             else:
                 found = service.nothing(turns)
-        finally:
-            service.bodies.release(len(body))
-        return Reply.json(openrlhf_response(found, service.missing))
+            return await service.run(body, lambda: Reply.json(openrlhf_response(found, missing)))
 
-    def _check_started(self) -> None:
-        if not self.service.is_started:
-            raise RefusedError("not_ready", "The server is starting.", retry_after_s=1)
+    def _openrlhf_turns(self, body: bytes) -> list[Turn]:
+        document = decode_openrlhf_request(body, most_items=self.service.queue.most)
+        try:
+            return read_openrlhf_request(document, end_tokens=self.service.settings.end_tokens)
+        except InputError:
+            msg = "`query`, `prompts` and `labels` must be lists of one length. See /docs."
+            raise RefusedError("wrong_form", msg) from None
 
-    # What the server is, and how it stands ----------------------------------------------------
-
-    async def _healthz(self) -> Reply:
-        return Reply.json(Status(status="alive"))
-
-    async def _readyz(self) -> Reply:
+    def _readyz(self) -> Reply:
         why = self.service.why_not_ready
         if why is not None:
             raise RefusedError("not_ready", f"Not ready: {why}.", retry_after_s=1)
         return Reply.json(Status(status="ready"))
-
-    async def _metrics(self) -> Reply:
-        return Reply(self.service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
-
-    async def _reward(self) -> Reply:
-        if self._description is None:
-            self._description = await asyncio.to_thread(self._describe)  # a rubric is long
-        return self._description
-
-    def _describe(self) -> Reply:
-        reward = self.service.live.reward
-        described = RewardDescription(
-            name=reward.name,
-            content_hash=reward.content_hash,
-            fingerprint=self.service.fingerprint,
-            judge=self.service.judge,
-            rubric=reward.rubric.name,
-            rubric_version=reward.rubric.version,
-            behaviors=list(reward.behaviors),
-            propositions=list(reward.rubric.propositions),
-            uses_base=reward.uses_base,
-            document=reward_document(reward),
-        )
-        return Reply.json(described)
-
-    async def _openapi_json(self) -> Reply:
-        return Reply.json(openapi_document())
-
-    async def _docs(self) -> Reply:
-        page = docs_page(openapi_document()).encode()
-        return Reply(page, media_type="text/html; charset=utf-8", headers=DOCS_HEADERS)
-
-
-def _run_of(scope: Scope, named: str | None) -> str | None:
-    """Read which training run a request belongs to: from its body, a header, or its address."""
-    if named is None and (values := header_values(scope, b"voirdire-run")):
-        named = values[0].decode("ascii", "replace")
-    if named is None and scope.get("query_string"):
-        named = parse_qs(scope["query_string"].decode("ascii", "replace")).get("run", [None])[0]
-    return None if named is None else check_run(named)
-
-
-def _turns_of(body: bytes, *, end_tokens: tuple[str, ...]) -> list[Turn]:
-    document = decode_document(body)
-    try:
-        return read_openrlhf_request(document, end_tokens=end_tokens)
-    except InputError:
-        msg = "The body must have lists `query`, `prompts` and `labels` of one length. See /docs."
-        raise RefusedError("wrong_form", msg) from None

@@ -64,7 +64,9 @@ def log_access(route: str, *, method: str, status: int, seconds: float, client: 
 def written_logs(*, as_json: bool) -> Iterator[None]:
     """Send what our loggers and those of the server say to standard error, for the time being."""
     handler = _ThreadedHandler(sys.stderr)
-    handler.setFormatter(_JsonFormatter() if as_json else _TextFormatter(_LINE))
+    handler.setFormatter(
+        _JsonFormatter() if as_json else _TextFormatter("%(asctime)s %(levelname)s %(message)s")
+    )
     loggers = [logging.getLogger(name) for name in _LEVELS]
     before = [(row, row.handlers, row.propagate, row.level) for row in loggers]
     hook = threading.excepthook
@@ -139,31 +141,23 @@ class _ThreadedHandler(logging.Handler):
                     self._stream.flush()
 
 
-_LINE = "%(asctime)s %(levelname)s %(message)s"
-
-
 class _TextFormatter(logging.Formatter):
     def formatException(self, ei: Any) -> str:  # noqa: N802  # the name that logging calls
-        return _of_exc_info(ei)
+        return described(ei[1])
 
 
 class _JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        told: dict[str, Any] = {
+        line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
             "level": record.levelname.lower(),
             "logger": record.name,
         }
         if record.name == _access.name and isinstance(record.args, tuple):
-            told |= dict(zip(_ACCESS_FIELDS, record.args, strict=True))
-            told["milliseconds"] = round(told["milliseconds"], 3)
+            line |= zip(_ACCESS_FIELDS, record.args, strict=True)
+            line["milliseconds"] = round(line["milliseconds"], 3)
         else:
-            told["message"] = record.getMessage()
-        if record.exc_info is not None:
-            told["error"] = _of_exc_info(record.exc_info)
-        return msgspec.json.encode(told).decode()
-
-
-def _of_exc_info(ei: Any) -> str:
-    error = ei[1] if isinstance(ei, tuple) else None
-    return "" if error is None else described(error)
+            line["message"] = record.getMessage()
+        if isinstance(record.exc_info, tuple) and record.exc_info[1] is not None:
+            line["error"] = described(record.exc_info[1])
+        return msgspec.json.encode(line).decode()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from bisect import bisect_left
+from collections import Counter
+from itertools import accumulate
+from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
 import numpy as np
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, SummaryMetricFamily
-from prometheus_client.exposition import generate_latest
-from prometheus_client.registry import Collector
 
 from voirdire.judging.engine.call_queue import CLOSED, LATE
 from voirdire.judging.live.live_judge import TOO_MANY
@@ -17,67 +19,48 @@ from voirdire.web.logs import log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
     from numpy.typing import NDArray
-    from prometheus_client import Metric
 
     from voirdire.judging.engine.port import LiveState
     from voirdire.rewards.live.live_scores import LiveScores
-    from voirdire.web.workers import SharedMetrics
 
-__all__ = ["NO_PLACE", "Metrics"]
+__all__ = ["METRICS_TYPE", "NO_PLACE", "Metrics", "SharedMetrics"]
 
-ReasonClass: TypeAlias = Literal[
-    "late",
-    "failed_verdict",
-    "behavior",
-    "base_reward",
-    "unreadable",
-    "number",
-    "no_place",
-    "ending",
-    "other",
-]
-
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 NO_PLACE = "no place in the queue within the deadline"
 
 _FAILED = "failed verdict: "
-_BEGINNINGS: tuple[tuple[str, ReasonClass], ...] = (
-    (f"{_FAILED}{LATE}", "late"),
-    (f"{_FAILED}{TOO_MANY}", "no_place"),
-    (f"{_FAILED}{CLOSED}", "ending"),
-    (f"{_FAILED}the response or its prompt is neither", "unreadable"),
-    (f"{_FAILED}the behavior is no text", "unreadable"),
-    (_FAILED, "failed_verdict"),
-    ("no verdict", "failed_verdict"),
-    ("no behavior", "behavior"),
-    ("no weights for behavior", "behavior"),
-    ("unknown behavior", "behavior"),
-    ("no base reward", "base_reward"),
-    ("the base reward is", "base_reward"),
-    ("no class probability", "number"),
-    ("the reward is too large", "number"),
-    (NO_PLACE, "no_place"),
-)
-_SENTENCES: dict[ReasonClass, str] = {
-    "late": "the judge gave no verdict within the deadline",
-    "failed_verdict": "the judge failed",
-    "behavior": "the item has no behavior, or one that the reward does not know",
-    "base_reward": "the item has no base reward, and this reward or its request needs one",
-    "unreadable": "the response or its prompt is neither text nor messages",
-    "number": "the reward is no finite number",
-    "no_place": "too many items wait for the judge",
-    "ending": "the server is about to end",
-    "other": "for another reason",
+_REASONS = {  # what the log says of a class of reasons, and how they begin; the first one counts
+    "late": ("the judge gave no verdict within the deadline", f"{_FAILED}{LATE}"),
+    "no_place": ("too many items wait for the judge", f"{_FAILED}{TOO_MANY}", NO_PLACE),
+    "ending": ("the server is about to end", f"{_FAILED}{CLOSED}"),
+    "unreadable": (
+        "the response or its prompt is neither text nor messages",
+        f"{_FAILED}the response or its prompt is neither",
+        f"{_FAILED}the behavior is no text",
+    ),
+    "failed_verdict": ("the judge failed", _FAILED, "no verdict"),
+    "behavior": (
+        "the item has no behavior, or one that the reward does not know",
+        *("no behavior", "no weights for behavior", "unknown behavior"),
+    ),
+    "base_reward": (
+        "the item has no base reward, and this reward or its request needs one",
+        *("no base reward", "the base reward is"),
+    ),
+    "number": (
+        "the reward is no finite number",
+        *("no class probability", "the reward is too large"),
+    ),
+    "other": ("for another reason", ""),
 }
 
 
-def reason_class(reason: str) -> ReasonClass:
+def reason_class(reason: str) -> str:
     """Name the class of a reason, which itself may hold words of a client or of a judge."""
-    for beginning, found in _BEGINNINGS:
-        if reason.startswith(beginning):
-            return found
-    return "other"
+    return next(name for name, row in _REASONS.items() if reason.startswith(row[1:]))
 
 
 class MissingLog:
@@ -85,30 +68,57 @@ class MissingLog:
 
     def __init__(self, *, every_s: float = 60.0) -> None:
         self._every_s = every_s
-        self._counts: dict[ReasonClass, int] = {}
-        self._told: dict[ReasonClass, float] = {}
+        self._counts: Counter[str] = Counter()
+        self._written_at: dict[str, float] = {}
 
-    def add(self, found: ReasonClass) -> None:
+    def add(self, found: str) -> None:
         """Count a reward that is missing."""
-        self._counts[found] = self._counts.get(found, 0) + 1
+        self._counts[found] += 1
 
-    def write(self) -> None:
-        """Write what has not been written in the last minute."""
+    def write(self, *, is_last: bool = False) -> None:
+        """Write what has not been written in the last minute; at the end everything."""
         now = time.monotonic()
-        for found in [one for one, n in self._counts.items() if n]:
-            if now - self._told.get(found, -self._every_s) >= self._every_s:
-                self._told[found] = now
+        for found in list(self._counts):
+            if is_last or now - self._written_at.get(found, -self._every_s) >= self._every_s:
+                self._written_at[found] = now
                 n_missing = self._counts.pop(found)
-                log.warning("rewards missing: %d, %s", n_missing, _SENTENCES[found])
+                log.warning("rewards missing: %d, %s", n_missing, _REASONS[found][0])
 
-    def close(self) -> None:
-        """Write the rest."""
-        self._told.clear()
-        self.write()
 
+# Figures --------------------------------------------------------------------------------------
+
+Samples: TypeAlias = dict[str, dict[str, float]]
+"""Values by the name of a family, and by what follows it: labels, or the end of a longer name."""
+
+_FAMILIES = {
+    "requests_total": ("counter", "Requests by route and status."),
+    "request_seconds": ("histogram", "Seconds from the head of a request to its answer."),
+    "requests_in_flight": ("gauge", "Requests under way."),
+    "items_under_way": ("gauge", "Items under way."),
+    "items_waiting": ("gauge", "Items that wait for the judge."),
+    "items_total": ("counter", "Items by where their verdicts came from."),
+    "reward": ("summary", "Rewards that were given."),
+    "rewards_missing_total": ("counter", "Rewards that are missing, by class of reason."),
+    "proposition_mean": ("gauge", "Mean probability over about the last thousand items."),
+    "proposition_probability_total": ("counter", "Sum of all probabilities."),
+    "proposition_verdicts_total": ("counter", "Verdicts in that sum."),
+    "judge_calls_total": ("counter", "Calls of the judge."),
+    "judge_failures_total": ("counter", "Items on which the judge failed."),
+    "judge_cost_dollars_total": ("counter", "US dollars spent on calls."),
+    "judge_broken": ("gauge", "1 while the judge is out of order and is not called."),
+    "alarms_total": ("counter", "Alarms of the run that is recorded."),
+}
+_RECENT_SUM, _RECENT_N = "(recent sum)", "(recent n)"
+"""Of the means, which are worked out over all workers."""
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _SOURCES = ("remembered", "stored", "judged", "none")
+
+_FORGETTING = 0.999
+"""What an item still weighs in a mean when the next one has come: about the last thousand count."""
+
+_AT_ONCE = 64
+"""Items that are added up together: one by one they would take more time than their rewards."""
 
 
 class Metrics:
@@ -122,6 +132,13 @@ class Metrics:
         Gives how the judge stands.
     n_items : callable
         Gives how many items are under way.
+
+    Attributes
+    ----------
+    shared : SharedMetrics or None
+        The figures of all workers, where there are several.
+    n_in_flight, n_alarms : int
+        Requests under way, and alarms that began.
     """
 
     def __init__(
@@ -131,92 +148,47 @@ class Metrics:
         state: Callable[[], LiveState],
         n_items: Callable[[], int],
     ) -> None:
-        registry = self._registry = CollectorRegistry()
-
-        def counter(name: str, text: str, *labels: str) -> Counter:
-            return Counter(f"voirdire_{name}", text, labels, registry=registry)
-
         self.shared: SharedMetrics | None = None
-        self._requests = counter("requests", "Requests by route and status.", "route", "status")
-        self._seconds = Histogram(
-            "voirdire_request_seconds",
-            "Seconds from the head of a request to the end of its answer.",
-            ("route",),
-            buckets=_BUCKETS,
-            registry=registry,
-        )
-        self._by_outcome: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
-        self.in_flight = Gauge(
-            "voirdire_requests_in_flight", "Requests under way.", registry=registry
-        )
-        items = counter("items", "Items by where their verdicts came from.", "source")
-        self._items = {source: items.labels(source) for source in _SOURCES}
-        text = "Rewards that are missing, by class of reason."
-        missing = counter("rewards_missing", text, "reason")
-        self._missing = {word: missing.labels(word) for word in get_args(ReasonClass)}
         self.missing_log = MissingLog()
-        self.alarms = counter("alarms", "Alarms of the run that is recorded.")
-        self._rewards = _RewardFigures(tuple(propositions))
-        registry.register(self._rewards)
-        registry.register(_JudgeFigures(state, n_items))
-
-    def count_request(self, route: str, status: int, *, seconds: float) -> None:
-        """Count a request."""
-        found = self._by_outcome.get((route, status))
-        if found is None:
-            found = self._requests.labels(route, str(status)), self._seconds.labels(route)
-            self._by_outcome[route, status] = found
-        found[0].inc()
-        found[1].observe(seconds)
-
-    def count_rewards(self, found: LiveScores) -> None:
-        """Count the items of a request."""
-        n_none = 0
-        if found.scores.missing:
-            for reason in found.scores.missing.values():
-                word = reason_class(reason)
-                self._missing[word].inc()
-                self.missing_log.add(word)
-            self.missing_log.write()
-            n_none = int(np.count_nonzero(np.isnan(found.judged.probabilities).any(axis=1)))
-        n_judged = len(found.scores.items) - n_none - found.n_remembered - found.n_stored
-        counts = (found.n_remembered, found.n_stored, max(n_judged, 0), n_none)
-        for source, n_items in zip(_SOURCES, counts, strict=True):
-            if n_items:
-                self._items[source].inc(n_items)
-        self._rewards.add(found.scores.rewards, found.judged.probabilities)
-
-    def text(self) -> bytes:
-        """Write all of them down, of several workers all together."""
-        own = self.own_text()
-        return own if self.shared is None else self.shared.merge(own)
-
-    def own_text(self) -> bytes:
-        """Write down those of this process."""
-        return generate_latest(self._registry)
-
-
-_FORGETTING = 0.999
-"""What an item still weighs in a mean when the next one has come: about the last thousand count."""
-
-_AT_ONCE = 64
-"""Items that are added up together: one by one they would take more time than their rewards."""
-
-
-class _RewardFigures(Collector):
-    """Sums of rewards and probabilities, and the means of the last probabilities."""
-
-    def __init__(self, propositions: tuple[str, ...]) -> None:
-        self._propositions = propositions
+        self.n_in_flight = self.n_alarms = 0
+        self._propositions = tuple(propositions)
+        self._state, self._n_items = state, n_items
+        self._requests: Counter[tuple[str, int]] = Counter()
+        self._buckets: dict[str, list[int]] = {}
+        self._seconds: dict[str, float] = {}
+        self._items = dict.fromkeys(_SOURCES, 0)
+        self._missing = dict.fromkeys(_REASONS, 0)
         self._pending: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
         self._n_pending = self._n_rewards = 0
         self._reward_sum = 0.0
         self._sums, self._counts, self._recent_sums, self._recent_counts = np.zeros(
-            (4, len(propositions))
+            (4, len(self._propositions))
         )
 
-    def add(self, rewards: NDArray[np.float64], probabilities: NDArray[np.float64]) -> None:
-        """Take the rewards and the probabilities of a request."""
+    def count_request(self, route: str, status: int, *, seconds: float) -> None:
+        """Count a request."""
+        self._requests[route, status] += 1
+        if route not in self._buckets:
+            self._buckets[route] = [0] * (len(_BUCKETS) + 1)
+            self._seconds[route] = 0.0
+        self._buckets[route][bisect_left(_BUCKETS, seconds)] += 1
+        self._seconds[route] += seconds
+
+    def count_rewards(self, found: LiveScores) -> None:
+        """Count the items of a request."""
+        rewards, probabilities = found.scores.rewards, found.judged.probabilities
+        n_none = 0
+        if found.scores.missing:
+            for reason in found.scores.missing.values():
+                word = reason_class(reason)
+                self._missing[word] += 1
+                self.missing_log.add(word)
+            self.missing_log.write()
+            n_none = int(np.count_nonzero(np.isnan(probabilities).any(axis=1)))
+        n_judged = rewards.size - n_none - found.n_remembered - found.n_stored
+        counts = (found.n_remembered, found.n_stored, max(n_judged, 0), n_none)
+        for source, n_items in zip(_SOURCES, counts, strict=True):
+            self._items[source] += n_items
         if rewards.size:
             self._pending.append((rewards, probabilities))
             self._n_pending += rewards.size
@@ -224,6 +196,7 @@ class _RewardFigures(Collector):
                 self._add_up()
 
     def _add_up(self) -> None:
+        """Add the rewards and probabilities up that came last."""
         pending, self._pending, self._n_pending = self._pending, [], 0
         if not pending:
             return
@@ -232,69 +205,120 @@ class _RewardFigures(Collector):
         self._n_rewards += rewards.size
         self._reward_sum += float(rewards.sum())
         probabilities = np.concatenate([each for _, each in pending])
-        is_there = np.isfinite(probabilities)
-        sums = np.where(is_there, probabilities, 0.0).sum(axis=0)
-        counts = is_there.sum(axis=0)
+        sums = np.nansum(probabilities, axis=0)
+        counts = np.isfinite(probabilities).sum(axis=0)
+        kept = _FORGETTING ** len(probabilities)
         self._sums += sums
         self._counts += counts
-        kept = _FORGETTING ** len(probabilities)
         self._recent_sums = kept * self._recent_sums + sums
         self._recent_counts = kept * self._recent_counts + counts
 
-    def collect(self) -> Iterator[Metric]:
+    def samples(self) -> Samples:
+        """Give the figures of this process."""
         self._add_up()
-        yield SummaryMetricFamily(
-            "voirdire_reward",
-            "Rewards that were given.",
-            count_value=self._n_rewards,
-            sum_value=self._reward_sum,
-        )
-        mean = GaugeMetricFamily(
-            "voirdire_proposition_mean",
-            "Mean probability over about the last thousand items.",
-            labels=("proposition",),
-        )
-        total = CounterMetricFamily(
-            "voirdire_proposition_probability",
-            "Sum of all probabilities.",
-            labels=("proposition",),
-        )
-        count = CounterMetricFamily(
-            "voirdire_proposition_verdicts", "Verdicts in that sum.", labels=("proposition",)
-        )
-        for place, name in enumerate(self._propositions):
-            if self._recent_counts[place] > 0:
-                mean.add_metric([name], self._recent_sums[place] / self._recent_counts[place])
-            total.add_metric([name], self._sums[place])
-            count.add_metric([name], self._counts[place])
-        yield from (mean, total, count)
-
-
-class _JudgeFigures(Collector):
-    """How the judge stands when Prometheus asks."""
-
-    def __init__(self, state: Callable[[], LiveState], n_items: Callable[[], int]) -> None:
-        self._state = state
-        self._n_items = n_items
-
-    def collect(self) -> Iterator[Metric]:
         state = self._state()
-        gauges = (
-            ("voirdire_items_under_way", "Items under way.", self._n_items()),
-            ("voirdire_items_waiting", "Items that wait for the judge.", state.n_waiting),
-            (
-                "voirdire_judge_broken",
-                "1 while the judge is out of order and is not called.",
-                float(state.is_broken),
-            ),
-        )
-        for name, text, value in gauges:
-            yield GaugeMetricFamily(name, text, value=value)
-        counters = (
-            ("voirdire_judge_calls", "Calls of the judge.", state.n_calls),
-            ("voirdire_judge_failures", "Items on which the judge failed.", state.n_failures),
-            ("voirdire_judge_cost_dollars", "US dollars spent on calls.", state.cost),
-        )
-        for name, text, count in counters:
+        found: Samples = {
+            "requests_total": {
+                f'{{route="{route}",status="{status}"}}': n
+                for (route, status), n in self._requests.items()
+            },
+            "request_seconds": dict(self._histogram()),
+            "requests_in_flight": {"": self.n_in_flight},
+            "items_under_way": {"": self._n_items()},
+            "items_waiting": {"": state.n_waiting},
+            "items_total": _labelled("source", self._items, self._items.values()),
+            "reward": {"_count": self._n_rewards, "_sum": self._reward_sum},
+            "rewards_missing_total": _labelled("reason", self._missing, self._missing.values()),
+            "judge_broken": {"": float(state.is_broken)},
+            "alarms_total": {"": self.n_alarms},
+        }
+        for name, values in (
+            ("proposition_probability_total", self._sums),
+            ("proposition_verdicts_total", self._counts),
+            (_RECENT_SUM, self._recent_sums),
+            (_RECENT_N, self._recent_counts),
+        ):
+            found[name] = _labelled("proposition", self._propositions, values.tolist())
+        for name, count in (
+            ("judge_calls_total", state.n_calls),
+            ("judge_failures_total", state.n_failures),
+            ("judge_cost_dollars_total", state.cost),
+        ):
             if count is not None:
-                yield CounterMetricFamily(name, text, value=count)
+                found[name] = {"": count}
+        return found
+
+    def _histogram(self) -> Iterator[tuple[str, float]]:
+        for route, counts in self._buckets.items():
+            for end, n in zip((*_BUCKETS, "+Inf"), accumulate(counts), strict=True):
+                yield f'_bucket{{route="{route}",le="{end}"}}', n
+            yield f'_count{{route="{route}"}}', sum(counts)
+            yield f'_sum{{route="{route}"}}', self._seconds[route]
+
+    def text(self) -> bytes:
+        """Write all of them down, of several workers all together."""
+        own = self.samples()
+        return _text(own if self.shared is None else self.shared.merged(own))
+
+
+def _labelled(label: str, names: Iterable[str], values: Iterable[float]) -> dict[str, float]:
+    """Name values by a label; no name that is counted here needs an escape."""
+    rows = zip(names, values, strict=True)
+    return {f'{{{label}="{name}"}}': value for name, value in rows}
+
+
+def _text(samples: Samples) -> bytes:
+    """Write samples as Prometheus reads them."""
+    sums, counts = samples[_RECENT_SUM], samples[_RECENT_N]
+    means = {key: sums[key] / n for key, n in counts.items() if n > 0}
+    lines = []
+    for name, (kind, meaning) in _FAMILIES.items():
+        if rows := {**samples, "proposition_mean": means}.get(name):
+            lines += [f"# HELP voirdire_{name} {meaning}", f"# TYPE voirdire_{name} {kind}"]
+            lines += [f"voirdire_{name}{key} {value}" for key, value in rows.items()]
+    return "\n".join([*lines, ""]).encode()
+
+
+class SharedMetrics:
+    """The figures of several workers: each writes its own to a folder, and all are added up.
+
+    Of a worker that has ended, counters go on to count, which never go back; gauges do not.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._own = folder / f"{os.getpid()}.json"
+
+    def publish(self, samples: Samples) -> None:
+        """Write the figures of this worker, whole or not at all."""
+        new = self._own.with_suffix(".new")
+        new.write_bytes(msgspec.json.encode(samples))
+        new.replace(self._own)
+
+    def merged(self, own: Samples) -> Samples:
+        """Add the figures of the others to those of this worker."""
+        found = {name: dict(rows) for name, rows in own.items()}
+        for path in self._folder.glob("*.json"):
+            if path == self._own:
+                continue
+            with contextlib.suppress(FileNotFoundError):  # it has just ended
+                for name, rows in msgspec.json.decode(path.read_bytes(), type=Samples).items():
+                    add = max if name == "judge_broken" else float.__add__
+                    known = found.setdefault(name, {})
+                    for key, value in rows.items():
+                        known[key] = add(float(known.get(key, 0.0)), value)
+        return found
+
+    @staticmethod
+    def keep_of_ended(folder: Path, *, pid: int | None) -> None:
+        """Keep the counters of a worker that has ended."""
+        with contextlib.suppress(FileNotFoundError):
+            path = folder / f"{pid}.json"
+            samples = msgspec.json.decode(path.read_bytes(), type=Samples)
+            kept = {name: rows for name, rows in samples.items() if _is_counted(name)}
+            path.with_suffix(".new").write_bytes(msgspec.json.encode(kept))
+            path.with_suffix(".new").replace(path)
+
+
+def _is_counted(name: str) -> bool:
+    return _FAMILIES.get(name, ("gauge",))[0] != "gauge"

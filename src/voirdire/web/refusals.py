@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import msgspec
+
+from voirdire.models.reward_server import RefusalCode  # noqa: TC001  # a form needs it
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["REFUSALS", "Refusal", "RefusalBody", "RefusalCode", "RefusedError", "Reply"]
-
-RefusalCode: TypeAlias = Literal[
-    "malformed",
-    "no_token",
-    "not_found",
-    "wrong_method",
-    "too_slow",
-    "too_large",
-    "wrong_host",
-    "wrong_type",
-    "wrong_form",
-    "internal",
-    "no_number",
-    "queue_full",
-    "ending",
-    "not_ready",
-]
+__all__ = ["REFUSALS", "Refusal", "RefusalBody", "RefusedError", "Reply"]
 
 REFUSALS: Mapping[RefusalCode, tuple[int, str]] = {
     "malformed": (400, "The body is no JSON, or has the same key twice"),
@@ -35,19 +20,13 @@ REFUSALS: Mapping[RefusalCode, tuple[int, str]] = {
     "not_found": (404, "There is no such path"),
     "wrong_method": (405, "The path takes another method"),
     "too_slow": (408, "The body did not arrive in time"),
-    "no_number": (
-        409,
-        "Nobody declared what stands for a missing reward, and the reward knows no mean",
-    ),
+    "no_number": (409, "No number stands for a missing reward, and the reward knows no mean"),
     "too_large": (413, "The body, or the number of items, is larger than the server takes"),
     "wrong_type": (415, "The body is not said to be JSON"),
     "wrong_host": (421, "Without a token the server answers to names of its own machine only"),
     "wrong_form": (422, "The JSON is of another form"),
     "internal": (500, "The server failed"),
-    "queue_full": (
-        503,
-        "The server has as many items as it may hold: wait for `Retry-After` seconds",
-    ),
+    "queue_full": (503, "The server holds as much as it may: wait for `Retry-After` seconds"),
     "ending": (503, "The server is about to end"),
     "not_ready": (503, "The server is starting or ending, or its judge is out of order"),
 }
@@ -84,11 +63,8 @@ class Reply:
     @property
     def raw_headers(self) -> list[tuple[bytes, bytes]]:
         """Give the headers as ASGI takes them."""
-        usual = [
-            (b"content-length", str(len(self.body)).encode()),
-            (b"content-type", self.media_type.encode()),
-        ]
-        return usual + [(name.lower().encode(), value.encode()) for name, value in self.headers]
+        usual = (("content-length", str(len(self.body))), ("content-type", self.media_type))
+        return [(name.encode(), value.encode()) for name, value in (*usual, *self.headers)]
 
 
 class RefusedError(Exception):
@@ -104,20 +80,19 @@ class RefusedError(Exception):
         allow: str | None = None,
     ) -> None:
         super().__init__(message)
-        self.code: RefusalCode = code
-        self.message = message
         self.closes = closes
+        self._body = RefusalBody(error=Refusal(code=code, message=message))
         self._headers = {
-            "Retry-After": None if retry_after_s is None else str(retry_after_s),
-            "WWW-Authenticate": "Bearer" if code == "no_token" else None,
-            "Allow": allow,
+            "retry-after": None if retry_after_s is None else str(retry_after_s),
+            "www-authenticate": "Bearer" if code == "no_token" else None,
+            "allow": allow,
         }
 
     def reply(self) -> Reply:
         """Put it into words and headers."""
-        headers = self._headers | {"Connection": "close" if self.closes else None}
+        headers = self._headers | {"connection": "close" if self.closes else None}
         return Reply(
-            msgspec.json.encode(RefusalBody(error=Refusal(code=self.code, message=self.message))),
-            status=REFUSALS[self.code][0],
+            msgspec.json.encode(self._body),
+            status=REFUSALS[self._body.error.code][0],
             headers=tuple((name, value) for name, value in headers.items() if value is not None),
         )

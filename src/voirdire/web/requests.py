@@ -6,7 +6,9 @@ import asyncio
 import json
 import math
 import re
-from typing import TYPE_CHECKING, Annotated, Any
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from urllib.parse import parse_qs
 
 import msgspec
 
@@ -14,23 +16,23 @@ from voirdire.rewards.live.turns import Turn
 from voirdire.web.refusals import RefusedError
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
     from starlette.types import Receive, Scope
 
 __all__ = [
     "AskedItem",
     "BodyLimit",
     "ClientGoneError",
+    "OpenRLHFRequest",
     "RewardsRequest",
-    "check_count",
-    "check_run",
-    "decode_document",
+    "decode_openrlhf_request",
     "decode_rewards_request",
     "header_values",
+    "run_of",
 ]
 
 Messages = list[dict[str, Any]] | dict[str, Any]
-
-_RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 class AskedItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -46,7 +48,7 @@ class AskedItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     behavior: str | None = None
     base_reward: float | msgspec.UnsetType | None = msgspec.UNSET
     group: str | int | None = None
-    id: str | int | None = None
+    id: str | Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | None = None
 
     def turn(self) -> Turn:
         """Give it as the rewards take it."""
@@ -73,8 +75,20 @@ class RewardsRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     deadline_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
     verdicts: bool = False
     explain: bool = False
-    step: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    step: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] | None = None
     run: str | None = None
+
+
+class OpenRLHFRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What OpenRLHF posts: lists of one length.
+
+    A query is a prompt with its response. A label is the id of a behavior, empty where the server's
+    own counts, or an object (or its JSON) with `behavior`, `base_reward` and `prompt`.
+    """
+
+    query: list[str]
+    prompts: list[str]
+    labels: list[Any] | None = None
 
 
 # Bodies ---------------------------------------------------------------------------------------
@@ -106,8 +120,9 @@ class BodyLimit:
         self._seconds = seconds
         self._n_bytes = 0
 
-    async def read(self, scope: Scope, receive: Receive) -> bytes:
-        """Read a body; whoever calls releases its bytes when they are done.
+    @asynccontextmanager
+    async def body(self, scope: Scope, receive: Receive) -> AsyncIterator[bytes]:
+        """Read a body, and count it among those that are held until the block ends.
 
         Raises
         ------
@@ -116,29 +131,28 @@ class BodyLimit:
         ClientGoneError
             If the client left.
         """
-        if (_announced_bytes(scope) or 0) > self._most:
-            await self._discard(receive, most=self._most)
-            raise self._too_large()
+        if _announced_bytes(scope) > self._most:
+            await self.discard(scope, receive, most=2 * self._most)
+            raise self._too_large
         pieces: list[bytes] = []
-        n_bytes, is_last = 0, False
-        try:
-            async with asyncio.timeout(self._seconds):
-                while not is_last:
-                    piece, is_last = await _next_piece(receive)
-                    n_bytes += self._hold(n_bytes, piece)
-                    pieces.append(piece)
-        except TimeoutError:
-            self.release(n_bytes)
-            msg = f"The body must arrive within {self._seconds:g} seconds."
-            raise RefusedError("too_slow", msg, closes=True) from None
-        except BaseException:
-            self.release(n_bytes)
-            raise
-        return b"".join(pieces)
+        n_bytes = 0
 
-    def release(self, n_bytes: int) -> None:
-        """Let so many bytes go."""
-        self._n_bytes -= n_bytes
+        def take(piece: bytes) -> None:
+            nonlocal n_bytes
+            pieces.append(piece)
+            n_bytes += len(piece)
+            self._n_bytes += len(piece)
+            if n_bytes > self._most:
+                raise self._too_large
+            if self._n_bytes > self._most_together:
+                msg = "The server holds as many bytes of requests as it may."
+                raise RefusedError("queue_full", msg, retry_after_s=_RETRY_S, closes=True)
+
+        try:
+            await self._receive(receive, take)
+            yield b"".join(pieces)
+        finally:
+            self._n_bytes -= n_bytes
 
     async def discard(self, scope: Scope, receive: Receive, *, most: int) -> bool:
         """Read and forget a body, so that the client hears the answer; tell whether that was all.
@@ -148,34 +162,40 @@ class BodyLimit:
         """
         if scope["method"] in ("GET", "HEAD"):
             return True
-        return (_announced_bytes(scope) or 0) <= most and await self._discard(receive, most=most)
-
-    async def _discard(self, receive: Receive, *, most: int) -> bool:
+        if _announced_bytes(scope) > most:
+            return False
         n_bytes = 0
-        try:
-            async with asyncio.timeout(self._seconds):
-                while n_bytes <= most:
-                    piece, is_last = await _next_piece(receive)
-                    n_bytes += len(piece)
-                    if is_last:
-                        return True
-        except TimeoutError:
-            pass
+
+        def take(piece: bytes) -> None:
+            nonlocal n_bytes
+            n_bytes += len(piece)
+            if n_bytes > most:
+                raise self._too_large
+
+        with suppress(RefusedError):
+            await self._receive(receive, take)
+            return True
         return False
 
-    def _hold(self, n_before: int, piece: bytes) -> int:
-        n_bytes = len(piece)
-        if n_before + n_bytes > self._most:
-            raise self._too_large()
-        if self._n_bytes + n_bytes > self._most_together:
-            msg = "The server holds as many bytes of requests as it may. Send the request again."
-            raise RefusedError("queue_full", msg, retry_after_s=_RETRY_S, closes=True)
-        self._n_bytes += n_bytes
-        return n_bytes
-
+    @property
     def _too_large(self) -> RefusedError:
         msg = f"The body must have at most {self._most} bytes. Send the items in several requests."
         return RefusedError("too_large", msg, closes=True)
+
+    async def _receive(self, receive: Receive, take: Callable[[bytes], None]) -> None:
+        """Hand over the pieces of a body as they arrive, in time."""
+        has_more = True
+        try:
+            async with asyncio.timeout(self._seconds):
+                while has_more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise ClientGoneError
+                    take(message.get("body", b""))
+                    has_more = message.get("more_body", False)
+        except TimeoutError:
+            msg = f"The body must arrive within {self._seconds:g} seconds."
+            raise RefusedError("too_slow", msg, closes=True) from None
 
 
 def header_values(scope: Scope, name: bytes) -> list[bytes]:
@@ -183,18 +203,11 @@ def header_values(scope: Scope, name: bytes) -> list[bytes]:
     return [value for key, value in scope["headers"] if key == name]
 
 
-def _announced_bytes(scope: Scope) -> int | None:
-    """Read the length that the head of a request names, if it does."""
+def _announced_bytes(scope: Scope) -> int:
+    """Read the length that the head of a request names; 0 if it names none."""
     for value in header_values(scope, b"content-length"):
-        return int(value) if value.isdigit() and len(value) <= _MOST_DIGITS else None
-    return None
-
-
-async def _next_piece(receive: Receive) -> tuple[bytes, bool]:
-    message = await receive()
-    if message["type"] == "http.disconnect":
-        raise ClientGoneError
-    return message.get("body", b""), not message.get("more_body", False)
+        return int(value) if value.isdigit() and len(value) <= _MOST_DIGITS else 0
+    return 0
 
 
 # JSON -----------------------------------------------------------------------------------------
@@ -205,17 +218,10 @@ than its two bytes."""
 
 _MOST_LEVELS = 64
 _TOO_DEEP = "The body is nested too deeply."
+_RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_PLACE = re.compile(r" - at `(\$\.items\[\d+\])`$")
 
-_SAFE = re.compile(
-    r"JSON is malformed: [a-z0-9 -]+ \(byte \d+\)"
-    r"|Input data was truncated"
-    r"|Expected [^\"']+"
-    r"|Object missing required field `\w+` - at `[\w$.\[\]]+`"
-    r"|Object missing required field `\w+`"
-    r"|Number out of range - at `[\w$.\[\]]+`"
-)
-_UNKNOWN = re.compile(r"Object contains unknown field .* - at `(?P<place>[\w$.\[\]]+)`", re.DOTALL)
-_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+Form = TypeVar("Form", RewardsRequest, OpenRLHFRequest)
 
 
 def decode_rewards_request(body: bytes, *, most_items: int) -> RewardsRequest:
@@ -228,98 +234,108 @@ def decode_rewards_request(body: bytes, *, most_items: int) -> RewardsRequest:
     most_items : int
         Items that a request may have.
     """
-    asked: RewardsRequest = _decoded(body, _requests)
-    check_count(len(asked.items), most=most_items)
+    asked = _decoded(body, RewardsRequest)
+    _check_count(len(asked.items), most=most_items)
     for item in asked.items:
-        if not (isinstance(item.response, str) and isinstance(item.prompt, str | None)):
-            _check_depth([item.response, item.prompt])
-    _check_keys(body)
+        _check_item(item)
     return asked
 
 
-def decode_document(body: bytes) -> Any:
-    """Read JSON of any form, within the same bounds."""
-    document = _decoded(body, _documents)
-    _check_keys(body)
-    _check_depth([document])
-    return document
+def decode_openrlhf_request(body: bytes, *, most_items: int) -> dict[str, Any]:
+    """Read what OpenRLHF posts, within the same bounds."""
+    asked = _decoded(body, OpenRLHFRequest)
+    _check_count(len(asked.query), most=most_items)
+    _check_depth([asked.labels])
+    return msgspec.structs.asdict(asked)
 
 
-def check_count(n_items: int, *, most: int) -> None:
+def run_of(scope: Scope, named: str | None = None) -> str | None:
+    """Read which training run a request belongs to: from its body, a header, or its address."""
+    if named is None and (values := header_values(scope, b"voirdire-run")):
+        named = values[0].decode("ascii", "replace")
+    if named is None and scope.get("query_string"):
+        named = parse_qs(scope["query_string"].decode("ascii", "replace")).get("run", [None])[0]
+    if named is not None and _RUN.fullmatch(named) is None:
+        msg = "`run` must have 1 to 64 letters, digits, dashes or underscores of ASCII."
+        raise RefusedError("wrong_form", msg)
+    return named
+
+
+def _decoded(body: bytes, form: type[Form]) -> Form:
+    if body.count(b"{") + body.count(b"[") > _MOST_BRACKETS:
+        msg = f"The body must have at most {_MOST_BRACKETS} braces and brackets."
+        raise RefusedError("too_large", msg)
+    try:
+        return msgspec.convert(_json.decode(body.decode()), form)
+    except msgspec.ValidationError as error:
+        raise RefusedError("wrong_form", _form_message(str(error))) from None
+    except json.JSONDecodeError as error:
+        raise RefusedError("malformed", f"The body must be JSON. {error}.") from None
+    except UnicodeDecodeError:
+        raise RefusedError("malformed", "The body must be UTF-8.") from None
+    except UnicodeEncodeError:
+        msg = "A key, or what should be no text, holds half a surrogate pair."
+        raise RefusedError("malformed", msg) from None
+    except RecursionError:
+        raise RefusedError("malformed", _TOO_DEEP) from None
+    except ValueError:  # Python reads no whole number of thousands of digits
+        raise RefusedError("malformed", "A number of the body is too long.") from None
+
+
+def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that comes twice, of which a decoder silently takes the last.
+
+    Python's own decoder calls this between objects: there other threads get their turn.
+    """
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise RefusedError("malformed", "An object of the body has the same key twice.")
+    return found
+
+
+def _refuse_constant(word: str) -> None:
+    del word
+    raise RefusedError("malformed", "The body must be JSON, which has no NaN and no Infinity.")
+
+
+_json = json.JSONDecoder(object_pairs_hook=_object_of, parse_constant=_refuse_constant)
+
+
+def _form_message(said: str) -> str:
+    """Keep of a message what cannot hold a text of the client's."""
+    if said.startswith(("Expected `", "Object missing required field `")):
+        return f"{said}."
+    if said.startswith("Object contains unknown field"):
+        place = _PLACE.search(said)
+        at = f" at `{place[1]}`" if place else ""
+        return f"The object{at} has a key that is not known. See /docs."
+    return "The body is not of the form that is asked for. See /docs."
+
+
+def _check_count(n_items: int, *, most: int) -> None:
     """Refuse more items than all requests together may hold."""
     if n_items > most:
         msg = f"A request must have at most {most} items, got {n_items}. Send several requests."
         raise RefusedError("too_large", msg)
 
 
-def check_run(name: str) -> str:
-    """Refuse a name of a run that could not name a folder."""
-    if _RUN.fullmatch(name) is None:
-        msg = "`run` must have 1 to 64 letters, digits, dashes or underscores of ASCII."
-        raise RefusedError("wrong_form", msg)
-    return name
+def _check_item(item: AskedItem) -> None:
+    """Refuse what has no answer: half a surrogate pair in a name, or a number without end.
 
-
-_requests: msgspec.json.Decoder[Any] = msgspec.json.Decoder(RewardsRequest)
-_documents: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
-
-
-def _decoded(body: bytes, decoder: msgspec.json.Decoder[Any]) -> Any:
-    if body.count(b"{") + body.count(b"[") > _MOST_BRACKETS:
-        msg = f"The body must have at most {_MOST_BRACKETS} braces and brackets."
-        raise RefusedError("too_large", msg)
-    try:
-        try:
-            return decoder.decode(body)
-        except msgspec.ValidationError:
-            raise
-        except msgspec.DecodeError:
-            if _HALF.search(body) is None:
-                raise
-            return _with_halves(body, decoder.type)
-    except msgspec.ValidationError as error:
-        raise RefusedError("wrong_form", _form_message(str(error))) from None
-    except msgspec.DecodeError as error:
-        said = str(error)
-        why = f"{said}." if _SAFE.fullmatch(said) else "It is none."
-        raise RefusedError("malformed", f"The body must be JSON. {why}") from None
-    except UnicodeDecodeError:
-        raise RefusedError("malformed", "The body must be UTF-8.") from None
-    except RecursionError:
-        raise RefusedError("malformed", _TOO_DEEP) from None
-
-
-def _with_halves(body: bytes, form: Any) -> Any:
-    """Decode JSON with halves of surrogate pairs, which Python writes where a text is cut.
-
-    A response that ends in one is still a response; a name with one cannot be answered.
+    A response that ends in half a pair, which Python writes where a text is cut, is a response.
     """
+    base = item.base_reward
+    if isinstance(base, float) and not math.isfinite(base):
+        raise RefusedError("wrong_form", "A `base_reward` is out of range.")
     try:
-        found = json.loads(body.decode(), parse_constant=_refuse_constant)
-        asked = msgspec.convert(found, form)
-    except UnicodeDecodeError:
-        raise
+        for name in (item.behavior, item.group, item.id):
+            if isinstance(name, str):
+                name.encode()
     except UnicodeEncodeError:
-        msg = "A key, or what should be no text, holds half a surrogate pair."
+        msg = "A behavior, a group or an id holds half a surrogate pair."
         raise RefusedError("malformed", msg) from None
-    except json.JSONDecodeError:
-        raise RefusedError("malformed", "The body must be JSON.") from None
-    except msgspec.ValidationError:
-        raise
-    except ValueError:  # Python reads no whole number of thousands of digits
-        raise RefusedError("malformed", "A number of the body is too long.") from None
-    if isinstance(asked, RewardsRequest):
-        try:
-            msgspec.json.encode([(item.id, item.behavior, item.group) for item in asked.items])
-        except UnicodeEncodeError:
-            msg = "A behavior, a group or an id holds half a surrogate pair."
-            raise RefusedError("malformed", msg) from None
-    return asked
-
-
-def _refuse_constant(word: str) -> None:
-    del word
-    raise RefusedError("malformed", "The body must be JSON, which has no NaN and no Infinity.")
+    if not (isinstance(item.response, str) and isinstance(item.prompt, str | None)):
+        _check_depth([item.response, item.prompt])
 
 
 def _check_depth(values: list[Any]) -> None:
@@ -331,30 +347,3 @@ def _check_depth(values: list[Any]) -> None:
         if not level:
             return
     raise RefusedError("malformed", _TOO_DEEP)
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> None:
-    """Refuse a key that comes twice, of which a decoder silently takes the last."""
-    if len(dict(pairs)) != len(pairs):
-        raise RefusedError("malformed", "An object of the body has the same key twice.")
-
-
-_key_checker = json.JSONDecoder(object_pairs_hook=_unique_keys)
-
-
-def _check_keys(body: bytes) -> None:
-    try:
-        _key_checker.decode(body.decode())
-    except RecursionError:
-        raise RefusedError("malformed", _TOO_DEEP) from None
-
-
-def _form_message(said: str) -> str:
-    """Keep of a message what cannot hold a text of the client's."""
-    unknown = _UNKNOWN.fullmatch(said)
-    if unknown is not None:
-        return f"The object at `{unknown['place']}` has a key that is not known. See /docs."
-    return f"{said}." if _SAFE.fullmatch(said) else _OTHER_FORM
-
-
-_OTHER_FORM = "The body is not of the form that is asked for. See /docs."

@@ -123,7 +123,7 @@ def _serve_on(
     _allow_files(settings.connections)
     config = uvicorn.Config(
         app,
-        http=_connection_class(settings),
+        http=_Watched,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -177,7 +177,7 @@ class _Server(uvicorn.Server):
             self.handle_exit(signal.SIGTERM, None)
 
         def publish() -> None:
-            link.metrics.publish(metrics.own_text())
+            link.metrics.publish(metrics.samples())
             loop.call_later(_PUBLISH_S, publish)
 
         loop.add_reader(link.lifeline, end)
@@ -191,7 +191,7 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
         await draining
         if self._link is not None:
-            self._link.metrics.publish(self._service.metrics.own_text())
+            self._link.metrics.publish(self._service.metrics.samples())
         gc.unfreeze()  # the process may go on with something else
         log.info("ended")
 
@@ -274,13 +274,10 @@ def _allow_files(connections: int) -> None:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + _OTHER_FILES
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
-        return
-    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-    if allowed < wanted:
-        log.warning("the system allows %d open files, fewer than %d", allowed, wanted)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
 
 
 # Connections ----------------------------------------------------------------------------------
@@ -293,21 +290,6 @@ _BUSY = (
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\n"
     b"content-length: 0\r\n\r\n"
 )
-
-
-def _connection_class(settings: ServerSettings) -> type[asyncio.Protocol]:
-    """Make the protocol of connections, on top of the fastest that uvicorn finds installed.
-
-    uvicorn itself waits for the head of a first request as long as the client likes, and for a
-    client to read its answer. A route can see neither.
-    """
-
-    class WatchedConnection(_Watched):
-        most = settings.connections
-        head_s = settings.head_s
-        reading_s = settings.body_s
-
-    return WatchedConnection
 
 
 class _JoinedWrites:
@@ -340,16 +322,23 @@ _Base: Any = AutoHTTPProtocol
 
 
 class _Watched(_Base):  # type: ignore[misc]  # uvicorn chooses the class
-    most: int
-    head_s: float
-    reading_s: float
+    """A connection of uvicorn's that bounds what a route cannot see.
 
-    def connection_made(self, transport: asyncio.Transport) -> None:
+    uvicorn itself waits for the head of a first request as long as the client likes, and for a
+    client to read its answer.
+    """
+
+    def __init__(self, config: uvicorn.Config, *arguments: Any, **more: Any) -> None:
+        super().__init__(config, *arguments, **more)
+        self._settings: ServerSettings = config.app.service.settings  # type: ignore[union-attr]
         self._head_timer: asyncio.TimerHandle | None = None
         self._reading_timer: asyncio.TimerHandle | None = None
         self._n_head_bytes = 0
+        self._has_ended = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(_JoinedWrites(transport, self.loop))
-        if len(self.connections) > self.most:
+        if len(self.connections) > self._settings.connections:
             transport.write(_BUSY)
             transport.close()
         else:
@@ -382,6 +371,16 @@ class _Watched(_Base):  # type: ignore[misc]  # uvicorn chooses the class
         super().on_message_complete()
         self._n_head_bytes = 0
 
+    def eof_received(self) -> bool:
+        """Answer a client that has said all it will, and still listens."""
+        self._has_ended = True
+        return self._is_answering() and not self.cycle.more_body
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._has_ended and not self._is_answering():
+            self.transport.close()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_came()
         self.resume_writing()
@@ -390,7 +389,7 @@ class _Watched(_Base):  # type: ignore[misc]  # uvicorn chooses the class
     def pause_writing(self) -> None:
         super().pause_writing()
         if self._reading_timer is None:
-            self._reading_timer = self.loop.call_later(self.reading_s, self.transport.abort)
+            self._reading_timer = self.loop.call_later(self._settings.body_s, self.transport.abort)
 
     def resume_writing(self) -> None:
         if self._reading_timer is not None:
@@ -402,7 +401,7 @@ class _Watched(_Base):  # type: ignore[misc]  # uvicorn chooses the class
         return self.cycle is not None and not self.cycle.response_complete
 
     def _expect_head(self) -> None:
-        self._head_timer = self.loop.call_later(self.head_s, self._let_go)
+        self._head_timer = self.loop.call_later(self._settings.head_s, self._let_go)
 
     def _head_came(self) -> None:
         if self._head_timer is not None:

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.rewards.live.live_scores import nothing_scored
 from voirdire.rewards.live.missing import MissingRewards
+from voirdire.rewards.model_file import reward_document
 from voirdire.rewards.training.watch import TrainingWatch
 from voirdire.store.opening import read_address
+from voirdire.web.answers import RewardDescription
 from voirdire.web.logs import log, log_error
 from voirdire.web.metrics import NO_PLACE, Metrics
 from voirdire.web.refusals import RefusedError
 from voirdire.web.requests import BodyLimit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from voirdire.rewards.live import LiveReward, LiveScores, Turn
     from voirdire.web.settings import ServerSettings
@@ -36,8 +38,13 @@ _BODIES = 4
 _PART = 128
 """Turns that are worked on before others get their turn: about 3 ms."""
 
+_LONG = 1024 * 1024
+"""Bytes of a body that others do not wait for while it is read: more than a millisecond."""
+
 _LEAST_S = 0.001
 _LAST_S = 1.0
+
+Found = TypeVar("Found")
 
 
 class RewardService:
@@ -73,25 +80,40 @@ class RewardService:
             state=lambda: live.state,
             n_items=lambda: self.queue.length,
         )
-        self.fingerprint = ""
-        self.judge = ""
-        self.is_started = False
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="voirdire-long")
+        self.description: RewardDescription | None = None
         self._is_closed = False
+
+    @property
+    def is_started(self) -> bool:
+        """Whether rewards are given."""
+        return self.description is not None
 
     async def start(self) -> None:
         """Begin, once."""
         if self.is_started:
             return
         await self.live.start()
-        nothing = (await self.live.rewards([])).judged
-        self.fingerprint, self.judge = nothing.fingerprint, nothing.judge
-        self.is_started = True
+        reward, nothing = self.live.reward, (await self.live.rewards([])).judged
+        self.description = RewardDescription(
+            name=reward.name,
+            content_hash=reward.content_hash,
+            fingerprint=nothing.fingerprint,
+            judge=nothing.judge,
+            rubric=reward.rubric.name,
+            rubric_version=reward.rubric.version,
+            behaviors=list(reward.behaviors),
+            propositions=list(reward.rubric.propositions),
+            uses_base=reward.uses_base,
+            document=reward_document(reward),
+        )
 
     async def drain(self) -> None:
         """Take no more, let requests under way end, then have the rest answered with failures."""
         end = time.monotonic() + self.settings.drain_s
         self.queue.close()
-        await self.queue.emptied(seconds=self.settings.drain_s)
+        while self.queue.n_held and time.monotonic() < end:  # noqa: ASYNC110  # a clock ends it too
+            await asyncio.sleep(_LOOK_AGAIN_S)
         if self.queue.n_held:
             log.warning("%d items are left after %g s", self.queue.n_held, self.settings.drain_s)
         await self.close(drain_s=max(end - time.monotonic(), _LAST_S))
@@ -105,12 +127,13 @@ class RewardService:
         await self.live.close(drain_s=self.settings.drain_s if drain_s is None else drain_s)
         if self.record is not None:
             await self.record.close()
-        self.metrics.missing_log.close()
+        self.metrics.missing_log.write(is_last=True)
+        self._thread.shutdown(wait=False)
 
     @property
     def needs(self) -> str:
         """Say what the server works with, and what it needs of its clients."""
-        reward = self.live.reward
+        reward, judge = self.live.reward, self.description.judge if self.description else "?"
         token = "a name of this machine" if self.settings.token is None else "the token"
         base = "a `base_reward` with every item" if reward.uses_base else "no base rewards"
         store = self.live.store
@@ -119,8 +142,7 @@ class RewardService:
         if self.settings.behavior is not None:
             behavior = f"{shorten(self.settings.behavior)!r} where an item has none"
         return (
-            f"judge: {shorten(self.judge)}{stored}; clients need: {token}, {base}; "
-            f"behavior: {behavior}"
+            f"judge: {shorten(judge)}{stored}; clients need: {token}, {base}; behavior: {behavior}"
         )
 
     @property
@@ -136,6 +158,12 @@ class RewardService:
         """Give the seconds that a request has: what it asks for, at most the server's own."""
         own = self.live.settings.deadline_s
         return own if asked is None else min(asked, own)
+
+    async def run(self, body: bytes, work: Callable[[], Found]) -> Found:
+        """Do what takes as long as a body is; where that is long, in a thread, one at a time."""
+        if len(body) < _LONG:
+            return work()
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     async def rewarded(self, turns: Sequence[Turn], *, deadline_s: float) -> list[LiveScores]:
         """Give turns their rewards, long requests in several parts.
@@ -191,7 +219,7 @@ class RewardService:
         """Write down what was given, where a record is kept."""
         if self.record is not None and turns:
             n_alarms = await self.record.add(found, turns, step=step, run=run)
-            self.metrics.alarms.inc(n_alarms)
+            self.metrics.n_alarms += n_alarms
 
 
 def _is_divisible(turns: Sequence[Turn]) -> bool:
@@ -216,7 +244,7 @@ def _missing_rewards(
 
 _WINDOW_S = 10.0
 _LONGEST_RETRY_S = 60
-_LOOK_AGAIN_S = 0.1
+_LOOK_AGAIN_S = 0.05
 
 
 class ItemQueue:
@@ -236,8 +264,6 @@ class ItemQueue:
         self.is_closed = False
         self._n_waiting = n_waiting
         self._done: deque[tuple[float, int]] = deque()
-        self._empty = asyncio.Event()
-        self._empty.set()
 
     @property
     def length(self) -> int:
@@ -254,41 +280,28 @@ class ItemQueue:
             msg = f"The server has as many items as it may hold. Ask again in {seconds} s."
             raise RefusedError("queue_full", msg, retry_after_s=seconds)
 
-    def take(self, n_items: int) -> None:
-        """Take the items of a request, or refuse it; then `give_back` them in any case."""
-        self.check_open(n_items)
-        self._hold(n_items)
-
-    async def take_in_time(self, n_items: int, *, seconds: float) -> bool:
-        """Wait so long until the items can be taken; tell whether they are."""
+    async def has_place(self, n_items: int, *, seconds: float) -> bool:
+        """Wait so long until the items can be held; tell whether they can."""
         end = time.monotonic() + seconds
-        while self.is_closed or self.length + n_items > self.most:
+        while not self.is_closed and self.length + n_items > self.most:
             left = end - time.monotonic()
-            if self.is_closed or left <= 0:
+            if left <= 0:
                 return False
             await asyncio.sleep(min(_LOOK_AGAIN_S, left))
-        self._hold(n_items)
-        return True
+        return not self.is_closed
 
-    def give_back(self, n_items: int) -> None:
-        """Let go of items that were taken."""
-        self.n_held -= n_items
-        if not self.n_held:
-            self._empty.set()
-        now = time.monotonic()
-        self._done.append((now, n_items))
-        while self._done[0][0] < now - _WINDOW_S:
-            self._done.popleft()
-
-    def _hold(self, n_items: int) -> None:
+    @contextmanager
+    def hold(self, n_items: int) -> Iterator[None]:
+        """Hold the items of a request until the block ends."""
         self.n_held += n_items
-        if self.n_held:
-            self._empty.clear()
-
-    async def emptied(self, *, seconds: float) -> None:
-        """Wait so long until nothing is under way."""
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._empty.wait(), seconds)
+        try:
+            yield
+        finally:
+            self.n_held -= n_items
+            now = time.monotonic()
+            self._done.append((now, n_items))
+            while self._done[0][0] < now - _WINDOW_S:
+                self._done.popleft()
 
     def close(self) -> None:
         """Take no more."""

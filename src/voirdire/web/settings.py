@@ -38,7 +38,7 @@ class ServerSettings:
     end_tokens : tuple of str
         Special tokens at the end of what OpenRLHF sends, beside the known ones.
     record : str, path or None
-        A folder for figures and completions, as of a training run.
+        A folder for figures and completions, as of a training run; each worker writes its own.
     reference : str, path or None
         The folder of an earlier run, which alarms compare with.
     drain_s : float
@@ -83,12 +83,6 @@ class ServerSettings:
             msg = (
                 f"`token` must hold at least {_SHORTEST_TOKEN} visible ASCII characters without "
                 "spaces, got others. Make one with `openssl rand -hex 32`."
-            )
-            raise InputError(msg)
-        if self.record is not None and self.workers > 1:
-            msg = (
-                f"`workers` must be 1 where `record` is given, got {self.workers}. One process "
-                "writes a run in its order."
             )
             raise InputError(msg)
         if self.reference is not None and self.record is None:
