@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
-from voirdire.adapters import golden_judge
 from voirdire.rewards import TrainingWatch, read_training_run
+from voirdire.testing import golden_judge
 from web.in_process import begun
 
 ITEMS = [

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from voirdire.adapters.base_function import said_base_reward
-from voirdire.adapters.guarded import GuardedReward
-from voirdire.adapters.number_columns import number_columns
+from voirdire.adapters.guarded import NumberReward
 from voirdire.adapters.openrlhf_texts import all_end_tokens, response_of_query
 from voirdire.errors import InputError
-from voirdire.rewards.live.missing import MissingRewards
-from voirdire.rewards.live.turns import Turn
+from voirdire.rewards.live.turns import Turn, said_base_reward
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.judging.live.settings import LiveSettings
     from voirdire.rewards.live.live_scores import LiveScores
+    from voirdire.rewards.live.missing import MissingRewards
     from voirdire.rewards.model import RewardModel
 
 __all__ = [
@@ -93,34 +90,39 @@ def openrlhf_response(scores: LiveScores, missing: MissingRewards) -> dict[str, 
     dict
         ``rewards``; ``scores``, the same squeezed into [0, 1] by `MissingRewards.unit_score`,
         since OpenRLHF's dynamic filtering keeps groups whose mean score lies between 0 and 1; and
-        ``extra_logs``: the other columns of `number_columns`.
+        ``extra_logs``: the other columns of `MissingRewards.columns`.
     """
-    return _response(number_columns(scores, missing), missing)
+    columns = missing.columns(scores)
+    rewards = columns.pop("score")
+    unit_scores = [missing.unit_score(reward) for reward in rewards]
+    return {"rewards": rewards, "scores": unit_scores, "extra_logs": columns}
 
 
-class OpenRlhfReward:
+@dataclass(kw_only=True, eq=False, repr=False)
+class OpenRlhfReward(NumberReward):
     """What OpenRLHF calls as ``reward_func(queries, prompts, labels)``, one query at a time.
 
     Parameters
     ----------
-    reward : GuardedReward
-        What pays.
-    missing : MissingRewards
-        What stands for a reward that is missing.
+    reward : RewardModel, str or path
+        What pays, its file, or the address of a running ``voirdire serve``.
     end_tokens : iterable of str, optional
         Special tokens at the end of a response, beside the known ones.
+    **others
+        As for `NumberReward`: `missing_reward`, `base_mean`, `judge`, `behavior`, `record` and so
+        on.
 
     Notes
     -----
     May be called from many threads; queries that arrive together are judged together.
     """
 
-    def __init__(
-        self, reward: GuardedReward, *, missing: MissingRewards, end_tokens: Iterable[str] = ()
-    ) -> None:
-        self.reward = reward
-        self._missing = missing
-        self._end_tokens = all_end_tokens(end_tokens)
+    end_tokens: Iterable[str] = ()
+    framework: str = "openrlhf"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._end_tokens = all_end_tokens(self.end_tokens)
 
     def __call__(
         self, queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]
@@ -142,46 +144,18 @@ class OpenRlhfReward:
             As `openrlhf_response` gives it.
         """
         turns = _turns(queries, prompts, labels, end_tokens=self._end_tokens)
-        live = self.reward.scored(turns).live
-        propositions = self.reward.reward.rubric.propositions
-        columns = number_columns(live, self._missing, propositions=propositions)
-        return _response(columns, self._missing)
-
-    def close(self, *, drain_s: float = 30.0) -> None:
-        """Wait so long for what is on its way, then end."""
-        self.reward.close(drain_s=drain_s)
+        return openrlhf_response(self.scored(turns), self.missing)
 
 
-def make_reward_func(
-    reward: RewardModel | str | Path,
-    *,
-    missing_reward: float | None = None,
-    base_mean: float = 0.0,
-    end_tokens: Iterable[str] = (),
-    name: str | None = None,
-    judge: JudgeLike | None = None,
-    other_judge: bool = False,
-    store: str | Path | None = None,
-    center: bool = False,
-    behavior: str | None = None,
-    settings: LiveSettings | None = None,
-    record: str | Path | None = None,
-    reference: str | Path | None = None,
-) -> OpenRlhfReward:
+def make_reward_func(reward: RewardModel | str | Path, **settings: Any) -> OpenRlhfReward:
     """Make the ``reward_func`` of a file that OpenRLHF loads.
 
     Parameters
     ----------
     reward : RewardModel, str or path
         What pays, its file, or the address of a running ``voirdire serve``.
-    missing_reward : float, optional
-        Stands for a missing reward; by default the mean of its behavior.
-    base_mean : float, optional
-        Mean of the base rewards, which is added to that mean.
-    end_tokens : iterable of str, optional
-        Special tokens at the end of a response, beside the known ones.
-    name, judge, other_judge, store, center, behavior, settings, record, reference : optional
-        As for `GuardedReward`.
+    **settings
+        The keywords of `OpenRlhfReward`: `missing_reward`, `judge`, `record` and so on.
 
     Returns
     -------
@@ -193,29 +167,7 @@ def make_reward_func(
     InputError
         If the reward, its judge or another argument breaks a rule.
     """
-    guarded = GuardedReward(
-        reward,
-        name=name,
-        judge=judge,
-        other_judge=other_judge,
-        store=store,
-        center=center,
-        behavior=behavior,
-        settings=settings,
-        record=record,
-        reference=reference,
-        framework="openrlhf",
-    )
-    missing = MissingRewards(
-        guarded.reward, declared=missing_reward, base_mean=base_mean, center=center
-    )
-    return OpenRlhfReward(guarded, missing=missing, end_tokens=end_tokens)
-
-
-def _response(columns: dict[str, list[float]], missing: MissingRewards) -> dict[str, Any]:
-    rewards = columns.pop("score")
-    scores = [missing.unit_score(reward) for reward in rewards]
-    return {"rewards": rewards, "scores": scores, "extra_logs": columns}
+    return OpenRlhfReward(reward, **settings)
 
 
 def _texts(document: dict[Any, Any], name: str) -> list[str]:
@@ -237,22 +189,20 @@ def _turns(
     *,
     end_tokens: tuple[str, ...],
 ) -> list[Turn]:
-    return [
-        _labelled(label, prompt, response_of_query(query, prompt, end_tokens=end_tokens))
-        for query, prompt, label in zip(queries, prompts, labels, strict=True)
-    ]
-
-
-def _labelled(label: Any, prompt: str, response: str | None) -> Turn:
-    said = _read_label(label)
-    behavior, told = said.get("behavior"), said.get("prompt")
-    return Turn(
-        response=response,
-        prompt=prompt if told is None else told,
-        behavior=None if isinstance(behavior, str) and not behavior else behavior,
-        base_reward=said_base_reward(said),
-        group=prompt,
-    )
+    turns: list[Turn] = []
+    for query, prompt, label in zip(queries, prompts, labels, strict=True):
+        said = _read_label(label)
+        behavior, shown = said.get("behavior"), said.get("prompt")
+        turns.append(
+            Turn(
+                response=response_of_query(query, prompt, end_tokens=end_tokens),
+                prompt=prompt if shown is None else shown,
+                behavior=None if isinstance(behavior, str) and not behavior else behavior,
+                base_reward=said_base_reward(said),
+                group=prompt,
+            )
+        )
+    return turns
 
 
 def _read_label(label: Any) -> dict[str, Any]:

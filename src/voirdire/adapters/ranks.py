@@ -7,38 +7,29 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["RanksTogether"]
+__all__ = ["RankGroup"]
 
 
-class RanksTogether:
+class RankGroup:
     """Tells every rank what one of them has to say; one for each reward function.
 
-    Notes
-    -----
-    All ranks must call `join` and `heard` equally often, and `join` before anything is awaited:
+    All ranks must call `join` and `agree` equally often, and `join` before anything is awaited:
     the trainer calls several functions in the same order on every rank, but they end in any. Each
     function has a group of its own, over gloo, which needs no accelerator and mixes with nothing
-    that the trainer gathers.
+    that the trainer gathers. A copy is in no group.
     """
 
     def __init__(self) -> None:
         self._world: Any = None
         self._group: Any = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        del state
-        self._world = self._group = None
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return type(self)()  # a group belongs to one function
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return type(self), ()
 
     def join(self) -> None:
         """Make the group, where there are several ranks and none was made in their world."""
@@ -50,19 +41,8 @@ class RanksTogether:
         if torch is not None and torch.get_world_size() > 1:
             self._group = torch.new_group(backend="gloo")
 
-    async def heard(self, said: str | None) -> str | None:
-        """Say something or nothing; give what the first rank says that says anything.
-
-        Parameters
-        ----------
-        said : str or None
-            Of this rank.
-
-        Returns
-        -------
-        str or None
-            The same on all ranks.
-        """
+    async def agree(self, said: str | None) -> str | None:
+        """Say something or nothing; give, on all ranks, what the first says that says anything."""
         group, torch = self._group, _initialized()
         if group is None or torch is None:
             return said
