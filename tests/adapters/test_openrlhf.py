@@ -132,14 +132,17 @@ def test_end_tokens_may_be_added():
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ([], "`document` must be an object, got list"),
-        ({}, "`query` must be a list of texts, got NoneType"),
-        ({"query": "x", "prompts": ["x"]}, "`query` must be a list of texts, got str"),
-        ({"query": ["x"]}, "`prompts` must be a list of texts, got NoneType"),
-        ({"query": ["x", 5], "prompts": ["x", "y"]}, r"`query\[1\]` must be text, got int"),
+        ([], "what OpenRLHF posts, got another form: Expected `object`, got `array`"),
+        ({}, "Object missing required field `query`"),
+        ({"query": "x", "prompts": ["x"]}, r"Expected `array`, got `str` - at `\$.query`"),
+        ({"query": ["x"]}, "Object missing required field `prompts`"),
+        (
+            {"query": ["x", 5], "prompts": ["x", "y"]},
+            r"Expected `str`, got `int` - at `\$.query\[1\]`",
+        ),
         ({"query": ["x"], "prompts": []}, "must be lists of one length, got 1 queries and 0"),
         ({"query": ["x"], "prompts": ["x"], "labels": []}, "must be lists of one length"),
-        ({"query": ["x"], "prompts": ["x"], "labels": "refuse"}, "must be lists of one length"),
+        ({"query": ["x"], "prompts": ["x"], "labels": "refuse"}, r"got `str` - at `\$.labels`"),
     ],
 )
 def test_a_document_of_another_form_is_refused(document, words):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from voirdire._validation import shorten
 from voirdire.adapters.guarded import NumberReward
-from voirdire.adapters.openrlhf_texts import all_end_tokens, response_of_query
 from voirdire.errors import InputError
 from voirdire.rewards.live.turns import Turn, said_base_reward
 
@@ -25,6 +29,23 @@ __all__ = [
     "openrlhf_response",
     "read_openrlhf_request",
 ]
+
+# what a tokenizer may put before a prompt, or leave out
+_BEGINNING = re.compile(
+    r"(?:<s>|<bos>|<\|begin_of_text\|>|<\|startoftext\|>|<｜begin▁of▁sentence｜>)*"
+)
+# what stands after a response: the end of the turn, of the text, and padding
+_END_TOKENS = (
+    "</s>", "<eos>", "<end_of_turn>", "<pad>", "[PAD]", "<|end_of_text|>", "<|endoftext|>",
+    "<|end|>", "<|eom_id|>", "<|eot_id|>", "<|finetune_right_pad_id|>", "<|im_end|>",
+    "<|return|>", "<｜end▁of▁sentence｜>",
+)  # fmt: skip
+
+
+class _Request(msgspec.Struct, frozen=True, kw_only=True):
+    query: list[str]
+    prompts: list[str]
+    labels: list[Any] | None = None
 
 
 def read_openrlhf_request(document: Any, *, end_tokens: Iterable[str] = ()) -> list[Turn]:
@@ -59,20 +80,20 @@ def read_openrlhf_request(document: Any, *, end_tokens: Iterable[str] = ()) -> l
     >>> read_openrlhf_request(asked | {"labels": ["hard_refuse"]})[0].response
     'Sorry, no.'
     """
-    if not isinstance(document, dict):
-        msg = f"`document` must be an object, got {type(document).__name__}."
-        raise InputError(msg)
-    queries = _texts(document, "query")
-    prompts = _texts(document, "prompts")
-    labels = document.get("labels")
-    labels = [None] * len(queries) if labels is None else labels
-    if not (isinstance(labels, list) and len(queries) == len(prompts) == len(labels)):
+    try:
+        asked = msgspec.convert(document, _Request)
+    except msgspec.ValidationError as error:
+        msg = f"`document` must be what OpenRLHF posts, got another form: {error}."
+        raise InputError(msg) from None
+    labels = [None] * len(asked.query) if asked.labels is None else asked.labels
+    if not len(asked.query) == len(asked.prompts) == len(labels):
         msg = (
             "`query`, `prompts`, `labels` must be lists of one length, got "
-            f"{len(queries)} queries and {len(prompts)} prompts. Send one of each per response."
+            f"{len(asked.query)} queries and {len(asked.prompts)} prompts. Send one of each per "
+            "response."
         )
         raise InputError(msg)
-    return _turns(queries, prompts, labels, end_tokens=all_end_tokens(end_tokens))
+    return _turns(asked.query, asked.prompts, labels, end_tokens=_end_tokens(end_tokens))
 
 
 def openrlhf_response(scores: LiveScores, missing: MissingRewards) -> dict[str, Any]:
@@ -122,7 +143,7 @@ class OpenRlhfReward(NumberReward):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._end_tokens = all_end_tokens(self.end_tokens)
+        self._end_tokens = _end_tokens(self.end_tokens)
 
     def __call__(
         self, queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]
@@ -170,18 +191,6 @@ def make_reward_func(reward: RewardModel | str | Path, **settings: Any) -> OpenR
     return OpenRlhfReward(reward, **settings)
 
 
-def _texts(document: dict[Any, Any], name: str) -> list[str]:
-    found = document.get(name)
-    if not isinstance(found, list):
-        msg = f"`{name}` must be a list of texts, got {type(found).__name__}."
-        raise InputError(msg)
-    for place, text in enumerate(found):
-        if not isinstance(text, str):
-            msg = f"`{name}[{place}]` must be text, got {type(text).__name__}."
-            raise InputError(msg)
-    return found
-
-
 def _turns(
     queries: Sequence[str],
     prompts: Sequence[str],
@@ -195,7 +204,7 @@ def _turns(
         behavior, shown = said.get("behavior"), said.get("prompt")
         turns.append(
             Turn(
-                response=response_of_query(query, prompt, end_tokens=end_tokens),
+                response=_response(query, prompt, end_tokens),
                 prompt=prompt if shown is None else shown,
                 behavior=None if isinstance(behavior, str) and not behavior else behavior,
                 base_reward=said_base_reward(said),
@@ -217,3 +226,60 @@ def _read_label(label: Any) -> dict[str, Any]:
         if isinstance(found, dict):
             return found
     return {"behavior": label}
+
+
+# The response in a query: a prompt and a response in one text, with special tokens ---------------
+
+
+def _end_tokens(more: Iterable[str]) -> tuple[str, ...]:
+    """Add a tokenizer's own tokens to the known ones."""
+    given = [more] if isinstance(more, str) else list(more)
+    for token in given:
+        if not str(token).strip():
+            msg = f"`end_tokens` must be special tokens such as '<|im_end|>', got {shorten(token)}."
+            raise InputError(msg)
+    return (*_END_TOKENS, *(str(token).strip() for token in given))
+
+
+def _response(query: str, prompt: str, end_tokens: tuple[str, ...]) -> str | None:
+    """Cut the prompt off the beginning, and special tokens off the end.
+
+    The prompt is as it was before it was made into tokens: a beginning token, white space and the
+    form of its characters may differ. None where the query does not begin with it: where the
+    response begins is then unknown, and a guess could have the prompt judged in its place.
+    """
+    if prompt and query.startswith(prompt):
+        return _without_end(query[len(prompt) :], end_tokens)
+    rest, bare = (_BEGINNING.sub("", text, count=1) for text in (query, prompt))
+    # what tokenizers make of characters, beside leaving them as they are
+    for form in (bare, unicodedata.normalize("NFC", bare), unicodedata.normalize("NFKC", bare)):
+        end = _end_of(form, rest)
+        if end is not None:
+            return _without_end(rest[end:], end_tokens)
+    return None
+
+
+def _end_of(prompt: str, query: str) -> int | None:
+    """Find where the prompt ends, whatever the white space in and after it."""
+    wanted = "".join(prompt.split())
+    n_found = 0
+    for place, character in enumerate(query):
+        if character.isspace():
+            continue
+        if n_found == len(wanted):
+            return place
+        if character != wanted[n_found]:
+            return None
+        n_found += 1
+    return len(query) if n_found == len(wanted) else None
+
+
+def _without_end(text: str, end_tokens: tuple[str, ...]) -> str:
+    kept = end = len(text)
+    while True:
+        while end and text[end - 1].isspace():
+            end -= 1
+        token = next((token for token in end_tokens if text.endswith(token, 0, end)), None)
+        if token is None:
+            return text[:kept]
+        kept = end = end - len(token)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from voirdire.adapters.trouble import TroubleLog
+
 __all__ = ["RankGroup"]
 
 
@@ -31,24 +33,31 @@ class RankGroup:
     def __reduce__(self) -> tuple[type, tuple[()]]:
         return type(self), ()
 
-    def join(self) -> None:
+    def join(self, trouble: TroubleLog) -> None:
         """Make the group, where there are several ranks and none was made in their world."""
         torch = _initialized()
         world = None if torch is None else torch.group.WORLD
         if world is self._world:
             return
         self._world, self._group = world, None
-        if torch is not None and torch.get_world_size() > 1:
-            self._group = torch.new_group(backend="gloo")
+        try:
+            if torch is not None and torch.get_world_size() > 1:
+                self._group = torch.new_group(backend="gloo")
+        except Exception as error:  # noqa: BLE001  # training goes on
+            trouble.error("the ranks cannot end together", error)
 
-    async def agree(self, said: str | None) -> str | None:
+    async def agree(self, said: str | None, trouble: TroubleLog) -> str | None:
         """Say something or nothing; give, on all ranks, what the first says that says anything."""
         group, torch = self._group, _initialized()
         if group is None or torch is None:
             return said
         told: list[str | None] = [None] * torch.get_world_size(group)
-        # the other functions of this rank go on meanwhile: one of them may be waited for elsewhere
-        await asyncio.to_thread(torch.all_gather_object, told, said, group=group)
+        try:
+            # the other functions of this rank go on meanwhile: one may be waited for elsewhere
+            await asyncio.to_thread(torch.all_gather_object, told, said, group=group)
+        except Exception as error:  # noqa: BLE001  # another rank died, and the trainer knows
+            trouble.error("the other ranks were not heard", error)
+            return said
         return next((one for one in told if one is not None), None)
 
 

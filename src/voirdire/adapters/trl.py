@@ -15,7 +15,6 @@ from voirdire.adapters.base_function import BaseFunction, base_numbers
 from voirdire.adapters.guarded import GuardedReward
 from voirdire.adapters.ranks import RankGroup
 from voirdire.errors import InputError, JudgeUnavailableError
-from voirdire.rewards.live.live_scores import nothing_scored
 from voirdire.rewards.live.turns import Turn
 from voirdire.rewards.scoring.scores import LARGEST_REWARD
 
@@ -133,13 +132,15 @@ class TrlReward(GuardedReward):
         JudgeUnavailableError
             If `give_up_after` batches in a row gave not one reward, here or on another rank.
         """
-        is_joined = self._join_ranks(trainer_state)
+        ranks = None if trainer_state is None else self._ranks  # a trainer asks on all ranks
+        if ranks is not None:
+            ranks.join(self._trouble)  # before anything is awaited
         trainer = getattr(log_metric, "__self__", None)
         self._warn_once(trainer)
         began, limit = time.monotonic(), self._limit_s
         nothing: list[Any] = [None] * len(completions)
         turns = [Turn(response=None)] * len(completions)
-        ended: JudgeUnavailableError | None = None
+        ended: str | None = None
         try:
             base, behaviors = columns.get(self.base_column), columns.get(self.behavior_column)
             if self._base is not None:
@@ -178,11 +179,13 @@ class TrlReward(GuardedReward):
                 recorded=bool(getattr(getattr(trainer, "model", None), "training", True)),
             )
         except JudgeUnavailableError as error:  # asked for by `give_up_after`
-            ended, found = error, nothing_scored(self.model, turns, why=str(error))
+            ended, found = str(error), self.nothing(turns, error)
         except Exception as error:  # noqa: BLE001  # training goes on
             found = self.nothing(turns, error)
-        if ended is not None or is_joined:
-            await self._end_together(ended, is_joined=is_joined)
+        if ranks is not None:  # the others would wait for one that ends alone
+            ended = await ranks.agree(ended, self._trouble)
+        if ended is not None:
+            raise JudgeUnavailableError(ended)
         self._show(found, turns, log_extra=log_extra, log_metric=log_metric)
         return found.rewards
 
@@ -197,28 +200,6 @@ class TrlReward(GuardedReward):
         super().close(drain_s=drain_s)
         if self._base is not None:
             self._base.close()
-
-    def _join_ranks(self, trainer_state: Any) -> bool:
-        """Be ready to end together, where a trainer asks: it asks on all ranks, step by step."""
-        if self._ranks is None or trainer_state is None:
-            return False
-        try:
-            self._ranks.join()
-        except Exception as error:  # noqa: BLE001  # training goes on
-            self._trouble.error(f"{self.__name__}: the ranks cannot end together", error)
-            return False
-        return True
-
-    async def _end_together(self, ended: Exception | None, *, is_joined: bool) -> None:
-        """Raise where any rank gives up: the others would wait for it until they time out."""
-        said = None if ended is None else str(ended)
-        if self._ranks is not None and is_joined:
-            try:
-                said = await self._ranks.agree(said)
-            except Exception as error:  # noqa: BLE001  # another rank died, and the trainer knows
-                self._trouble.error(f"{self.__name__}: the other ranks were not heard", error)
-        if said is not None:
-            raise JudgeUnavailableError(said) from ended
 
     def _show(
         self, found: LiveScores, turns: Sequence[Turn], *, log_extra: Any, log_metric: Any
