@@ -134,6 +134,17 @@ class GuardedReward:
     give_up_after: int | None = None
     late_steps: int = 0
 
+    def _begin(self) -> None:
+        """Have what belongs to one process, as yet without a thread."""
+        self._made: LiveReward | ServedReward | None = None
+        self._started: _Started = {}
+        self._watch: tuple[int, TrainingWatch] | None = None
+        self._trouble = TroubleLog(_log)
+        self._n_vain = 0
+        self._loop = BackgroundLoop()
+        self._loop.held = self._started
+        weakref.finalize(self, _end, self._loop, self._started)
+
     def __post_init__(self) -> None:
         self.settings = LiveSettings() if self.settings is None else self.settings
         if self.deadline_s is not None:
@@ -163,17 +174,6 @@ class GuardedReward:
             self._watch = (os.getpid(), self._new_watch())
         if said := said_of_demands(paid_against_demands(self.model)):
             _log.warning("%s: %s", self.name, said)
-
-    def _begin(self) -> None:
-        """Have what belongs to one process, as yet without a thread."""
-        self._made: LiveReward | ServedReward | None = None
-        self._started: _Started = {}
-        self._watch: tuple[int, TrainingWatch] | None = None
-        self._trouble = TroubleLog(_log)
-        self._n_vain = 0
-        self._loop = BackgroundLoop()
-        self._loop.held = self._started
-        weakref.finalize(self, _end, self._loop, self._started)
 
     def __getstate__(self) -> dict[str, Any]:
         _check_travels(self.judge)
