@@ -32,7 +32,7 @@ from rewards.live.trying_judges import (
     SomeRaise,
     TryingJudge,
 )
-from rewards.reward_cases import tiny_judge, tiny_reward
+from rewards.reward_cases import own_environment, tiny_judge, tiny_reward
 from voirdire.adapters import GuardedReward
 from voirdire.errors import InputError, JudgeUnavailableError, UncertifiedWarning, VoirdireError
 from voirdire.judging import LiveSettings, LlmJudge, ScriptedJudge
@@ -548,10 +548,9 @@ def test_a_disk_that_is_full_does_not_stop_training(tmp_path):
 
 def run(code, *arguments):
     """Run a program that must end by itself."""
-    tests = str(Path(__file__).resolve().parents[1])
     return subprocess.run(
         [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *arguments],
-        env=os.environ | {"PYTHONPATH": tests},
+        env=own_environment(),
         capture_output=True,
         text=True,
         timeout=300,

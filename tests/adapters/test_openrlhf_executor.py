@@ -105,7 +105,7 @@ def answering(guarded):
 
     async def answer(document, number):
         scores = await guarded.ascored(read_openrlhf_request(document))
-        return web.json_response(openrlhf_response(scores, MissingRewards(guarded.model)))
+        return web.json_response(openrlhf_response(scores, MissingRewards(guarded.reward)))
 
     return answer
 

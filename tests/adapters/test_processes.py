@@ -205,9 +205,10 @@ def test_a_program_that_ends_without_closing_neither_waits_nor_prints():
 @pytest.mark.ci
 def test_a_program_that_ends_while_something_is_asked_neither_waits_nor_prints():
     code = """
-        hanging = GuardedReward(golden_reward(), judge=Hangs())
+        judge = Hangs()
+        hanging = GuardedReward(golden_reward(), judge=judge)
         threading.Thread(target=ask, args=(hanging,), daemon=True).start()
-        hanging.judge.is_asked.wait(60)
+        judge.is_asked.wait(60)
     """
 
     run(code)

@@ -11,10 +11,10 @@ import logging
 import os
 import sys
 import weakref
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import replace
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from voirdire._validation import check_count, shorten
 from voirdire.adapters.trouble import TroubleLog
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     _Started = dict[asyncio.AbstractEventLoop, asyncio.Task[LiveReward | ServedReward]]
 
-__all__ = ["GuardedReward", "NumberReward"]
+__all__ = ["GuardedReward", "GuardedSettings", "NumberReward"]
 
 _GRACE_S = 5.0
 """Seconds after the deadline in which the reward still answers, with what it has."""
@@ -57,7 +57,22 @@ _of_parents: list[object] = []
 """Records that a forked process must neither use nor clean up."""
 
 
-@dataclass(eq=False, repr=False)
+class GuardedSettings(TypedDict, total=False):
+    """The keywords that every adapter takes; see `GuardedReward`."""
+
+    name: str | None
+    judge: JudgeLike | None
+    other_judge: bool
+    store: str | Path | None
+    center: bool
+    behavior: str | None
+    settings: LiveSettings | None
+    deadline_s: float | None
+    record: str | Path | None
+    reference: str | Path | None
+    give_up_after: int | None
+
+
 class GuardedReward:
     """A reward for a trainer; can be pickled, and begins when it is first asked.
 
@@ -98,8 +113,12 @@ class GuardedReward:
 
     Attributes
     ----------
-    model : RewardModel
-        The reward, read from its file or server.
+    reward : RewardModel
+        What pays, read from its file or server.
+    name : str
+        What metrics call it.
+    settings : LiveSettings
+        Deadline, memory and bounds.
 
     Raises
     ------
@@ -118,22 +137,6 @@ class GuardedReward:
     forked off begins anew.
     """
 
-    reward: RewardModel | str | Path
-    _: KW_ONLY
-    name: str | None = None
-    judge: JudgeLike | None = None
-    other_judge: bool = False
-    store: str | Path | None = None
-    center: bool = False
-    behavior: str | None = None
-    settings: LiveSettings | None = None
-    deadline_s: float | None = None
-    record: str | Path | None = None
-    reference: str | Path | None = None
-    framework: str = "python"
-    give_up_after: int | None = None
-    late_steps: int = 0
-
     def _begin(self) -> None:
         """Have what belongs to one process, as yet without a thread."""
         self._made: LiveReward | ServedReward | None = None
@@ -145,23 +148,47 @@ class GuardedReward:
         self._loop.held = self._started
         weakref.finalize(self, _end, self._loop, self._started)
 
-    def __post_init__(self) -> None:
-        self.settings = LiveSettings() if self.settings is None else self.settings
-        if self.deadline_s is not None:
-            self.settings = replace(self.settings, deadline_s=self.deadline_s)
-        self._limit_s = self.settings.deadline_s
-        self._address = str(self.reward) if is_reward_server(self.reward) else None
-        self.model = _loaded(self.reward)
-        self.name = self.model.name if self.name is None else self.name
-        if self.reference is not None and self.record is None:
+    def __init__(
+        self,
+        reward: RewardModel | str | Path,
+        *,
+        name: str | None = None,
+        judge: JudgeLike | None = None,
+        other_judge: bool = False,
+        store: str | Path | None = None,
+        center: bool = False,
+        behavior: str | None = None,
+        settings: LiveSettings | None = None,
+        deadline_s: float | None = None,
+        record: str | Path | None = None,
+        reference: str | Path | None = None,
+        framework: str = "python",
+        give_up_after: int | None = None,
+        late_steps: int = 0,
+    ) -> None:
+        self.settings = LiveSettings() if settings is None else settings
+        if deadline_s is not None:
+            self.settings = replace(self.settings, deadline_s=deadline_s)
+        self._address = str(reward) if is_reward_server(reward) else None
+        self.reward = _loaded(reward)
+        self.name = self.reward.name if name is None else name
+        if reference is not None and record is None:
             msg = "`reference` must be left out without `record`, got one. Record the run too."
             raise InputError(msg)
-        if self.behavior is not None:
-            self.model.behavior(self.behavior)
-        if self.give_up_after is not None:
-            check_count("give_up_after", self.give_up_after, minimum=1)
-        check_count("late_steps", self.late_steps, minimum=0)
-        if self._address and (self.judge or self.other_judge or self.store or self.center):
+        if behavior is not None:
+            self.reward.behavior(behavior)
+        if give_up_after is not None:
+            check_count("give_up_after", give_up_after, minimum=1)
+        check_count("late_steps", late_steps, minimum=0)
+        self._behavior = behavior
+        self._give_up_after = give_up_after
+        self._asked: dict[str, Any] = {
+            "judge": judge,
+            "other_judge": other_judge,
+            "store": store,
+            "center": center,
+        }
+        if self._address is not None and any(self._asked.values()):
             msg = (
                 "`judge`, `other_judge`, `store` and `center` must be left out where `reward` is "
                 "the address of a server, which decides on them. Start the server with them."
@@ -169,14 +196,23 @@ class GuardedReward:
             raise InputError(msg)
         self._begin()
         self._made = made = self._live()  # a mistake is told before training begins
-        self._judge_fingerprint = made.judge_fingerprint
-        if self.record is not None:
-            self._watch = (os.getpid(), self._new_watch())
-        if said := said_of_demands(paid_against_demands(self.model)):
+        self._record: dict[str, Any] | None = None
+        if record is not None:
+            self._record = {
+                "folder": str(record),
+                "reward": self.reward,
+                "name": self.name,
+                "framework": framework,
+                "reference": reference,
+                "judge_fingerprint": made.judge_fingerprint,
+                "late_steps": late_steps,
+            }
+            self._watch = (os.getpid(), TrainingWatch(**self._record))
+        if said := said_of_demands(paid_against_demands(self.reward)):
             _log.warning("%s: %s", self.name, said)
 
     def __getstate__(self) -> dict[str, Any]:
-        _check_travels(self.judge)
+        _check_travels(self._asked["judge"])
         return self._lasting()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -225,7 +261,7 @@ class GuardedReward:
         JudgeUnavailableError
             If `give_up_after` requests in a row gave not one reward.
         """
-        limit = self._limit_s if deadline_s is None else deadline_s
+        limit = self.settings.deadline_s if deadline_s is None else deadline_s
         try:
             future = self._loop.begin(self._ask(turns, limit))
             found = future.result(timeout=limit + _GRACE_S)
@@ -265,7 +301,7 @@ class GuardedReward:
         JudgeUnavailableError
             As `scored` does.
         """
-        limit = self._limit_s if deadline_s is None else deadline_s
+        limit = self.settings.deadline_s if deadline_s is None else deadline_s
         try:
             future = self._loop.begin(self._ask(turns, limit))
             found = await result_of(future, timeout_s=limit + _GRACE_S)
@@ -289,7 +325,7 @@ class GuardedReward:
         dict of str to float
             Always the same names for one reward; nan where undefined.
         """
-        return step_metrics(self.model, found, turns)
+        return step_metrics(self.reward, found, turns)
 
     def nothing(self, turns: Sequence[Turn], error: Exception) -> LiveScores:
         """Say of every turn that it has no reward; the log says where the error was raised.
@@ -310,7 +346,7 @@ class GuardedReward:
         if not isinstance(error, TimeoutError):
             why = f"the reward raised {type(error).__name__}"
             self._trouble.error(f"{self.name}: the reward failed", error)
-        return nothing_scored(self.model, turns, why=why, behavior=self.behavior)
+        return nothing_scored(self.reward, turns, why=why, behavior=self._behavior)
 
     def close(self, *, drain_s: float = 30.0) -> None:
         """Wait so long for what is on its way, then end; asked again, it begins anew.
@@ -335,7 +371,7 @@ class GuardedReward:
             self._started[loop] = loop.create_task(self._start())
         # who gives up waiting does not end what others wait for
         live = await asyncio.shield(self._started[loop])
-        return await live.turn_rewards(turns, behavior=self.behavior, deadline_s=limit_s)
+        return await live.turn_rewards(turns, behavior=self._behavior, deadline_s=limit_s)
 
     async def _start(self) -> LiveReward | ServedReward:
         made, self._made = self._made, None
@@ -349,15 +385,8 @@ class GuardedReward:
 
     def _live(self) -> LiveReward | ServedReward:
         if self._address is not None:
-            return ServedReward(self._address, reward=self.model, settings=self.settings)
-        return LiveReward(
-            self.model,
-            judge=self.judge,
-            other_judge=self.other_judge,
-            store=self.store,
-            center=self.center,
-            settings=self.settings,
-        )
+            return ServedReward(self._address, reward=self.reward, settings=self.settings)
+        return LiveReward(self.reward, settings=self.settings, **self._asked)
 
     def _note(
         self, found: LiveScores, turns: Sequence[Turn], *, step: int | None, recorded: bool
@@ -365,17 +394,20 @@ class GuardedReward:
         """Tell log and record; what goes wrong with that stops no training. Or give up."""
         missing, n_items = found.scores.missing, len(turns)
         with fork_lock:
-            self._trouble.missing(missing.values(), name=str(self.name), n_items=n_items)
-            if self.record is not None and recorded:
+            self._trouble.missing(missing.values(), name=self.name, n_items=n_items)
+            if self._record is not None and recorded:
                 try:
-                    for alarm in self._own_watch().add(found, turns, step=step):
+                    if self._watch is None or self._watch[0] != os.getpid():
+                        _of_parents.append(self._watch)
+                        self._watch = (os.getpid(), TrainingWatch(**self._record))
+                    for alarm in self._watch[1].add(found, turns, step=step):
                         _log.warning("%s: %s", self.name, alarm)
                 except Exception as error:  # noqa: BLE001  # a full disk, such as it is
                     self._trouble.error(f"{self.name}: the training run is not recorded", error)
             if n_items:
                 self._n_vain = self._n_vain + 1 if len(missing) == n_items else 0
             n_vain = self._n_vain
-        if n_items and self.give_up_after is not None and n_vain >= self.give_up_after:
+        if n_items and self._give_up_after is not None and n_vain >= self._give_up_after:
             last = next(iter(missing.values()))
             msg = (
                 f"reward {shorten(self.name)!r} gave nothing for {n_vain} requests in a row, "
@@ -384,35 +416,22 @@ class GuardedReward:
             )
             raise JudgeUnavailableError(msg)
 
-    def _own_watch(self) -> TrainingWatch:
-        """Give the record of this process."""
-        if self._watch is None or self._watch[0] != os.getpid():
-            _of_parents.append(self._watch)
-            self._watch = (os.getpid(), self._new_watch())
-        return self._watch[1]
 
-    def _new_watch(self) -> TrainingWatch:
-        return TrainingWatch(
-            str(self.record),
-            reward=self.model,
-            name=str(self.name),
-            framework=self.framework,
-            reference=self.reference,
-            judge_fingerprint=self._judge_fingerprint,
-            late_steps=self.late_steps,
-        )
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
 class NumberReward(GuardedReward):
     """A reward for a trainer that takes numbers only.
 
     Parameters
     ----------
+    reward : RewardModel, str or path
+        As for `GuardedReward`.
     missing_reward, base_mean : float, optional
         What stands for a missing reward; see `MissingRewards`.
-    **others
+    framework : str, optional
+        Who trains, for the record.
+    late_steps : int, optional
         As for `GuardedReward`.
+    **settings
+        The other keywords of `GuardedReward`.
 
     Attributes
     ----------
@@ -425,16 +444,20 @@ class NumberReward(GuardedReward):
         As `GuardedReward` and `MissingRewards` do.
     """
 
-    missing_reward: float | None = None
-    base_mean: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __init__(
+        self,
+        reward: RewardModel | str | Path,
+        *,
+        missing_reward: float | None = None,
+        base_mean: float = 0.0,
+        framework: str = "python",
+        late_steps: int = 0,
+        **settings: Unpack[GuardedSettings],
+    ) -> None:
+        super().__init__(reward, framework=framework, late_steps=late_steps, **settings)
+        center = settings.get("center", False)
         self.missing = MissingRewards(
-            self.model,
-            declared=self.missing_reward,
-            base_mean=self.base_mean,
-            center=self.center,
+            self.reward, declared=missing_reward, base_mean=base_mean, center=center
         )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -119,7 +118,6 @@ def openrlhf_response(scores: LiveScores, missing: MissingRewards) -> dict[str, 
     return {"rewards": rewards, "scores": unit_scores, "extra_logs": columns}
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class OpenRlhfReward(NumberReward):
     """What OpenRLHF calls as ``reward_func(queries, prompts, labels)``, one query at a time.
 
@@ -129,21 +127,19 @@ class OpenRlhfReward(NumberReward):
         What pays, its file, or the address of a running ``voirdire serve``.
     end_tokens : iterable of str, optional
         Special tokens at the end of a response, beside the known ones.
-    **others
-        As for `NumberReward`: `missing_reward`, `base_mean`, `judge`, `behavior`, `record` and so
-        on.
+    **settings
+        The keywords of `NumberReward`: `missing_reward`, `judge`, `record` and so on.
 
     Notes
     -----
     May be called from many threads; queries that arrive together are judged together.
     """
 
-    end_tokens: Iterable[str] = ()
-    framework: str = "openrlhf"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._end_tokens = _end_tokens(self.end_tokens)
+    def __init__(
+        self, reward: RewardModel | str | Path, *, end_tokens: Iterable[str] = (), **settings: Any
+    ) -> None:
+        super().__init__(reward, framework="openrlhf", **settings)
+        self._end_tokens = _end_tokens(end_tokens)
 
     def __call__(
         self, queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]

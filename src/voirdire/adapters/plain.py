@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from voirdire._validation import shorten
-from voirdire.adapters.guarded import GuardedReward
+from voirdire.adapters.guarded import GuardedReward, GuardedSettings
 from voirdire.errors import InputError
 from voirdire.rewards.live.turns import Turn
 
@@ -19,9 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["RewardFunction", "reward_function"]
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class RewardFunction(GuardedReward):
     """What `reward_function` makes: a `GuardedReward` that is called.
+
+    Parameters
+    ----------
+    reward : RewardModel, str or path
+        As for `GuardedReward`.
+    **settings
+        The keywords of `GuardedReward`.
 
     Attributes
     ----------
@@ -30,10 +35,12 @@ class RewardFunction(GuardedReward):
         before the first call.
     """
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __init__(
+        self, reward: RewardModel | str | Path, **settings: Unpack[GuardedSettings]
+    ) -> None:
+        super().__init__(reward, **settings)
         self.metrics: Mapping[str, float] = {}
-        self.__name__ = str(self.name)
+        self.__name__ = self.name
 
     def __call__(
         self,
@@ -114,7 +121,9 @@ class RewardFunction(GuardedReward):
         return found.rewards
 
 
-def reward_function(reward: RewardModel | str | Path, **settings: Any) -> RewardFunction:
+def reward_function(
+    reward: RewardModel | str | Path, **settings: Unpack[GuardedSettings]
+) -> RewardFunction:
     """Make a function of prompts and completions that gives rewards.
 
     Parameters

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from voirdire._validation import shorten
 from voirdire.adapters.base_function import BaseFunction, base_numbers
-from voirdire.adapters.guarded import GuardedReward
+from voirdire.adapters.guarded import GuardedReward, GuardedSettings
 from voirdire.adapters.ranks import RankGroup
 from voirdire.errors import InputError, JudgeUnavailableError
 from voirdire.rewards.live.turns import Turn
@@ -20,8 +19,10 @@ from voirdire.rewards.scoring.scores import LARGEST_REWARD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from voirdire.rewards.live.live_scores import LiveScores
+    from voirdire.rewards.model import RewardModel
 
 __all__ = ["TrlReward"]
 
@@ -32,7 +33,6 @@ _log = logging.getLogger("voirdire")
 _taken: set[str] = set()
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class TrlReward(GuardedReward):
     """A reward function for `GRPOTrainer` and `RLOOTrainer`.
 
@@ -59,8 +59,8 @@ class TrlReward(GuardedReward):
     log : bool, optional
         Whether to give TRL figures (`log_metric`) and columns (`log_extra`), all of them named
         ``<name>/...``.
-    **others
-        As for `GuardedReward`.
+    **settings
+        The other keywords of `GuardedReward`.
 
     Raises
     ------
@@ -76,19 +76,23 @@ class TrlReward(GuardedReward):
     judged once.
     """
 
-    base: Callable[..., Any] | None = None
-    behavior_column: str = "behavior"
-    base_column: str = "base_reward"
-    log: bool = True
-    framework: str = "trl"
-
-    def __post_init__(self) -> None:
-        self._base = None if self.base is None else BaseFunction(self.base)
-        is_given = self.name is not None
-        super().__post_init__()
-        self._ranks = None if self.give_up_after is None else RankGroup()
+    def __init__(
+        self,
+        reward: RewardModel | str | Path,
+        *,
+        base: Callable[..., Any] | None = None,
+        behavior_column: str = "behavior",
+        base_column: str = "base_reward",
+        log: bool = True,
+        **settings: Unpack[GuardedSettings],
+    ) -> None:
+        self._base = None if base is None else BaseFunction(base)
+        super().__init__(reward, framework="trl", **settings)
+        self._behavior_column, self._base_column = behavior_column, base_column
+        self._logs = log
+        self._ranks = None if settings.get("give_up_after") is None else RankGroup()
         self._has_warned = False
-        self.__name__ = _name_for(self.name, is_given=is_given)
+        self.__name__ = _name_for(self.name, is_given=settings.get("name") is not None)
 
     def __copy__(self) -> Self:
         twin = super().__copy__()
@@ -137,12 +141,12 @@ class TrlReward(GuardedReward):
             ranks.join(self._trouble)  # before anything is awaited
         trainer = getattr(log_metric, "__self__", None)
         self._warn_once(trainer)
-        began, limit = time.monotonic(), self._limit_s
+        began, limit = time.monotonic(), self.settings.deadline_s
         nothing: list[Any] = [None] * len(completions)
         turns = [Turn(response=None)] * len(completions)
         ended: str | None = None
         try:
-            base, behaviors = columns.get(self.base_column), columns.get(self.behavior_column)
+            base, behaviors = columns.get(self._base_column), columns.get(self._behavior_column)
             if self._base is not None:
                 given = {
                     "prompts": prompts,
@@ -205,7 +209,7 @@ class TrlReward(GuardedReward):
         self, found: LiveScores, turns: Sequence[Turn], *, log_extra: Any, log_metric: Any
     ) -> None:
         """Give TRL figures and columns, a row for each completion; a failure stops no training."""
-        if not self.log:
+        if not self._logs:
             return
         scores, judged = found.scores, found.judged
         columns = {

@@ -6,12 +6,12 @@ Nothing of verl is imported: it loads this module, as ``pkg://voirdire.adapters.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
-from voirdire.adapters.guarded import NumberReward
+from voirdire.adapters.guarded import GuardedSettings, NumberReward
 from voirdire.errors import InputError
 from voirdire.judging.engine.background_loop import fork_lock
 from voirdire.judging.live.settings import LiveSettings
@@ -80,7 +80,7 @@ async def compute_score(
     del data_source
     reward = _reward_of(reward_kwargs)
     turn = _turn(solution_str, ground_truth, extra_info)
-    return reward.rows(await reward.ascored([turn], step=_step([extra_info])))[0]
+    return _rows(reward, await reward.ascored([turn], step=_step([extra_info])))[0]
 
 
 def compute_score_sync(
@@ -105,7 +105,7 @@ def compute_score_sync(
     del data_source
     reward = _reward_of(reward_kwargs)
     turn = _turn(solution_str, ground_truth, extra_info)
-    return reward.rows(reward.scored([turn], step=_step([extra_info])))[0]
+    return _rows(reward, reward.scored([turn], step=_step([extra_info])))[0]
 
 
 def compute_score_batch(
@@ -131,7 +131,7 @@ def compute_score_batch(
     reward = _reward_of(reward_kwargs)
     given = zip(solution_strs, ground_truths, extra_infos, strict=True)
     turns = [_turn(said, truth, info) for said, truth, info in given]
-    return reward.rows(reward.scored(turns, step=_step(extra_infos)))
+    return _rows(reward, reward.scored(turns, step=_step(extra_infos)))
 
 
 def close_rewards(*, drain_s: float = 30.0) -> None:
@@ -139,28 +139,19 @@ def close_rewards(*, drain_s: float = 30.0) -> None:
     with fork_lock:
         rewards = list(_made.values())
         _made.clear()
+        _kept.clear()
     for reward in rewards:
         reward.close(drain_s=drain_s)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class _VerlReward(NumberReward):
-    """One reward of this process."""
-
-    framework: str = "verl"
-    late_steps: int = sys.maxsize  # who goes back to a checkpoint begins new processes
-
-    def rows(self, scores: LiveScores) -> list[dict[str, float]]:
-        columns = self.missing.columns(scores)
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
 _LIVE = {row.name for row in fields(LiveSettings)} - {"deadline_s"}
-_KNOWN = {row.name for row in fields(_VerlReward)} - {"settings", "framework", "late_steps"}
-_made: dict[tuple[tuple[str, str], ...], _VerlReward] = {}
+_KNOWN = {"reward", "missing_reward", "base_mean", *GuardedSettings.__annotations__} - {"settings"}
+_made: dict[tuple[tuple[str, str], ...], NumberReward] = {}
+_kept: list[object] = []
+"""Settings that are objects: their identities stand in the keys."""
 
 
-def _reward_of(reward_kwargs: Mapping[str, Any]) -> _VerlReward:
+def _reward_of(reward_kwargs: Mapping[str, Any]) -> NumberReward:
     """Give the reward of this process with these settings, made now where there is none."""
     settings = {name: value for name, value in reward_kwargs.items() if name not in _OF_VERL}
     key = tuple(sorted((name, _identity(value)) for name, value in settings.items()))
@@ -176,12 +167,22 @@ def _reward_of(reward_kwargs: Mapping[str, Any]) -> _VerlReward:
     live = {name: given.pop(name) for name in _LIVE & set(given)}
     with fork_lock:
         if key not in _made:
-            _made[key] = _VerlReward(**given, settings=LiveSettings(**live))
+            _kept.extend(settings.values())
+            _made[key] = NumberReward(
+                **given,
+                settings=LiveSettings(**live),
+                framework="verl",
+                late_steps=sys.maxsize,  # who goes back to a checkpoint begins new processes
+            )
         return _made[key]
 
 
+def _rows(reward: NumberReward, scores: LiveScores) -> list[dict[str, float]]:
+    columns = reward.missing.columns(scores)
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
 def _identity(value: Any) -> str:
-    """Tell settings apart; the reward holds its objects, so that no other takes their place."""
     plain = value is None or isinstance(value, str | int | float | bool)
     return repr(value) if plain else f"object {id(value)}"
 

@@ -135,7 +135,7 @@ def ask_stranger(tmp_path_factory):
         guarded = GuardedReward(address)
 
         def ask(n_turns, *, about=None, **changes):
-            whole = answer(guarded.model, n_turns, **changes)
+            whole = answer(guarded.reward, n_turns, **changes)
             whole["reward"] |= about or {}
             told.clear()
             told.update(whole)
@@ -164,7 +164,7 @@ def test_it_gives_the_golden_rewards_where_one_is_late():
 @pytest.mark.slow
 def test_the_reward_is_the_servers():
     with serving() as address, pytest.warns(UncertifiedWarning):
-        model = GuardedReward(address).model
+        model = GuardedReward(address).reward
 
     assert model.content_hash == golden_reward().content_hash
     assert model.behaviors["refuse"].mean == 1.0
