@@ -379,7 +379,7 @@ class GuardedReward:
             live = self._live() if made is None else made
             await live.start()
         except BaseException:
-            del self._started[asyncio.get_running_loop()]  # the next who asks has it tried again
+            self._started.pop(asyncio.get_running_loop(), None)  # the next who asks tries again
             raise
         return live
 
