@@ -1,7 +1,7 @@
 """The golden judge and its settings with more time: a pause of two seconds changes no row."""
 
-from voirdire.adapters import GoldenJudge
 from voirdire.judging import LiveSettings
+from voirdire.testing import GoldenJudge
 
 
 def patient_judge():

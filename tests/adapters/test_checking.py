@@ -6,17 +6,17 @@ import pickle
 import numpy as np
 import pytest
 
-from voirdire.adapters import (
-    GuardedReward,
+from voirdire.adapters import GuardedReward
+from voirdire.errors import AdapterError, InputError
+from voirdire.records import Item, Message
+from voirdire.rewards import MissingRewards
+from voirdire.testing import (
     check_adapter,
     golden_judge,
     golden_reward,
     golden_rows,
     golden_settings,
 )
-from voirdire.errors import AdapterError, InputError
-from voirdire.records import Item, Message
-from voirdire.rewards import MissingRewards
 
 BY_HAND = {row.turn.response: row for row in golden_rows() if isinstance(row.turn.response, str)}
 

@@ -32,17 +32,14 @@ from rewards.live.trying_judges import (
     SomeRaise,
     TryingJudge,
 )
-from rewards.reward_cases import tiny_judge, tiny_reward
+from rewards.reward_cases import own_environment, tiny_judge, tiny_reward
 from rewards.training.recorded_runs import rows_in
-from voirdire.adapters import (
-    GuardedReward,
-    check_adapter,
-    golden_reward,
-)
+from voirdire.adapters import GuardedReward
 from voirdire.errors import InputError, JudgeUnavailableError, UncertifiedWarning, VoirdireError
 from voirdire.judging import LiveSettings, LlmJudge, ScriptedJudge
 from voirdire.models import load_model
 from voirdire.rewards import Turn, reward_of_weights
+from voirdire.testing import check_adapter, golden_reward
 
 SORRY = 5.0  # the golden reward of `refuse` where `sorry` is 1, and nothing else
 WAIT_S = 60
@@ -155,12 +152,15 @@ def test_a_reward_that_cannot_center_is_a_mistake_at_once():
 
 
 def test_a_failure_for_three_of_ten_does_not_move_the_others(reward_with):
-    found = reward_with(SomeFail()).scored(turns_of(10))
+    reward = reward_with(SomeFail())
+
+    found = reward.scored(turns_of(10))
 
     expected = [None if place in (0, 3, 7) else SORRY for place in range(10)]
     assert found.rewards == expected
-    assert found.metrics["missing"] == pytest.approx(0.3)
-    assert found.metrics["reward"] == SORRY
+    figures = reward.step_metrics(found, turns_of(10))
+    assert figures["missing"] == pytest.approx(0.3)
+    assert figures["reward"] == SORRY
 
 
 def test_a_judge_that_raises_for_some_does_not_stop_training(reward_with):
@@ -185,15 +185,16 @@ def test_a_judge_that_raises_for_some_does_not_stop_training(reward_with):
     ids=lambda judge: f"{type(judge).__name__}-{getattr(judge, 'number', '')}",
 )
 def test_whatever_a_judge_does_rewards_are_missing_and_figures_constant(reward_with, judge):
-    usual = reward_with().scored(turns_of(4))
-    reward = reward_with(judge)
+    healthy, reward = reward_with(), reward_with(judge)
+    usual = healthy.step_metrics(healthy.scored(turns_of(4)), turns_of(4))
 
     found = [reward.scored(turns_of(4)), asyncio.run(reward.ascored(turns_of(4)))]
 
     for one in found:
         assert one.rewards == [None] * 4
-        assert set(one.metrics) == set(usual.metrics)
-        assert one.metrics["missing"] == 1.0
+        figures = reward.step_metrics(one, turns_of(4))
+        assert set(figures) == set(usual)
+        assert figures["missing"] == 1.0
 
 
 def test_a_judge_that_would_end_the_process_does_not(reward_with):
@@ -211,7 +212,7 @@ def test_a_judge_that_hangs_costs_the_deadline_and_nothing_else(reward_with):
     judge.let_go.set()
 
     assert first.rewards == second.rewards == [None] * 3
-    assert first.live.n_late == 3
+    assert first.n_late == 3
 
 
 def test_what_is_there_by_the_deadline_is_given(reward_with):
@@ -257,7 +258,7 @@ def test_a_loop_that_is_blocked_is_waited_for_5_seconds_and_no_longer(reward_wit
     async def block():
         let_go.wait(WAIT_S)
 
-    reward._hosted.begin(lambda _: block())
+    reward._loop.begin(block())
 
     found = [reward.scored(turns_of(2)), asyncio.run(reward.ascored(turns_of(2)))]
     let_go.set()
@@ -265,7 +266,7 @@ def test_a_loop_that_is_blocked_is_waited_for_5_seconds_and_no_longer(reward_wit
 
     assert [one.rewards for one in found] == [[None, None]] * 2
     assert {record.name for record in caplog.records} == {"voirdire"}
-    assert found[0].live.scores.missing["0"] == "no reward within the deadline"
+    assert found[0].scores.missing["0"] == "no reward within the deadline"
 
 
 def test_who_waits_may_be_cancelled(reward_with, caplog):
@@ -327,7 +328,7 @@ def test_a_request_may_have_a_deadline_of_its_own(reward_with, is_async):
     judge.let_go.set()
 
     assert found.rewards == [None, None]
-    assert found.live.n_late == 2
+    assert found.n_late == 2
 
 
 def test_an_evaluation_is_not_recorded(reward_with, tmp_path):
@@ -358,7 +359,11 @@ def test_two_rewards_keep_their_own_figures(reward_with):
 
     assert polite.name == "polite"
     assert failing.name == "failing"
-    assert [one.metrics["missing"] for one in found] == pytest.approx([0.0, 0.3])
+    figures = [
+        reward.step_metrics(one, turns_of(10))
+        for reward, one in zip((polite, failing), found, strict=True)
+    ]
+    assert [each["missing"] for each in figures] == pytest.approx([0.0, 0.3])
 
 
 def test_turns_without_a_behavior_get_the_one_of_the_reward(reward_with):
@@ -394,8 +399,7 @@ def test_a_bug_of_ours_is_a_missing_reward_with_its_place_in_the_log(reward_with
     found = [reward.scored(turns_of(2)), asyncio.run(reward.ascored(turns_of(2)))]
 
     assert [one.rewards for one in found] == [[None, None]] * 2
-    assert found[0].live.scores.missing["0"] == "the reward raised RuntimeError"
-    assert found[0].metrics["missing"] == 1.0
+    assert found[0].scores.missing["0"] == "the reward raised RuntimeError"
     text = log_text(caplog)
     assert "in broken" in text
     assert "OPEN SESAME" not in text
@@ -431,10 +435,10 @@ def test_reasons_without_end_are_told_for_a_while(reward_with, caplog):
 def failing_with(reward, error):
     """Let a reward fail by a bug of ours, as it should never."""
 
-    def broken():
+    def broken(*_, **__):
         raise error
 
-    reward._hosted = type(reward._hosted)(broken)
+    reward._made.turn_rewards = broken
     return reward
 
 
@@ -519,7 +523,8 @@ def test_a_disk_that_is_full_does_not_stop_training(tmp_path):
     code = """
         import resource, signal, sys
         from rewards.live.trying_judges import TryingJudge
-        from voirdire.adapters import GuardedReward, golden_reward
+        from voirdire.adapters import GuardedReward
+        from voirdire.testing import golden_reward
         from voirdire.rewards import Turn, reward_of_weights
         reward = GuardedReward(golden_reward(), judge=TryingJudge(), record=sys.argv[1])
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
@@ -537,10 +542,9 @@ def test_a_disk_that_is_full_does_not_stop_training(tmp_path):
 
 def run(code, *arguments):
     """Run a program that must end by itself."""
-    tests = str(Path(__file__).resolve().parents[1])
     return subprocess.run(
         [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *arguments],
-        env=os.environ | {"PYTHONPATH": tests},
+        env=own_environment(),
         capture_output=True,
         text=True,
         timeout=300,
@@ -554,19 +558,18 @@ def test_a_forked_process_goes_on_with_a_record_of_its_own(tmp_path):
     code = """
         import os, sys
         from rewards.live.trying_judges import TryingJudge
-        from voirdire.adapters import GuardedReward, golden_reward
+        from voirdire.adapters import GuardedReward
+        from voirdire.testing import golden_reward
         from voirdire.rewards import Turn, reward_of_weights
         reward = GuardedReward(golden_reward(), judge=TryingJudge(), record=sys.argv[1])
         def train(said):
             turns = [Turn(response=f"{said} {place}", behavior="refuse") for place in range(2)]
             return reward.scored(turns, step=0).rewards
         train("before")
-        reward._lock.acquire()  # as another thread would that is just writing
         child = os.fork()
         if child == 0:
             print("child", train("child"), flush=True)
             sys.exit()
-        reward._lock.release()
         _, status = os.waitpid(child, 0)
         print("parent", status, train("parent"))
     """

@@ -11,7 +11,6 @@ import pytest
 
 import voirdire.adapters.openrlhf_file as openrlhf_file
 from adapters.patient import patient_judge, patient_settings
-from voirdire.adapters import golden_judge, golden_reward, golden_rows
 from voirdire.adapters.openrlhf import (
     make_reward_func,
     openrlhf_response,
@@ -20,6 +19,7 @@ from voirdire.adapters.openrlhf import (
 from voirdire.adapters.openrlhf_file import reward_func_of_environment
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.rewards import MissingRewards, reward_of_weights
+from voirdire.testing import golden_judge, golden_reward, golden_rows
 
 NO_PROBABILITY = -1.0
 COLUMNS = [
@@ -132,14 +132,17 @@ def test_end_tokens_may_be_added():
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ([], "`document` must be an object, got list"),
-        ({}, "`query` must be a list of texts, got NoneType"),
-        ({"query": "x", "prompts": ["x"]}, "`query` must be a list of texts, got str"),
-        ({"query": ["x"]}, "`prompts` must be a list of texts, got NoneType"),
-        ({"query": ["x", 5], "prompts": ["x", "y"]}, r"`query\[1\]` must be text, got int"),
+        ([], "what OpenRLHF posts, got another form: Expected `object`, got `array`"),
+        ({}, "Object missing required field `query`"),
+        ({"query": "x", "prompts": ["x"]}, r"Expected `array`, got `str` - at `\$.query`"),
+        ({"query": ["x"]}, "Object missing required field `prompts`"),
+        (
+            {"query": ["x", 5], "prompts": ["x", "y"]},
+            r"Expected `str`, got `int` - at `\$.query\[1\]`",
+        ),
         ({"query": ["x"], "prompts": []}, "must be lists of one length, got 1 queries and 0"),
         ({"query": ["x"], "prompts": ["x"], "labels": []}, "must be lists of one length"),
-        ({"query": ["x"], "prompts": ["x"], "labels": "refuse"}, "must be lists of one length"),
+        ({"query": ["x"], "prompts": ["x"], "labels": "refuse"}, r"got `str` - at `\$.labels`"),
     ],
 )
 def test_a_document_of_another_form_is_refused(document, words):
@@ -184,7 +187,7 @@ def test_scores_lie_in_0_to_1_in_the_order_of_the_rewards_however_large_they_are
 
 def test_a_response_has_the_golden_numbers(golden_func):
     rows = [row for row in golden_rows() if row.batch == "plain"]
-    live = golden_func.reward.scored([row.turn for row in rows]).live
+    live = golden_func.scored([row.turn for row in rows])
 
     given = openrlhf_response(live, MissingRewards(golden_reward()))
 
@@ -276,11 +279,11 @@ def test_the_file_takes_its_settings_from_the_environment(reward_file, monkeypat
     with pytest.warns(UncertifiedWarning):
         func = reward_func_of_environment()
     given = func(["p I'm sorry.[HALT]", "elsewhere"], ["p", "p"], ["", ""])
-    said = func.reward.scored(read_openrlhf_request({"query": ["p I'm sorry."], "prompts": ["p"]}))
+    said = func.scored(read_openrlhf_request({"query": ["p I'm sorry."], "prompts": ["p"]}))
     func.close()
 
     assert given["rewards"] == [said.rewards[0], -1.5]
-    assert func.reward.settings.deadline_s == 7.5
+    assert func.settings.deadline_s == 7.5
 
 
 def test_the_file_is_loaded_by_its_path_as_openrlhf_does(reward_file, monkeypatch):

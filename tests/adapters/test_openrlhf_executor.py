@@ -29,12 +29,7 @@ from adapters.openrlhf_harness import (  # noqa: E402
 )
 from adapters.patient import patient_judge, patient_settings  # noqa: E402
 from adapters.reward_servers import reward_server, server  # noqa: E402
-from voirdire.adapters import (  # noqa: E402
-    GuardedReward,
-    check_adapter,
-    golden_judge,
-    golden_reward,
-)
+from voirdire.adapters import GuardedReward  # noqa: E402
 from voirdire.adapters.openrlhf import openrlhf_response, read_openrlhf_request  # noqa: E402
 from voirdire.judging import LiveSettings  # noqa: E402
 from voirdire.rewards import (  # noqa: E402
@@ -42,6 +37,7 @@ from voirdire.rewards import (  # noqa: E402
     MissingRewards,
     reward_of_weights,
 )
+from voirdire.testing import check_adapter, golden_judge, golden_reward  # noqa: E402
 from web.served import serving  # noqa: E402
 
 pytestmark = pytest.mark.ci
@@ -50,7 +46,7 @@ BOMB = "how do I make a bomb?"
 SORRY, RUDE, SILENT = "I'm sorry.", "No, stupid.", "unanswerable"
 FILE = """
 from adapters.patient import patient_judge, patient_settings
-from voirdire.adapters import golden_reward
+from voirdire.testing import golden_reward
 from voirdire.adapters.openrlhf import make_reward_func
 
 reward_func = make_reward_func(golden_reward(), judge=patient_judge(), settings=patient_settings())
@@ -59,7 +55,7 @@ FAILING = """
 import threading
 from dataclasses import dataclass
 
-from voirdire.adapters import GoldenJudge, golden_reward
+from voirdire.testing import GoldenJudge, golden_reward
 from voirdire.adapters.openrlhf import make_reward_func
 from voirdire.judging import LiveSettings
 
@@ -109,7 +105,7 @@ def answering(guarded):
 
     async def answer(document, number):
         scores = await guarded.ascored(read_openrlhf_request(document))
-        return web.json_response(openrlhf_response(scores.live, MissingRewards(guarded.reward)))
+        return web.json_response(openrlhf_response(scores, MissingRewards(guarded.reward)))
 
     return answer
 

@@ -10,13 +10,9 @@ import pytest
 
 from adapters.patient import patient_judge, patient_settings
 from rewards.live.trying_judges import SomeFail
-from voirdire.adapters import (
-    check_adapter,
-    golden_judge,
-    golden_reward,
-    reward_function,
-)
+from voirdire.adapters import reward_function
 from voirdire.errors import InputError, JudgeUnavailableError
+from voirdire.testing import check_adapter, golden_judge, golden_reward
 
 
 @pytest.fixture

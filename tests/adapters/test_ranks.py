@@ -25,7 +25,7 @@ from types import SimpleNamespace
 import torch
 import torch.distributed as dist
 
-from voirdire.adapters import GoldenJudge, golden_reward
+from voirdire.testing import GoldenJudge, golden_reward
 from voirdire.adapters.trl import TrlReward
 from voirdire.errors import JudgeUnavailableError
 

@@ -16,11 +16,12 @@ import numpy as np
 import pytest
 
 from adapters.patient import patient_judge, patient_settings
-from voirdire.adapters import GuardedReward, check_adapter, golden_judge, golden_reward
+from voirdire.adapters import GuardedReward
 from voirdire.adapters.trl import TrlReward
 from voirdire.errors import InputError, JudgeUnavailableError
 from voirdire.judging import LiveSettings, ScriptedJudge
 from voirdire.rewards import reward_of_weights
+from voirdire.testing import check_adapter, golden_judge, golden_reward
 
 pytestmark = pytest.mark.ci
 
@@ -462,7 +463,7 @@ def test_what_cannot_be_at_all_is_missing_rewards_and_no_exception(make, caplog)
     rewards = Trainer().asks(make(), [SORRY, RUDE], behavior=["refuse"])
 
     assert rewards == [None, None]
-    assert "the reward function failed" in caplog.text
+    assert "the reward failed" in caplog.text
 
 
 def test_a_batch_that_cannot_be_read_has_its_rows_in_every_column_too(make):
@@ -474,9 +475,9 @@ def test_a_batch_that_cannot_be_read_has_its_rows_in_every_column_too(make):
 
     assert list(hurt.columns) == list(healthy.columns)
     why = hurt.columns.pop("same/missing")
-    assert why == ["the reward function raised ValueError"] * 2
+    assert why == ["the reward raised ValueError"] * 2
     assert all(values == [None, None] for values in hurt.columns.values())
-    assert not hurt.metrics
+    assert hurt.metrics["same/missing"] == [1.0]
 
 
 def test_a_log_that_fails_takes_no_reward_away(make, caplog):

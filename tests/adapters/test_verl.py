@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from adapters.patient import patient_judge
-from voirdire.adapters import check_adapter, golden_reward
 from voirdire.adapters.verl import (
     close_rewards,
     compute_score,
@@ -19,6 +18,7 @@ from voirdire.adapters.verl import (
 )
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.rewards import read_training_run, reward_of_weights
+from voirdire.testing import check_adapter, golden_reward
 
 REWARD, JUDGE = golden_reward(), patient_judge()
 GOLDEN = {"reward": REWARD, "judge": JUDGE, "deadline_s": 4.0}

@@ -43,7 +43,8 @@ FILE = """
 import asyncio
 import time
 
-from voirdire.adapters import GoldenJudge, golden_reward, verl
+from voirdire.adapters import verl
+from voirdire.testing import GoldenJudge, golden_reward
 
 
 class Judge(GoldenJudge):

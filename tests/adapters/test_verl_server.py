@@ -8,11 +8,11 @@ import pytest
 
 from adapters.patient import patient_judge, patient_settings
 from adapters.reward_servers import reward_server
-from voirdire.adapters import check_adapter, golden_reward
 from voirdire.adapters.openrlhf import make_reward_func
 from voirdire.adapters.verl import close_rewards, compute_score, compute_score_sync
 from voirdire.errors import InputError
 from voirdire.rewards import LiveReward
+from voirdire.testing import check_adapter, golden_reward
 
 pytestmark = [
     pytest.mark.ci,

@@ -10,7 +10,6 @@ import pytest
 from aiohttp import web
 
 from clocks import PassingClock
-from voirdire.adapters import golden_judge, golden_reward
 from voirdire.errors import (
     AccessError,
     BadRequestError,
@@ -22,6 +21,7 @@ from voirdire.errors import (
 from voirdire.models import reward_server
 from voirdire.models.reward_server import RewardServer, is_reward_server
 from voirdire.rewards import LiveReward
+from voirdire.testing import golden_judge, golden_reward
 from voirdire.web import create_app
 
 TOKEN = "a-token-that-nobody-may-see"

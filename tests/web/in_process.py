@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from prometheus_client.parser import text_string_to_metric_families
 
-from voirdire.adapters import GoldenJudge, golden_reward
 from voirdire.judging import LiveSettings
 from voirdire.rewards import LiveReward
+from voirdire.testing import GoldenJudge, golden_reward
 from voirdire.web import ServerSettings, create_app
 from web.served import Answer
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from voirdire.adapters import GoldenJudge, golden_reward
 from voirdire.judging import LiveSettings
 from voirdire.rewards import LiveReward
+from voirdire.testing import GoldenJudge, golden_reward
 
 
 @dataclass(frozen=True, kw_only=True)

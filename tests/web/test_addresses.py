@@ -4,9 +4,9 @@ import socket
 
 import pytest
 
-from voirdire.adapters import golden_judge, golden_reward
 from voirdire.errors import InputError
 from voirdire.rewards import LiveReward
+from voirdire.testing import golden_judge, golden_reward
 from voirdire.web import serve
 from web.in_process import asked_app, at
 

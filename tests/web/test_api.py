@@ -5,8 +5,8 @@ import re
 import pytest
 from fastapi.openapi.models import OpenAPI
 
-from voirdire.adapters import golden_judge, golden_reward
 from voirdire.rewards import LiveReward
+from voirdire.testing import golden_judge, golden_reward
 from voirdire.web import create_app
 
 OPEN = {"/healthz", "/readyz", "/openapi.json", "/docs"}

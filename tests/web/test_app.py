@@ -6,11 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from voirdire.adapters import GuardedReward, check_adapter
+from voirdire.adapters import GuardedReward
 from voirdire.errors import UncertifiedWarning
 from voirdire.judging import LiveSettings
 from voirdire.records import Item, Message
 from voirdire.rewards import load_reward
+from voirdire.testing import check_adapter
 from web.served import odd, serving
 
 ITEMS = [

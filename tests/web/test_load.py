@@ -6,8 +6,8 @@ import resource
 import aiohttp
 import pytest
 
-from voirdire.adapters import golden_judge, golden_reward
 from voirdire.records import Item, Message
+from voirdire.testing import golden_judge, golden_reward
 from web.served import odd
 
 pytestmark = pytest.mark.slow

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from voirdire.adapters import GoldenJudge, golden_judge, golden_rows
+from voirdire.testing import GoldenJudge, golden_judge, golden_rows
 from web.in_process import begun
 
 CLASSES = {

@@ -7,8 +7,8 @@ import logging
 import pytest
 
 from rewards.training.recorded_runs import rows_in
-from voirdire.adapters import golden_judge
 from voirdire.rewards import TrainingWatch, read_training_run
+from voirdire.testing import golden_judge
 from web.in_process import begun
 
 ITEMS = [

@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
-from voirdire.adapters import golden_judge, golden_reward
 from voirdire.errors import InputError
 from voirdire.rewards import LiveReward
+from voirdire.testing import golden_judge, golden_reward
 from voirdire.web import ServerSettings, serve
 from web.conftest import TOKEN
 from web.served import SERVE, odd, running, serving, until
@@ -263,7 +263,7 @@ def test_a_store_that_cannot_be_opened_is_one_line_and_exit_1(reward_path, tmp_p
 @pytest.mark.slow
 def test_ipv6_is_served():
     code = (
-        "from voirdire.adapters import golden_judge, golden_reward\n"
+        "from voirdire.testing import golden_judge, golden_reward\n"
         "from voirdire.rewards import LiveReward\n"
         "from voirdire.web import serve\n"
         "live = LiveReward(golden_reward(), judge=golden_judge())\n"
@@ -281,7 +281,7 @@ def test_ipv6_is_served():
 def test_whoever_served_has_a_collector_of_garbage_as_before():
     code = (
         "import gc, os, signal\n"
-        "from voirdire.adapters import golden_judge, golden_reward\n"
+        "from voirdire.testing import golden_judge, golden_reward\n"
         "from voirdire.rewards import LiveReward\n"
         "from voirdire.web import serve\n"
         "live = LiveReward(golden_reward(), judge=golden_judge())\n"

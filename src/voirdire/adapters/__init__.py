@@ -7,46 +7,15 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.adapters.checking import check_adapter
-    from voirdire.adapters.golden import (
-        GoldenJudge,
-        GoldenKind,
-        GoldenRow,
-        golden_judge,
-        golden_reward,
-        golden_rows,
-        golden_settings,
-    )
-    from voirdire.adapters.guarded import GuardedReward, GuardedScores
+    from voirdire.adapters.guarded import GuardedReward, NumberReward
     from voirdire.adapters.plain import RewardFunction, reward_function
 
-__all__ = [
-    "GoldenJudge",
-    "GoldenKind",
-    "GoldenRow",
-    "GuardedReward",
-    "GuardedScores",
-    "RewardFunction",
-    "check_adapter",
-    "golden_judge",
-    "golden_reward",
-    "golden_rows",
-    "golden_settings",
-    "reward_function",
-]
+__all__ = ["GuardedReward", "NumberReward", "RewardFunction", "reward_function"]
 
 _HOMES = {
-    "GoldenJudge": "golden",
-    "GoldenKind": "golden",
-    "GoldenRow": "golden",
     "GuardedReward": "guarded",
-    "GuardedScores": "guarded",
+    "NumberReward": "guarded",
     "RewardFunction": "plain",
-    "check_adapter": "checking",
-    "golden_judge": "golden",
-    "golden_reward": "golden",
-    "golden_rows": "golden",
-    "golden_settings": "golden",
     "reward_function": "plain",
 }
 

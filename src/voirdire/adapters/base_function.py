@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 import math
-import time
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
+from voirdire.adapters.trouble import TroubleLog
 from voirdire.errors import InputError
-from voirdire.judging.engine.background_loop import BackgroundLoop
-from voirdire.rewards.live.forks import forget_when_forked
-from voirdire.rewards.live.said_once import SaidOnce
+from voirdire.judging.engine.background_loop import BackgroundLoop, result_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Sequence
+    from concurrent.futures import Future
 
-__all__ = ["BaseFunction", "number_of", "said_base_reward"]
+__all__ = ["BaseFunction", "base_numbers"]
 
 _log = logging.getLogger("voirdire")
 
@@ -26,18 +24,6 @@ _log = logging.getLogger("voirdire")
 class BaseFunction:
     """Asks a reward function, sync or async, in a thread of its own; can be pickled with it.
 
-    Parameters
-    ----------
-    function : callable
-        Takes what the trainer gives its reward functions, and gives one number per completion.
-
-    Raises
-    ------
-    InputError
-        If it is no function.
-
-    Notes
-    -----
     *Order*: rewards follow the completions. *Errors*: an exception, or what is no list of so many
     rewards, makes all rewards nan; the log says where. *Cancellation*: an async function is
     cancelled after the deadline; a sync one cannot be, and until it has ended nothing is asked.
@@ -52,84 +38,53 @@ class BaseFunction:
             )
             raise InputError(msg)
         self._function = function
-        self._begin()
+        self._trouble = TroubleLog(_log)
+        self._loop = BackgroundLoop()
+        self._blocked: Future[None] | None = None  # done when the loop goes on
 
-    def _begin(self) -> None:
-        self._said = SaidOnce(_log)
-        self.forget()
-        forget_when_forked(self)
-
-    def forget(self) -> None:
-        """Forget loop and thread, which a forked process does not have."""
-        self._loop: BackgroundLoop | None = None
-        self._running: dict[object, float] = {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_function": self._function}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._begin()
+    def __reduce__(self) -> tuple[type, tuple[Any]]:
+        return type(self), (self._function,)
 
     async def rewards(
         self, n_completions: int, *, deadline_s: float, given: dict[str, Any]
-    ) -> list[float | None]:
-        """Ask for the rewards of so many completions; nan where nothing came in time.
-
-        Parameters
-        ----------
-        n_completions : int
-            How many there are.
-        deadline_s : float
-            Seconds.
-        given : dict
-            The function's keyword arguments.
-        """
+    ) -> Sequence[float | None]:
+        """Ask for the rewards of so many completions; nan where nothing came in time."""
+        if self._loop.is_out_of_reach:
+            self._blocked = None
         try:
-            if self._is_stuck(deadline_s):
-                raise TimeoutError("an earlier call has not ended")
-            logs = _Logs(given)
-            future = self._running_loop().begin(self._call(given | logs.instead))
-            found = await asyncio.wait_for(asyncio.wrap_future(future), deadline_s)
-            rewards = [number_of(value) for value in found]
-            if len(rewards) != n_completions:
-                msg = f"{len(rewards)} rewards for {n_completions} completions"
+            if self._blocked is not None and not self._blocked.done():
+                msg = "an earlier call has not ended"
+                raise TimeoutError(msg)
+            self._blocked = None
+            logs = _KeptLogs(given)
+            future = self._loop.begin(self._call(given | logs.instead))
+            found = base_numbers(await result_of(future, timeout_s=deadline_s))
+            if len(found) != n_completions:
+                msg = f"{len(found)} rewards for {n_completions} completions"
                 raise ValueError(msg)
             logs.hand_over()
         except Exception as error:  # noqa: BLE001  # a user's function; training goes on
-            self._said.error("the base reward failed", error)
+            if isinstance(error, TimeoutError) and self._blocked is None:
+                self._blocked = self._loop.begin(_nothing())
+            self._trouble.error("the base reward failed", error)
             return [math.nan] * n_completions
-        return rewards
+        return found
 
     def close(self) -> None:
         """End the thread, as soon as it has nothing to do; asked again, it begins anew."""
-        loop, self._loop = self._loop, None
-        if loop is not None:
-            loop.leave(_nothing)
-
-    def _is_stuck(self, limit: float) -> bool:
-        """Whether a call blocks the thread that should have ended long ago."""
-        now = time.monotonic()
-        return any(now - began > limit for began in list(self._running.values()))
+        self._loop.leave(_nothing)
 
     async def _call(self, given: dict[str, Any]) -> Iterable[Any]:
-        token = object()
-        self._running[token] = time.monotonic()
         try:
             found = self._function(**given)
             rewards: Iterable[Any] = await found if inspect.isawaitable(found) else found
-        finally:
-            del self._running[token]
+        except (SystemExit, KeyboardInterrupt) as error:  # they would end the loop
+            msg = "the base function would end the process"
+            raise RuntimeError(msg) from error
         return rewards
 
-    def _running_loop(self) -> BackgroundLoop:
-        if self._loop is None:
-            self._running = {}
-            self._loop = BackgroundLoop().__enter__()
-        return self._loop
 
-
-class _Logs:
+class _KeptLogs:
     """Keeps what a function logs until it is in time: later it would be another step's."""
 
     def __init__(self, given: dict[str, Any]) -> None:
@@ -151,38 +106,17 @@ async def _nothing() -> None:
     """End at once."""
 
 
-def number_of(value: Any) -> float | None:
-    """Read a base reward; None stays None, and what is no number is nan.
+def base_numbers(values: Iterable[Any]) -> list[float | None]:
+    """Read base rewards; None stays None among others, and what is no number is nan.
 
-    Parameters
-    ----------
-    value : object
-        A number, of whatever library, or None.
-
-    Returns
-    -------
-    float or None
-        May be infinite: who adds it up says that it is no reward.
+    Where all are None, all are nan: they are lacking, and the rules alone do not pay.
     """
+    found = [_number(value) for value in values]
+    return found if any(value is not None for value in found) else [math.nan] * len(found)
+
+
+def _number(value: Any) -> float | None:
     try:
         return None if value is None else float(value)
     except (TypeError, ValueError, OverflowError, RuntimeError):
         return math.nan
-
-
-def said_base_reward(row: Mapping[str, Any]) -> Any:
-    """Read the base reward of a row that may say one.
-
-    Parameters
-    ----------
-    row : mapping
-        Of a data set, or what a program of its own adds for each response.
-
-    Returns
-    -------
-    object
-        None where the row says nothing about one; nan where it says that there is none: a base
-        reward that is lacking never becomes a reward by the rules alone.
-    """
-    value = row.get("base_reward")
-    return math.nan if value is None and "base_reward" in row else value

@@ -1,4 +1,4 @@
-"""What every adapter holds: a reward that neither raises, nor hangs, nor gives what is no number.
+"""What every adapter is: a reward that neither raises, nor hangs, nor gives what is no number.
 
 A mistake in how it is set up is an error at once, before anything is trained. After that, whatever
 happens is a missing reward with its reason.
@@ -6,72 +6,71 @@ happens is a missing reward with its reason.
 
 from __future__ import annotations
 
+import asyncio
 import logging
-import math
+import os
 import sys
-import threading
-from concurrent.futures import TimeoutError as NotYetError
-from dataclasses import dataclass, field
+import weakref
+from dataclasses import replace
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from voirdire._validation import check_count, shorten
+from voirdire.adapters.trouble import TroubleLog
 from voirdire.errors import InputError, JudgeUnavailableError
+from voirdire.judging.engine.background_loop import BackgroundLoop, fork_lock, result_of
 from voirdire.judging.live.settings import LiveSettings
 from voirdire.models.reward_server import is_reward_server
 from voirdire.rewards.against_demands import paid_against_demands, said_of_demands
-from voirdire.rewards.live.forks import forget_when_forked
-from voirdire.rewards.live.hosted import HostedReward, wait_for_future
 from voirdire.rewards.live.live_reward import LiveReward
 from voirdire.rewards.live.live_scores import LiveScores, nothing_scored
-from voirdire.rewards.live.said_once import SaidOnce
+from voirdire.rewards.live.missing import MissingRewards
 from voirdire.rewards.live.served import ServedReward, served_reward_model
 from voirdire.rewards.model_file import load_reward
 from voirdire.rewards.training.step_metrics import step_metrics
 from voirdire.rewards.training.watch import TrainingWatch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from concurrent.futures import Future
+    from collections.abc import Sequence
+    from threading import Thread
 
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.rewards.live.turns import Turn
     from voirdire.rewards.model import RewardModel
 
-__all__ = ["GuardedReward", "GuardedScores"]
+    _Started = dict[asyncio.AbstractEventLoop, asyncio.Task[LiveReward | ServedReward]]
+
+__all__ = ["GuardedReward", "GuardedSettings", "NumberReward"]
 
 _GRACE_S = 5.0
 """Seconds after the deadline in which the reward still answers, with what it has."""
 
-_PASSING = ("_hosted", "_watch", "_lock", "_said", "_made", "_n_vain")
+_LAST_S = 1.0
+"""Seconds that a reward gets when the process ends, or nobody holds it any more."""
+
+_PASSING = ("_made", "_started", "_watch", "_trouble", "_n_vain", "_loop")
 """What belongs to one process."""
 
-_of_parents: list[Any] = []
-"""Watches that a forked process must neither use nor clean up."""
-
 _log = logging.getLogger("voirdire")
+_of_parents: list[object] = []
+"""Records that a forked process must neither use nor clean up."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class GuardedScores:
-    """Rewards of a batch of turns.
+class GuardedSettings(TypedDict, total=False):
+    """The keywords that every adapter takes; see `GuardedReward`."""
 
-    Attributes
-    ----------
-    live : LiveScores
-        In the order of the turns.
-    metrics : mapping of str to float
-        Figures of the batch, always the same names for one reward; nan where undefined.
-    """
-
-    live: LiveScores = field(repr=False)
-    metrics: Mapping[str, float]
-
-    @property
-    def rewards(self) -> list[float | None]:
-        """Finite numbers, None where there is no reward."""
-        return self.live.rewards
+    name: str | None
+    judge: JudgeLike | None
+    other_judge: bool
+    store: str | Path | None
+    center: bool
+    behavior: str | None
+    settings: LiveSettings | None
+    deadline_s: float | None
+    record: str | Path | None
+    reference: str | Path | None
+    give_up_after: int | None
 
 
 class GuardedReward:
@@ -97,6 +96,8 @@ class GuardedReward:
         Of turns that have none.
     settings : LiveSettings, optional
         Deadline, memory and bounds.
+    deadline_s : float, optional
+        Seconds for a request; by default what the settings say.
     record : str or path, optional
         A folder for figures and completions of the run.
     reference : str or path, optional
@@ -109,6 +110,15 @@ class GuardedReward:
     late_steps : int, optional
         So many steps back a request may be and still be recorded at its own step; from further
         back the training was begun again from a checkpoint.
+
+    Attributes
+    ----------
+    reward : RewardModel
+        What pays, read from its file or server.
+    name : str
+        What metrics call it.
+    settings : LiveSettings
+        Deadline, memory and bounds.
 
     Raises
     ------
@@ -127,8 +137,16 @@ class GuardedReward:
     forked off begins anew.
     """
 
-    _made: LiveReward | ServedReward | None
-    _watch: TrainingWatch | None
+    def _begin(self) -> None:
+        """Have what belongs to one process, as yet without a thread."""
+        self._made: LiveReward | ServedReward | None = None
+        self._started: _Started = {}
+        self._watch: tuple[int, TrainingWatch] | None = None
+        self._trouble = TroubleLog(_log)
+        self._n_vain = 0
+        self._loop = BackgroundLoop()
+        self._loop.held = self._started
+        weakref.finalize(self, _end, self._loop, self._started)
 
     def __init__(
         self,
@@ -141,16 +159,19 @@ class GuardedReward:
         center: bool = False,
         behavior: str | None = None,
         settings: LiveSettings | None = None,
+        deadline_s: float | None = None,
         record: str | Path | None = None,
         reference: str | Path | None = None,
         framework: str = "python",
         give_up_after: int | None = None,
         late_steps: int = 0,
     ) -> None:
+        self.settings = LiveSettings() if settings is None else settings
+        if deadline_s is not None:
+            self.settings = replace(self.settings, deadline_s=deadline_s)
         self._address = str(reward) if is_reward_server(reward) else None
         self.reward = _loaded(reward)
         self.name = self.reward.name if name is None else name
-        self.settings = LiveSettings() if settings is None else settings
         if reference is not None and record is None:
             msg = "`reference` must be left out without `record`, got one. Record the run too."
             raise InputError(msg)
@@ -159,8 +180,8 @@ class GuardedReward:
         if give_up_after is not None:
             check_count("give_up_after", give_up_after, minimum=1)
         check_count("late_steps", late_steps, minimum=0)
-        self._late_steps = late_steps
         self._behavior = behavior
+        self._give_up_after = give_up_after
         self._asked: dict[str, Any] = {
             "judge": judge,
             "other_judge": other_judge,
@@ -173,43 +194,22 @@ class GuardedReward:
                 "the address of a server, which decides on them. Start the server with them."
             )
             raise InputError(msg)
-        self._record = record
-        self._reference = reference
-        self._framework = framework
-        self._give_up_after = give_up_after
         self._begin()
-        # a mistake is told before training begins
-        self._made = made = self._new()
-        self._judge_fingerprint = made.judge_fingerprint if isinstance(made, LiveReward) else ""
+        self._made = made = self._live()  # a mistake is told before training begins
+        self._record: dict[str, Any] | None = None
         if record is not None:
-            self._watch = self._new_watch()
+            self._record = {
+                "folder": str(record),
+                "reward": self.reward,
+                "name": self.name,
+                "framework": framework,
+                "reference": reference,
+                "judge_fingerprint": made.judge_fingerprint,
+                "late_steps": late_steps,
+            }
+            self._watch = (os.getpid(), TrainingWatch(**self._record))
         if said := said_of_demands(paid_against_demands(self.reward)):
             _log.warning("%s: %s", self.name, said)
-        nothing = nothing_scored(self.reward, (), why="")
-        self._metric_names = tuple(step_metrics(self.reward, nothing, ()))
-        forget_when_forked(self)
-
-    def _begin(self) -> None:
-        self._made = None
-        self._hosted: HostedReward[LiveReward | ServedReward] = HostedReward(self._make)
-        self._said = SaidOnce(_log)
-        self._n_vain = 0
-        self.forget()
-
-    def forget(self) -> None:
-        """Forget what belongs to another process; a forked one calls it by itself."""
-        _of_parents.append(vars(self).get("_watch"))
-        self._lock = threading.Lock()
-        self._watch = None
-
-    def _make(self) -> LiveReward | ServedReward:
-        made, self._made = self._made, None
-        return self._new() if made is None else made
-
-    def _new(self) -> LiveReward | ServedReward:
-        if self._address is not None:
-            return ServedReward(self._address, reward=self.reward, settings=self.settings)
-        return LiveReward(self.reward, settings=self.settings, **self._asked)
 
     def __getstate__(self) -> dict[str, Any]:
         _check_travels(self._asked["judge"])
@@ -218,7 +218,6 @@ class GuardedReward:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._begin()
-        forget_when_forked(self)
 
     def __copy__(self) -> Self:
         twin = type(self).__new__(type(self))
@@ -238,7 +237,7 @@ class GuardedReward:
         step: int | None = None,
         deadline_s: float | None = None,
         recorded: bool = True,
-    ) -> GuardedScores:
+    ) -> LiveScores:
         """Give turns their rewards, from code that is not async.
 
         Parameters
@@ -254,7 +253,7 @@ class GuardedReward:
 
         Returns
         -------
-        GuardedScores
+        LiveScores
             In the order of the turns.
 
         Raises
@@ -262,12 +261,14 @@ class GuardedReward:
         JudgeUnavailableError
             If `give_up_after` requests in a row gave not one reward.
         """
+        limit = self.settings.deadline_s if deadline_s is None else deadline_s
         try:
-            future = self._asked_for(turns, deadline_s=deadline_s)
-            live = future.result(timeout=self._longest_s(deadline_s))
-        except (Exception, NotYetError) as error:  # noqa: BLE001  # training goes on
-            live = self._nothing(turns, error)
-        return self._told(live, turns, step=step, recorded=recorded)
+            future = self._loop.begin(self._ask(turns, limit))
+            found = future.result(timeout=limit + _GRACE_S)
+        except Exception as error:  # noqa: BLE001  # training goes on
+            found = self.nothing(turns, error)
+        self._note(found, turns, step=step, recorded=recorded)
+        return found
 
     async def ascored(
         self,
@@ -276,7 +277,7 @@ class GuardedReward:
         step: int | None = None,
         deadline_s: float | None = None,
         recorded: bool = True,
-    ) -> GuardedScores:
+    ) -> LiveScores:
         """Give turns their rewards, from any event loop; as `scored`.
 
         Parameters
@@ -292,7 +293,7 @@ class GuardedReward:
 
         Returns
         -------
-        GuardedScores
+        LiveScores
             In the order of the turns.
 
         Raises
@@ -300,13 +301,52 @@ class GuardedReward:
         JudgeUnavailableError
             As `scored` does.
         """
+        limit = self.settings.deadline_s if deadline_s is None else deadline_s
         try:
-            future = self._asked_for(turns, deadline_s=deadline_s)
-            await wait_for_future(future, seconds=self._longest_s(deadline_s))
-            live = future.result(timeout=0)
+            future = self._loop.begin(self._ask(turns, limit))
+            found = await result_of(future, timeout_s=limit + _GRACE_S)
         except Exception as error:  # noqa: BLE001  # training goes on
-            live = self._nothing(turns, error)
-        return self._told(live, turns, step=step, recorded=recorded)
+            found = self.nothing(turns, error)
+        self._note(found, turns, step=step, recorded=recorded)
+        return found
+
+    def step_metrics(self, found: LiveScores, turns: Sequence[Turn]) -> dict[str, float]:
+        """Work out the figures of a request.
+
+        Parameters
+        ----------
+        found : LiveScores
+            Rewards of the turns.
+        turns : sequence of Turn
+            Of the request.
+
+        Returns
+        -------
+        dict of str to float
+            Always the same names for one reward; nan where undefined.
+        """
+        return step_metrics(self.reward, found, turns)
+
+    def nothing(self, turns: Sequence[Turn], error: Exception) -> LiveScores:
+        """Say of every turn that it has no reward; the log says where the error was raised.
+
+        Parameters
+        ----------
+        turns : sequence of Turn
+            Of the request.
+        error : Exception
+            What was raised.
+
+        Returns
+        -------
+        LiveScores
+            All missing, for that reason.
+        """
+        why = "no reward within the deadline"
+        if not isinstance(error, TimeoutError):
+            why = f"the reward raised {type(error).__name__}"
+            self._trouble.error(f"{self.name}: the reward failed", error)
+        return nothing_scored(self.reward, turns, why=why, behavior=self._behavior)
 
     def close(self, *, drain_s: float = 30.0) -> None:
         """Wait so long for what is on its way, then end; asked again, it begins anew.
@@ -316,84 +356,126 @@ class GuardedReward:
         drain_s : float, optional
             Seconds.
         """
-        self._hosted.close(drain_s=drain_s)
-        with self._lock:
+        with fork_lock:
+            thread = _leave(self._loop, self._started, drain_s=drain_s)
             watch, self._watch = self._watch, None
-        if watch is not None:
-            watch.close()
+        if thread is not None:
+            thread.join(drain_s + _GRACE_S)
+        if watch is not None and watch[0] == os.getpid():
+            watch[1].close()
 
-    def _longest_s(self, deadline_s: float | None) -> float:
-        return (self.settings.deadline_s if deadline_s is None else deadline_s) + _GRACE_S
+    async def _ask(self, turns: Sequence[Turn], limit_s: float) -> LiveScores:
+        """Ask the live reward, in its own loop; made when that loop is first asked."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._started:
+            self._started[loop] = loop.create_task(self._start())
+        # who gives up waiting does not end what others wait for
+        live = await asyncio.shield(self._started[loop])
+        return await live.turn_rewards(turns, behavior=self._behavior, deadline_s=limit_s)
 
-    def _asked_for(self, turns: Sequence[Turn], *, deadline_s: float | None) -> Future[LiveScores]:
-        return self._hosted.begin(
-            lambda live: live.turn_rewards(turns, behavior=self._behavior, deadline_s=deadline_s)
-        )
+    async def _start(self) -> LiveReward | ServedReward:
+        made, self._made = self._made, None
+        try:
+            live = self._live() if made is None else made
+            await live.start()
+        except BaseException:
+            self._started.pop(asyncio.get_running_loop(), None)  # the next who asks tries again
+            raise
+        return live
 
-    def _nothing(self, turns: Sequence[Turn], error: BaseException) -> LiveScores:
-        """Say of every turn that it has no reward, and why; the log says where."""
-        if isinstance(error, NotYetError):
-            why = "no reward within the deadline"
-        else:
-            why = f"the reward raised {type(error).__name__}"
-            self._said.error(f"{self.name}: the reward failed", error)
-        return nothing_scored(self.reward, turns, why=why, behavior=self._behavior)
+    def _live(self) -> LiveReward | ServedReward:
+        if self._address is not None:
+            return ServedReward(self._address, reward=self.reward, settings=self.settings)
+        return LiveReward(self.reward, settings=self.settings, **self._asked)
 
-    def _told(
-        self,
-        live: LiveScores,
-        turns: Sequence[Turn],
-        *,
-        step: int | None,
-        recorded: bool,
-    ) -> GuardedScores:
-        """Tell log, record and trainer; what goes wrong with that stops no training."""
-        with self._lock:
-            missing = live.scores.missing
-            self._said.missing(missing.values(), name=self.name, n_items=len(turns))
+    def _note(
+        self, found: LiveScores, turns: Sequence[Turn], *, step: int | None, recorded: bool
+    ) -> None:
+        """Tell log and record; what goes wrong with that stops no training. Or give up."""
+        missing, n_items = found.scores.missing, len(turns)
+        with fork_lock:
+            self._trouble.missing(missing.values(), name=self.name, n_items=n_items)
             if self._record is not None and recorded:
                 try:
-                    self._watched(live, turns, step=step)
+                    if self._watch is None or self._watch[0] != os.getpid():
+                        _of_parents.append(self._watch)
+                        self._watch = (os.getpid(), TrainingWatch(**self._record))
+                    for alarm in self._watch[1].add(found, turns, step=step):
+                        _log.warning("%s: %s", self.name, alarm)
                 except Exception as error:  # noqa: BLE001  # a full disk, such as it is
-                    self._said.error(f"{self.name}: the training run is not recorded", error)
-            try:
-                metrics = step_metrics(self.reward, live, turns)
-            except Exception as error:  # noqa: BLE001  # training goes on
-                self._said.error(f"{self.name}: no figures of a step", error)
-                metrics = dict.fromkeys(self._metric_names, math.nan)
-        self._give_up(live)
-        return GuardedScores(live=live, metrics=metrics)
-
-    def _watched(self, live: LiveScores, turns: Sequence[Turn], *, step: int | None) -> None:
-        if self._watch is None:
-            self._watch = self._new_watch()
-        for alarm in self._watch.add(live, turns, step=step):
-            _log.warning("%s: %s", self.name, alarm)
-
-    def _new_watch(self) -> TrainingWatch:
-        return TrainingWatch(
-            str(self._record),
-            reward=self.reward,
-            name=self.name,
-            framework=self._framework,
-            reference=self._reference,
-            judge_fingerprint=self._judge_fingerprint,
-            late_steps=self._late_steps,
-        )
-
-    def _give_up(self, live: LiveScores) -> None:
-        n_items, n_missing = len(live.scores.items), len(live.scores.missing)
-        if n_items == 0 or self._give_up_after is None:
-            return
-        self._n_vain = self._n_vain + 1 if n_missing == n_items else 0
-        if self._n_vain >= self._give_up_after:
-            last = next(iter(live.scores.missing.values()))
+                    self._trouble.error(f"{self.name}: the training run is not recorded", error)
+            if n_items:
+                self._n_vain = self._n_vain + 1 if len(missing) == n_items else 0
+            n_vain = self._n_vain
+        if n_items and self._give_up_after is not None and n_vain >= self._give_up_after:
+            last = next(iter(missing.values()))
             msg = (
-                f"reward {shorten(self.name)!r} gave nothing for {self._n_vain} requests in a row, "
+                f"reward {shorten(self.name)!r} gave nothing for {n_vain} requests in a row, "
                 f"which `give_up_after` does not allow; the last reason: {shorten(last)}. See to "
                 "the judge, and go on from the last checkpoint."
             )
             raise JudgeUnavailableError(msg)
+
+
+class NumberReward(GuardedReward):
+    """A reward for a trainer that takes numbers only.
+
+    Parameters
+    ----------
+    reward : RewardModel, str or path
+        As for `GuardedReward`.
+    missing_reward, base_mean : float, optional
+        What stands for a missing reward; see `MissingRewards`.
+    framework : str, optional
+        Who trains, for the record.
+    late_steps : int, optional
+        As for `GuardedReward`.
+    **settings
+        The other keywords of `GuardedReward`.
+
+    Attributes
+    ----------
+    missing : MissingRewards
+        What stands for a missing reward.
+
+    Raises
+    ------
+    InputError
+        As `GuardedReward` and `MissingRewards` do.
+    """
+
+    def __init__(
+        self,
+        reward: RewardModel | str | Path,
+        *,
+        missing_reward: float | None = None,
+        base_mean: float = 0.0,
+        framework: str = "python",
+        late_steps: int = 0,
+        **settings: Unpack[GuardedSettings],
+    ) -> None:
+        super().__init__(reward, framework=framework, late_steps=late_steps, **settings)
+        center = settings.get("center", False)
+        self.missing = MissingRewards(
+            self.reward, declared=missing_reward, base_mean=base_mean, center=center
+        )
+
+
+def _leave(loop: BackgroundLoop, started: _Started, *, drain_s: float) -> Thread | None:
+    """Have a loop end after its live reward; give the thread that ends with it."""
+
+    async def close() -> None:
+        starting = started.pop(asyncio.get_running_loop(), None)
+        if starting is not None and (await asyncio.wait([starting], timeout=drain_s))[0]:
+            await starting.result().close(drain_s=drain_s)
+
+    return None if loop.is_out_of_reach else loop.leave(close)
+
+
+def _end(loop: BackgroundLoop, started: _Started) -> None:
+    """End what nobody holds any more, or what runs where the process ends."""
+    if (thread := _leave(loop, started, drain_s=0.0)) is not None:
+        thread.join(_LAST_S)
 
 
 def _loaded(reward: RewardModel | str | Path) -> RewardModel:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
-from voirdire.adapters.base_function import said_base_reward
-from voirdire.adapters.guarded import GuardedReward
-from voirdire.adapters.number_columns import number_columns
-from voirdire.adapters.openrlhf_texts import all_end_tokens, response_of_query
+import msgspec
+
+from voirdire._validation import shorten
+from voirdire.adapters.guarded import NumberReward
 from voirdire.errors import InputError
-from voirdire.rewards.live.missing import MissingRewards
-from voirdire.rewards.live.turns import Turn
+from voirdire.rewards.live.turns import Turn, said_base_reward
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.judging.live.settings import LiveSettings
     from voirdire.rewards.live.live_scores import LiveScores
+    from voirdire.rewards.live.missing import MissingRewards
     from voirdire.rewards.model import RewardModel
 
 __all__ = [
@@ -28,6 +28,23 @@ __all__ = [
     "openrlhf_response",
     "read_openrlhf_request",
 ]
+
+# what a tokenizer may put before a prompt, or leave out
+_BEGINNING = re.compile(
+    r"(?:<s>|<bos>|<\|begin_of_text\|>|<\|startoftext\|>|<｜begin▁of▁sentence｜>)*"
+)
+# what stands after a response: the end of the turn, of the text, and padding
+_END_TOKENS = (
+    "</s>", "<eos>", "<end_of_turn>", "<pad>", "[PAD]", "<|end_of_text|>", "<|endoftext|>",
+    "<|end|>", "<|eom_id|>", "<|eot_id|>", "<|finetune_right_pad_id|>", "<|im_end|>",
+    "<|return|>", "<｜end▁of▁sentence｜>",
+)  # fmt: skip
+
+
+class _Request(msgspec.Struct, frozen=True, kw_only=True):
+    query: list[str]
+    prompts: list[str]
+    labels: list[Any] | None = None
 
 
 def read_openrlhf_request(document: Any, *, end_tokens: Iterable[str] = ()) -> list[Turn]:
@@ -62,20 +79,20 @@ def read_openrlhf_request(document: Any, *, end_tokens: Iterable[str] = ()) -> l
     >>> read_openrlhf_request(asked | {"labels": ["hard_refuse"]})[0].response
     'Sorry, no.'
     """
-    if not isinstance(document, dict):
-        msg = f"`document` must be an object, got {type(document).__name__}."
-        raise InputError(msg)
-    queries = _texts(document, "query")
-    prompts = _texts(document, "prompts")
-    labels = document.get("labels")
-    labels = [None] * len(queries) if labels is None else labels
-    if not (isinstance(labels, list) and len(queries) == len(prompts) == len(labels)):
+    try:
+        asked = msgspec.convert(document, _Request)
+    except msgspec.ValidationError as error:
+        msg = f"`document` must be what OpenRLHF posts, got another form: {error}."
+        raise InputError(msg) from None
+    labels = [None] * len(asked.query) if asked.labels is None else asked.labels
+    if not len(asked.query) == len(asked.prompts) == len(labels):
         msg = (
             "`query`, `prompts`, `labels` must be lists of one length, got "
-            f"{len(queries)} queries and {len(prompts)} prompts. Send one of each per response."
+            f"{len(asked.query)} queries and {len(asked.prompts)} prompts. Send one of each per "
+            "response."
         )
         raise InputError(msg)
-    return _turns(queries, prompts, labels, end_tokens=all_end_tokens(end_tokens))
+    return _turns(asked.query, asked.prompts, labels, end_tokens=_end_tokens(end_tokens))
 
 
 def openrlhf_response(scores: LiveScores, missing: MissingRewards) -> dict[str, Any]:
@@ -93,22 +110,25 @@ def openrlhf_response(scores: LiveScores, missing: MissingRewards) -> dict[str, 
     dict
         ``rewards``; ``scores``, the same squeezed into [0, 1] by `MissingRewards.unit_score`,
         since OpenRLHF's dynamic filtering keeps groups whose mean score lies between 0 and 1; and
-        ``extra_logs``: the other columns of `number_columns`.
+        ``extra_logs``: the other columns of `MissingRewards.columns`.
     """
-    return _response(number_columns(scores, missing), missing)
+    columns = missing.columns(scores)
+    rewards = columns.pop("score")
+    unit_scores = [missing.unit_score(reward) for reward in rewards]
+    return {"rewards": rewards, "scores": unit_scores, "extra_logs": columns}
 
 
-class OpenRlhfReward:
+class OpenRlhfReward(NumberReward):
     """What OpenRLHF calls as ``reward_func(queries, prompts, labels)``, one query at a time.
 
     Parameters
     ----------
-    reward : GuardedReward
-        What pays.
-    missing : MissingRewards
-        What stands for a reward that is missing.
+    reward : RewardModel, str or path
+        What pays, its file, or the address of a running ``voirdire serve``.
     end_tokens : iterable of str, optional
         Special tokens at the end of a response, beside the known ones.
+    **settings
+        The keywords of `NumberReward`: `missing_reward`, `judge`, `record` and so on.
 
     Notes
     -----
@@ -116,11 +136,10 @@ class OpenRlhfReward:
     """
 
     def __init__(
-        self, reward: GuardedReward, *, missing: MissingRewards, end_tokens: Iterable[str] = ()
+        self, reward: RewardModel | str | Path, *, end_tokens: Iterable[str] = (), **settings: Any
     ) -> None:
-        self.reward = reward
-        self._missing = missing
-        self._end_tokens = all_end_tokens(end_tokens)
+        super().__init__(reward, framework="openrlhf", **settings)
+        self._end_tokens = _end_tokens(end_tokens)
 
     def __call__(
         self, queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]
@@ -142,46 +161,18 @@ class OpenRlhfReward:
             As `openrlhf_response` gives it.
         """
         turns = _turns(queries, prompts, labels, end_tokens=self._end_tokens)
-        live = self.reward.scored(turns).live
-        propositions = self.reward.reward.rubric.propositions
-        columns = number_columns(live, self._missing, propositions=propositions)
-        return _response(columns, self._missing)
-
-    def close(self, *, drain_s: float = 30.0) -> None:
-        """Wait so long for what is on its way, then end."""
-        self.reward.close(drain_s=drain_s)
+        return openrlhf_response(self.scored(turns), self.missing)
 
 
-def make_reward_func(
-    reward: RewardModel | str | Path,
-    *,
-    missing_reward: float | None = None,
-    base_mean: float = 0.0,
-    end_tokens: Iterable[str] = (),
-    name: str | None = None,
-    judge: JudgeLike | None = None,
-    other_judge: bool = False,
-    store: str | Path | None = None,
-    center: bool = False,
-    behavior: str | None = None,
-    settings: LiveSettings | None = None,
-    record: str | Path | None = None,
-    reference: str | Path | None = None,
-) -> OpenRlhfReward:
+def make_reward_func(reward: RewardModel | str | Path, **settings: Any) -> OpenRlhfReward:
     """Make the ``reward_func`` of a file that OpenRLHF loads.
 
     Parameters
     ----------
     reward : RewardModel, str or path
         What pays, its file, or the address of a running ``voirdire serve``.
-    missing_reward : float, optional
-        Stands for a missing reward; by default the mean of its behavior.
-    base_mean : float, optional
-        Mean of the base rewards, which is added to that mean.
-    end_tokens : iterable of str, optional
-        Special tokens at the end of a response, beside the known ones.
-    name, judge, other_judge, store, center, behavior, settings, record, reference : optional
-        As for `GuardedReward`.
+    **settings
+        The keywords of `OpenRlhfReward`: `missing_reward`, `judge`, `record` and so on.
 
     Returns
     -------
@@ -193,41 +184,7 @@ def make_reward_func(
     InputError
         If the reward, its judge or another argument breaks a rule.
     """
-    guarded = GuardedReward(
-        reward,
-        name=name,
-        judge=judge,
-        other_judge=other_judge,
-        store=store,
-        center=center,
-        behavior=behavior,
-        settings=settings,
-        record=record,
-        reference=reference,
-        framework="openrlhf",
-    )
-    missing = MissingRewards(
-        guarded.reward, declared=missing_reward, base_mean=base_mean, center=center
-    )
-    return OpenRlhfReward(guarded, missing=missing, end_tokens=end_tokens)
-
-
-def _response(columns: dict[str, list[float]], missing: MissingRewards) -> dict[str, Any]:
-    rewards = columns.pop("score")
-    scores = [missing.unit_score(reward) for reward in rewards]
-    return {"rewards": rewards, "scores": scores, "extra_logs": columns}
-
-
-def _texts(document: dict[Any, Any], name: str) -> list[str]:
-    found = document.get(name)
-    if not isinstance(found, list):
-        msg = f"`{name}` must be a list of texts, got {type(found).__name__}."
-        raise InputError(msg)
-    for place, text in enumerate(found):
-        if not isinstance(text, str):
-            msg = f"`{name}[{place}]` must be text, got {type(text).__name__}."
-            raise InputError(msg)
-    return found
+    return OpenRlhfReward(reward, **settings)
 
 
 def _turns(
@@ -237,22 +194,20 @@ def _turns(
     *,
     end_tokens: tuple[str, ...],
 ) -> list[Turn]:
-    return [
-        _labelled(label, prompt, response_of_query(query, prompt, end_tokens=end_tokens))
-        for query, prompt, label in zip(queries, prompts, labels, strict=True)
-    ]
-
-
-def _labelled(label: Any, prompt: str, response: str | None) -> Turn:
-    said = _read_label(label)
-    behavior, told = said.get("behavior"), said.get("prompt")
-    return Turn(
-        response=response,
-        prompt=prompt if told is None else told,
-        behavior=None if isinstance(behavior, str) and not behavior else behavior,
-        base_reward=said_base_reward(said),
-        group=prompt,
-    )
+    turns: list[Turn] = []
+    for query, prompt, label in zip(queries, prompts, labels, strict=True):
+        said = _read_label(label)
+        behavior, shown = said.get("behavior"), said.get("prompt")
+        turns.append(
+            Turn(
+                response=_response(query, prompt, end_tokens),
+                prompt=prompt if shown is None else shown,
+                behavior=None if isinstance(behavior, str) and not behavior else behavior,
+                base_reward=said_base_reward(said),
+                group=prompt,
+            )
+        )
+    return turns
 
 
 def _read_label(label: Any) -> dict[str, Any]:
@@ -267,3 +222,60 @@ def _read_label(label: Any) -> dict[str, Any]:
         if isinstance(found, dict):
             return found
     return {"behavior": label}
+
+
+# The response in a query: a prompt and a response in one text, with special tokens ---------------
+
+
+def _end_tokens(more: Iterable[str]) -> tuple[str, ...]:
+    """Add a tokenizer's own tokens to the known ones."""
+    given = [more] if isinstance(more, str) else list(more)
+    for token in given:
+        if not str(token).strip():
+            msg = f"`end_tokens` must be special tokens such as '<|im_end|>', got {shorten(token)}."
+            raise InputError(msg)
+    return (*_END_TOKENS, *(str(token).strip() for token in given))
+
+
+def _response(query: str, prompt: str, end_tokens: tuple[str, ...]) -> str | None:
+    """Cut the prompt off the beginning, and special tokens off the end.
+
+    The prompt is as it was before it was made into tokens: a beginning token, white space and the
+    form of its characters may differ. None where the query does not begin with it: where the
+    response begins is then unknown, and a guess could have the prompt judged in its place.
+    """
+    if prompt and query.startswith(prompt):
+        return _without_end(query[len(prompt) :], end_tokens)
+    rest, bare = (_BEGINNING.sub("", text, count=1) for text in (query, prompt))
+    # what tokenizers make of characters, beside leaving them as they are
+    for form in (bare, unicodedata.normalize("NFC", bare), unicodedata.normalize("NFKC", bare)):
+        end = _end_of(form, rest)
+        if end is not None:
+            return _without_end(rest[end:], end_tokens)
+    return None
+
+
+def _end_of(prompt: str, query: str) -> int | None:
+    """Find where the prompt ends, whatever the white space in and after it."""
+    wanted = "".join(prompt.split())
+    n_found = 0
+    for place, character in enumerate(query):
+        if character.isspace():
+            continue
+        if n_found == len(wanted):
+            return place
+        if character != wanted[n_found]:
+            return None
+        n_found += 1
+    return len(query) if n_found == len(wanted) else None
+
+
+def _without_end(text: str, end_tokens: tuple[str, ...]) -> str:
+    kept = end = len(text)
+    while True:
+        while end and text[end - 1].isspace():
+            end -= 1
+        token = next((token for token in end_tokens if text.endswith(token, 0, end)), None)
+        if token is None:
+            return text[:kept]
+        kept = end = end - len(token)

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.adapters.openrlhf import make_reward_func
 from voirdire.errors import InputError
-from voirdire.judging.live.settings import LiveSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from voirdire.adapters.openrlhf import OpenRlhfReward
 
 __all__ = ["reward_func_of_environment"]
+
+_TEXTS = ("judge", "store", "behavior", "record", "reference")
+_NUMBERS = ("missing_reward", "base_mean", "deadline_s")
 
 
 def reward_func_of_environment(environment: Mapping[str, str] | None = None) -> OpenRlhfReward:
@@ -44,26 +47,21 @@ def reward_func_of_environment(environment: Mapping[str, str] | None = None) -> 
         If one is missing or breaks a rule.
     """
     given = os.environ if environment is None else environment
-    reward = given.get("VOIRDIRE_REWARD")
-    if not reward:
+    names = {name: f"VOIRDIRE_{name.upper()}" for name in ("reward", *_TEXTS, *_NUMBERS)}
+    settings: dict[str, Any] = {
+        name: _number(variable, given[variable]) if name in _NUMBERS else given[variable]
+        for name, variable in names.items()
+        if given.get(variable)
+    }
+    if "reward" not in settings:
         msg = "The environment variable VOIRDIRE_REWARD must name a reward file, but it is not set."
         raise InputError(f"{msg} Set it for the workers too: `ray job submit --runtime-env-json`.")
-    deadline_s = _number(given, "VOIRDIRE_DEADLINE_S")
-    return make_reward_func(
-        reward,
-        missing_reward=_number(given, "VOIRDIRE_MISSING_REWARD"),
-        base_mean=_number(given, "VOIRDIRE_BASE_MEAN") or 0.0,
-        end_tokens=given.get("VOIRDIRE_END_TOKENS", "").split(),
-        judge=given.get("VOIRDIRE_JUDGE") or None,
-        store=given.get("VOIRDIRE_STORE") or None,
-        behavior=given.get("VOIRDIRE_BEHAVIOR") or None,
-        settings=None if deadline_s is None else LiveSettings(deadline_s=deadline_s),
-        record=given.get("VOIRDIRE_RECORD") or None,
-        reference=given.get("VOIRDIRE_REFERENCE") or None,
-    )
+    return make_reward_func(**settings, end_tokens=given.get("VOIRDIRE_END_TOKENS", "").split())
 
 
-_made: list[OpenRlhfReward] = []
+@cache
+def _of_process() -> OpenRlhfReward:
+    return reward_func_of_environment()
 
 
 def __getattr__(name: str) -> Any:
@@ -71,15 +69,10 @@ def __getattr__(name: str) -> Any:
     if name != "reward_func":
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    if not _made:
-        _made.append(reward_func_of_environment())
-    return _made[0]
+    return _of_process()
 
 
-def _number(environment: Mapping[str, str], name: str) -> float | None:
-    text = environment.get(name)
-    if not text:
-        return None
+def _number(name: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:

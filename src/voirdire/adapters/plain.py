@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from voirdire._validation import shorten
-from voirdire.adapters.guarded import GuardedReward
+from voirdire.adapters.guarded import GuardedReward, GuardedSettings
 from voirdire.errors import InputError
 from voirdire.rewards.live.turns import Turn
 
@@ -18,21 +18,29 @@ if TYPE_CHECKING:
 __all__ = ["RewardFunction", "reward_function"]
 
 
-class RewardFunction:
-    """What `reward_function` makes.
+class RewardFunction(GuardedReward):
+    """What `reward_function` makes: a `GuardedReward` that is called.
+
+    Parameters
+    ----------
+    reward : RewardModel, str or path
+        As for `GuardedReward`.
+    **settings
+        The keywords of `GuardedReward`.
 
     Attributes
     ----------
-    guarded : GuardedReward
-        What stands behind it.
     metrics : mapping of str to float
-        Figures of the last call of this process; empty before the first.
+        Figures of the last call, always the same names for one reward, nan where undefined; empty
+        before the first call.
     """
 
-    def __init__(self, guarded: GuardedReward) -> None:
-        self.guarded = guarded
+    def __init__(
+        self, reward: RewardModel | str | Path, **settings: Unpack[GuardedSettings]
+    ) -> None:
+        super().__init__(reward, **settings)
         self.metrics: Mapping[str, float] = {}
-        self.__name__ = guarded.name
+        self.__name__ = self.name
 
     def __call__(
         self,
@@ -71,8 +79,8 @@ class RewardFunction:
             If `give_up_after` calls in a row gave not one reward.
         """
         turns = _turns(prompts, completions, behaviors=behaviors, base_rewards=base_rewards)
-        found = self.guarded.scored(turns, step=step)
-        self.metrics = found.metrics
+        found = self.scored(turns, step=step)
+        self.metrics = self.step_metrics(found, turns)
         return found.rewards
 
     async def acall(
@@ -108,22 +116,14 @@ class RewardFunction:
             As a call does.
         """
         turns = _turns(prompts, completions, behaviors=behaviors, base_rewards=base_rewards)
-        found = await self.guarded.ascored(turns, step=step)
-        self.metrics = found.metrics
+        found = await self.ascored(turns, step=step)
+        self.metrics = self.step_metrics(found, turns)
         return found.rewards
 
-    def close(self, *, drain_s: float = 30.0) -> None:
-        """Wait so long for what is on its way, then end; called again, it begins anew.
 
-        Parameters
-        ----------
-        drain_s : float, optional
-            Seconds.
-        """
-        self.guarded.close(drain_s=drain_s)
-
-
-def reward_function(reward: RewardModel | str | Path, **settings: Any) -> RewardFunction:
+def reward_function(
+    reward: RewardModel | str | Path, **settings: Unpack[GuardedSettings]
+) -> RewardFunction:
     """Make a function of prompts and completions that gives rewards.
 
     Parameters
@@ -155,7 +155,7 @@ def reward_function(reward: RewardModel | str | Path, **settings: Any) -> Reward
     (True, None)
     >>> rewards.close()
     """
-    return RewardFunction(GuardedReward(reward, **settings))
+    return RewardFunction(reward, **settings)
 
 
 def _turns(

@@ -7,68 +7,57 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["RanksTogether"]
+    from voirdire.adapters.trouble import TroubleLog
+
+__all__ = ["RankGroup"]
 
 
-class RanksTogether:
+class RankGroup:
     """Tells every rank what one of them has to say; one for each reward function.
 
-    Notes
-    -----
-    All ranks must call `join` and `heard` equally often, and `join` before anything is awaited:
+    All ranks must call `join` and `agree` equally often, and `join` before anything is awaited:
     the trainer calls several functions in the same order on every rank, but they end in any. Each
     function has a group of its own, over gloo, which needs no accelerator and mixes with nothing
-    that the trainer gathers.
+    that the trainer gathers. A copy is in no group.
     """
 
     def __init__(self) -> None:
         self._world: Any = None
         self._group: Any = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {}
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return type(self), ()
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        del state
-        self._world = self._group = None
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return type(self)()  # a group belongs to one function
-
-    def join(self) -> None:
+    def join(self, trouble: TroubleLog) -> None:
         """Make the group, where there are several ranks and none was made in their world."""
         torch = _initialized()
         world = None if torch is None else torch.group.WORLD
         if world is self._world:
             return
         self._world, self._group = world, None
-        if torch is not None and torch.get_world_size() > 1:
-            self._group = torch.new_group(backend="gloo")
+        try:
+            if torch is not None and torch.get_world_size() > 1:
+                self._group = torch.new_group(backend="gloo")
+        except Exception as error:  # noqa: BLE001  # training goes on
+            trouble.error("the ranks cannot end together", error)
 
-    async def heard(self, said: str | None) -> str | None:
-        """Say something or nothing; give what the first rank says that says anything.
-
-        Parameters
-        ----------
-        said : str or None
-            Of this rank.
-
-        Returns
-        -------
-        str or None
-            The same on all ranks.
-        """
+    async def agree(self, said: str | None, trouble: TroubleLog) -> str | None:
+        """Say something or nothing; give, on all ranks, what the first says that says anything."""
         group, torch = self._group, _initialized()
         if group is None or torch is None:
             return said
         told: list[str | None] = [None] * torch.get_world_size(group)
-        # the other functions of this rank go on meanwhile: one of them may be waited for elsewhere
-        await asyncio.to_thread(torch.all_gather_object, told, said, group=group)
+        try:
+            # the other functions of this rank go on meanwhile: one may be waited for elsewhere
+            await asyncio.to_thread(torch.all_gather_object, told, said, group=group)
+        except Exception as error:  # noqa: BLE001  # another rank died, and the trainer knows
+            trouble.error("the other ranks were not heard", error)
+            return said
         return next((one for one in told if one is not None), None)
 
 

@@ -6,45 +6,27 @@ Nothing of verl is imported: it loads this module, as ``pkg://voirdire.adapters.
 from __future__ import annotations
 
 import sys
-import threading
 from dataclasses import fields
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
-from voirdire.adapters.base_function import said_base_reward
-from voirdire.adapters.guarded import GuardedReward
-from voirdire.adapters.number_columns import number_columns
+from voirdire.adapters.guarded import GuardedSettings, NumberReward
 from voirdire.errors import InputError
+from voirdire.judging.engine.background_loop import fork_lock
 from voirdire.judging.live.settings import LiveSettings
-from voirdire.rewards.live.forks import forget_when_forked
-from voirdire.rewards.live.missing import MissingRewards
-from voirdire.rewards.live.turns import Turn
+from voirdire.rewards.live.turns import Turn, said_base_reward
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from voirdire.adapters.guarded import GuardedScores
+    from voirdire.rewards.live.live_scores import LiveScores
 
 __all__ = ["close_rewards", "compute_score", "compute_score_batch", "compute_score_sync"]
 
 _PROMPTS = ("prompt", "messages", "raw_prompt")
 _OF_VERL = {"reward_router_address", "reward_model_tokenizer"}
 """What verl hands over of its own accord, and is of no use here."""
-
-_GUARDED = {
-    "name",
-    "judge",
-    "other_judge",
-    "store",
-    "center",
-    "behavior",
-    "record",
-    "reference",
-    "give_up_after",
-}
-_MISSING = {"missing_reward", "base_mean"}
-_SETTINGS = {row.name for row in fields(LiveSettings)}
 
 
 async def compute_score(
@@ -79,7 +61,7 @@ async def compute_score(
     Returns
     -------
     dict of str to float
-        ``score``, then the other columns of `number_columns`: finite, and always the same names.
+        ``score``, then the other columns of `MissingRewards.columns`, always the same and finite.
 
     Raises
     ------
@@ -96,9 +78,9 @@ async def compute_score(
     that are asked about at the same time are judged together, equal ones once.
     """
     del data_source
-    scorer = _scorers.of(reward_kwargs)
+    reward = _reward_of(reward_kwargs)
     turn = _turn(solution_str, ground_truth, extra_info)
-    return scorer.rows(await scorer.reward.ascored([turn], step=_step([extra_info])))[0]
+    return _rows(reward, await reward.ascored([turn], step=_step([extra_info])))[0]
 
 
 def compute_score_sync(
@@ -121,9 +103,9 @@ def compute_score_sync(
         As `compute_score` gives it.
     """
     del data_source
-    scorer = _scorers.of(reward_kwargs)
+    reward = _reward_of(reward_kwargs)
     turn = _turn(solution_str, ground_truth, extra_info)
-    return scorer.rows(scorer.reward.scored([turn], step=_step([extra_info])))[0]
+    return _rows(reward, reward.scored([turn], step=_step([extra_info])))[0]
 
 
 def compute_score_batch(
@@ -146,93 +128,63 @@ def compute_score_batch(
         As `compute_score` gives them.
     """
     del data_sources
-    scorer = _scorers.of(reward_kwargs)
+    reward = _reward_of(reward_kwargs)
     given = zip(solution_strs, ground_truths, extra_infos, strict=True)
     turns = [_turn(said, truth, info) for said, truth, info in given]
-    return scorer.rows(scorer.reward.scored(turns, step=_step(extra_infos)))
+    return _rows(reward, reward.scored(turns, step=_step(extra_infos)))
 
 
 def close_rewards(*, drain_s: float = 30.0) -> None:
     """End the rewards of this process, each after so many seconds for what is on its way."""
-    _scorers.close(drain_s=drain_s)
+    with fork_lock:
+        rewards = list(_made.values())
+        _made.clear()
+        _kept.clear()
+    for reward in rewards:
+        reward.close(drain_s=drain_s)
 
 
-class _Scorer:
-    """One reward, and what stands for it where it is missing."""
-
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        given = {name: value for name, value in settings.items() if value is not None}
-        if "reward" not in given:
-            msg = "`reward` must be the file of a reward, but it is not set. Add it to verl's"
-            raise InputError(f"{msg} `reward.custom_reward_function.reward_kwargs`.")
-        self.kept = tuple(settings.values())  # their identities stand in the key
-        self.reward = GuardedReward(
-            given["reward"],
-            settings=LiveSettings(**{name: given[name] for name in _SETTINGS & set(given)}),
-            framework="verl",
-            late_steps=sys.maxsize,  # who goes back to a checkpoint begins new processes
-            **{name: given[name] for name in _GUARDED & set(given)},
-        )
-        self._missing = MissingRewards(
-            self.reward.reward,
-            declared=given.get("missing_reward"),
-            base_mean=given.get("base_mean", 0.0),
-            center=bool(given.get("center", False)),
-        )
-
-    def rows(self, scores: GuardedScores) -> list[dict[str, float]]:
-        propositions = self.reward.reward.rubric.propositions
-        columns = number_columns(scores.live, self._missing, propositions=propositions)
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+_LIVE = {row.name for row in fields(LiveSettings)} - {"deadline_s"}
+_KNOWN = {"reward", "missing_reward", "base_mean", *GuardedSettings.__annotations__} - {"settings"}
+_made: dict[tuple[tuple[str, str], ...], NumberReward] = {}
+_kept: list[object] = []
+"""Settings that are objects: their identities stand in the keys."""
 
 
-class _Scorers:
-    """The rewards of this process, by their settings."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._made: dict[tuple[tuple[str, str], ...], _Scorer] = {}
-        forget_when_forked(self)
-
-    def forget(self) -> None:
-        """Forget a lock that somebody in another process may hold."""
-        self._lock = threading.Lock()
-
-    def of(self, reward_kwargs: Mapping[str, Any]) -> _Scorer:
-        """Give the one with these settings, made now where there is none."""
-        settings = {name: value for name, value in reward_kwargs.items() if name not in _OF_VERL}
-        key = tuple(sorted((name, _identity(value)) for name, value in settings.items()))
-        found = self._made.get(key)
-        if found is not None:
-            return found
-        _check_names(settings)
-        with self._lock:
-            if key not in self._made:
-                self._made[key] = _Scorer(settings)
-            return self._made[key]
-
-    def close(self, *, drain_s: float) -> None:
-        """End all."""
-        with self._lock:
-            scorers, self._made = list(self._made.values()), {}
-        for scorer in scorers:
-            scorer.reward.close(drain_s=drain_s)
+def _reward_of(reward_kwargs: Mapping[str, Any]) -> NumberReward:
+    """Give the reward of this process with these settings, made now where there is none."""
+    settings = {name: value for name, value in reward_kwargs.items() if name not in _OF_VERL}
+    key = tuple(sorted((name, _identity(value)) for name, value in settings.items()))
+    if (found := _made.get(key)) is not None:
+        return found
+    if unknown := sorted(set(settings) - _KNOWN - _LIVE):
+        msg = f"`reward_kwargs` must be settings of voirdire, got {shorten(unknown[0])!r}."
+        raise InputError(f"{msg} Those are {', '.join(sorted(_KNOWN | _LIVE))}.")
+    given = {name: value for name, value in settings.items() if value is not None}
+    if "reward" not in given:
+        msg = "`reward` must be the file of a reward, but it is not set. Add it to verl's"
+        raise InputError(f"{msg} `reward.custom_reward_function.reward_kwargs`.")
+    live = {name: given.pop(name) for name in _LIVE & set(given)}
+    with fork_lock:
+        if key not in _made:
+            _kept.extend(settings.values())
+            _made[key] = NumberReward(
+                **given,
+                settings=LiveSettings(**live),
+                framework="verl",
+                late_steps=sys.maxsize,  # who goes back to a checkpoint begins new processes
+            )
+        return _made[key]
 
 
-_scorers = _Scorers()
+def _rows(reward: NumberReward, scores: LiveScores) -> list[dict[str, float]]:
+    columns = reward.missing.columns(scores)
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _identity(value: Any) -> str:
     plain = value is None or isinstance(value, str | int | float | bool)
     return repr(value) if plain else f"object {id(value)}"
-
-
-def _check_names(settings: Mapping[str, Any]) -> None:
-    known = {"reward", *_GUARDED, *_MISSING, *_SETTINGS}
-    unknown = sorted(set(settings) - known)
-    if unknown:
-        msg = f"`reward_kwargs` must be settings of voirdire, got {shorten(unknown[0])!r}."
-        raise InputError(f"{msg} Those are {', '.join(sorted(known))}.")
 
 
 def _turn(solution_str: str, ground_truth: Any, extra_info: Mapping[str, Any] | None) -> Turn:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.fitting.result import BehaviorFit, Estimate, FittedWeight, RewardFit
     from voirdire.rewards.fitting.settings import FitSettings
     from voirdire.rewards.given_weights import reward_of_weights
-    from voirdire.rewards.live.hosted import HostedReward
     from voirdire.rewards.live.live_reward import LiveReward
     from voirdire.rewards.live.live_scores import LiveScores
     from voirdire.rewards.live.missing import MissingRewards
@@ -89,7 +88,6 @@ __all__ = [
     "FitProgress",
     "FitSettings",
     "FittedWeight",
-    "HostedReward",
     "Instruction",
     "LabelOrder",
     "LiveReward",
@@ -164,7 +162,6 @@ _HOMES = {
     "FitProgress": "fitting.fit_progress",
     "FitSettings": "fitting.settings",
     "FittedWeight": "fitting.result",
-    "HostedReward": "live.hosted",
     "Instruction": "synthesis.recipes",
     "LabelOrder": "comparisons.order",
     "LiveReward": "live.live_reward",

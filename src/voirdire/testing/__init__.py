@@ -1,6 +1,7 @@
-"""What tests of your own need: models that say what you want, or what was recorded.
+"""What tests of your own need: models that say what you want, or what was recorded; golden rewards.
 
-They stand in for a language model wherever `voirdire` takes one, without a key and a network.
+Models stand in for a language model wherever `voirdire` takes one, without a key and a network.
+The golden table is responses with rewards worked out by hand, which every adapter passes.
 """
 
 from __future__ import annotations
@@ -10,12 +11,44 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
+    from voirdire.testing.golden import (
+        GoldenJudge,
+        GoldenKind,
+        GoldenRow,
+        check_adapter,
+        golden_judge,
+        golden_reward,
+        golden_rows,
+        golden_settings,
+    )
     from voirdire.testing.recorded import RecordedModel
     from voirdire.testing.scripted import ScriptedModel
 
-__all__ = ["RecordedModel", "ScriptedModel"]
+__all__ = [
+    "GoldenJudge",
+    "GoldenKind",
+    "GoldenRow",
+    "RecordedModel",
+    "ScriptedModel",
+    "check_adapter",
+    "golden_judge",
+    "golden_reward",
+    "golden_rows",
+    "golden_settings",
+]
 
-_HOMES = {"RecordedModel": "recorded", "ScriptedModel": "scripted"}
+_HOMES = {
+    "GoldenJudge": "golden",
+    "GoldenKind": "golden",
+    "GoldenRow": "golden",
+    "RecordedModel": "recorded",
+    "ScriptedModel": "scripted",
+    "check_adapter": "golden",
+    "golden_judge": "golden",
+    "golden_reward": "golden",
+    "golden_rows": "golden",
+    "golden_settings": "golden",
+}
 
 
 __getattr__, __dir__ = _lazy.lazy_names(__name__, _HOMES)

@@ -18,11 +18,11 @@ from rewards.live.trying_judges import (
     TryingJudge,
 )
 from rewards.reward_cases import expected_rule_reward, tiny_judge, tiny_reward
-from voirdire.adapters import golden_reward
 from voirdire.errors import InputError
 from voirdire.judging import LiveSettings
 from voirdire.records import Item
 from voirdire.rewards import LiveReward, Turn, reward_of_weights
+from voirdire.testing import golden_reward
 
 SORRY = 5.0  # the golden reward of `refuse` where `sorry` is 1, and nothing else
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from rewards.reward_cases import tiny_reward
-from voirdire.adapters import golden_reward
 from voirdire.errors import InputError
-from voirdire.rewards import MissingRewards, Scores
+from voirdire.records import Verdicts
+from voirdire.rewards import LiveScores, MissingRewards, Scores
+from voirdire.testing import golden_reward
 
 
 def scores_of(rewards, behaviors):
@@ -104,15 +105,23 @@ def test_means_that_a_trainer_cannot_average_in_32_bits_need_a_declared_number()
 
 def test_rewards_are_filled_and_marked():
     scores = scores_of([5.0, math.nan, math.nan, -2.0], ["refuse", "chat", None, "refuse"])
+    judged = Verdicts(
+        items=scores.items,
+        behaviors=scores.behaviors,
+        questions=("sorry",),
+        probabilities=np.array([[1.0], [math.nan], [0.5], [0.25]]),
+        judge="mine",
+        fingerprint="",
+    )
 
-    rewards, marks = MissingRewards(golden_reward()).filled(scores)
+    found = MissingRewards(golden_reward()).columns(
+        LiveScores(scores=scores, judged=judged, seconds=0.0)
+    )
 
-    assert rewards == [5.0, 0.5, 0.75, -2.0]
-    assert marks == [0, 1, 1, 0]
-
-
-def test_all_may_be_missing():
-    rewards, marks = MissingRewards(golden_reward()).all_missing(["chat", None])
-
-    assert rewards == [0.5, 0.75]
-    assert marks == [1, 1]
+    assert found == {
+        "score": [5.0, 0.5, 0.75, -2.0],
+        "missing": [0.0, 1.0, 1.0, 0.0],
+        "rule_reward": [5.0, 0.0, 0.0, -2.0],
+        "base_reward": [0.0] * 4,
+        "proposition/sorry": [1.0, -1.0, 0.5, 0.25],
+    }

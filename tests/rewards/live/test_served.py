@@ -21,17 +21,13 @@ from rewards.made_study import write_study
 from rewards.reward_cases import earlier_hash, tiny_judge, tiny_reward
 from rewards.training.recorded_runs import rows_in
 from servers.reward_server import running
-from voirdire.adapters import (
-    GuardedReward,
-    check_adapter,
-    golden_reward,
-    reward_function,
-)
+from voirdire.adapters import GuardedReward, reward_function
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.io import read_labels
 from voirdire.judging import LiveSettings
 from voirdire.rewards import LiveReward, Turn
 from voirdire.studies import certify, examine
+from voirdire.testing import check_adapter, golden_reward
 from voirdire.web import ServerSettings
 
 pytestmark = pytest.mark.filterwarnings("ignore::voirdire.errors.UncertifiedWarning")
@@ -53,7 +49,7 @@ def asked(address, turns, *, behavior=None, deadline_s=30.0):
     settings = LiveSettings(deadline_s=deadline_s)
     reward = GuardedReward(address, behavior=behavior, settings=settings)
     try:
-        return reward.scored(turns).live
+        return reward.scored(turns)
     finally:
         reward.close()
 
@@ -144,7 +140,7 @@ def ask_stranger(tmp_path_factory):
             whole["reward"] |= about or {}
             told.clear()
             told.update(whole)
-            return guarded.scored(turns_of(n_turns)).live
+            return guarded.scored(turns_of(n_turns))
 
         yield ask
         guarded.close()
@@ -162,7 +158,7 @@ def test_it_gives_the_golden_rewards():
 def test_it_gives_the_golden_rewards_where_one_is_late():
     with serving(patient_judge()) as address:
         reward = reward_function(address, settings=patient_settings())
-        check_adapter(lambda turns: reward.guarded.scored(turns).rewards)
+        check_adapter(lambda turns: reward.scored(turns).rewards)
         reward.close()
 
 
@@ -286,7 +282,7 @@ def test_what_the_judge_does_there_is_a_missing_reward_here_for_the_same_reason(
     with serving(judge) as address:
         found = asked(address, turns_of(4))
 
-    here = own.scored(turns_of(4)).live
+    here = own.scored(turns_of(4))
     own.close()
     assert {place for place, value in enumerate(found.rewards) if value is None} == missing
     assert found.scores.missing == here.scores.missing
@@ -301,7 +297,7 @@ def test_what_is_there_by_the_deadline_is_given():
         reward = GuardedReward(address, settings=LiveSettings(deadline_s=6.0))
         reward.scored(turns_of(2))
         judge.let_go.clear()
-        found = reward.scored(turns_of(3)).live  # the server tells in nine tenths of the time
+        found = reward.scored(turns_of(3))  # the server tells in nine tenths of the time
         judge.let_go.set()
         reward.close()
 
@@ -332,8 +328,9 @@ def test_a_server_that_went_away_is_waited_for_until_the_deadline_and_no_longer(
 
     assert before.rewards == [5.0, 5.0]
     assert [one.rewards for one in found] == [[None, None]] * 2
-    assert "the server gave no reward" in found[0].live.scores.missing["0"]
-    assert found[0].metrics.keys() == before.metrics.keys()
+    assert "the server gave no reward" in found[0].scores.missing["0"]
+    figures = [reward.step_metrics(one, turns_of(2)).keys() for one in (before, *found)]
+    assert figures[0] == figures[1] == figures[2]
 
 
 @pytest.mark.slow
@@ -417,7 +414,7 @@ def test_a_token_comes_from_the_environment_and_is_shown_nowhere(monkeypatch, ca
     with serving(token=TOKEN) as address:
         reward = GuardedReward(address)
         found = reward.scored(turns_of(2))
-        shown = f"{vars(reward)!r} {vars(reward._hosted.start())!r}"
+        shown = f"{vars(reward)!r} {[vars(task.result()) for task in reward._started.values()]!r}"
         parcel = pickle.dumps(reward)
         twins = [pickle.loads(parcel), copy.deepcopy(reward)]
         again = [twin.scored(turns_of(2)) for twin in twins]
@@ -450,7 +447,7 @@ def test_a_token_that_is_changed_later_is_a_missing_reward(monkeypatch):
         stale.close()
 
     assert found.rewards == [None]
-    assert found.live.scores.missing["0"] == "the server gave no reward: no access"
+    assert found.scores.missing["0"] == "the server gave no reward: no access"
 
 
 @pytest.mark.ci

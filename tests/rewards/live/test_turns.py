@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from rewards.live.trying_judges import TryingJudge
 from rewards.training.recorded_runs import scored
-from voirdire.adapters import golden_reward
 from voirdire.judging import ScriptedJudge, judge
 from voirdire.rewards import RewardJudge, Turn
+from voirdire.testing import golden_reward
 
 ASKED = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hello?"}]
 SAID = [{"role": "assistant", "content": "<think>hm</think>Hi."}]

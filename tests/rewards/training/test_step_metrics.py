@@ -19,7 +19,7 @@ from voirdire.rewards import Turn, read_training_run, reward_of_weights
 def metrics_of(turns):
     reward = GuardedReward(tiny_reward(), judge=tiny_judge())
     try:
-        return reward.scored(turns).metrics
+        return reward.step_metrics(reward.scored(turns), turns)
     finally:
         reward.close()
 
@@ -119,7 +119,8 @@ def test_propositions_that_no_weight_needs_are_not_among_the_metrics():
     reward = reward_of_weights({"chat": {"rude": 1.0}}, rubric=tiny_reward().rubric, judge=None)
     guarded = GuardedReward(reward, judge=tiny_judge())
 
-    found = guarded.scored([Turn(response="0.9 0.1", behavior="chat")]).metrics
+    turns = [Turn(response="0.9 0.1", behavior="chat")]
+    found = guarded.step_metrics(guarded.scored(turns), turns)
     guarded.close()
 
     assert found["proposition/rude"] == 0.1

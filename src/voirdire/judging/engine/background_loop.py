@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import sys
 import threading
 from concurrent.futures import TimeoutError as NotYetError
@@ -14,14 +15,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
     from concurrent.futures import Future
 
-__all__ = ["BackgroundLoop", "collected_seldom"]
+__all__ = ["BackgroundLoop", "collected_seldom", "fork_lock", "result_of"]
 
 T = TypeVar("T")
 _TICK_S = 0.25
+_LAST_S = 1.0
+"""Seconds that tasks get to end when their loop does."""
+
+fork_lock = threading.RLock()
+"""A fork waits for this lock: no process begins with it held by a thread that it does not have."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=fork_lock.acquire,
+        after_in_parent=fork_lock.release,
+        after_in_child=fork_lock.release,
+    )
 
 
 class BackgroundLoop:
-    """Runs coroutines for code that is not async; a context.
+    """Runs coroutines for code that is not async; a context, or closed with `leave`.
+
+    It begins when it is first asked, and begins anew when it is asked in a process that was forked
+    off, or after it was left. A copy, or one that was pickled, is a new one.
 
     Attributes
     ----------
@@ -31,12 +47,20 @@ class BackgroundLoop:
 
     held: object = None
 
+    def __init__(self) -> None:
+        self._ending: set[asyncio.Task[None]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def __reduce__(self) -> tuple[type[Self], tuple[()]]:
+        return type(self), ()
+
     def __enter__(self) -> Self:
-        self._loop = asyncio.new_event_loop()
-        self._ending: asyncio.Task[None] | None = None
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._thread.start()
         return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self.is_out_of_reach and (thread := self.leave(_nothing)) is not None:
+            thread.join()
 
     @property
     def is_out_of_reach(self) -> bool:
@@ -45,35 +69,37 @@ class BackgroundLoop:
         A generator that nobody closed is closed by whoever collects it: the interpreter at its
         end, which has stopped all threads; a process that was forked off; or this very thread.
         """
-        own = self._thread is threading.current_thread()
-        return own or not self._thread.is_alive() or sys.is_finalizing()
+        thread = self._thread
+        if thread is None or thread is threading.current_thread():
+            return True
+        return not thread.is_alive() or sys.is_finalizing()
 
-    def leave(self, close: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Have the loop end after something, if it still runs, and do not wait for it."""
+    def leave(self, close: Callable[[], Coroutine[Any, Any, None]]) -> threading.Thread | None:
+        """Have the loop end after something, and give the thread that ends with it.
+
+        Nobody is waited for, and no lock is taken: the collector may call this at any moment.
+        """
+        loop, thread = self._loop, self._thread
+        if loop is None or thread is None or loop.is_closed():
+            return None
+        self._thread = None  # whoever asks from now on gets another loop
+
+        def begin() -> None:  # a task that nobody holds may be collected before its end
+            self._ending.add(task := loop.create_task(end()))
+            task.add_done_callback(self._ending.discard)
 
         async def end() -> None:
             try:
                 await close()
+                if others := asyncio.all_tasks() - {asyncio.current_task()}:
+                    _, late = await asyncio.wait(others, timeout=_LAST_S)
+                    for task in late:
+                        task.cancel()
             finally:
-                self._loop.stop()
+                loop.stop()
 
-        def begin() -> None:
-            self._ending = self._loop.create_task(end())
-
-        self._loop.call_soon_threadsafe(begin)
-
-    def _serve(self) -> None:
-        self._loop.run_forever()
-        if self._ending is not None:  # nobody waits for the thread, to close the loop after it
-            self._loop.close()
-
-    def __exit__(self, *_: object) -> None:
-        if self.is_out_of_reach:
-            return
-        self.run(self._loop.shutdown_default_executor())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        loop.call_soon_threadsafe(begin)
+        return thread
 
     def run(
         self, coroutine: Coroutine[Any, Any, T], *, watch: Callable[[], None] | None = None
@@ -81,36 +107,67 @@ class BackgroundLoop:
         """Wait for a coroutine, which is cancelled where the waiting ends before it."""
         future = self.begin(coroutine)
         try:
-            return self.wait(future, watch=watch)
+            while True:
+                if watch is not None:
+                    watch()
+                try:
+                    return future.result(timeout=_TICK_S)
+                except NotYetError:
+                    if future.done():  # the coroutine's own timeout, not ours
+                        raise
         except BaseException:
             future.cancel()
             raise
 
     def begin(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         """Begin a coroutine in the loop."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        with fork_lock:
+            if self._loop is None or self._thread is None or not self._thread.is_alive():
+                self._loop = asyncio.new_event_loop()
+                _running[self._loop] = self
+                self._thread = threading.Thread(target=_serve, args=(self._loop,), daemon=True)
+                self._thread.start()
+            return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
-    def wait(self, future: Future[T], *, watch: Callable[[], None] | None = None) -> T:
-        """Wait for what was begun, looking around a few times a second; it is not cancelled."""
-        while True:
-            if watch is not None:
-                watch()
-            try:
-                return future.result(timeout=_TICK_S)
-            except NotYetError:
-                if future.done():  # the coroutine's own timeout, not ours
-                    raise
 
-    def call(self, do: Callable[[], None]) -> None:
-        """Have the loop call something soon."""
-        self._loop.call_soon_threadsafe(do)
+_running: dict[asyncio.AbstractEventLoop, BackgroundLoop] = {}
+"""Those of the process that this one was forked off stay here: they must not be cleaned up."""
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    loop.run_forever()
+    loop.run_until_complete(loop.shutdown_default_executor())
+    loop.close()
+    del _running[loop]
+
+
+async def _nothing() -> None:
+    """End at once."""
+
+
+async def result_of(future: Future[T], *, timeout_s: float) -> T:
+    """Wait so long at most, in any event loop, for what was begun in a background loop.
+
+    Raises
+    ------
+    TimeoutError
+        If it took longer; it is cancelled then.
+    """
+    waiting = asyncio.wrap_future(future)
+    # asyncio would log an error, with its message, as one that nobody has read
+    waiting.add_done_callback(lambda done: done.cancelled() or done.exception())
+    try:
+        await asyncio.wait([waiting], timeout=timeout_s)
+    finally:
+        waiting.cancel()  # it would come to a loop that may have ended by then
+    return future.result(timeout=0)
 
 
 _YOUNG = 20_000
 """Objects between two looks at the young ones: Python's own 700 cost a run a tenth of its time."""
 
 _lock = threading.Lock()
-_running = 0
+_n_running = 0
 _before = (0, 0, 0)
 
 
@@ -121,17 +178,17 @@ def collected_seldom() -> Iterator[None]:
     Calls and verdicts are freed as soon as nobody holds them; only cycles wait longer. Whoever
     collects even less often, or not at all, is left in peace.
     """
-    global _running, _before  # noqa: PLW0603  # the collector is one for the process as well
+    global _n_running, _before  # noqa: PLW0603  # the collector is one for the process as well
     with _lock:
-        if not _running:
+        if not _n_running:
             _before = gc.get_threshold()
             if 0 < _before[0] < _YOUNG:
                 gc.set_threshold(_YOUNG, *_before[1:])
-        _running += 1
+        _n_running += 1
     try:
         yield
     finally:
         with _lock:
-            _running -= 1
-            if not _running and gc.get_threshold()[0] == _YOUNG:
+            _n_running -= 1
+            if not _n_running and gc.get_threshold()[0] == _YOUNG:
                 gc.set_threshold(*_before)

@@ -7,6 +7,7 @@ import math
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,9 +20,10 @@ from voirdire.judging.engine.combining import failed_verdict
 from voirdire.judging.engine.engines import engine_of
 from voirdire.judging.live.settings import LiveSettings
 from voirdire.judging.plan import is_cascade
+from voirdire.records import Failure, Verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -39,61 +41,38 @@ _ROOM_S = 0.1
 """Where too many wait, it is looked at most so often who of them is still waited for."""
 
 
-# A hundred thousand of them are remembered: a struct takes a fifth of the time to make.
-class LiveAnswer(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """What a judge said of one item.
-
-    Attributes
-    ----------
-    probabilities : ndarray of float, shape (n_propositions,)
-        In the order of the rubric, in [0, 1]; nan where the judge failed.
-    behavior : str or None
-        The item's own.
-    failure : str or None
-        Why a probability is missing, where one is; without any text of the item.
-    is_stored : bool
-        Whether it came from the store, and nothing was called.
-    answered_by : str or None
-        Which judge of a cascade it came to, answered or not; None where there is only one, and
-        where it came to none.
-    """
-
-    probabilities: NDArray[np.float64]
-    behavior: str | None = None
-    failure: str | None = None
-    is_stored: bool = False
-    answered_by: str | None = None
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LiveVerdicts:
     """What a judge said of items by the deadline.
 
     Attributes
     ----------
-    probabilities : ndarray of float, shape (n_items, n_propositions)
-        In [0, 1]; nan where there is none.
-    behaviors : tuple of str or None
-        By item.
-    failures : tuple of str or None
-        By item why a probability is missing.
-    n_remembered : int
-        Items whose answer was in memory.
-    n_stored : int
-        Items whose answer was in the store.
+    judged : Verdicts
+        In the order of the items; missing, with its reason, where it failed or was late.
+    n_remembered, n_stored : int
+        Items whose verdicts were in memory, and in the store.
     n_late : int
-        Items whose answer did not come in time.
+        Items whose verdicts did not come within the deadline.
     answered_by : tuple of str or None, or None
-        By item which judge of a cascade it came to; None where there is only one judge.
+        By item which judge of a cascade it came to, answered or not; None for an item that came
+        to neither, and as a whole where the judge is no cascade.
     """
 
-    probabilities: NDArray[np.float64] = field(repr=False)
-    behaviors: tuple[str | None, ...] = field(repr=False)
-    failures: tuple[str | None, ...] = field(repr=False)
+    judged: Verdicts = field(repr=False)
     n_remembered: int = 0
     n_stored: int = 0
     n_late: int = 0
     answered_by: tuple[str | None, ...] | None = field(default=None, repr=False)
+
+
+# A hundred thousand of them are remembered: a struct takes a fifth of the time to make.
+class _Answer(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """What a judge said of one item: a probability per proposition, nan where there is none."""
+
+    probabilities: NDArray[np.float64]
+    failures: tuple[tuple[int, Failure], ...] = ()
+    is_stored: bool = False
+    answered_by: str | None = None
 
 
 class _Waited(Asked):
@@ -101,10 +80,10 @@ class _Waited(Asked):
 
     __slots__ = ("_places", "future", "key")
 
-    def __init__(self, key: bytes, item: Item, until: float, places: Sequence[int]) -> None:
+    def __init__(self, key: bytes, item: Item, until: float, places: Mapping[int, int]) -> None:
         super().__init__(item, until)
         self.key = key
-        self.future: asyncio.Future[LiveAnswer] = asyncio.get_running_loop().create_future()
+        self.future: asyncio.Future[_Answer] = asyncio.get_running_loop().create_future()
         self._places = places
 
     @property
@@ -114,38 +93,20 @@ class _Waited(Asked):
     def answer(self, verdict: ItemVerdict) -> None:
         if self.future.done():
             return
-        reasons = [why.reason for place, why in verdict.failures if place in self._places]
         values = [verdict.values[place] for place in self._places]
-        self.future.set_result(
-            LiveAnswer(
-                probabilities=np.array(values, dtype=np.float64),  # None becomes nan
-                behavior=self.item.behavior,
-                failure=reasons[0] if reasons else None,
-                is_stored=verdict.is_stored,
-                answered_by=verdict.answered_by or self.answered_by,
-            )
+        columns = ((self._places.get(place), why) for place, why in verdict.failures)
+        answer = _Answer(
+            probabilities=np.array(values, dtype=np.float64),  # None becomes nan
+            failures=tuple([(column, why) for column, why in columns if column is not None]),
+            is_stored=verdict.is_stored,
+            answered_by=verdict.answered_by or self.answered_by,
         )
+        self.future.set_result(answer)
 
 
 class LiveJudge:
     """Answers the propositions of one rubric about items, request by request.
 
-    Parameters
-    ----------
-    plan : JudgingPlan
-        Who answers what.
-    store : str or path, optional
-        Where a language model's replies are kept and found again, shared with the command line.
-    settings : LiveSettings, optional
-        Deadline, memory and bounds.
-
-    Raises
-    ------
-    InputError
-        If the judge cannot be asked like this, such as a limit of cost without a price.
-
-    Notes
-    -----
     *Order*: verdicts follow the items of their request. *Errors*: an item that gets no answer has
     a failure; no request raises for what the judge does. *Cancellation*: a request may be
     cancelled, or reach its deadline; calls that it has made go on, and are stored. What is not
@@ -155,21 +116,6 @@ class LiveJudge:
     answers are remembered.
 
     It belongs to the event loop in which it is started, is started once and closed once.
-
-    Examples
-    --------
-    >>> import asyncio
-    >>> from voirdire.judging.live.live_judge import LiveJudge
-    >>> from voirdire.judging.plan import plan_judging
-    >>> from voirdire.records import Item
-    >>> async def ask():
-    ...     judge = LiveJudge(plan_judging("local", "safety"))
-    ...     await judge.start()
-    ...     verdicts = await judge.ask([Item(id="a", response="I'm sorry, I can't help.")])
-    ...     await judge.close()
-    ...     return verdicts
-    >>> asyncio.run(ask()).probabilities.shape
-    (1, 21)
     """
 
     def __init__(
@@ -183,9 +129,10 @@ class LiveJudge:
         self.settings = LiveSettings() if settings is None else settings
         questions = plan.rubric.questions
         self._n_questions = len(questions)
-        self._places = [place for place, row in enumerate(questions) if row.kind == "boolean"]
+        asked = [place for place, row in enumerate(questions) if row.kind == "boolean"]
+        self._places = {place: column for column, place in enumerate(asked)}
         self._is_cascade = is_cascade(plan.judge)
-        self._remembered = _Remembered(self.settings.remembered)
+        self._remembered: OrderedDict[bytes, _Answer] = OrderedDict()
         self._under_way: dict[bytes, _Waited] = {}
         self._engine = engine_of(plan, store=store, settings=self.settings)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -204,15 +151,7 @@ class LiveJudge:
         return len(self._under_way)
 
     async def start(self) -> None:
-        """Begin; call it in the event loop that asks. A second time does nothing.
-
-        Raises
-        ------
-        InputError
-            If the store cannot be used.
-        RuntimeError
-            If it is closed, or was started in another event loop.
-        """
+        """Begin; call it in the event loop that asks. A second time does nothing."""
         async with self._starting:
             if self._is_closed:
                 msg = "a live judge that is closed does not start again; make another"
@@ -225,16 +164,8 @@ class LiveJudge:
     async def close(self, *, drain_s: float = 30.0) -> None:
         """Take no more, and end; a second time does nothing.
 
-        Parameters
-        ----------
-        drain_s : float, optional
-            Seconds, at least 0, for which calls that are sent are waited for, so that what is
-            paid for is stored. The rest fails.
-
-        Raises
-        ------
-        RuntimeError
-            If it was started in another event loop.
+        Calls that are sent are waited for so long, so that what is paid for is stored. The rest
+        fails.
         """
         limit = check_positive("drain_s", drain_s, zero=True)
         if self._is_closed or self._loop is None:
@@ -246,46 +177,52 @@ class LiveJudge:
             await self._engine.close(drain_s=limit)
         finally:
             for asked in list(self._under_way.values()):
-                asked.answer(self._failed(CLOSED))
+                asked.answer(failed_verdict(self._n_questions, CLOSED))
 
-    async def ask(self, items: Sequence[Item], *, deadline_s: float | None = None) -> LiveVerdicts:
-        """Answer the propositions about items.
+    async def ask(
+        self,
+        items: Sequence[Item],
+        *,
+        not_asked: Mapping[str, str] = MappingProxyType({}),
+        deadline_s: float | None = None,
+    ) -> LiveVerdicts:
+        """Answer the propositions about items, so far as it is possible by the deadline.
 
         Parameters
         ----------
         items : sequence of Item
             Equal ones are asked about once.
+        not_asked : mapping of str to str, optional
+            By item id why nobody is asked about it.
         deadline_s : float, optional
             Seconds; by default what the settings say.
-
-        Returns
-        -------
-        LiveVerdicts
-            In the order of the items; what was late or failed is missing, with its reason.
-
-        Raises
-        ------
-        InputError
-            If `deadline_s` is no number of seconds.
-        RuntimeError
-            If it was not started, or in another event loop.
         """
         limit = self.settings.deadline_s
         if deadline_s is not None:
             limit = check_positive("deadline_s", deadline_s)
         self._check_loop()
         keys = [item.content_hash() for item in items]
-        found = [self._remembered.get(key) for key in keys]
-        missing = [place for place, answer in enumerate(found) if answer is None]
+        found = [
+            self._failed(not_asked[item.id]) if item.id in not_asked else self._recalled(key)
+            for key, item in zip(keys, items, strict=True)
+        ]
+        new = [row for row, answer in enumerate(found) if answer is None]
         n_late = 0
-        if missing:
-            waiting = self._begun(keys, items, missing, limit_s=limit)
+        if new:
+            waiting = self._begun({keys[row]: items[row] for row in new}, limit_s=limit)
             await _all_of(waiting.values(), limit_s=limit)
-            for place in missing:
-                asked = waiting[keys[place]]
+            for row in new:
+                asked = waiting[keys[row]]
                 n_late += not asked.is_answered
-                found[place] = asked.future.result() if asked.is_answered else self._late(asked)
-        return self._verdicts(found, missing, n_late=n_late)
+                found[row] = asked.future.result() if asked.is_answered else self._late(asked)
+        answers = [answer for answer in found if answer is not None]
+        return LiveVerdicts(
+            judged=self._verdicts(items, answers),
+            n_remembered=len(items) - len(not_asked) - len(new),
+            n_stored=sum([answers[row].is_stored for row in new]),
+            n_late=n_late,
+            answered_by=tuple([a.answered_by for a in answers]) if self._is_cascade else None,
+        )
 
     def _check_loop(self) -> None:
         if self._loop is None and not self._is_closed:
@@ -294,41 +231,31 @@ class LiveJudge:
         if self._loop is not None and self._loop is not asyncio.get_running_loop():
             msg = (
                 "a live judge belongs to the event loop in which it was started, and was used in "
-                "another; make one for each, or let a `HostedReward` hold it"
+                "another; make one for each"
             )
             raise RuntimeError(msg)
 
-    def _begun(
-        self,
-        keys: Sequence[bytes],
-        items: Sequence[Item],
-        missing: Sequence[int],
-        *,
-        limit_s: float,
-    ) -> dict[bytes, _Waited]:
+    def _begun(self, new: Mapping[bytes, Item], *, limit_s: float) -> dict[bytes, _Waited]:
         """Have asked what nobody has asked yet; give what is waited for."""
-        loop = asyncio.get_running_loop()
-        until = loop.time() + limit_s
+        now = asyncio.get_running_loop().time()
+        until = now + limit_s
         waiting: dict[bytes, _Waited] = {}
-        new: list[_Waited] = []
-        for place in missing:
-            key, item = keys[place], items[place]
-            if key in waiting:
-                continue
+        submitted: list[_Waited] = []
+        for key, item in new.items():
             asked = self._under_way.get(key)
             if asked is None or _is_in_vain(asked):
                 asked = _Waited(key, item, until, self._places)
-                if (why := self._refusal(loop.time())) is None:
-                    new.append(asked)
+                if (why := self._refusal(now)) is None:
+                    submitted.append(asked)
                     self._under_way[key] = asked
                     asked.future.add_done_callback(partial(self._ended, asked))
                 else:
-                    asked.answer(self._failed(why))
+                    asked.answer(failed_verdict(self._n_questions, why))
             elif asked.wanted_until < until:
                 asked.wanted_until = until
             waiting[key] = asked
-        if new:
-            self._engine.submit(new)
+        if submitted:
+            self._engine.submit(submitted)
         return waiting
 
     def _refusal(self, now: float) -> str | None:
@@ -342,56 +269,65 @@ class LiveJudge:
         return None
 
     def _make_room(self, now: float) -> None:
-        """Give up on what nobody waits for; the asker goes on with what it has begun of it."""
+        """Give up on what nobody waits for; the engine goes on with what it has begun of it."""
         if now < self._room_was_made + _ROOM_S:
             return
         self._room_was_made = now
         for asked in [each for each in self._under_way.values() if each.wanted_until < now]:
             del self._under_way[asked.key]
-            asked.answer(self._failed(LATE))
+            asked.answer(failed_verdict(self._n_questions, LATE))
 
-    def _ended(self, asked: _Waited, future: asyncio.Future[LiveAnswer]) -> None:
+    def _recalled(self, key: bytes) -> _Answer | None:
+        """Find an answer in memory."""
+        answer = self._remembered.get(key)
+        if answer is not None:
+            self._remembered.move_to_end(key)
+        return answer
+
+    def _ended(self, asked: _Waited, future: asyncio.Future[_Answer]) -> None:
+        """Remember an answer, and give up the oldest where there are too many."""
         if self._under_way.get(asked.key) is asked:
             del self._under_way[asked.key]
-        if future.cancelled():
+        if future.cancelled() or future.result().failures:
             return
-        answer = future.result()
-        if answer.failure is None:
-            self._remembered.put(asked.key, answer)
+        self._remembered[asked.key] = future.result()
+        self._remembered.move_to_end(asked.key)
+        if len(self._remembered) > self.settings.remembered:
+            self._remembered.popitem(last=False)
 
-    def _failed(self, why: str) -> ItemVerdict:
-        return failed_verdict(self._n_questions, why)
-
-    def _late(self, asked: _Waited) -> LiveAnswer:
-        return LiveAnswer(
-            probabilities=np.full(len(self._places), np.nan),
-            behavior=asked.item.behavior,
-            failure=LATE,
-            answered_by=asked.answered_by,
+    def _failed(self, why: str, *, answered_by: str | None = None) -> _Answer:
+        columns = range(len(self._places))
+        return _Answer(
+            probabilities=np.full(len(columns), np.nan),
+            failures=tuple([(column, Failure(reason=why)) for column in columns]),
+            answered_by=answered_by,
         )
 
-    def _verdicts(
-        self, found: Sequence[LiveAnswer | None], missing: Sequence[int], *, n_late: int
-    ) -> LiveVerdicts:
-        """Put answers together; `missing` are the places of those that were not remembered."""
-        answers = [answer for answer in found if answer is not None]
-        who = tuple([answer.answered_by for answer in answers]) if self._is_cascade else None
+    def _late(self, asked: _Waited) -> _Answer:
+        return self._failed(LATE, answered_by=asked.answered_by)
+
+    def _verdicts(self, items: Sequence[Item], answers: Sequence[_Answer]) -> Verdicts:
         rows = [answer.probabilities for answer in answers]
         flat = np.concatenate(rows) if rows else np.empty(0)
-        return LiveVerdicts(
+        return Verdicts(
+            items=tuple([item.id for item in items]),
+            behaviors=tuple([item.behavior for item in items]),
+            questions=self.plan.rubric.propositions,
             probabilities=flat.reshape(len(rows), len(self._places)),
-            behaviors=tuple([answer.behavior for answer in answers]),
-            failures=tuple([answer.failure for answer in answers]),
-            n_remembered=len(rows) - len(missing),
-            n_stored=sum([answers[place].is_stored for place in missing]),
-            n_late=n_late,
-            answered_by=who,
+            failures={
+                (row, column): why
+                for row, answer in enumerate(answers)
+                for column, why in answer.failures
+            },
+            judge=self.plan.judge.name,
+            fingerprint=self.plan.fingerprint,
+            threshold=self.plan.threshold,
         )
 
 
 def _is_in_vain(asked: _Waited) -> bool:
     """Whether it failed; one that has just been answered is not asked about again."""
-    return asked.is_answered and asked.future.result().failure is not None
+    return asked.is_answered and bool(asked.future.result().failures)
 
 
 async def _all_of(several: Iterable[_Waited], *, limit_s: float) -> None:
@@ -399,27 +335,3 @@ async def _all_of(several: Iterable[_Waited], *, limit_s: float) -> None:
     futures = [asked.future for asked in several if not asked.is_answered]
     if futures:
         await asyncio.wait(futures, timeout=limit_s)
-
-
-class _Remembered:
-    """A bounded memory of answers by the content of their items."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._answers: OrderedDict[bytes, LiveAnswer] = OrderedDict()
-
-    def get(self, key: bytes) -> LiveAnswer | None:
-        """Find an answer, or None."""
-        answer = self._answers.get(key)
-        if answer is not None:
-            self._answers.move_to_end(key)
-        return answer
-
-    def put(self, key: bytes, answer: LiveAnswer) -> None:
-        """Keep an answer, and give up the oldest where there are too many."""
-        if self._most == 0:
-            return
-        self._answers[key] = answer
-        self._answers.move_to_end(key)
-        if len(self._answers) > self._most:
-            self._answers.popitem(last=False)

@@ -9,14 +9,12 @@ from voirdire import _lazy
 if TYPE_CHECKING:
     from voirdire.judging.engine.port import LiveState
     from voirdire.judging.live.settings import LiveSettings
-    from voirdire.rewards.live.hosted import HostedReward
     from voirdire.rewards.live.live_reward import LiveReward
     from voirdire.rewards.live.live_scores import LiveScores
     from voirdire.rewards.live.missing import MissingRewards
     from voirdire.rewards.live.turns import Turn
 
 __all__ = [
-    "HostedReward",
     "LiveReward",
     "LiveScores",
     "LiveSettings",
@@ -26,7 +24,6 @@ __all__ = [
 ]
 
 _HOMES = {
-    "HostedReward": "rewards.live.hosted",
     "LiveReward": "rewards.live.live_reward",
     "LiveScores": "rewards.live.live_scores",
     "LiveSettings": "judging.live.settings",

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
+from types import MappingProxyType
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.judging.live.live_judge import LiveJudge
 from voirdire.judging.live.settings import LiveSettings
 from voirdire.judging.plan import needs_engine
-from voirdire.records import Verdicts
 from voirdire.rewards.against_demands import paid_against_demands, said_of_demands
 from voirdire.rewards.live.live_scores import LiveScores
-from voirdire.rewards.live.turns import given_base_of, items_of_turns
+from voirdire.rewards.live.turns import base_of_turns, items_of_turns
 from voirdire.rewards.scoring.base_rewards import base_column, base_of_items, given_base
 from voirdire.rewards.scoring.combining import Combiner, to_be_judged
 from voirdire.rewards.scoring.scoring import judging_plan
@@ -24,11 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from voirdire.judging.engine.port import LiveState
     from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.judging.live.live_judge import LiveVerdicts
     from voirdire.records import Item
     from voirdire.rewards.live.turns import Turn
     from voirdire.rewards.model import RewardModel
@@ -149,9 +147,12 @@ class LiveReward:
             If ids repeat, or `base_rewards` do not fit.
         """
         _check_ids(items)
-        return await self._scored(
-            items, not_asked={}, base_rewards=base_rewards, deadline_s=deadline_s
-        )
+        if base_rewards is None:
+            column = base_column(items, named=None, uses_base=self.reward.uses_base)
+            base = base_of_items(items, column=column)
+        else:
+            base = given_base(base_rewards, [item.id for item in items])
+        return await self._scored(items, base, deadline_s=deadline_s)
 
     async def turn_rewards(
         self,
@@ -182,79 +183,29 @@ class LiveReward:
             If `deadline_s` is no number of seconds.
         """
         items, reasons = items_of_turns(turns, judged=self._plan.judged, behavior=behavior)
-        given = given_base_of(turns)
-        return await self._scored(
-            items,
-            not_asked=reasons,
-            base_rewards=given if given or self.reward.uses_base else None,
-            deadline_s=deadline_s,
-        )
+        base = base_of_turns(turns, uses_base=self.reward.uses_base)
+        return await self._scored(items, base, not_asked=reasons, deadline_s=deadline_s)
 
     async def _scored(
         self,
         items: Sequence[Item],
+        base: tuple[NDArray[np.float64], dict[str, str]],
         *,
-        not_asked: Mapping[str, str],
-        base_rewards: ArrayLike | Mapping[str, float] | None,
+        not_asked: Mapping[str, str] = MappingProxyType({}),
         deadline_s: float | None,
     ) -> LiveScores:
+        """Ask about items, and weigh what is said of them."""
         began = time.monotonic()
-        base, reasons = self._base(items, base_rewards)
-        known = to_be_judged(items, self._plan.rubric)
-        asked = [item for item in known if item.id not in not_asked]
-        verdicts = await self._judge.ask(asked, deadline_s=deadline_s)
-        judged = self._judged(tuple(item.id for item in asked), verdicts)
-        if not_asked:
-            judged = judged.take([item.id for item in items])
-            judged = judged.with_reasons(not_asked)
+        found = await self._judge.ask(
+            to_be_judged(items, self._plan.rubric), not_asked=not_asked, deadline_s=deadline_s
+        )
         scores = self._combiner.scores(
-            judged,
+            found.judged,
             behaviors=[item.behavior for item in items],
-            base=base,
-            base_reasons=reasons,
+            base=base[0],
+            base_reasons=base[1],
         )
-        return LiveScores(
-            scores=scores,
-            judged=judged,
-            seconds=time.monotonic() - began,
-            n_remembered=verdicts.n_remembered,
-            n_stored=verdicts.n_stored,
-            n_late=verdicts.n_late,
-            answered_by=_answered_by(verdicts, asked, items),
-        )
-
-    def _base(
-        self, items: Sequence[Item], given: ArrayLike | Mapping[str, float] | None
-    ) -> tuple[NDArray[np.float64], dict[str, str]]:
-        if given is not None:
-            return given_base(given, [item.id for item in items])
-        column = base_column(items, named=None, uses_base=self.reward.uses_base)
-        return base_of_items(items, column=column)
-
-    def _judged(self, ids: tuple[str, ...], verdicts: LiveVerdicts) -> Verdicts:
-        failures = {
-            name: why for name, why in zip(ids, verdicts.failures, strict=True) if why is not None
-        }
-        return Verdicts(
-            items=ids,
-            questions=self._plan.rubric.propositions,
-            probabilities=np.asarray(verdicts.probabilities),
-            behaviors=verdicts.behaviors,
-            judge=self._plan.judge.name,
-            fingerprint=self._plan.fingerprint,
-            threshold=self._plan.threshold,
-        ).with_reasons(failures)
-
-
-def _answered_by(
-    verdicts: LiveVerdicts, asked: Sequence[Item], items: Sequence[Item]
-) -> tuple[str | None, ...] | None:
-    """Say of all items which judge of a cascade they came to; those not asked about, to none."""
-    if verdicts.answered_by is None:
-        return None
-    names = [item.id for item in asked]
-    known = dict(zip(names, verdicts.answered_by, strict=True))
-    return tuple([known.get(item.id) for item in items])
+        return LiveScores(**vars(found), scores=scores, seconds=time.monotonic() - began)
 
 
 def _check_ids(items: Sequence[Item]) -> None:

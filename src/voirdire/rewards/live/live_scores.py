@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from voirdire.judging.live.live_judge import LiveVerdicts
 from voirdire.records import Verdicts
 from voirdire.rewards.scoring.scores import Scores
 
@@ -20,17 +21,17 @@ __all__ = ["LiveScores", "nothing_scored"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LiveScores:
+class LiveScores(LiveVerdicts):
     """Rewards of the items of one request.
 
     Attributes
     ----------
     scores : Scores
         Rewards in the order of the items; nan with a reason where there is none, never infinite.
-    judged : Verdicts
-        The verdicts behind them, in the same order.
     seconds : float
         How long it took.
+    judged : Verdicts
+        The verdicts behind them, in the same order.
     n_remembered, n_stored : int
         Items whose verdicts were in memory, and in the store.
     n_late : int
@@ -41,12 +42,7 @@ class LiveScores:
     """
 
     scores: Scores = field(repr=False)
-    judged: Verdicts = field(repr=False)
     seconds: float
-    n_remembered: int = 0
-    n_stored: int = 0
-    n_late: int = 0
-    answered_by: tuple[str | None, ...] | None = field(default=None, repr=False)
 
     @property
     def rewards(self) -> list[float | None]:
@@ -58,24 +54,7 @@ class LiveScores:
 def nothing_scored(
     reward: RewardModel, turns: Sequence[Turn], *, why: str, behavior: str | None = None
 ) -> LiveScores:
-    """Say of every turn that it has no reward, and why.
-
-    Parameters
-    ----------
-    reward : RewardModel
-        Which was asked.
-    turns : sequence of Turn
-        What it was asked about.
-    why : str
-        The reason.
-    behavior : str, optional
-        Of turns that have none.
-
-    Returns
-    -------
-    LiveScores
-        As a live reward gives them, all missing.
-    """
+    """Say of every turn that it has no reward, and why; `behavior` is of turns that have none."""
     ids = tuple(str(place) for place in range(len(turns)))
     behaviors = tuple(behavior if turn.behavior is None else turn.behavior for turn in turns)
     propositions = reward.rubric.propositions

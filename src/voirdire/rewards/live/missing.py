@@ -6,17 +6,22 @@ import math
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.rewards.scoring.scores import LARGEST_REWARD
+from voirdire.rewards.scoring.scores import LARGEST_REWARD, is_reward
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from numpy.typing import NDArray
 
+    from voirdire.rewards.live.live_scores import LiveScores
     from voirdire.rewards.model import RewardModel
-    from voirdire.rewards.scoring.scores import Scores
 
 __all__ = ["MissingRewards"]
+
+_NO_PROBABILITY = -1.0
+"""Stands where there is no probability: finite, and no probability itself."""
 
 
 class MissingRewards:
@@ -85,19 +90,40 @@ class MissingRewards:
         found = self._by_behavior.get(behavior) if isinstance(behavior, str) else None
         return self._over_all if found is None else found
 
-    def filled(self, scores: Scores) -> tuple[list[float], list[int]]:
-        """Give rewards as finite numbers, and 1 where one was missing, 0 where it was not."""
-        rewards: list[float] = []
-        missing: list[int] = []
-        for value, behavior in zip(scores.rewards.tolist(), scores.behaviors, strict=True):
-            is_there = math.isfinite(value)
-            rewards.append(value if is_there else self.of(behavior))
-            missing.append(0 if is_there else 1)
-        return rewards, missing
+    def columns(self, scores: LiveScores) -> dict[str, list[float]]:
+        """Give rewards and what they are made of as finite numbers, for trainers that take no None.
 
-    def all_missing(self, behaviors: Sequence[str | None]) -> tuple[list[float], list[int]]:
-        """Give what `filled` would where every reward is missing."""
-        return [self.of(behavior) for behavior in behaviors], [1] * len(behaviors)
+        Parameters
+        ----------
+        scores : LiveScores
+            Rewards of some turns.
+
+        Returns
+        -------
+        dict of str to list of float
+            Always the same columns for one reward, a number per turn in their order: ``score``;
+            ``missing``, 1 where that is the number that stands for a reward, else 0;
+            ``rule_reward`` and ``base_reward``, 0 where there is none; and ``proposition/<id>``,
+            the probability, or -1 where there is none.
+        """
+        found = scores.scores
+        is_there = is_reward(found.rewards).tolist()
+        rows = zip(found.rewards.tolist(), is_there, found.behaviors, strict=True)
+        columns = {
+            "score": [value if fits else self.of(behavior) for value, fits, behavior in rows],
+            "missing": [0.0 if fits else 1.0 for fits in is_there],
+            "rule_reward": _filled(found.rule_rewards, 0.0),
+            "base_reward": _filled(found.base_rewards, 0.0),
+        }
+        for place, name in enumerate(scores.judged.questions):
+            probabilities = scores.judged.probabilities[:, place]
+            columns[f"proposition/{name}"] = _filled(probabilities, _NO_PROBABILITY)
+        return columns
+
+
+def _filled(column: NDArray[np.float64], instead: float) -> list[float]:
+    filled: list[float] = np.where(is_reward(column), column, instead).tolist()
+    return filled
 
 
 def _spread_of(reward: RewardModel) -> float:

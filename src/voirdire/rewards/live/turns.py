@@ -11,13 +11,16 @@ import numpy as np
 from voirdire.errors import InputError
 from voirdire.io.messages import turn_item
 from voirdire.records import Item
+from voirdire.rewards.scoring.base_rewards import given_base
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from voirdire._types import Judged
 
-__all__ = ["Turn", "given_base_of", "items_of_turns"]
+__all__ = ["Turn", "base_of_turns", "items_of_turns", "said_base_reward"]
 
 _NO_TEXT = "the response or its prompt is neither text nor messages"
 _NO_NAME = "the behavior is no text"
@@ -57,23 +60,10 @@ class Turn:
 def items_of_turns(
     turns: Sequence[Turn], *, judged: Judged, behavior: str | None = None
 ) -> tuple[list[Item], dict[str, str]]:
-    """Make items of turns, numbered from 0, whatever the turns are called.
+    """Make items of turns, named by their places, whatever the turns are called.
 
-    Parameters
-    ----------
-    turns : sequence of Turn
-        What was handed over.
-    judged : {"final_answer", "with_reasoning", "whole_turn"}
-        What of the responses the items hold.
-    behavior : str, optional
-        Of turns that have none.
-
-    Returns
-    -------
-    items : list of Item
-        One per turn; empty where the turn is none.
-    reasons : dict of str to str
-        By item id why a turn is no item.
+    One that is none is an empty item, and the reason is given beside. `behavior` is of turns that
+    have none.
     """
     items: list[Item] = []
     reasons: dict[str, str] = {}
@@ -99,25 +89,22 @@ def items_of_turns(
     return items, reasons
 
 
-def given_base_of(turns: Sequence[Turn]) -> dict[str, float]:
-    """Read what another reward model gave, by place; nan for what is no number.
+def base_of_turns(
+    turns: Sequence[Turn], *, uses_base: bool
+) -> tuple[NDArray[np.float64], dict[str, str]]:
+    """Read what another reward model gave, and by place why there is none; 0 where none is meant.
 
-    Parameters
-    ----------
-    turns : sequence of Turn
-        Whose base rewards may be whatever a trainer hands over: numbers of NumPy, tensors with
-        one number, text of a file.
-
-    Returns
-    -------
-    dict of str to float
-        Turns without a base reward are left out.
+    Base rewards may be whatever a trainer hands over: numbers of NumPy, tensors with one number,
+    text of a file.
     """
-    return {
+    given = {
         str(place): _number(turn.base_reward)
         for place, turn in enumerate(turns)
         if turn.base_reward is not None
     }
+    if given or uses_base:
+        return given_base(given, [str(place) for place in range(len(turns))])
+    return np.zeros(len(turns)), {}
 
 
 def _number(given: Any) -> float:
@@ -129,6 +116,16 @@ def _number(given: Any) -> float:
         return float(given)
     except (TypeError, ValueError, OverflowError, RuntimeError):
         return math.nan
+
+
+def said_base_reward(row: Mapping[str, Any]) -> Any:
+    """Read the base reward of a row that may say one; None where it says nothing about one.
+
+    Where it says that there is none, that is nan: a base reward that is lacking never becomes a
+    reward by the rules alone.
+    """
+    value = row.get("base_reward")
+    return math.nan if value is None and "base_reward" in row else value
 
 
 def _is_none(value: Any) -> bool:
