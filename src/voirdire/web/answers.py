@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, UnsetType
 
-from voirdire.rewards.scoring.weighing import contributions
+from voirdire.rewards.scoring.combining import contributions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -21,7 +21,8 @@ from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.certification import check_certified
 from voirdire.rewards.live.live_scores import LiveScores
 from voirdire.rewards.live.turns import given_base_of, items_of_turns
-from voirdire.rewards.model_file import is_hash_of, reward_of_document
+from voirdire.rewards.model_file import reward_of_document
+from voirdire.rewards.reward_document import is_hash_of
 from voirdire.rewards.scoring.base_rewards import given_base
 from voirdire.rewards.scoring.combining import Combiner
 from voirdire.rewards.scoring.scores import TOO_LARGE, is_reward

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.rewards.model_file import is_hash_of
+from voirdire.rewards.reward_document import is_hash_of
 from voirdire.rewards.training.alarms import AlarmBell
 from voirdire.rewards.training.completion_rows import completion_rows
 from voirdire.rewards.training.lines import AppendedLines, without_nan
