@@ -17,7 +17,7 @@ from voirdire.judging.item_source import ItemSource
 from voirdire.judging.plan import check_behavior
 from voirdire.judging.runs.file_judging import check_workers, judge_source
 from voirdire.judging.runs.outputs import STORE_NAME, SetAside, checked_writing
-from voirdire.judging.runs.parts import make_folder, remove_folder
+from voirdire.judging.runs.parts import MARK, make_folder, remove_folder
 from voirdire.rewards.model import RewardModel
 from voirdire.rewards.model_file import load_reward
 from voirdire.rewards.scoring.explanation import contribution_columns, contribution_frame
@@ -262,6 +262,7 @@ def _judge_first(
         folder, beside = target.with_name(f"{target.name}.scoring"), target.parent
         with checked_writing(folder, kept="Nothing is judged yet"):
             make_folder(folder)
+        stack.callback(_remove_bare, folder)
     key = hash_of({"items": items.key(), "fingerprint": plan.fingerprint})
     finished = folder / f"{key.rpartition(':')[2]}.parquet"
     if restart:
@@ -275,6 +276,12 @@ def _judge_first(
     )
     path.replace(finished)
     return _Judged(path=finished, calls=summary.calls)
+
+
+def _remove_bare(folder: Path) -> None:
+    """Remove the folder of a run that ended before anything was judged."""
+    if list(folder.glob("*")) == [folder / MARK]:
+        remove_folder(folder)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -416,6 +416,9 @@ def test_an_empty_file_is_an_error(tmp_path, verdicts):
 
     with pytest.raises(NoDataError):
         score_file(tmp_path / "none.jsonl", tmp_path / "r.csv", reward=bound(), verdicts=verdicts)
+    with pytest.raises(NoDataError):
+        score_file(tmp_path / "none.jsonl", tmp_path / "r.csv", reward=bound(), judge=tiny_judge())
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith("r.csv")]
 
 
 def test_rewards_may_go_to_standard_output(items, verdicts, capfdbinary):

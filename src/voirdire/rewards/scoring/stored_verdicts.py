@@ -32,7 +32,7 @@ VerdictsById: TypeAlias = "Verdicts | StoredVerdicts"
 """What gives the verdicts of items by their ids: `take` of either."""
 
 _MOST_ITEMS, _MOST_ROWS = 1 << 15, 1 << 17
-_BLOCK_BYTES = 1 << 24
+_BLOCK_BYTES = 1 << 23
 """Rows of a wide or long table, and bytes of JSONL, that are read together."""
 
 
@@ -147,11 +147,11 @@ def _whole_items(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
     rest: pl.DataFrame | None = None
     for frame in frames:
         rest = frame if rest is None else pl.concat([rest, frame])
-        runs = rest["item"].rle_id()
-        is_last = runs == runs[-1]
-        if not is_last.all():
-            yield rest.filter(~is_last)
-            rest = rest.filter(is_last)
+        items = rest["item"]
+        is_other = items.ne_missing(items[-1]).reverse()
+        if n_last := is_other.arg_max() if is_other.any() else 0:
+            yield rest[:-n_last]
+            rest = rest[-n_last:]
     if rest is not None:
         yield rest
 
