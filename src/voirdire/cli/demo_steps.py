@@ -266,9 +266,9 @@ def reward_responses(folder: Path) -> DemoReward:
     """Compare, fit, score and examine from the files in the folder, and write what comes of it."""
     from voirdire.errors import UncertifiedWarning
     from voirdire.reporting.reward_json import reward_examination_to_json
+    from voirdire.rewards.file_scoring import score_file
     from voirdire.rewards.fitting.fit import fit_reward
     from voirdire.rewards.fitting.settings import FitSettings
-    from voirdire.rewards.scoring.score_file import score_file
     from voirdire.studies.reward.examine import examine_reward
 
     comparisons, verdicts = folder / COMPARISONS, folder / VERDICTS

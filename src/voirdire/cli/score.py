@@ -141,8 +141,8 @@ def _scored(
 ) -> ScoringSummary:
     try:
         with caught_warnings(), scoring_progress(items) as tell:
+            from voirdire.rewards.file_scoring import score_file
             from voirdire.rewards.model_file import load_reward
-            from voirdire.rewards.scoring.score_file import score_file
 
             model = load_reward(reward, **loading)
             return score_file(items, output, reward=model, progress=tell, **settings)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from voirdire.rubrics import Rubric
     from voirdire.store import ReplyStore
 
-__all__ = ["ajudge", "judge", "judge_by_plan", "judge_items"]
+__all__ = ["ajudge", "ajudge_by_plan", "judge", "judge_by_plan", "judge_items"]
 
 
 def judge(
@@ -173,22 +173,10 @@ async def ajudge(
     True
     """
     given = _given(items, judge, rubric, base_url, threshold, judged, behavior)
-    plan = given.plan
-    if not needs_engine(plan.judge):
-        found = await asyncio.to_thread(judge_by_plan, given.items, plan, progress=progress)
-        return given.completed(found)
-    record = _record(plan, progress)
-    with _kept(store, plan) as replies:
-        batches = judged_batches_async(
-            given.items,
-            plan,
-            store=replies,
-            retry_failures=retry_failures,
-            record=record,
-        )
-        async with aclosing(batches):  # type: ignore[type-var]  # a generator
-            pieces = [batch async for batch in batches]
-    return given.completed(replace(Verdicts.concatenate(pieces), calls=record.summary()))
+    found = await ajudge_by_plan(
+        given.items, given.plan, store=store, retry_failures=retry_failures, progress=progress
+    )
+    return given.completed(found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -335,6 +323,27 @@ def judge_by_plan(
                 record=record,
             )
         )
+    return replace(Verdicts.concatenate(pieces), calls=record.summary())
+
+
+async def ajudge_by_plan(
+    items: Sequence[Item],
+    plan: JudgingPlan,
+    *,
+    store: str | Path | Literal[False] | None = None,
+    retry_failures: bool = False,
+    progress: Callable[[JudgingProgress], None] | None = None,
+) -> Verdicts:
+    """Judge items in memory, at least one, in the running event loop."""
+    if not needs_engine(plan.judge):
+        return await asyncio.to_thread(judge_by_plan, items, plan, progress=progress)
+    record = _record(plan, progress)
+    with _kept(store, plan) as replies:
+        batches = judged_batches_async(
+            items, plan, store=replies, retry_failures=retry_failures, record=record
+        )
+        async with aclosing(batches):  # type: ignore[type-var]  # a generator
+            pieces = [batch async for batch in batches]
     return replace(Verdicts.concatenate(pieces), calls=record.summary())
 
 

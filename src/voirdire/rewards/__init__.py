@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.comparisons.pairs import PairSet, PreferenceCycles, pairs_of
     from voirdire.rewards.comparisons.reading import comparisons_of, read_comparisons
     from voirdire.rewards.features import FeatureSet, feature_set, feature_values
+    from voirdire.rewards.file_scoring import score_file
     from voirdire.rewards.fitting.fit import fit_reward
     from voirdire.rewards.fitting.fit_progress import FitProgress
     from voirdire.rewards.fitting.result import BehaviorFit, Estimate, FittedWeight, RewardFit
@@ -30,9 +31,10 @@ if TYPE_CHECKING:
     from voirdire.rewards.live.live_scores import LiveScores
     from voirdire.rewards.live.missing import MissingRewards
     from voirdire.rewards.live.turns import Turn
-    from voirdire.rewards.model import REWARD_SCHEMA, BehaviorReward, RewardJudge, RewardModel
+    from voirdire.rewards.model import BehaviorReward, RewardModel
     from voirdire.rewards.model_file import load_reward
-    from voirdire.rewards.scoring.score_file import score_file
+    from voirdire.rewards.reward_document import REWARD_SCHEMA
+    from voirdire.rewards.reward_judge import RewardJudge
     from voirdire.rewards.scoring.score_summary import (
         BehaviorScores,
         ScoringProgress,
@@ -150,7 +152,7 @@ __all__ = [
 
 _HOMES = {
     "RECIPES_SCHEMA": "synthesis.recipes",
-    "REWARD_SCHEMA": "model",
+    "REWARD_SCHEMA": "reward_document",
     "Alarm": "training.run",
     "BehaviorFit": "fitting.result",
     "BehaviorReward": "model",
@@ -174,7 +176,7 @@ _HOMES = {
     "Replay": "training.replay_result",
     "ReplayEstimate": "training.replay_result",
     "RewardFit": "fitting.result",
-    "RewardJudge": "model",
+    "RewardJudge": "reward_judge",
     "RewardModel": "model",
     "Sampled": "synthesis.recipes",
     "Scores": "scoring.scores",
@@ -216,7 +218,7 @@ _HOMES = {
     "replay": "training.replay",
     "reward_of_weights": "given_weights",
     "sample_training_run": "training.sample",
-    "score_file": "scoring.score_file",
+    "score_file": "file_scoring",
     "synthesize": "synthesis.synthesize",
     "synthesize_file": "synthesis.synthesize",
     "write_sample": "training.sample_files",

@@ -16,7 +16,8 @@ from voirdire.documents import did_you_mean
 from voirdire.errors import InputError
 from voirdire.records.thresholds import USUAL_THRESHOLD
 from voirdire.rewards.features import feature_set
-from voirdire.rewards.model import BehaviorReward, RewardJudge, RewardModel
+from voirdire.rewards.model import BehaviorReward, RewardModel
+from voirdire.rewards.reward_judge import RewardJudge, reward_judge
 
 if TYPE_CHECKING:
     from voirdire.judging.judges.jury import JudgeLike
@@ -130,7 +131,6 @@ def _judge(judge: JudgeLike | None, rubric: Rubric, *, bound: bool) -> RewardJud
             raise InputError(msg)
         return RewardJudge(name="", threshold=rubric.threshold or USUAL_THRESHOLD)
     from voirdire.judging.plan import plan_judging
-    from voirdire.rewards.reward_judge import reward_judge
 
     if judge == "local" and not bound:  # it may lack a proposition that verdicts are given of
         made_by = {"judge": "local"}

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.records.thresholds import USUAL_THRESHOLD
 
 if TYPE_CHECKING:
     import threading
@@ -19,43 +18,15 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire._types import Judged, Orientation, Threshold
+    from voirdire._types import Orientation
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.records import Certificate, Verdicts
     from voirdire.rewards.features import FeatureSet
+    from voirdire.rewards.reward_judge import RewardJudge
     from voirdire.rewards.scoring.scores import Scores
     from voirdire.rubrics import Rubric
 
-__all__ = ["REWARD_SCHEMA", "BehaviorReward", "RewardJudge", "RewardModel"]
-
-REWARD_SCHEMA = "voirdire.reward/1"
-
-
-@dataclass(frozen=True, kw_only=True)
-class RewardJudge:
-    """Whose verdicts the weights were fitted on, and may be used with.
-
-    Attributes
-    ----------
-    name : str
-        What verdicts call it.
-    fingerprint : str
-        Of its verdicts; empty where the weights were given by hand.
-    threshold : float, or mapping of str to float
-        In (0, 1): a proposition is true from this probability on; one for all, or one for each.
-    judged : {"final_answer", "with_reasoning", "whole_turn"}
-        What of a response is judged.
-    made_by : mapping of str to object
-        How to make the judge again: ``judge`` as the command line takes it, and for a language
-        model mode, probability, language and so on. Never a key. Empty where it cannot be made
-        again from words; see `reward_judge`.
-    """
-
-    name: str
-    fingerprint: str = ""
-    threshold: Threshold = USUAL_THRESHOLD
-    judged: Judged = "final_answer"
-    made_by: Mapping[str, Any] = field(default_factory=dict)
+__all__ = ["BehaviorReward", "RewardModel"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +101,7 @@ class RewardModel:
 
         Of a certificate its own hash counts, which leaves out the same.
         """
-        from voirdire.rewards.model_file import hash_reward
+        from voirdire.rewards.reward_document import hash_reward
 
         return hash_reward(self)
 
@@ -204,7 +175,7 @@ class RewardModel:
         ndarray of float, shape (n_items,)
             nan where a feature whose weight is not 0 is missing.
         """
-        from voirdire.rewards.scoring.weighing import weighed
+        from voirdire.rewards.scoring.combining import weighed
 
         return weighed(self.features(behavior, judged), self.weight_vector(behavior))
 
@@ -264,9 +235,9 @@ class RewardModel:
             `judge` is left out and the reward's own would be sent the texts, or is a file. A
             reward may be a stranger's, and does not decide that by itself.
         """
-        from voirdire.rewards.scoring.scoring import score_items
+        from voirdire.rewards.scoring.scoring import ItemScoring
 
-        return score_items(
+        scoring = ItemScoring(
             self,
             items,
             verdicts=verdicts,
@@ -277,8 +248,8 @@ class RewardModel:
             store=store,
             retry_failures=retry_failures,
             other_judge=other_judge,
-            stopping=stopping,
         )
+        return scoring.score(stopping=stopping)
 
     async def ascore(self, items: Any, **settings: Any) -> Scores:
         """Do what `score` does while other tasks go on.
@@ -303,17 +274,17 @@ class RewardModel:
         is refused, and an argument that breaks its rule, end the whole.
 
         *Cancellation.* Calls in flight are waited for, so that what is paid for is stored; then
-        the cancellation goes on. Nothing new is called.
+        the cancellation goes on. Nothing new is called. A judge in process works in a thread, and
+        is left behind there.
 
-        *Memory.* One thread per call of this method, and the workers that the judge's limits
-        allow; the items and their features are held.
+        *Memory.* The items and their features are held.
 
         *Retries and caching.* The judge's limits say how often a call is tried; `store` keeps
         replies. Two calls at once do not share a limit.
         """
-        from voirdire.rewards.scoring.waiting import score_in_thread
+        from voirdire.rewards.scoring.scoring import ascore_items
 
-        return await score_in_thread(self, items, settings)
+        return await ascore_items(self, items, settings)
 
     def explain(self, scores: Scores) -> pl.DataFrame:
         """Say what each feature adds to each reward.
@@ -348,6 +319,6 @@ class RewardModel:
         InputError
             If something else is there, or the file cannot be written.
         """
-        from voirdire.rewards.model_file import write_reward
+        from voirdire.rewards.reward_document import write_reward
 
         write_reward(self, path)

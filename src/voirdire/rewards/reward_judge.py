@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +12,18 @@ from voirdire.errors import InputError
 from voirdire.judging.bound import BoundCascade
 from voirdire.judging.judges.cascade import read_bounds
 from voirdire.judging.plan import asks_a_model
-from voirdire.rewards.model import RewardJudge
+from voirdire.records.thresholds import USUAL_THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from voirdire._types import Judged, Threshold
     from voirdire.judging import LlmJudge
     from voirdire.judging.judges.cascade import CascadeJudge
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
 
-__all__ = ["OWN", "asked_judge", "judge_again", "reward_judge"]
+__all__ = ["OWN", "RewardJudge", "asked_judge", "judge_again", "reward_judge"]
 
 OWN = "own"
 """How a caller says that the judge which a reward names is to be asked, wherever it is."""
@@ -52,6 +54,33 @@ _OF_CASCADE = ("first", "unsure", "propositions", "name")
 _MODEL = ("base_url", "temperature", "reasoning_effort", "max_tokens", "top_p", "extra")
 """What of a model's settings is written down. Names of variables that hold keys or headers are
 not: a file of somebody else's could have them sent to a server of his."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewardJudge:
+    """Whose verdicts the weights were fitted on, and may be used with.
+
+    Attributes
+    ----------
+    name : str
+        What verdicts call it.
+    fingerprint : str
+        Of its verdicts; empty where the weights were given by hand.
+    threshold : float, or mapping of str to float
+        In (0, 1): a proposition is true from this probability on; one for all, or one for each.
+    judged : {"final_answer", "with_reasoning", "whole_turn"}
+        What of a response is judged.
+    made_by : mapping of str to object
+        How to make the judge again: ``judge`` as the command line takes it, and for a language
+        model mode, probability, language and so on. Never a key. Empty where it cannot be made
+        again from words; see `reward_judge`.
+    """
+
+    name: str
+    fingerprint: str = ""
+    threshold: Threshold = USUAL_THRESHOLD
+    judged: Judged = "final_answer"
+    made_by: Mapping[str, Any] = field(default_factory=dict)
 
 
 def reward_judge(

@@ -229,7 +229,7 @@ def test_every_item_without_a_reward_says_why_and_none_gets_zero(tmp_path):
     rewards = {row["item"]: row for row in read(tmp_path / "r.jsonl")}
     missing = {name: row["missing"] for name, row in rewards.items() if row["reward"] is None}
     assert missing == {
-        "i0": "no verdict",
+        "i0": "failed verdict: no probability",
         "i1": "no base reward",
         "i2": "the base reward is no finite number",
         "i3": "no behavior",
@@ -357,9 +357,9 @@ def test_rewards_are_replaced_and_nothing_else_is(items, verdicts, tmp_path):
     ("name", "words"),
     [
         ("r.txt", "end in .parquet"),
-        ("", "end in|regular"),
+        ("", "end in"),
         ("no/such/r.csv", "does not exist"),
-        ("folder.csv", "regular file"),
+        ("folder.csv", "must be a file, got the folder"),
     ],
 )
 def test_a_place_that_cannot_be_written_is_refused_at_once(items, verdicts, tmp_path, name, words):
@@ -416,6 +416,9 @@ def test_an_empty_file_is_an_error(tmp_path, verdicts):
 
     with pytest.raises(NoDataError):
         score_file(tmp_path / "none.jsonl", tmp_path / "r.csv", reward=bound(), verdicts=verdicts)
+    with pytest.raises(NoDataError):
+        score_file(tmp_path / "none.jsonl", tmp_path / "r.csv", reward=bound(), judge=tiny_judge())
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith("r.csv")]
 
 
 def test_rewards_may_go_to_standard_output(items, verdicts, capfdbinary):
@@ -485,6 +488,19 @@ def test_a_finished_judging_is_not_repeated_where_scoring_failed(items, tmp_path
         score_file(items, tmp_path / "r.csv", base="none", **settings)
     score_file(items, tmp_path / "r.csv", restart=True, **settings)
     assert len(asked) == 3 * N_ITEMS
+
+
+def test_verdicts_of_an_unfinished_run_do_not_outlive_its_items(items, tmp_path):
+    settings = {"reward": bound(), "judge": tiny_judge()}
+    with pytest.raises(InputError, match="`base` must be a column"):
+        score_file(items, tmp_path / "r.jsonl", base="none", **settings)
+    write(items, rows(4, response="0.5 0.5"))
+
+    score_file(items, tmp_path / "r.jsonl", **settings)
+
+    assert [row["reward"] for row in read(tmp_path / "r.jsonl")] == pytest.approx(
+        [expected_rule_reward(("refuse", "chat")[n % 2], 0.5, 0.5) for n in range(4)]
+    )
 
 
 def test_a_folder_of_somebody_else_is_left_alone(items, tmp_path):

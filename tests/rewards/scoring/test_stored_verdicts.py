@@ -1,6 +1,6 @@
-"""Rewards of stored verdicts: in pieces where files are in order, else whole, and always the same.
+"""Rewards of stored verdicts: read in parts where that can be, else whole, and always the same.
 
-The large files are of several pieces and batches of items.
+The large files are of several parts and batches of items.
 """
 
 import json
@@ -276,6 +276,16 @@ def test_several_files_are_joined(write, scored):
     second = write("wide", "parquet", change=lambda table: table[40:], name="b")
 
     check(scored(names(FEW), [first, second]))
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_large_files_of_one_run_are_joined_in_any_order(write, scored, order):
+    first = write("wide", "parquet", n_items=MANY, change=lambda table: table[:9_000], name="a")
+    second = write("wide", "jsonl", n_items=MANY, change=lambda table: table[9_000:], name="b")
+
+    check(scored(names(MANY), [first, second][::order]), n_items=MANY)
+    with pytest.raises(InputError, match="unique by item and question"):
+        scored(names(MANY), [first, second, first])
 
 
 def test_a_damaged_file_is_an_error(scored, tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from voirdire._validation import check_choice, check_count
-from voirdire.io.verdict_files import encode_part, join_parts, synced
+from voirdire.io.verdict_files import encode_part
 from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord
 from voirdire.judging.engine.run import judged_batches
 from voirdire.judging.item_batches import CALL_CHARACTERS, CALL_ITEMS, item_batches
@@ -311,12 +311,8 @@ class _FileRun(_Run, ABC):
 
     def _publish(self) -> Path | None:
         target = self.folder.output
-        parts = [self.folder.part(number) for number in range(self.n_parts)]
-        joined = self.folder.path / f"joined{target.suffix}"
         with checked_writing(target):
-            self.folder.forget_from(self.n_parts)
-            with synced(joined):
-                join_parts(parts, joined, written_as=self.folder.written_as, columns=self.columns)
+            joined = self.folder.join(self.n_parts, columns=self.columns)
             dropped_output = self.set_aside.publish()
             publish(joined, target)
         return dropped_output

@@ -23,7 +23,7 @@ import msgspec
 
 import voirdire
 from voirdire.errors import InputError
-from voirdire.io.verdict_files import encode_part
+from voirdire.io.verdict_files import encode_part, join_parts, synced
 from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.item_batches import CALL_CHARACTERS, CALL_ITEMS, item_batches
 from voirdire.judging.runs.outputs import checked_writing
@@ -53,6 +53,7 @@ __all__ = [
     "judge_part",
     "kept_items",
     "key_of",
+    "make_folder",
     "remove_folder",
 ]
 
@@ -114,7 +115,7 @@ def judge_part(part: Part, plan: JudgingPlan) -> PartRecord:
 MARK = "README.txt"
 _LOCK = "lock"
 _MARK_TEXT = (
-    "Finished parts of a run of `voirdire judge`. The same command goes on from here; with\n"
+    "What an unfinished run of voirdire keeps. The same command goes on from here; with\n"
     "--restart it starts anew. This folder goes when the run is finished.\n"
 )
 _UNFINISHED = ".writing"
@@ -142,11 +143,8 @@ class WorkFolder:
         """Make the folder, or take the one that an earlier run left."""
         is_new = False
         try:
-            self._check_ours()
             is_new = not self.path.exists()
-            self.path.mkdir(exist_ok=True)
-            # the mark comes first and goes last: killed in between, the folder is still known
-            (self.path / MARK).write_text(_MARK_TEXT, encoding="utf-8")
+            make_folder(self.path)
             self._lock = _locked(self.path / _LOCK, output=self.output)
         except OSError as error:
             if is_new:
@@ -199,19 +197,33 @@ class WorkFolder:
             if path.name.partition(".")[0] >= first:
                 path.unlink()
 
+    def join(self, n_parts: int, *, columns: Sequence[str]) -> Path:
+        """Put the first parts together in one file of the folder."""
+        self.forget_from(n_parts)
+        joined = self.path / f"joined{self.output.suffix}"
+        parts = [self.part(number) for number in range(n_parts)]
+        with synced(joined):
+            join_parts(parts, joined, written_as=self.written_as, columns=columns)
+        return joined
+
     def _records(self) -> Iterator[Path]:
         return self.path.glob("part-*.json")
 
-    def _check_ours(self) -> None:
-        if not self.path.exists():
-            return
-        if self.path.is_dir() and ((self.path / MARK).is_file() or not any(self.path.iterdir())):
-            return
+
+def make_folder(folder: Path) -> None:
+    """Make a folder of ours, or take the one that an earlier run left; nobody else's is taken.
+
+    Its mark comes first and goes last: killed in between, the folder is still known.
+    """
+    is_ours = folder.is_dir() and ((folder / MARK).is_file() or not any(folder.iterdir()))
+    if folder.exists() and not is_ours:
         msg = (
-            f"{str(self.path)!r} must be free for the parts of the run, got something that this "
-            "command did not make. Move it, or name another `output`."
+            f"{str(folder)!r} must be free for what an unfinished run keeps, got something that "
+            "this command did not make. Move it, or name another `output`."
         )
         raise InputError(msg)
+    folder.mkdir(exist_ok=True)
+    (folder / MARK).write_text(_MARK_TEXT, encoding="utf-8")
 
 
 def remove_folder(folder: Path) -> None:

@@ -18,7 +18,15 @@ if TYPE_CHECKING:
 
     from voirdire.records import Item
 
-__all__ = ["BASE_COLUMNS", "base_column", "base_of_items", "given_base", "has_base"]
+__all__ = [
+    "BASE_COLUMNS",
+    "NO_BASE",
+    "base_column",
+    "base_of_items",
+    "given_base",
+    "has_base",
+    "note_unused_base",
+]
 
 BASE_COLUMNS = ("base_reward", "rm_score")
 """What a base reward is called where nothing else is said."""
@@ -89,6 +97,15 @@ def base_column(items: Sequence[Item], *, named: str | None, uses_base: bool) ->
         if has_base(items, name):
             return name
     return BASE_COLUMNS[0]
+
+
+def note_unused_base(items: Sequence[Item]) -> tuple[str, ...]:
+    """Note that items have a base reward which is not added."""
+    for name in BASE_COLUMNS:
+        if has_base(items, name):
+            said = f"the items' `{name}` is not added: the reward was made without a base reward"
+            return (f"{said}. Name the column to add it.",)
+    return ()
 
 
 def _checked(values: Sequence[Any], items: Sequence[str]) -> Found:

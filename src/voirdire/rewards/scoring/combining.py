@@ -13,7 +13,6 @@ from voirdire.records.verdicts import NO_VERDICT, Verdicts
 from voirdire.rewards.certification import paying_propositions
 from voirdire.rewards.features import feature_values
 from voirdire.rewards.scoring.scores import TOO_LARGE, Scores, is_reward
-from voirdire.rewards.scoring.weighing import weighed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.model import RewardModel
     from voirdire.rubrics import Rubric
 
-__all__ = ["Combiner", "to_be_judged"]
+__all__ = ["Combiner", "contributions", "to_be_judged", "weighed"]
 
 _NO_BEHAVIOR = "no behavior"
 
@@ -179,3 +178,22 @@ def to_be_judged(items: Sequence[Item], rubric: Rubric) -> list[Item]:
         item if item.behavior in known else msgspec.structs.replace(item, behavior=None)
         for item in items
     ]
+
+
+def weighed(
+    features: NDArray[np.float64], weights: NDArray[np.float64], *, center: float = 0.0
+) -> NDArray[np.float64]:
+    """Add up the weighted features of items, less a center; nan where one is missing."""
+    counts = weights != 0
+    # an item's sum must not depend on how many others there are, as that of a product of
+    # matrices does: the same item is scored alone and among a million
+    with np.errstate(over="ignore", invalid="ignore"):  # too large a number is the caller's to see
+        parts = np.ascontiguousarray(features[:, counts] * weights[counts])
+        return np.asarray(parts.sum(axis=1) - center)
+
+
+def contributions(
+    features: NDArray[np.float64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Say what each feature adds: 0 where it weighs nothing, missing or not."""
+    return np.where(weights == 0, 0.0, features * weights)

@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import os
 import sys
-from contextlib import ExitStack, suppress
-from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
+
+import polars as pl
 
 from voirdire.errors import InputError
-from voirdire.io.verdict_files import (
-    columns_of_file,
-    encode_part,
-    join_parts,
-    synced,
-    verdict_format,
-)
-from voirdire.judging.runs.outputs import publish
+from voirdire.io.verdict_files import columns_of_file, encode_part, verdict_format
+from voirdire.judging.runs.outputs import checked_place, checked_writing, publish
 from voirdire.judging.runs.parts import WorkFolder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
     from typing import Self
 
-    import polars as pl
-
     from voirdire.io.verdict_files import VerdictFormat
+    from voirdire.rewards.scoring.scores import Scores
 
-__all__ = ["SCORE_COLUMNS", "RewardWriter", "StreamWriter", "checked_rewards_output"]
+__all__ = [
+    "SCORE_COLUMNS",
+    "RewardWriter",
+    "StreamWriter",
+    "checked_rewards_output",
+    "reward_frame",
+]
 
 SCORE_COLUMNS = ("item", "behavior", "reward", "base_reward", "rule_reward", "missing")
 """What a file of rewards begins with."""
+
+_NOT_KEPT = "No reward is written yet"
 
 
 def checked_rewards_output(output: Path, *, source: object) -> tuple[Path, VerdictFormat]:
@@ -41,19 +40,7 @@ def checked_rewards_output(output: Path, *, source: object) -> tuple[Path, Verdi
     A file of rewards is replaced, and an empty one; nothing else is.
     """
     written_as = verdict_format(output)
-    target = output.resolve()
-    folder = target.parent
-    if target.is_dir() or (target.exists() and not target.is_file()):
-        msg = f"`output` must be a regular file, got {str(output)!r}. Name another."
-        raise InputError(msg)
-    if not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
-        what = "cannot be written to" if folder.is_dir() else "does not exist"
-        msg = f"`output` must be in a folder that can be written to; {str(folder)!r} {what}."
-        raise InputError(msg)
-    is_path = isinstance(source, str | Path) and str(source) != "-"
-    if is_path and target.exists() and Path(str(source)).exists() and target.samefile(str(source)):
-        msg = f"`output` must be another file than the items, got {str(source)!r} for both."
-        raise InputError(msg)
+    target = checked_place(output, source=source, what="items")
     if target.exists() and target.stat().st_size:
         columns = columns_of_file(target)
         if columns[: len(SCORE_COLUMNS)] != SCORE_COLUMNS:
@@ -64,107 +51,67 @@ def checked_rewards_output(output: Path, *, source: object) -> tuple[Path, Verdi
     return target, written_as
 
 
+def reward_frame(scores: Scores) -> pl.DataFrame:
+    """Make the table of rewards, a row for each item."""
+    missing = [scores.missing.get(name) for name in scores.items]
+    return pl.DataFrame(
+        {
+            "item": pl.Series(scores.items, dtype=pl.String),
+            "behavior": pl.Series(scores.behaviors, dtype=pl.String),
+            "reward": pl.Series(scores.rewards).fill_nan(None),
+            "base_reward": pl.Series(scores.base_rewards).fill_nan(None),
+            "rule_reward": pl.Series(scores.rule_rewards).fill_nan(None),
+            "missing": pl.Series(missing, dtype=pl.String),
+        }
+    )
+
+
 class StreamWriter:
-    """Writes rows to standard output as JSONL."""
-
-    def __enter__(self) -> Self:
-        """Give itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing is left to do."""
+    """Writes rows to standard output as JSONL, at once."""
 
     def add(self, frame: pl.DataFrame) -> None:
-        """Write rows now."""
+        """Write rows."""
         sys.stdout.buffer.write(encode_part(frame, "jsonl"))
         sys.stdout.buffer.flush()
 
     def publish(self) -> None:
-        """Nothing is left to do."""
+        """Do nothing: all is written."""
 
 
 class RewardWriter:
-    """Writes a table under another name, and puts it under its own at the end."""
+    """Writes a table in parts, and puts the whole under its name at the end; a context."""
 
     def __init__(self, target: Path, *, written_as: VerdictFormat, columns: Sequence[str]) -> None:
-        self._target, self._written_as, self._columns = target, written_as, columns
         self._work = WorkFolder(target, written_as=written_as)
-        self._file: IO[bytes] | None = None
-        self._parts: list[Path] = []
+        self._columns = columns
+        self._n_parts = 0
 
     def __enter__(self) -> Self:
         """Take the place for what is not finished, which no other run may use at the same time."""
-        with ExitStack() as stack:
-            stack.enter_context(self._work)
-            stack.callback(self._work.remove)
-            try:
-                self._work.clear()  # a run that was killed leaves its rows
-                if self._written_as != "parquet":
-                    self._file = stack.enter_context(self._joined.open("wb"))
-                    if self._written_as == "csv":
-                        self._file.write(_header(self._columns))
-            except OSError as error:
-                raise self._error(error) from error
-            self._stack = stack.pop_all()
+        self._work.__enter__()
+        with checked_writing(self._work.path, kept=_NOT_KEPT):
+            self._work.clear()  # a run that was killed leaves its parts
         return self
 
     def __exit__(self, *_: object) -> None:
         """Take away what is not finished."""
-        with suppress(OSError):  # closing writes what is left, where the disk may be full
-            self._stack.close()
+        self._work.remove()
+        self._work.__exit__(None, None, None)
 
     def add(self, frame: pl.DataFrame) -> None:
         """Write rows."""
-        data = encode_part(frame, self._written_as)
-        try:
-            if self._file is not None:
-                self._file.write(data)
-                return
-            part = self.folder / f"part-{len(self._parts):07d}.parquet"
-            part.write_bytes(data)
-            self._parts.append(part)
-        except OSError as error:
-            raise self._error(error) from error
+        part = self._work.part(self._n_parts)
+        with checked_writing(self._work.output, kept=_NOT_KEPT):
+            part.write_bytes(encode_part(frame, self._work.written_as))
+        self._n_parts += 1
 
     def publish(self) -> None:
         """Put the whole table under its name."""
-        try:
-            if self._file is not None:
-                self._file.close()
-            with synced(self._joined):
-                if self._parts:
-                    join_parts(
-                        self._parts, self._joined, written_as="parquet", columns=self._columns
-                    )
-            _set_mode(self._joined)
-            publish(self._joined, self._target)
-        except OSError as error:
-            raise self._error(error) from error
+        with checked_writing(self._work.output, kept=_NOT_KEPT):
+            joined = self._work.join(self._n_parts, columns=self._columns)
+            publish(joined, self._work.output)
 
     @property
     def folder(self) -> Path:
         """Where unfinished files wait."""
         return self._work.path
-
-    @property
-    def _joined(self) -> Path:
-        return self.folder / f"joined{self._target.suffix}"
-
-    def _error(self, error: OSError) -> InputError:
-        return InputError(
-            f"{self._target}: cannot be written ({error.strerror}). Make room, or name another "
-            "`output`."
-        )
-
-
-def _set_mode(path: Path) -> None:
-    """Give a new file the mode that new files have."""
-    mask = os.umask(0)
-    os.umask(mask)
-    path.chmod(0o666 & ~mask)
-
-
-def _header(columns: Sequence[str]) -> bytes:
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerow(columns)
-    return text.getvalue().encode()

@@ -7,20 +7,20 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+import polars as pl
+import polars.selectors as cs
+
+from voirdire.documents import plain_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from voirdire.judging import CallSummary, JudgingProgress
     from voirdire.records import Dropped
-    from voirdire.rewards.scoring.scores import Scores
 
 __all__ = ["BehaviorScores", "ScoreTally", "ScoringProgress", "ScoringSummary"]
 
-_MOST_REASONS = 100
+_MOST_NAMED = 100
 _OTHER = "other reasons"
 
 
@@ -133,34 +133,38 @@ class ScoringSummary:
 
     def as_dict(self) -> dict[str, Any]:
         """Give plain values for JSON; nan becomes None."""
-        plain: dict[str, Any] = _without_nan(asdict(self))
+        plain: dict[str, Any] = plain_json(asdict(self))
         return plain | {"n_missing": self.n_missing}
 
 
 class ScoreTally:
-    """Adds up the scores of a run, batch by batch, without keeping them."""
+    """Adds up the rewards of a run, batch by batch, without keeping them."""
 
     def __init__(self) -> None:
-        self.n_items = 0
-        self.n_scored = 0
+        self.n_items = self.n_scored = 0
         self._missing: Counter[str] = Counter()
-        self._sums: dict[str | None, _Sums] = {}
+        self._figures: pl.DataFrame | None = None
 
-    def add(self, scores: Scores) -> None:
-        """Take a batch."""
-        self.n_items += len(scores.items)
-        self.n_scored += len(scores.items) - len(scores.missing)
-        for reason in scores.missing.values():
-            is_known = reason in self._missing or len(self._missing) < _MOST_REASONS
-            self._missing[reason if is_known else _OTHER] += 1
-        codes: dict[str | None, int] = {}
-        numbers = [codes.setdefault(name, len(codes)) for name in scores.behaviors]
-        array = np.array(numbers, dtype=np.int64)
-        for behavior, code in codes.items():
-            if behavior not in self._sums and len(self._sums) >= _MOST_REASONS:
-                continue  # behaviors that no rubric has; the items are counted above
-            sums = self._sums.setdefault(behavior, _Sums())
-            sums.add(scores, np.flatnonzero(array == code))
+    def add(self, frame: pl.DataFrame) -> None:
+        """Take the table of a batch, as `reward_frame` makes it."""
+        self.n_items += frame.height
+        self.n_scored += frame["reward"].count()
+        for reason, n_items in Counter(frame["missing"].drop_nulls()).items():
+            is_known = reason in self._missing or len(self._missing) < _MOST_NAMED
+            self._missing[reason if is_known else _OTHER] += n_items
+        reward = pl.col("reward")
+        parts = pl.col("rule_reward", "base_reward").filter(reward.is_not_null()).mean()
+        figures = frame.group_by("behavior", maintain_order=True).agg(
+            reward.len().cast(pl.Int64).alias("n_items"),
+            reward.count().cast(pl.Int64).alias("n_scored"),
+            reward.mean().alias("mean"),
+            ((reward - reward.mean()) ** 2).sum().alias("squares"),
+            reward.min().alias("minimum"),
+            reward.max().alias("maximum"),
+            parts.name.map(lambda name: f"mean_{name.removesuffix('_reward')}"),
+        )
+        known = self._figures
+        self._figures = figures if known is None else _merge_figures(pl.concat([known, figures]))
 
     @property
     def missing(self) -> dict[str, int]:
@@ -169,59 +173,28 @@ class ScoreTally:
 
     def behaviors(self, order: tuple[str, ...]) -> tuple[BehaviorScores, ...]:
         """Give the figures of each behavior, those of the rubric first and in its order."""
-        others = sorted((name for name in self._sums if name not in order), key=str)
-        names = [*(name for name in order if name in self._sums), *others]
-        return tuple(self._sums[name].figures(name) for name in names)
+        if self._figures is None:
+            return ()
+        n_scored = pl.col("n_scored")
+        deviation = pl.when(n_scored > 1).then((pl.col("squares") / (n_scored - 1)).sqrt())
+        table = self._figures.with_columns(deviation.alias("standard_deviation")).drop("squares")
+        table = table.with_columns(cs.float().fill_null(math.nan))
+        rows = {row["behavior"]: row for row in table.iter_rows(named=True)}
+        others = sorted(rows.keys() - set(order), key=str)
+        names = [*(name for name in order if name in rows), *others]
+        return tuple(BehaviorScores(**rows[name]) for name in names)
 
 
-class _Sums:
-    """Count, mean and squares of one behavior; squares about the mean, which lose no digits."""
-
-    def __init__(self) -> None:
-        self.n_items = self.n_scored = 0
-        self.mean = self.squares = 0.0
-        self.rule = self.base = 0.0
-        self.least, self.most = math.inf, -math.inf
-
-    def add(self, scores: Scores, rows: NDArray[np.int64]) -> None:
-        rewards = scores.rewards[rows]
-        known = ~np.isnan(rewards)
-        self.n_items += rows.size
-        found = rewards[known]
-        if not found.size:
-            return
-        mean = float(found.mean())
-        squares = float(((found - mean) ** 2).sum())
-        n_before, n_now = self.n_scored, found.size
-        shift = mean - self.mean
-        self.n_scored = n_before + n_now
-        self.squares += squares + shift**2 * n_before * n_now / self.n_scored
-        self.mean += shift * n_now / self.n_scored
-        self.rule += float(scores.rule_rewards[rows][known].sum())
-        self.base += float(scores.base_rewards[rows][known].sum())
-        self.least = min(self.least, float(found.min()))
-        self.most = max(self.most, float(found.max()))
-
-    def figures(self, behavior: str | None) -> BehaviorScores:
-        n = self.n_scored
-        return BehaviorScores(
-            behavior=behavior,
-            n_items=self.n_items,
-            n_scored=n,
-            mean=self.mean if n else math.nan,
-            standard_deviation=math.sqrt(self.squares / (n - 1)) if n > 1 else math.nan,
-            minimum=self.least if n else math.nan,
-            maximum=self.most if n else math.nan,
-            mean_rule=self.rule / n if n else math.nan,
-            mean_base=self.base / n if n else math.nan,
-        )
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _without_nan(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(inner) for inner in value]
-    return value
+def _merge_figures(parts: pl.DataFrame) -> pl.DataFrame:
+    """Put the figures of batches together; squares about the mean lose no digits."""
+    n_scored = pl.col("n_scored")
+    means = pl.col("mean", "mean_rule", "mean_base")
+    mean = (pl.col("mean") * n_scored).sum() / n_scored.sum()
+    found = parts.group_by("behavior", maintain_order=True).agg(
+        pl.col("n_items", "n_scored").sum(),
+        (means * n_scored).sum() / n_scored.sum(),
+        (pl.col("squares") + n_scored * (pl.col("mean") - mean) ** 2).sum(),
+        pl.col("minimum").min(),
+        pl.col("maximum").max(),
+    )
+    return found.select(parts.columns).head(_MOST_NAMED)  # of a hostile file each item has its own

@@ -1,23 +1,24 @@
-"""Score items in memory."""
+"""Score items: in memory all at once, of a file batch by batch, by the same function."""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+import msgspec
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
+from voirdire.records.thresholds import threshold_words
 from voirdire.rewards.scoring.base_rewards import (
-    BASE_COLUMNS,
     base_column,
     base_of_items,
     given_base,
     has_base,
+    note_unused_base,
 )
 from voirdire.rewards.scoring.combining import Combiner, to_be_judged
-from voirdire.rewards.scoring.judge_check import check_judge
 
 if TYPE_CHECKING:
     import threading
@@ -26,56 +27,187 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from voirdire._types import Threshold
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
-    from voirdire.records import Item, Verdicts
+    from voirdire.records import Item
     from voirdire.rewards.model import RewardModel
     from voirdire.rewards.scoring.scores import Scores
+    from voirdire.rewards.scoring.stored_verdicts import VerdictsById
 
-__all__ = ["judging_plan", "score_items", "unused_base"]
+__all__ = ["BatchScorer", "ItemScoring", "ascore_items", "judging_plan", "stored_verdicts"]
 
 
-def score_items(
-    model: RewardModel,
-    items: Any,
-    *,
-    verdicts: Any,
-    judge: JudgeLike | None,
-    base_rewards: ArrayLike | Mapping[str, float] | None,
-    behavior: str | None,
-    center: bool,
-    store: str | Path | None,
-    retry_failures: bool,
-    other_judge: bool,
-    stopping: threading.Event | None,
-) -> Scores:
-    """Score items; see `RewardModel.score`."""
-    from voirdire.judging.given_items import given_items
+class BatchScorer:
+    """Gives batches of items their rewards, by verdicts and base rewards.
 
-    combiner = Combiner(model, center=center)
-    if behavior is not None:
-        model.rubric.behavior(behavior)
-    found, dropped = given_items(items, judged=model.judge.judged, behavior=behavior)
-    if not found:
-        why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
-        msg = f"`items` must hold at least one item, got none.{why}"
-        raise NoDataError(msg)
-    if verdicts is not None:
-        judged, notes = _stored(model, verdicts, judge=judge, other_judge=other_judge)
-        judged = judged.take([item.id for item in found])
-    else:
-        plan, notes = judging_plan(model, judge, other_judge=other_judge)
-        judged = _judged(found, plan, store=store, retry=retry_failures, stopping=stopping)
-    combiner.check_asked(judged.questions)
-    if base_rewards is None:
-        column = base_column(found, named=None, uses_base=model.uses_base)
-        base, reasons = base_of_items(found, column=column)
-        notes += () if column is not None else unused_base(found)
-    else:
-        base, reasons = given_base(base_rewards, judged.items)
-    own = [item.behavior if item.behavior is not None else behavior for item in found]
-    scores = combiner.scores(judged, behaviors=own, base=base, base_reasons=reasons)
-    return replace(scores, dropped=tuple(dropped), notes=notes)
+    Parameters
+    ----------
+    model : RewardModel
+        What pays.
+    center : bool
+        Whether each behavior's mean is taken off.
+    base : str, optional
+        The items' column of base rewards; by default the first batch says.
+
+    Attributes
+    ----------
+    notes : tuple of str
+        What the reader should know of the first batch.
+    """
+
+    def __init__(self, model: RewardModel, *, center: bool, base: str | None = None) -> None:
+        self.notes: tuple[str, ...] = ()
+        self._model, self._named = model, base
+        self._combiner = Combiner(model, center=center)
+        self._column: str | None = None
+        self._is_begun = self._has_base = False
+
+    def score(
+        self,
+        items: Sequence[Item],
+        verdicts: VerdictsById,
+        *,
+        base_rewards: ArrayLike | Mapping[str, float] | None = None,
+    ) -> Scores:
+        """Score a batch; base rewards are the items' own where none are given."""
+        self._combiner.check_asked(verdicts.questions)
+        ids = [item.id for item in items]
+        if base_rewards is not None:
+            base, reasons = given_base(base_rewards, ids)
+        else:
+            base, reasons = base_of_items(items, column=self._base_column(items))
+        return self._combiner.scores(
+            verdicts.take(ids),
+            behaviors=[item.behavior for item in items],
+            base=base,
+            base_reasons=reasons,
+        )
+
+    def check_base(self) -> None:
+        """Refuse a column of base rewards that no item had."""
+        if self._named is not None and not self._has_base:
+            msg = (
+                f"`base` must be a column of the items, got {shorten(self._named)!r}, which is "
+                "none."
+            )
+            raise InputError(msg)
+
+    def _base_column(self, items: Sequence[Item]) -> str | None:
+        if not self._is_begun:
+            self._is_begun = True
+            uses_base = self._model.uses_base
+            self._column = base_column(items, named=self._named, uses_base=uses_base)
+            self.notes = () if self._column is not None else note_unused_base(items)
+        if self._named is not None and not self._has_base:
+            self._has_base = has_base(items, self._named)
+        return self._column
+
+
+class ItemScoring:
+    """Items in memory that are to be scored; see `RewardModel.score` for the settings."""
+
+    def __init__(
+        self,
+        model: RewardModel,
+        items: Any,
+        *,
+        verdicts: Any = None,
+        judge: JudgeLike | None = None,
+        base_rewards: ArrayLike | Mapping[str, float] | None = None,
+        behavior: str | None = None,
+        center: bool = False,
+        store: str | Path | None = None,
+        retry_failures: bool = False,
+        other_judge: bool = False,
+    ) -> None:
+        from voirdire.judging.given_items import given_items
+
+        self._scorer = BatchScorer(model, center=center)
+        if behavior is not None:
+            model.rubric.behavior(behavior)
+        found, self._dropped = given_items(items, judged=model.judge.judged, behavior=behavior)
+        if not found:
+            why = f" The first was set aside: {self._dropped[0].reason}." if self._dropped else ""
+            msg = f"`items` must hold at least one item, got none.{why}"
+            raise NoDataError(msg)
+        self._items = [
+            item if item.behavior is not None else msgspec.structs.replace(item, behavior=behavior)
+            for item in found
+        ]
+        self._base_rewards = base_rewards
+        self._asking: dict[str, Any] = {"store": store, "retry_failures": retry_failures}
+        self._stored: VerdictsById | None = None
+        if verdicts is not None:
+            self._stored, self._notes = stored_verdicts(
+                model, verdicts, judge=judge, other_judge=other_judge
+            )
+        else:
+            self._plan, self._notes = judging_plan(model, judge, other_judge=other_judge)
+
+    def score(self, *, stopping: threading.Event | None = None) -> Scores:
+        """Judge the items where there are no verdicts, and score them."""
+        if self._stored is not None:
+            return self._finish(self._stored)
+        from voirdire.judging.answering import judge_by_plan
+
+        asked = to_be_judged(self._items, self._plan.rubric)
+        return self._finish(judge_by_plan(asked, self._plan, stopping=stopping, **self._asking))
+
+    async def ascore(self) -> Scores:
+        """Do the same in the running event loop."""
+        if self._stored is not None:
+            return await asyncio.to_thread(self._finish, self._stored)
+        from voirdire.judging.answering import ajudge_by_plan
+
+        asked = to_be_judged(self._items, self._plan.rubric)
+        judged = await ajudge_by_plan(asked, self._plan, **self._asking)
+        return await asyncio.to_thread(self._finish, judged)
+
+    def _finish(self, verdicts: VerdictsById) -> Scores:
+        scores = self._scorer.score(self._items, verdicts, base_rewards=self._base_rewards)
+        notes = (*self._notes, *self._scorer.notes)
+        return replace(scores, dropped=tuple(self._dropped), notes=notes)
+
+
+async def ascore_items(model: RewardModel, items: Any, settings: Mapping[str, Any]) -> Scores:
+    """Score items while other tasks go on; see `RewardModel.ascore`."""
+    if "stopping" in settings:
+        msg = "`stopping` must be left out of `ascore`, got one. Cancel the task instead."
+        raise InputError(msg)
+    scoring = await asyncio.to_thread(ItemScoring, model, items, **settings)
+    return await scoring.ascore()
+
+
+# Whose verdicts -------------------------------------------------------------------------------
+
+
+def stored_verdicts(
+    model: RewardModel, source: Any, *, judge: Any, other_judge: bool
+) -> tuple[VerdictsById, tuple[str, ...]]:
+    """Open verdicts of the judge that the reward was fitted on; with notes where another is meant.
+
+    `judge` is the name of one of several, or what has it.
+    """
+    from voirdire.rewards.scoring.stored_verdicts import open_verdicts
+
+    name = judge if judge is None or isinstance(judge, str) else getattr(judge, "name", None)
+    if judge is not None and not isinstance(name, str):
+        msg = (
+            "`judge` must be the name of a judge beside `verdicts`, got "
+            f"{shorten(judge)}. Verdicts that are there need nobody to judge."
+        )
+        raise InputError(msg)
+    found = open_verdicts(source, rubric=model.rubric, judge=name)
+    notes = _check_judge(
+        model,
+        name=found.judge,
+        fingerprint=found.fingerprint,
+        threshold=found.threshold,
+        argument="verdicts",
+        other_judge=other_judge,
+    )
+    return found, notes
 
 
 def judging_plan(
@@ -94,7 +226,7 @@ def judging_plan(
         threshold=model.judge.threshold,
         judged=model.judge.judged,
     )
-    notes = check_judge(
+    notes = _check_judge(
         model,
         name=plan.judge.name,
         fingerprint=plan.fingerprint,
@@ -105,55 +237,43 @@ def judging_plan(
     return plan, (*notes, *plan.notes)
 
 
-def unused_base(items: Sequence[Item]) -> tuple[str, ...]:
-    """Note that items have a base reward which is not added."""
-    for name in BASE_COLUMNS:
-        if has_base(items, name):
-            said = f"the items' `{name}` is not added: the reward was made without a base reward"
-            return (f"{said}. Name the column to add it.",)
-    return ()
+def _check_judge(
+    model: RewardModel,
+    *,
+    name: str,
+    fingerprint: str,
+    threshold: Threshold,
+    argument: str,
+    other_judge: bool,
+) -> tuple[str, ...]:
+    """Refuse verdicts of another judge, or note them where they are wanted.
 
-
-def _stored(
-    model: RewardModel, verdicts: Any, *, judge: Any, other_judge: bool
-) -> tuple[Verdicts, tuple[str, ...]]:
-    from voirdire.io import read_verdicts
-
-    name = judge_named(judge)
-    judged = read_verdicts(verdicts, rubric=model.rubric, judge=name)
-    notes = check_judge(
-        model,
-        name=judged.judge,
-        fingerprint=judged.fingerprint,
-        threshold=judged.threshold,
-        argument="verdicts",
-        other_judge=other_judge,
-    )
-    return judged, notes
-
-
-def judge_named(judge: Any) -> str | None:
-    """Take the name of the judge whose stored verdicts count."""
-    name = judge if judge is None or isinstance(judge, str) else getattr(judge, "name", None)
-    if judge is not None and not isinstance(name, str):
+    A reward without the fingerprint of its judge takes any.
+    """
+    own = model.judge
+    if not own.fingerprint or own.fingerprint == fingerprint:
+        return ()
+    if not fingerprint:
+        what = "verdicts without a fingerprint, which may be anybody's"
+    elif name != own.name:
+        what = f"judge {shorten(name)!r} instead of {shorten(own.name)!r}"
+    elif threshold != own.threshold:
+        given, wanted = threshold_words(threshold), threshold_words(own.threshold)
+        what = f"the threshold {given} instead of {wanted}"
+    else:
+        what = (
+            f"another version or other settings of {shorten(name)!r}, another rubric, or other "
+            f"parts of responses judged ({shorten(fingerprint, width=19)} instead of "
+            f"{shorten(own.fingerprint, width=19)})"
+        )
+    if not other_judge:
         msg = (
-            "`judge` must be the name of a judge beside `verdicts`, got "
-            f"{shorten(judge)}. Verdicts that are there need nobody to judge."
+            f"`{argument}` must be of the judge that reward {shorten(model.name)!r} was fitted on, "
+            f"got {what}. Judge with that one, fit again, or say that another one is meant with "
+            "`other_judge=True`."
         )
         raise InputError(msg)
-    return name
-
-
-def _judged(
-    items: Sequence[Item],
-    plan: JudgingPlan,
-    *,
-    store: str | Path | None,
-    retry: bool,
-    stopping: threading.Event | None,
-) -> Verdicts:
-    from voirdire.judging.answering import judge_by_plan
-
-    known = to_be_judged(items, plan.rubric)
-    found = judge_by_plan(known, plan, store=store, retry_failures=retry, stopping=stopping)
-    return replace(found, probabilities=np.asarray(found.probabilities))
+    void = " The certificates of the reward say nothing of it." if model.certificates else ""
+    return (
+        f"scored with verdicts of another judge than the weights were fitted on: {what}.{void}",
+    )

@@ -1,206 +1,181 @@
-"""Verdicts that were stored, found by item id: part by part where a file allows it, else whole."""
+"""Verdicts of items by id: files of ours in flat memory, anything else whole."""
 
 from __future__ import annotations
 
 import tempfile
+import weakref
+from dataclasses import replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from voirdire.errors import InputError
 from voirdire.io import read_verdicts
 from voirdire.io.rows import BROKEN_PARQUET
-from voirdire.io.verdict_files import columns_of_file
+from voirdire.io.verdict_files import columns_of_file, verdict_format
 from voirdire.records.verdict_tables import is_verdict_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Self
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from voirdire.records import Verdicts
     from voirdire.rubrics import Rubric
 
-__all__ = ["StoredVerdicts"]
+__all__ = ["StoredVerdicts", "VerdictsById", "open_verdicts"]
 
-_ROWS = 1 << 20
-"""Rows whose item ids are looked at together."""
+VerdictsById: TypeAlias = "Verdicts | StoredVerdicts"
+"""What gives the verdicts of items by their ids: `take` of either."""
 
-_BLOCK_BYTES = 1 << 24
-"""Of JSONL that are read together."""
+_MOST_ITEMS, _MOST_ROWS = 1 << 15, 1 << 17
+_BLOCK_BYTES = 1 << 23
+"""Rows of a wide or long table, and bytes of JSONL, that are read together."""
 
-_MOST_APART = 4
-"""A batch whose items lie in a stretch of the file that is longer by this factor is no stretch."""
+
+def open_verdicts(source: Any, *, rubric: Rubric, judge: str | None) -> VerdictsById:
+    """Open what `voirdire.io.read_verdicts` reads; files of ours are not held in memory."""
+    read = partial(read_verdicts, rubric=rubric, judge=judge)
+    paths = _our_files(source)
+    if paths:
+        frames = chain.from_iterable(map(_frames, paths))
+        try:
+            return StoredVerdicts(map(read, _whole_items(frames)))
+        except (ValueError, *BROKEN_PARQUET):
+            pass  # what is wrong is said, with its place, where all is read at once
+    return read(source)
 
 
 class StoredVerdicts:
-    """Finds the verdicts of items; a context.
+    """Verdicts in a temporary file, a row for each item, which are found by a hash of its id.
 
-    Memory does not depend on the length of a file of ours whose items lie together and come in
-    about the order in which they are asked for; any other source is held whole.
+    Memory is 16 bytes an item, in whatever order items are asked for.
 
     Parameters
     ----------
-    source : path, Verdicts, data frame, or a sequence of these
-        What `voirdire.io.read_verdicts` reads.
-    rubric : Rubric
-        Whose propositions are wanted.
-    judge : str or None
-        Whose verdicts, where there are several judges.
+    parts : iterable of Verdicts
+        Of one run, each item in one part. A `ValueError` says that they are not.
 
     Attributes
     ----------
-    about : Verdicts
-        Some of them, or all: judge, fingerprint, threshold and questions are those of all.
+    judge, fingerprint, threshold, questions
+        As those of `Verdicts`.
     """
 
-    def __init__(self, source: Any, *, rubric: Rubric, judge: str | None) -> None:
-        self._source, self._rubric, self._judge = source, rubric, judge
-        self._whole: Verdicts | None = None
-        self._folder = tempfile.TemporaryDirectory(prefix="voirdire-")
-        try:
-            self._file = _indexed(source, folder=Path(self._folder.name))
-            first = None if self._file is None else self._stretch(0, 1)
-            self.about = self._read_whole() if first is None else first
-        except BaseException:
-            self._folder.cleanup()
-            raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Throw away what was written on the way."""
-        self._folder.cleanup()
+    def __init__(self, parts: Iterable[Verdicts]) -> None:
+        self._file = tempfile.TemporaryFile(prefix="voirdire-")  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
+        self._words: dict[str | None, int] = {None: 0}
+        hashes: list[NDArray[np.int64]] = []
+        about: Verdicts | None = None
+        for part in parts:
+            if about is None:
+                about = part.take(())
+                numbers = ("probability", "f8", (len(part.questions),))
+                self._row = np.dtype([numbers, ("behavior", "i4"), ("reason", "i4")])
+            if _run_of(part) != _run_of(about):
+                raise ValueError("verdicts must be of one run")
+            self._file.write(self._rows_of(part).tobytes())
+            hashes.append(_hash_ids(part.items))
+        if about is None:
+            raise ValueError("there must be verdicts")
+        self._file.flush()
+        self._about = about
+        self.judge, self.fingerprint, self.threshold, self.questions = _run_of(about)
+        found = np.concatenate(hashes)
+        self._places = np.argsort(found)
+        self._hashes = found[self._places]
+        if (self._hashes[1:] == self._hashes[:-1]).any():
+            raise ValueError("the verdicts on an item must lie together")
+        self._said = list(self._words)
 
     def take(self, items: Sequence[str]) -> Verdicts:
         """Give the verdicts of items, in their order; those without any are missing."""
-        if self._whole is None and self._file is not None:
-            places = self._file.places(items)
-            known = places[places >= 0]
-            first, end = (int(known.min()), int(known.max()) + 1) if known.size else (0, 1)
-            if end - first <= _MOST_APART * max(len(items), 1):
-                found = self._stretch(first, end)
-                if found is not None:
-                    return found.take(items)
-        return self._read_whole().take(items)
+        wanted = _hash_ids(items)
+        at = np.minimum(np.searchsorted(self._hashes, wanted), self._hashes.size - 1)
+        is_there = self._hashes[at] == wanted
+        # mapped anew each time, so that what was read does not stay in memory
+        stored = np.memmap(self._file, dtype=self._row, mode="r")
+        rows = np.zeros(len(items), dtype=self._row)
+        rows["probability"] = np.nan
+        rows[is_there] = stored[self._places[at[is_there]]]
+        reasons = {
+            items[place]: self._said[rows["reason"][place]] or ""
+            for place in np.flatnonzero(rows["reason"]).tolist()
+        }
+        behaviors = tuple([self._said[code] for code in rows["behavior"].tolist()])
+        return replace(
+            self._about,
+            items=tuple(items),
+            behaviors=behaviors,
+            probabilities=rows["probability"],
+        ).with_reasons(reasons)
 
-    def _stretch(self, first: int, end: int) -> Verdicts | None:
-        """Read the verdicts on some items of the file; None where they are not of one run."""
-        if self._file is None:
-            return None
-        try:
-            found = self._read(self._file.rows(first, end))
-        except InputError:
-            return None  # what is wrong is said, with its place, where the file is read whole
-        is_same = not hasattr(self, "about") or (
-            (found.judge, found.fingerprint, found.threshold, found.questions)
-            == (
-                self.about.judge,
-                self.about.fingerprint,
-                self.about.threshold,
-                self.about.questions,
-            )
-        )
-        return found if is_same else None
-
-    def _read(self, source: Any) -> Verdicts:
-        return read_verdicts(source, rubric=self._rubric, judge=self._judge)
-
-    def _read_whole(self) -> Verdicts:
-        if self._whole is None:
-            self._whole = self._read(self._source)
-        return self._whole
+    def _rows_of(self, part: Verdicts) -> NDArray[np.void]:
+        words = self._words
+        rows = np.zeros(len(part.items), dtype=self._row)
+        rows["probability"] = part.probabilities
+        rows["behavior"] = [words.setdefault(name, len(words)) for name in part.behaviors]
+        for item, reason in part.missing.items():
+            rows["reason"][part.places[item]] = words.setdefault(reason, len(words))
+        return rows
 
 
-class _IndexedFile:
-    """Verdicts in Parquet, and where in it the rows of each item are."""
-
-    def __init__(
-        self, paths: list[Path], hashes: NDArray[np.uint64], starts: NDArray[np.int64]
-    ) -> None:
-        self._paths, self._starts = paths, starts
-        self._order = np.argsort(hashes, kind="stable")
-        self._sorted = hashes[self._order]
-
-    def places(self, items: Sequence[str]) -> NDArray[np.int64]:
-        """Tell at which place of the file each item is; -1 where it is not in it."""
-        wanted = pl.Series(items, dtype=pl.String).hash().to_numpy()
-        at = np.minimum(np.searchsorted(self._sorted, wanted), self._sorted.size - 1)
-        return np.where(self._sorted[at] == wanted, self._order[at], -1)
-
-    def rows(self, first: int, end: int) -> pl.DataFrame:
-        """Read the rows of the items from one place to another."""
-        start, stop = self._starts[first], self._starts[end]
-        scanned = pl.scan_parquet(self._paths, glob=False, hive_partitioning=False)
-        return scanned.slice(int(start), int(stop - start)).collect()
+def _run_of(verdicts: Verdicts) -> tuple[Any, ...]:
+    return verdicts.judge, verdicts.fingerprint, verdicts.threshold, verdicts.questions
 
 
-def _indexed(source: Any, *, folder: Path) -> _IndexedFile | None:
-    """Find the items of a file of ours; None where their verdicts do not lie together."""
-    path = _only_path(source)
-    layout = None if path is None else is_verdict_table(columns_of_file(path))
-    if path is None or layout is None:
-        return None
-    try:
-        is_parquet = path.suffix.lower() == ".parquet"
-        paths = [path] if is_parquet else _as_parquet(path, folder)
-        hashes, starts = _item_runs(paths)
-    except (*BROKEN_PARQUET, ValueError):
-        return None  # what is wrong is said where the file is read whole
-    if not hashes.size or np.unique(hashes).size < hashes.size:
-        return None
-    return _IndexedFile(paths, hashes, starts)
+def _hash_ids(items: Sequence[str]) -> NDArray[np.int64]:
+    """Hash ids with the key of this process, so that no file can be made to confuse them."""
+    return np.fromiter(map(hash, items), dtype=np.int64, count=len(items))
 
 
-def _as_parquet(path: Path, folder: Path) -> list[Path]:
-    """Write JSONL or CSV anew, every cell as text or number, in flat memory."""
+def _our_files(source: Any) -> list[Path]:
+    """Give the paths of a source that is one or several files as `voirdire judge` writes them."""
+    parts = source if isinstance(source, list | tuple) else [source]
+    are_paths = all(isinstance(part, str | Path) and str(part) != "-" for part in parts)
+    paths = [Path(part) for part in parts] if are_paths else []
+    are_ours = all(path.is_file() and is_verdict_table(columns_of_file(path)) for path in paths)
+    return paths if are_ours else []
+
+
+def _whole_items(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Cut a table between items: the rows of the last one wait for those that follow."""
+    rest: pl.DataFrame | None = None
+    for frame in frames:
+        rest = frame if rest is None else pl.concat([rest, frame])
+        items = rest["item"]
+        is_other = items.ne_missing(items[-1]).reverse()
+        if n_last := is_other.arg_max() if is_other.any() else 0:
+            yield rest[:-n_last]
+            rest = rest[-n_last:]
+    if rest is not None:
+        yield rest
+
+
+def _frames(path: Path) -> Iterator[pl.DataFrame]:
+    """Read a table of ours a piece at a time, cells of JSONL and CSV as text."""
     columns = columns_of_file(path)
     schema: dict[str, Any] = dict.fromkeys(columns, pl.String)
-    if path.suffix.lower() == ".csv":
-        target = folder / "verdicts.parquet"
-        scanned = pl.scan_csv(path, schema=schema, glob=False)
-        scanned.sink_parquet(target, maintain_order=True)
-        return [target]
-    if "question" in columns:
-        # a row may say that it is negated where the first one does not
-        schema |= {"probability": pl.Float64, "threshold": pl.Float64, "negated": pl.String}
-    written: list[Path] = []
-    with path.open("rb") as file:  # block by block: a scan would keep the whole file mapped
-        while block := file.read(_BLOCK_BYTES) + file.readline():
-            target = folder / f"verdicts-{len(written)}.parquet"
-            pl.read_ndjson(block, schema=schema).write_parquet(target)
-            written.append(target)
-    return written
-
-
-def _item_runs(paths: list[Path]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Give a hash of each item and the row where its verdicts begin, and where the last end."""
-    scanned = pl.scan_parquet(paths, glob=False, hive_partitioning=False).select("item")
-    hashes, starts = [], []
-    n_rows, last = 0, None
-    while True:
-        items = scanned.slice(n_rows, _ROWS).collect()["item"].cast(pl.String)
-        if items.is_empty():
-            break
-        found = items.hash().to_numpy()
-        is_new = np.append(found[0] != last, found[1:] != found[:-1])
-        hashes.append(found[is_new])
-        starts.append(n_rows + np.flatnonzero(is_new))
-        n_rows, last = n_rows + found.size, found[-1]
-    ends = np.array([n_rows], dtype=np.int64)
-    if not hashes:
-        return np.empty(0, dtype=np.uint64), ends
-    return np.concatenate(hashes), np.concatenate([*starts, ends])
-
-
-def _only_path(source: Any) -> Path | None:
-    """Give the path of a source that is one file."""
-    if isinstance(source, list | tuple) and len(source) == 1:
-        source = source[0]
-    if isinstance(source, str | Path) and str(source) != "-" and Path(source).is_file():
-        return Path(source)
-    return None
+    written_as = verdict_format(path)
+    if written_as == "jsonl":
+        if "question" in columns:
+            # a row may say that it is negated where the first one does not
+            schema |= {"probability": pl.Float64, "threshold": pl.Float64, "negated": pl.String}
+        with path.open("rb") as file:  # block by block: a scan would keep the whole file mapped
+            while block := file.read(_BLOCK_BYTES) + file.readline():
+                yield pl.read_ndjson(block, schema=schema)
+        return
+    with tempfile.TemporaryDirectory(prefix="voirdire-") as folder:
+        if written_as == "csv":
+            scanned = pl.scan_csv(path, schema=schema, glob=False)
+            path = Path(folder) / "verdicts.parquet"
+            scanned.sink_parquet(path, maintain_order=True)
+        table = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+        start, n_rows = 0, _MOST_ROWS if "question" in columns else _MOST_ITEMS
+        while (frame := table.slice(start, n_rows).collect()).height:
+            yield frame
+            start += frame.height

@@ -10,7 +10,7 @@ import numpy as np
 from voirdire.records import Dropped
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.features import feature_values
-from voirdire.rewards.scoring.weighing import weighed
+from voirdire.rewards.scoring.combining import weighed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voirdire.rewards.features import feature_values
-from voirdire.rewards.scoring.weighing import weighed
+from voirdire.rewards.scoring.combining import weighed
 from voirdire.studies.reward.ranking import per_prompt, wrongness
 from voirdire.studies.reward.result import RouterCheck
 
