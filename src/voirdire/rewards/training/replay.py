@@ -126,7 +126,7 @@ def replay(
             scores = found.scores(frame)
             tally.add(frame, scores)
             if writer is not None:
-                writer.add(_reward_rows(frame, scores))
+                writer.add(reward_frame(scores))
             if progress is not None:
                 progress(found.n)
         if writer is not None:
@@ -430,17 +430,3 @@ def _open_writer(output: str | Path, run: TrainingRun, stack: ExitStack) -> Rewa
         )
         raise InputError(msg)
     return stack.enter_context(RewardWriter(target, written_as=written_as, columns=SCORE_COLUMNS))
-
-
-def _reward_rows(frame: pl.DataFrame, scores: Scores) -> pl.DataFrame:
-    """Lay rewards out as `score_file` does."""
-    return frame.select(
-        "item",
-        "behavior",
-        reward=pl.Series(scores.rewards).fill_nan(None),
-        base_reward=pl.Series(scores.base_rewards).fill_nan(None),
-        rule_reward=pl.Series(scores.rule_rewards).fill_nan(None),
-        missing=pl.col("item").replace_strict(
-            dict(scores.missing), default=None, return_dtype=pl.String
-        ),
-    )
