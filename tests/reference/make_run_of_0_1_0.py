@@ -12,12 +12,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+from voirdire.rewards.training.lines import without_nan
 
 from judging.cascade.cascade_cases import Cascades
 from rewards.training.recorded_runs import scored, watch_of
 from voirdire.errors import RefusalError
 from voirdire.rewards import Turn, read_training_run
-from voirdire.rewards.training.lines import without_nan
 
 HERE = Path(__file__).parent / "run_of_0_1_0"
 

@@ -8,7 +8,6 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from voirdire.models.reward_server import Probabilities, RewardName
-from voirdire.rewards.scoring.combining import contributions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

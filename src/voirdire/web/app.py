@@ -10,7 +10,6 @@ from starlette.applications import Starlette
 
 from voirdire.adapters.openrlhf import openrlhf_response, read_openrlhf_request
 from voirdire.errors import InputError
-from voirdire.rewards.reward_document import reward_document
 from voirdire.web.answers import Status, rewards_answer
 from voirdire.web.auth import Auth
 from voirdire.web.logs import log_access, log_error

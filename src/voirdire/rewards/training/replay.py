@@ -21,7 +21,12 @@ from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.model_file import load_reward
 from voirdire.rewards.scoring.base_rewards import NO_BASE
 from voirdire.rewards.scoring.combining import Combiner
-from voirdire.rewards.scoring.outputs import SCORE_COLUMNS, RewardWriter, checked_rewards_output
+from voirdire.rewards.scoring.outputs import (
+    SCORE_COLUMNS,
+    RewardWriter,
+    checked_rewards_output,
+    reward_frame,
+)
 from voirdire.rewards.scoring.scoring import judging_plan
 from voirdire.rewards.training.completion_rows import ITEM_COLUMNS, item_of_row, proposition_column
 from voirdire.rewards.training.replay_result import Replay, ReplayEstimate, ReplayTally

@@ -16,7 +16,7 @@ from weakref import WeakSet
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.rewards.live.forks import forget_when_forked
+from voirdire.judging.engine.background_loop import fork_lock
 from voirdire.rewards.reward_document import is_hash_of
 from voirdire.rewards.training.alarms import AlarmMonitor
 from voirdire.rewards.training.completion_rows import Call, rows_of
@@ -139,18 +139,12 @@ class TrainingWatch:
         self._session: _Session | None = None
         self._last_ms = 0
         self._error: OSError | None = None
-        self.forget()
+        self._pid = os.getpid()
         open_folder(self.folder)
         self._document = self._open_document()
         self._layout = layout_of(self._document)
         self._reference = None if reference is None else self._take_reference(Path(reference))
-        forget_when_forked(self)
         _watches.add(self)
-
-    def forget(self) -> None:
-        """Forget what only the process has that this one was forked from."""
-        self._lock = threading.Lock()
-        self._session = None
 
     def add(
         self, scores: LiveScores, turns: Sequence[Turn], *, step: int | None = None
@@ -179,7 +173,7 @@ class TrainingWatch:
         """
         if not turns:
             return ()
-        with self._lock:
+        with fork_lock:
             session, at, began = self._enter_step(step, n=len(turns))
             self._describe_judge(scores)
             call = Call.of(scores, turns, step=at, first=session.n_rows)
@@ -196,7 +190,7 @@ class TrainingWatch:
 
     def close(self) -> None:
         """Write what waits; an `OSError` where the disk refuses."""
-        with self._lock:
+        with fork_lock:
             self._end_session()
             error, self._error = self._error, None
         if error is not None:
@@ -206,6 +200,8 @@ class TrainingWatch:
 
     def _enter_step(self, step: int | None, *, n: int) -> tuple[_Session, int, tuple[Alarm, ...]]:
         """Settle whose step a call is of; give the session, the step, and alarms that began."""
+        if self._pid != os.getpid():  # what waits here is its parent's to write
+            self._pid, self._session = os.getpid(), None
         now = self._session
         began: tuple[Alarm, ...] = ()
         if now is None:
@@ -258,7 +254,7 @@ class TrainingWatch:
             session.timer.start()
 
     def _write_late(self, session: _Session) -> None:
-        with self._lock:
+        with fork_lock:
             if session is self._session:
                 session.timer = None
                 self._write(session)
@@ -283,7 +279,7 @@ class TrainingWatch:
 
     def _end_session(self) -> None:
         session, self._session = self._session, None
-        if session is not None:
+        if session is not None and self._pid == os.getpid():
             self._write(session)
 
     # Files ------------------------------------------------------------------------------------
