@@ -13,7 +13,7 @@ from voirdire.errors import InputError
 
 
 def tracker(name, packages):
-    """Import a tracker, or skip: in no dependency group, since their pins exclude each other's."""
+    """Import a tracker, or skip: no dependency group has one (docs/dependencies.md)."""
     return pytest.importorskip(name, reason=f"{name} is missing: pip install {packages}")
 
 

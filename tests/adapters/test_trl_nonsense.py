@@ -11,9 +11,9 @@ require_framework("torch", "trl", "datasets")
 
 from adapters.trl_harness import prompts, train  # noqa: E402
 from rewards.training.recorded_runs import gain_of_nonsense, step_of  # noqa: E402
+from rewards.training.test_alarms import ring  # noqa: E402
 from voirdire.adapters.trl import TrlReward  # noqa: E402
 from voirdire.rewards import FitSettings, find_nonsense, fit_reward  # noqa: E402
-from voirdire.rewards.training.alarms import alarms_of  # noqa: E402
 
 pytestmark = [
     pytest.mark.ci,
@@ -68,7 +68,7 @@ def test_a_policy_that_learns_nonsense_from_the_demos_reward_is_heard(tmp_path):
     )
     reward.close()
     steps = list(steps_of(run))
-    alarms = [row for row in alarms_of(steps, paying=()) if row.kind == "nonsense"]
+    alarms = [row for row in ring(steps) if row.kind == "nonsense"]
 
     assert np.mean([step.nonsense_share for step in steps[:5]]) < 0.6
     assert np.mean([step.nonsense_share for step in steps[-5:]]) > 0.9
