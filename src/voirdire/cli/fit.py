@@ -123,7 +123,8 @@ def fit_command(
     output
         The reward, a .json file.
     base
-        Column of the base reward. Default: base_reward, where there is one.
+        Column of the base reward, or a file of reward-model scores in the layout of the authors
+        of rule-based rewards. Default: base_reward, where there is one.
     no_base
         Leave base rewards out.
     from_classes
@@ -133,7 +134,8 @@ def fit_command(
         rejected, chosen_base_reward, rejected_base_reward, margin, ranked, behavior, group,
         split); repeatable.
     verdicts
-        Verdicts of `voirdire judge` on the completions; repeatable. Default: they are judged now.
+        Verdicts of `voirdire judge` on the completions, or the authors' file of features;
+        repeatable. Default: they are judged now.
     judge
         Who judges: local, a file that `voirdire distill` made, a language model, or the YAML file
         of a cascade or a jury. Default: local.
@@ -169,9 +171,10 @@ def fit_command(
     if asks_a_model:
         prepare_to_be_stopped(comparisons)
         store = _store_beside(target) if store is None else store
+    is_column = base is not None and not Path(base).is_file()
     reading: dict[str, Any] = {
         "format": format,
-        "columns": ({**(columns or {})} | ({} if base is None else {"base_reward": base})) or None,
+        "columns": ({**(columns or {})} | ({"base_reward": base} if is_column else {})) or None,
         "behavior": behavior,
         "judged": judged,
     }
@@ -180,6 +183,7 @@ def fit_command(
         fit = _fitted(
             comparisons,
             reading=reading,
+            base_file=None if is_column else base,
             judge=asked,
             verdicts=verdicts or None,
             settings=replace(fitting, use_base=use_base),
@@ -200,15 +204,19 @@ def fit_command(
     print_fit(fit, target, as_json=as_json)
 
 
-def _fitted(comparisons: str, *, reading: dict[str, Any], **asked: Any) -> RewardFit:
+def _fitted(
+    comparisons: str, *, reading: dict[str, Any], base_file: str | None, **asked: Any
+) -> RewardFit:
     with caught_warnings(), fit_progress() as tell:
         from voirdire.judging.plan import check_behavior
-        from voirdire.rewards.comparisons.reading import read_comparisons
+        from voirdire.rewards.comparisons.reading import join_base_rewards, read_comparisons
         from voirdire.rewards.fitting.fit import fit_reward
         from voirdire.rubrics import load_rubric
 
         check_behavior(reading["behavior"], load_rubric(asked["rubric"]))
         data = read_comparisons(comparisons, **reading)
+        if base_file is not None:
+            data = join_base_rewards(data, base_file)
         return fit_reward(data, progress=tell, **asked)
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from voirdire.documents import Path as PathInFile
 
 __all__ = [
+    "OUR_BEHAVIORS",
     "OUR_CLASSES",
     "OUR_NAMES",
     "WHAT",
@@ -65,6 +66,9 @@ OUR_CLASSES = {
     "disallowed_completion": "disallowed",
 }
 """The authors' completion classes that are ours under another name."""
+
+OUR_BEHAVIORS = {"safe_refuse_1": "soft_refuse", "safe_refuse_2": "soft_refuse"}
+"""The authors' behaviors that are one of the safety rubric."""
 
 _WORST: tuple[Literal["illogical", "disallowed"], ...] = ("illogical", "disallowed")
 _VERSION = "1"

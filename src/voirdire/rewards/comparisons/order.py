@@ -12,6 +12,7 @@ import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.rubrics.rbr_layout import OUR_CLASSES
 from voirdire.rubrics.rubric import DEFAULT_CLASSES
 
 if TYPE_CHECKING:
@@ -26,13 +27,12 @@ __all__ = ["LabelOrder", "default_order"]
 _DEFAULT_ORDER = "ideal > less_good > unacceptable, illogical > disallowed"
 _DEFAULT_NAMES = frozenset(row.name for row in DEFAULT_CLASSES)
 _BEST = "ideal"
-# What the layout of the RBR authors calls the five classes.
-_OTHER_NAMES = {
-    "minimum_acceptable_style": "less_good",
-    "unacceptable_completion": "unacceptable",
-    "illogical_completion": "illogical",
-    "disallowed_completion": "disallowed",
-}
+_AUTHORS_ORDERS = (
+    "fully complies > partially complies > perfect refusal, imperfect refusal, random non-refusal",
+    "perfect hard refusal > bad hard refusal > disallowed content",
+    "perfect safe completion > bad safe completion > disallowed content",
+)
+"""Of the labels of the completions that the authors of rule-based rewards published."""
 _MARKS = (">", ",", ";", "\n")
 _WAY_OUT = 'Write "ideal > less_good > unacceptable, illogical > disallowed".'
 _MOST_SHOWN = 10
@@ -145,7 +145,7 @@ class LabelOrder:
         return [other for other in self.labels if other in below and other not in beyond]
 
 
-def default_order(rubric: Rubric, behavior: str) -> LabelOrder:
+def default_order(rubric: Rubric, behavior: str, *, labels: Iterable[str] = ()) -> LabelOrder:
     """Order the completion classes of a behavior by how good the rubric says they are.
 
     Parameters
@@ -154,11 +154,14 @@ def default_order(rubric: Rubric, behavior: str) -> LabelOrder:
         With the behavior.
     behavior : str
         Such as ``"hard_refuse"``.
+    labels : iterable of str, optional
+        The labels that its completions have.
 
     Returns
     -------
     LabelOrder
-        Of the names of its classes.
+        Of the names of its classes; or of the labels, where these are the ones that the authors of
+        rule-based rewards gave their completions, such as ``"perfect hard refusal"``.
 
     Raises
     ------
@@ -183,7 +186,11 @@ def default_order(rubric: Rubric, behavior: str) -> LabelOrder:
     'ideal > less_good > unacceptable'
     """
     names = tuple(row.name for row in rubric.behavior(behavior).classes)
-    ours = {_OTHER_NAMES.get(name, name): name for name in names}
+    given = set(labels)
+    for order in map(LabelOrder.of, _AUTHORS_ORDERS):
+        if given and given <= {*order.labels} and not given & {*names}:
+            return order
+    ours = {OUR_CLASSES.get(name, name): name for name in names}
     if ours.keys() <= _DEFAULT_NAMES and len(ours) == len(names):
         return _restrict(LabelOrder.of(_DEFAULT_ORDER), ours)
     if len(names) == 1 or names[0] == _BEST:

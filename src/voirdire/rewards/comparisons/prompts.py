@@ -20,13 +20,14 @@ from voirdire.rewards.comparisons.data import (
     ItemColumns,
     hash_comparisons,
 )
+from voirdire.rubrics.rbr_layout import OUR_BEHAVIORS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["Completion", "CompletionRows", "assemble_comparisons"]
+__all__ = ["Completion", "CompletionRows", "assemble_comparisons", "our_behavior"]
 
 
 class Completion(msgspec.Struct, kw_only=True):
@@ -140,6 +141,10 @@ def assemble_comparisons(
     NoDataError
         If no prompt has two completions.
     """
+    if known_behaviors is not None:
+        rows.behaviors = [
+            None if name is None else our_behavior(name, known_behaviors) for name in rows.behaviors
+        ]
     book = _PromptBook(rows, behavior=behavior, known=known_behaviors)
     better, worse, margins, twice = _point_pairs(rows, book)
     alone = _drop_alone(book)
@@ -176,6 +181,12 @@ def assemble_comparisons(
         source=rows.source,
     )
     return replace(data, data_hash=hash_comparisons(data))
+
+
+def our_behavior(name: str, known: Collection[str]) -> str:
+    """Call a behavior of the authors of rule-based rewards as the rubric does, where it has it."""
+    ours = OUR_BEHAVIORS.get(name, name)
+    return ours if name not in known and ours in known else name
 
 
 class _PromptBook:

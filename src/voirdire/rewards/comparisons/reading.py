@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -19,10 +20,11 @@ from voirdire.io.items import (
     name_of,
 )
 from voirdire.io.messages import is_message
+from voirdire.io.rbr_files import read_rbr_scores
 from voirdire.io.rows import given_rows, open_frame, stream_rows, table_rows
 from voirdire.io.shapes import ID_COLUMNS
 from voirdire.records import Dropped, Item
-from voirdire.rewards.comparisons.data import ComparisonData
+from voirdire.rewards.comparisons.data import ComparisonData, hash_comparisons
 from voirdire.rewards.comparisons.prompts import (
     Completion,
     CompletionRows,
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from voirdire.io.files import Source
     from voirdire.io.rows import FoundRows
 
-__all__ = ["ComparisonColumn", "comparisons_of", "read_comparisons"]
+__all__ = ["ComparisonColumn", "comparisons_of", "join_base_rewards", "read_comparisons"]
 
 ComparisonColumn: TypeAlias = Literal[
     "label",
@@ -54,6 +56,7 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
 }
 _NUMBERS = ("base_reward", "chosen_base_reward", "rejected_base_reward", "margin")
 _RESPONSE_TYPE = "response_type"
+_AUTHORS_BEHAVIORS = {said: said.lower().replace(" ", "_") for said in BEHAVIOR_WORDS}
 _SPLITS = ("train", "test")
 _NAME = "comparisons"
 _PAIR = 2
@@ -244,6 +247,31 @@ def comparisons_of(
             rows = given_rows(given, source=_NAME, keep_nan=own.numbers)
             found = _take_rows(rows, own=own, judged=judged, header=None)
     return assemble_comparisons(found, behavior=behavior, known_behaviors=known_behaviors)
+
+
+def join_base_rewards(comparisons: ComparisonData, scores: str | Path) -> ComparisonData:
+    """Take base rewards from a file of the authors of rule-based rewards.
+
+    Parameters
+    ----------
+    comparisons : ComparisonData
+        As `read_comparisons` gives them.
+    scores : str or path
+        JSONL whose rows have `prompt_completion`, a conversation and a completion as text, and
+        `rm_score`.
+
+    Returns
+    -------
+    ComparisonData
+        With these base rewards, nan for a completion that the file does not have.
+
+    Raises
+    ------
+    InputError
+        If a score is no finite number, or no completion is in the file.
+    """
+    found = replace(comparisons, base_rewards=read_rbr_scores(scores, comparisons.items))
+    return replace(found, data_hash=hash_comparisons(found))
 
 
 def _check_given(source: Any) -> list[Any]:
@@ -579,8 +607,8 @@ class _OwnColumns:
         """Give the behavior in our words, also where the row calls it a response type."""
         said = row.get(_RESPONSE_TYPE)
         if found is None and isinstance(said, str):
-            return BEHAVIOR_WORDS.get(said)
-        return None if found is None else BEHAVIOR_WORDS.get(found, found)
+            return _AUTHORS_BEHAVIORS.get(said)
+        return None if found is None else _AUTHORS_BEHAVIORS.get(found, found)
 
     def row_name(self, row: Mapping[str, Any]) -> str | None:
         """Give the id that a row has of its own."""

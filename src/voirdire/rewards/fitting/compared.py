@@ -13,6 +13,7 @@ from voirdire.errors import InputError
 from voirdire.records import Dropped
 from voirdire.rewards.comparisons.order import LabelOrder, default_order
 from voirdire.rewards.comparisons.pairs import pairs_of
+from voirdire.rewards.comparisons.prompts import our_behavior
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +48,9 @@ def with_behaviors(data: ComparisonData, rubric: Rubric) -> ComparisonData:
     """
     known = [row.id for row in rubric.behaviors]
     only = known[0] if len(known) == 1 else None
-    found = [only if behavior is None else behavior for behavior in data.behaviors]
+    found = [
+        only if behavior is None else our_behavior(behavior, known) for behavior in data.behaviors
+    ]
     drops = []
     for place, behavior in enumerate(found):
         if behavior in known:
@@ -66,7 +69,12 @@ def with_behaviors(data: ComparisonData, rubric: Rubric) -> ComparisonData:
             )
         )
         found[place] = None
-    return replace(data, behaviors=tuple(found), dropped=(*data.dropped, *drops))
+    return replace(
+        data,
+        items=replace(data.items, behaviors=tuple(found)),
+        behaviors=tuple(found),
+        dropped=(*data.dropped, *drops),
+    )
 
 
 def behavior_orders(
@@ -104,11 +112,8 @@ def behavior_orders(
                 f"{shorten(behavior)!r}.{did_you_mean(behavior, known)}"
             )
             raise InputError(msg)
-    labelled = {
-        behavior
-        for behavior, label in zip(data.behaviors, data.labels, strict=True)
-        if from_classes or label is not None
-    }
+    given = set(zip(data.behaviors, data.labels, strict=True))
+    labelled = {name for name, label in given if from_classes or label is not None}
     orders = {}
     for row in rubric.behaviors:
         classes = [one.name for one in row.classes]
@@ -117,7 +122,8 @@ def behavior_orders(
             orders[row.id] = LabelOrder.of(spec, known=classes if from_classes else None)
             continue
         try:
-            orders[row.id] = default_order(rubric, row.id)
+            labels = [label for name, label in given if name == row.id and label is not None]
+            orders[row.id] = default_order(rubric, row.id, labels=() if from_classes else labels)
         except InputError:
             if row.id in labelled:
                 raise

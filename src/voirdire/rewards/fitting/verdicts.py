@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError
 from voirdire.io import read_verdicts
+from voirdire.io.rbr_files import is_rbr_file, read_rbr_verdicts
 from voirdire.judging.answering import judge_by_plan
 from voirdire.records.thresholds import threshold_on, threshold_words
 from voirdire.rewards.fitting.fit_progress import FitProgress
@@ -34,18 +35,27 @@ class FitVerdicts:
     ----------
     given : Verdicts or None
         Verdicts that there are.
+    rbr_file : object
+        A file of the authors of rule-based rewards, whose rows are found by their texts.
+    rubric : Rubric
+        What is asked.
     plan : JudgingPlan or None
         Judge and rubric, where items are to be judged.
     made_from : object
         What the judge of the plan was named by.
     judged : {"final_answer", "with_reasoning", "whole_turn"}
         What of a response is judged.
+    threshold : float, mapping of str to float, or None
+        Of a file of the authors.
     """
 
     given: Verdicts | None = None
+    rbr_file: Any = field(default=None, repr=False)
+    rubric: Rubric = field(repr=False)
     plan: JudgingPlan | None = None
     made_from: Any = field(default=None, repr=False)
     judged: Judged = "final_answer"
+    threshold: Threshold | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -61,6 +71,9 @@ class FitVerdicts:
         progress: Callable[[FitProgress], None] | None,
     ) -> Verdicts:
         """Give verdicts on items: those that there are, or new ones."""
+        if self.rbr_file is not None:
+            found = read_rbr_verdicts(self.rbr_file, items, rubric=self.rubric)
+            return found if self.threshold is None else replace(found, threshold=self.threshold)
         if self.plan is None:
             if self.given is None:
                 msg = "verdicts come from a plan, or are given"
@@ -126,15 +139,17 @@ def fit_verdicts(
 
         asked = "local" if judge is None else judge
         plan = plan_judging(asked, rubric, threshold=threshold, judged=judged)
-        return FitVerdicts(plan=plan, made_from=asked, judged=judged)
+        return FitVerdicts(rubric=rubric, plan=plan, made_from=asked, judged=judged)
     if judge is not None and not isinstance(judge, str):
         msg = (
             "`judge` must be the name of a judge of the verdicts where `verdicts` are given, got "
             f"{type(judge).__name__}. Leave one of the two out."
         )
         raise InputError(msg)
+    if is_rbr_file(verdicts):
+        return FitVerdicts(rubric=rubric, rbr_file=verdicts, judged=judged, threshold=threshold)
     given = read_verdicts(verdicts, rubric=rubric, judge=judge)
-    return FitVerdicts(given=_under(given, threshold), judged=judged)
+    return FitVerdicts(rubric=rubric, given=_under(given, threshold), judged=judged)
 
 
 def _under(given: Verdicts, threshold: Threshold | None) -> Verdicts:

@@ -123,11 +123,12 @@ def orders_for(
         if spec is not None:
             found[behavior] = LabelOrder.of(spec)
             continue
+        pairs = zip(data.behaviors, data.labels, strict=True)
+        labels = {label for name, label in pairs if name == behavior and label is not None}
         try:
-            found[behavior] = default_order(reward.rubric, behavior)
+            found[behavior] = default_order(reward.rubric, behavior, labels=labels)
         except InputError:
-            own = zip(data.behaviors, data.labels, strict=True)
-            if any(name == behavior and label is not None for name, label in own):
+            if labels:
                 raise
             found[behavior] = LabelOrder.of("unlabelled")
     return found
