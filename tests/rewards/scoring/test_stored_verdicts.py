@@ -257,6 +257,16 @@ def test_one_verdict_that_is_not_there_costs_its_item_the_reward(write, scored, 
     check(found)
 
 
+def test_the_last_item_may_lack_a_verdict(write, scored):
+    path = write("long", "parquet", change=lambda table: table[:-1])
+
+    found = scored(names(FEW), path)
+
+    # a chat weighs only the proposition whose row is gone
+    assert found.pop(f"i{FEW - 1}") == (None, "chat", "no verdict")
+    check(found)
+
+
 def test_one_of_several_judges_is_chosen(write, scored):
     def add_another(table):
         other = table.with_columns(

@@ -57,7 +57,8 @@ class StoredVerdicts:
     Parameters
     ----------
     parts : iterable of Verdicts
-        Of one run, each item in one part. A `ValueError` says that they are not.
+        Of one run, each item in one part, the first on all questions. A `ValueError` says that
+        they are not.
 
     Attributes
     ----------
@@ -76,9 +77,10 @@ class StoredVerdicts:
                 about = part.take(())
                 numbers = ("probability", "f8", (len(part.questions),))
                 self._row = np.dtype([numbers, ("behavior", "i4"), ("reason", "i4")])
-            if _run_of(part) != _run_of(about):
+            if _run_of(part) != _run_of(about.on(part.questions)):
                 raise ValueError("verdicts must be of one run")
-            self._file.write(self._rows_of(part).tobytes())
+            columns = [about.questions.index(name) for name in part.questions]
+            self._file.write(self._rows_of(part, columns=columns).tobytes())
             hashes.append(_hash_ids(part.items))
         if about is None:
             raise ValueError("there must be verdicts")
@@ -114,10 +116,11 @@ class StoredVerdicts:
             probabilities=rows["probability"],
         ).with_reasons(reasons)
 
-    def _rows_of(self, part: Verdicts) -> NDArray[np.void]:
+    def _rows_of(self, part: Verdicts, *, columns: list[int]) -> NDArray[np.void]:
         words = self._words
         rows = np.zeros(len(part.items), dtype=self._row)
-        rows["probability"] = part.probabilities
+        rows["probability"] = np.nan
+        rows["probability"][:, columns] = part.probabilities
         rows["behavior"] = [words.setdefault(name, len(words)) for name in part.behaviors]
         for item, reason in part.missing.items():
             rows["reason"][part.places[item]] = words.setdefault(reason, len(words))
