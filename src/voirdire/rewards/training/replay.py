@@ -32,7 +32,7 @@ from voirdire.rewards.training.step_metrics import asked_of
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -118,12 +118,12 @@ def replay(
     completions are judged once.
     """
     found = _Rescorer(run, reward, judge=judge, other_judge=other_judge, store=store)
-    asking = {"retry_failures": retry_failures, "stopping": stopping}
+    found.asking |= {"retry_failures": retry_failures, "stopping": stopping}
     tally = ReplayTally()
     with ExitStack() as stack:
         writer = None if output is None else _open_writer(output, found.run, stack)
         for frame in found.frames():
-            scores = found.scores(frame, asking)
+            scores = found.scores(frame)
             tally.add(frame, scores)
             if writer is not None:
                 writer.add(_reward_rows(frame, scores))
@@ -218,13 +218,14 @@ class _Rescorer:
             msg = f"`run` must hold completions, got none in {str(self.run.folder)!r}."
             raise NoDataError(msg)
         self.store = self.run.folder / STORE_NAME if store is None else store
+        self.asking: dict[str, Any] = {}
         self.plan: JudgingPlan | None = None
         self.notes: tuple[str, ...] = ()
         if judge is not None:
             self.plan, self.notes = judging_plan(self.reward, judge, other_judge=other_judge)
-        by = self.run if self.plan is None else self.plan
+            self.asking["store"] = self.store if asks_a_model(self.plan.judge) else None
         self.judge = self.run.judge if self.plan is None else self.plan.judge.name
-        self._fingerprint = by.fingerprint
+        self._fingerprint = (self.plan or self.run).fingerprint
         self._taken, note = _fitting_verdicts(
             self.run, self.reward, plan=self.plan, other_judge=other_judge
         )
@@ -251,11 +252,11 @@ class _Rescorer:
             self.n += frame.height
             yield frame
 
-    def scores(self, frame: pl.DataFrame, asking: Mapping[str, Any]) -> Scores:
-        """Score completions; `asking` says how those are judged that lack a verdict."""
+    def scores(self, frame: pl.DataFrame) -> Scores:
+        """Score completions."""
         lacks_base = frame.filter(pl.col("base_reward").is_null())["item"].to_list()
         return self._combiner.scores(
-            self._verdicts(frame, asking),
+            self._verdicts(frame),
             behaviors=frame["behavior"].to_list(),
             base=frame["base_reward"].to_numpy(),
             base_reasons=dict.fromkeys(lacks_base, NO_BASE),
@@ -271,10 +272,10 @@ class _Rescorer:
                     seen.add(key)
                     yield item
 
-    def _verdicts(self, frame: pl.DataFrame, asking: Mapping[str, Any]) -> Verdicts:
+    def _verdicts(self, frame: pl.DataFrame) -> Verdicts:
         values, lacking = self._known_verdicts(frame)
         reasons = dict(zip(lacking.tolist(), self._reasons(frame[lacking]), strict=True))
-        self._judge_anew(self._different(frame, lacking), asking, values=values, reasons=reasons)
+        self._judge_anew(list(self._different(frame, lacking)), values=values, reasons=reasons)
         is_missing = np.isnan(values)
         columns = is_missing.argmax(axis=1)
         return Verdicts(
@@ -341,23 +342,20 @@ class _Rescorer:
 
     def _judge_anew(
         self,
-        different: Iterable[tuple[bytes, Item, list[int]]],
-        asking: Mapping[str, Any],
+        different: Sequence[tuple[bytes, Item, list[int]]],
         *,
         values: NDArray[np.float64],
         reasons: dict[int, str],
     ) -> None:
         """Judge completions that no one has judged yet, and fill in what is not there."""
-        rows = list(different)
-        new = {key: item for key, item, _ in rows if key not in self._remembered}
+        new = {key: item for key, item, _ in different if key not in self._remembered}
         if new and self.plan is not None:
-            store = self.store if asks_a_model(self.plan.judge) else None
-            found = judge_by_plan(list(new.values()), self.plan, store=store, **asking)
+            found = judge_by_plan(list(new.values()), self.plan, **self.asking)
             self.n_judged += len(new)
             failures = [found.missing.get(name) for name in found.items]
             answers = zip(found.on(self._names).probabilities, failures, strict=True)
             self._remembered |= zip(new, answers, strict=True)
-        for key, _, places in rows:
+        for key, _, places in different:
             probabilities, failure = self._remembered[key]
             values[places] = np.where(np.isnan(values[places]), probabilities, values[places])
             reasons |= dict.fromkeys(places, failure or NO_VERDICT)
