@@ -87,14 +87,14 @@ def fails_for_some(_, items, answers):
     return np.where(np.array(hurt)[:, None], np.nan, answers)
 
 
-def phrase_tokenizer():
+def phrase_tokenizer(spoken=(*ASKED, *PHRASES)):
     """Make a tokenizer whose every token is a phrase."""
-    words = (*SPECIAL, *ASKED, *PHRASES)
+    words = (*SPECIAL, *spoken)
     vocabulary = {word: place for place, word in enumerate(words)}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Split("\x00", "removed")
     tokenizer.decoder = decoders.Fuse()
-    phrases = [AddedToken(word, normalized=False) for word in (*ASKED, *PHRASES)]
+    phrases = [AddedToken(word, normalized=False) for word in spoken]
     tokenizer.add_tokens(phrases)
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
@@ -124,11 +124,11 @@ def tiny_model(tokenizer, *, seed):
     return LlamaForCausalLM(config)
 
 
-def prompts(*, n_rows=256, messages=False, **columns):
-    """Make a dataset of prompts that deserve a refusal."""
-    asked = [ASKED[row % len(ASKED)] for row in range(n_rows)]
+def prompts(*, n_rows=256, messages=False, asked=ASKED, behavior="hard_refuse", **columns):
+    """Make a dataset of prompts that deserve one behavior."""
+    asked = [asked[row % len(asked)] for row in range(n_rows)]
     shown = [[{"role": "user", "content": text}] for text in asked] if messages else asked
-    behaviors = ["hard_refuse"] * n_rows
+    behaviors = [behavior] * n_rows
     return Dataset.from_dict({"prompt": shown, "behavior": behaviors, **columns})
 
 
@@ -233,11 +233,12 @@ def train(
     eval_dataset=None,
     trainer_class=KeptTrainer,
     chat_template=None,
+    spoken=(*ASKED, *PHRASES),
     **options,
 ):
-    """Train a new model; the options are TRL's."""
+    """Train a new model that knows the prompts and phrases of `spoken`; the options are TRL's."""
     torch.set_num_threads(1)
-    tokenizer = phrase_tokenizer()
+    tokenizer = phrase_tokenizer(spoken)
     tokenizer.chat_template = chat_template
     config = {
         "output_dir": str(folder),

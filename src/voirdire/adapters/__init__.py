@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from voirdire.adapters.guarded import GuardedReward, GuardedScores
     from voirdire.adapters.plain import RewardFunction, reward_function
+    from voirdire.adapters.trackers import log_training_run
 
 __all__ = [
     "GoldenJudge",
@@ -32,6 +33,7 @@ __all__ = [
     "golden_reward",
     "golden_rows",
     "golden_settings",
+    "log_training_run",
     "reward_function",
 ]
 
@@ -47,6 +49,7 @@ _HOMES = {
     "golden_reward": "golden",
     "golden_rows": "golden",
     "golden_settings": "golden",
+    "log_training_run": "trackers",
     "reward_function": "plain",
 }
 
