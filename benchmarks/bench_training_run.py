@@ -17,7 +17,21 @@ import numpy as np
 
 N, WANTED_READ_S, WANTED_ADD_US = 1_000_000, 3.0, 150
 BEHAVIORS = ("hard_refuse", "comply")
-WORDS = ["sorry", "I", "can't", "help", "you", "open", "that", "lock,", "here", "is", "how", "a", "key", "is", "made", "and", "who", "may", "ask"]
+WORDS = (
+    "sorry",
+    "help",
+    "you",
+    "open",
+    "that",
+    "lock",
+    "here",
+    "is",
+    "how",
+    "a",
+    "key",
+    "may",
+    "ask",
+)
 
 
 def scored_turns(reward, n):
