@@ -17,27 +17,21 @@ import numpy as np
 
 N, WANTED_READ_S, WANTED_ADD_US = 1_000_000, 3.0, 150
 BEHAVIORS = ("hard_refuse", "comply")
-WORDS = [
+WORDS = (
     "sorry",
-    "I",
-    "can't",
     "help",
     "you",
     "open",
     "that",
-    "lock,",
+    "lock",
     "here",
     "is",
     "how",
     "a",
     "key",
-    "is",
-    "made",
-    "and",
-    "who",
     "may",
     "ask",
-]
+)
 
 
 def scored_turns(reward, n):

@@ -204,7 +204,7 @@ def _read(paths: Sequence[Path], layout: RowLayout, columns: Sequence[str]) -> p
     if not paths:
         return typed_rows([], layout).select(columns)
     rows = pl.scan_parquet(list(paths), schema=_schema(layout), glob=False).select(columns)
-    return rows.collect().with_columns([_sound(name, layout) for name in columns])
+    return rows.collect().rechunk().with_columns([_sound(name, layout) for name in columns])
 
 
 def _sound(name: str, layout: RowLayout) -> pl.Expr:

@@ -66,7 +66,7 @@ def read_training_run(folder: str | Path) -> TrainingRun:
     -----
     A step has the completions of all processes, whatever their shares. Where a training was begun
     again from a checkpoint, the later completions of a step count. A part that is damaged, or not
-    of this run, is left out and listed in `dropped`. Texts are not read: memory is some 300 bytes
+    of this run, is left out and listed in `dropped`. Texts are not read: memory is some 900 bytes
     for each completion.
     """
     path = Path(folder)
