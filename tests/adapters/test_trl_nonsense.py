@@ -10,10 +10,8 @@ from frameworks import require_framework
 require_framework("torch", "trl", "datasets")
 
 from adapters.trl_harness import prompts, train  # noqa: E402
-from rewards.training.recorded_runs import gain_of_nonsense, step_of  # noqa: E402
-from rewards.training.test_alarms import ring  # noqa: E402
 from voirdire.adapters.trl import TrlReward  # noqa: E402
-from voirdire.rewards import FitSettings, find_nonsense, fit_reward  # noqa: E402
+from voirdire.rewards import FitSettings, fit_reward, read_training_run  # noqa: E402
 
 pytestmark = [
     pytest.mark.ci,
@@ -37,29 +35,13 @@ PHRASES = (
 N_EACH = 16
 
 
-def steps_of(run):
-    """Work out by hand what the alarm looks at."""
-    for number, kept in enumerate(run.steps):
-        asked = zip(kept.completions, kept.prompts, strict=True)
-        is_nonsense = np.array([find_nonsense(said, prompt) is not None for said, prompt in asked])
-        rewards, odd = (x.reshape(-1, N_EACH).T for x in (kept.rewards[:, 0], is_nonsense))
-        yield step_of(
-            number,
-            n=odd.size,
-            reward_sd=float(rewards.std(ddof=1)),
-            nonsense_share=float(odd.mean()),
-            n_nonsense=int(odd.sum()),
-            nonsense_gain=gain_of_nonsense(rewards, odd, np.isfinite(rewards)),
-        )
-
-
 def test_a_policy_that_learns_nonsense_from_the_demos_reward_is_heard(tmp_path):
     comparisons = files("voirdire") / "data" / "demo" / "comparisons.jsonl"
     settings = FitSettings(n_resamples=0, use_base=False)
     fitted = fit_reward(str(comparisons), rubric="safety", judge="local", settings=settings)
-    reward = TrlReward(fitted.model)
+    reward = TrlReward(fitted.model, record=tmp_path / "run")
 
-    run = train(
+    train(
         reward,
         tmp_path,
         spoken=(*ASKED, *PHRASES),
@@ -67,8 +49,8 @@ def test_a_policy_that_learns_nonsense_from_the_demos_reward_is_heard(tmp_path):
         num_generations=N_EACH,
     )
     reward.close()
-    steps = list(steps_of(run))
-    alarms = [row for row in ring(steps) if row.kind == "nonsense"]
+    found = read_training_run(tmp_path / "run")
+    steps, alarms = found.steps, [row for row in found.alarms if row.kind == "nonsense"]
 
     assert np.mean([step.nonsense_share for step in steps[:5]]) < 0.6
     assert np.mean([step.nonsense_share for step in steps[-5:]]) > 0.9

@@ -84,7 +84,9 @@ def test_openrlhf_names_its_run_in_the_address(tmp_path):
     assert sum(step.n for step in read_training_run(tmp_path / "run" / "one").steps) == 1
 
 
-@pytest.mark.parametrize("name", ["", "..", "a/b", "a.b", "-a", "x" * 65, "\u00e9", "a\n"])
+@pytest.mark.parametrize(
+    "name", ["", "..", "a/b", "a.b", "-a", "x" * 65, "\u00e9", "a\n", "Completions"]
+)
 def test_a_run_is_named_by_plain_words_only(tmp_path, name):
     asked = [({"items": ITEMS, "run": name}, {}, {})]
     [answer] = asyncio.run(recorded_runs(tmp_path / "run", asked))

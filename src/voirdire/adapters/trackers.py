@@ -13,6 +13,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.rewards.training.run import TrainingRun
 from voirdire.rewards.training.run_reading import read_training_run
+from voirdire.rewards.training.step_metrics import figures_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,17 +28,6 @@ Tracker: TypeAlias = Literal["wandb", "mlflow", "trackio"]
 
 _PACKAGES = {"wandb": ("W&B", "wandb"), "mlflow": ("MLflow", "mlflow"),
              "trackio": ("trackio", "trackio")}  # fmt: skip
-_FIGURES = {
-    "reward": "reward_mean",
-    "reward_sd": "reward_sd",
-    "rule_reward": "rule_mean",
-    "base_reward": "base_mean",
-    "missing": "missing_share",
-    "nonsense": "nonsense_share",
-    "nonsense_gain": "nonsense_gain",
-    "length_reward_correlation": "length_reward_correlation",
-    "groups_without_spread": "zero_spread_share",
-}
 _NO_MLFLOW_NAME = re.compile(r"[^\w.\- :/]")
 _MLFLOW_BATCH = 1_000
 """Metrics that MLflow takes at once."""
@@ -160,18 +150,13 @@ def _metrics(run: TrainingRun) -> Iterator[tuple[TrainingStep, Mapping[str, floa
     paying = {name for names in run.paying.values() for name in names} or set(run.propositions)
     length = f"n_{run.length_unit}"
     for step in run.steps:
-        figures = {key: getattr(step, field) for key, field in _FIGURES.items()}
-        figures |= {
-            f"proposition/{name}": rate
-            for name, rate in step.proposition_rates.items()
-            if name in paying
+        figures = {
+            key: value
+            for key, value in figures_of(step).items()
+            if not key.startswith("proposition/") or key.removeprefix("proposition/") in paying
         }
-        figures |= {
-            f"class/{behavior}/{name}": share
-            for behavior, shares in step.class_shares.items()
-            for name, share in shares.items()
-        }
-        figures |= {length: step.length_mean, "alarms": float(len(step.alarms))}
+        figures[length] = figures.pop("n_tokens")
+        figures |= {"nonsense_gain": step.nonsense_gain, "alarms": float(len(step.alarms))}
         yield step, {f"{run.name}/{key}": x for key, x in figures.items() if math.isfinite(x)}
 
 

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs
 import msgspec
 
 from voirdire.rewards.live.turns import Turn
+from voirdire.rewards.training.run_files import PARTS
 from voirdire.web.refusals import RefusedError
 
 if TYPE_CHECKING:
@@ -257,6 +258,9 @@ def run_of(scope: Scope, named: str | None = None) -> str | None:
         named = parse_qs(scope["query_string"].decode("ascii", "replace")).get("run", [None])[0]
     if named is not None and _RUN.fullmatch(named) is None:
         msg = "`run` must have 1 to 64 letters, digits, dashes or underscores of ASCII."
+        raise RefusedError("wrong_form", msg)
+    if named is not None and named.lower() == PARTS:
+        msg = f"`run` must not be {PARTS!r}, which the folder of the record uses itself."
         raise RefusedError("wrong_form", msg)
     return named
 

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from voirdire.rewards.live.live_scores import LiveScores
     from voirdire.rewards.live.turns import Turn
     from voirdire.rewards.model import RewardModel
+    from voirdire.rewards.training.run import TrainingStep
 
-__all__ = ["asked_of", "class_names", "step_metrics", "used_propositions"]
+__all__ = ["asked_of", "class_names", "figures_of", "step_metrics", "used_propositions"]
 
 _FIGURES = {
     "reward": "reward_mean",
@@ -82,10 +83,7 @@ def step_metrics(
     rows = rows_of([Call.of(scores, turns, step=0)], layout)
     found: dict[str, float] = {}
     for step in steps_of(rows, layout):  # one, or none without turns
-        found = {name: getattr(step, figure) for name, figure in _FIGURES.items()}
-        found |= {f"proposition/{name}": rate for name, rate in step.proposition_rates.items()}
-        for behavior, shares in step.class_shares.items():
-            found |= {f"class/{behavior}/{name}": share for name, share in shares.items()}
+        found = figures_of(step)
     names = [
         *_FIGURES,
         *(f"proposition/{name}" for name in paying),
@@ -94,6 +92,15 @@ def step_metrics(
     if not has_all_tokens(rows):
         found["n_tokens"] = math.nan
     return {name: found.get(name, math.nan) for name in names}
+
+
+def figures_of(step: TrainingStep) -> dict[str, float]:
+    """Name the figures of a step as trainers get them; ``n_tokens`` is its length, in any unit."""
+    found: dict[str, float] = {name: getattr(step, field) for name, field in _FIGURES.items()}
+    found |= {f"proposition/{name}": rate for name, rate in step.proposition_rates.items()}
+    for behavior, shares in step.class_shares.items():
+        found |= {f"class/{behavior}/{name}": share for name, share in shares.items()}
+    return found
 
 
 def asked_of(reward: RewardModel) -> dict[str, tuple[str, ...]]:
