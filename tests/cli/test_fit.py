@@ -239,6 +239,22 @@ def test_a_file_that_is_no_reward_is_never_replaced(fit, assert_one_line, tmp_pa
     assert target.read_text(encoding="utf-8") == '{"my": "thesis"}'
 
 
+def test_signs_of_the_rubric_are_one_switch_beside_signs_by_feature(fit, tmp_path):
+    given = ("--signs", "rubric", "--sign", "hard_refuse.less_good=positive")
+    done = fit(*QUICK, *given)
+    told = json.loads(fit(*QUICK, *given, "--json").out)
+
+    assert done.code == 0
+    assert told["against_demands"] == []
+    with pytest.warns(UncertifiedWarning):
+        reward = load_reward(tmp_path / "reward.json")
+    assert reward.settings["signs"] == {"*": "rubric", "hard_refuse.less_good": "positive"}
+    assert "against what the rubric demands" not in done.out
+    weights = reward.behaviors["hard_refuse"].weights
+    assert weights["apology"] >= 0 >= weights["disallowed_content"]
+    assert weights["hard_refuse.ideal"] >= 0 >= weights["hard_refuse.disallowed"]
+
+
 def test_a_reward_is_replaced_by_a_reward(fit):
     assert fit(*QUICK).code == 0
     assert fit(*QUICK).code == 0
@@ -253,6 +269,8 @@ def test_a_reward_is_replaced_by_a_reward(fit):
         (["--fixed", "apology"], "must be FEATURE=NUMBER, got 'apology'"),
         (["--positive", "apology"], "`--positive` is now `--sign FEATURE=positive`"),
         (["--sign", "apology=positive", "--sign", "apology=negative"], "'apology' once"),
+        (["--sign", "apology"], r"must be [FEATURE=]positive|negative|rubric, got 'apology'"),
+        (["--sign", "rubric", "--signs", "positive"], "must name '*' once"),
         (["--order", "a > b", "--order", "b > a"], "must name '*' once"),
         (["--order", "bad < good"], "must put better labels first, as in full > part"),
         (["--order", "comply=ideal"], "must put better labels first"),
