@@ -255,6 +255,26 @@ def test_signs_of_the_rubric_are_one_switch_beside_signs_by_feature(fit, tmp_pat
     assert weights["hard_refuse.ideal"] >= 0 >= weights["hard_refuse.disallowed"]
 
 
+def test_what_must_not_be_is_vetoed(fit, call, comparisons, verdicts, tmp_path):
+    done = fit(*QUICK, "--veto", "judgement", "--veto", "comply:apology")
+    output = tmp_path / "rewards.jsonl"
+    call(
+        *("score", comparisons, "--reward", tmp_path / "reward.json"),
+        *("--verdicts", verdicts, "--other-judge", "-o", output, "--explain"),
+    )
+
+    content = json.loads((tmp_path / "reward.json").read_text(encoding="utf-8"))
+    behavior = content["behaviors"]["hard_refuse"]
+    assert behavior["veto"] == ["judgement"]
+    assert content["settings"]["veto"] == ["comply:apology", "judgement"]
+    assert "(veto)" in done.out
+    rows = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
+    taken = {row["contribution:(veto)"] for row in rows}
+    assert taken == {0.0, behavior["weights"]["(veto)"]}
+    vetoed = [row["rule_reward"] for row in rows if row["contribution:(veto)"]]
+    assert max(vetoed) < min(row["rule_reward"] for row in rows if not row["contribution:(veto)"])
+
+
 def test_a_reward_is_replaced_by_a_reward(fit):
     assert fit(*QUICK).code == 0
     assert fit(*QUICK).code == 0

@@ -74,6 +74,7 @@ else:
         signs=spelled(("--sign", "--signs"), pairs_of(Sign, named="FEATURE", alone=EVERY_OTHER)),
         fixed=pairs_of(float, named="FEATURE"),
         ignored=spelled("--ignore", list[str], metavar="FEATURE"),
+        veto=spelled("--veto", list[str], metavar="PROPOSITION"),
         confidence_level=Confidence,
     )
 

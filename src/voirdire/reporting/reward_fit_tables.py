@@ -28,6 +28,7 @@ _ORIGINS = {
     "fixed": "given",
     "ignored": "ignored",
     "undetermined": "no comparison tells",
+    "veto": "veto",
 }
 
 

@@ -26,6 +26,7 @@ from voirdire.rewards.fitting.resampling import (
 from voirdire.rewards.fitting.result import BehaviorFit, Estimate, FittedWeight
 from voirdire.rewards.fitting.undetermined import Undetermined, undetermined
 from voirdire.rewards.fitting.weight_problem import WeightProblem
+from voirdire.rewards.vetoes import VETO, veto_penalty
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,13 +54,16 @@ class FittedBehavior:
     record : BehaviorFit
         How they came about.
     weights : ndarray of float, shape (n_features,)
-        All of them.
+        All of them, without that of the veto.
+    vetoes : tuple of str
+        What puts a response below all others.
     data : BehaviorData
         What they were fitted on.
     """
 
     record: BehaviorFit
     weights: NDArray[np.float64] = field(repr=False)
+    vetoes: tuple[str, ...] = ()
     data: BehaviorData = field(repr=False)
 
 
@@ -116,6 +120,7 @@ def fit_behavior(
     held_out, base_alone = _error_rates(
         problem, weights=weights, test=test, crossed=crossed, settings=settings
     )
+    penalty = _penalty(choice, weights, data=data, test=test)
     notes += behavior_notes(
         problem,
         solution,
@@ -123,6 +128,7 @@ def fit_behavior(
         left_open=left_open,
         settings=settings,
         l2=l2,
+        penalty=penalty,
     )
     record = BehaviorFit(
         behavior=data.behavior,
@@ -133,16 +139,18 @@ def fit_behavior(
         l2_path=l2_path,
         objective=solution.objective,
         bound=solution.bound,
-        weights=_fitted_weights(choice, weights, low=low, high=high, left_open=left_open),
+        weights=_fitted_weights(
+            choice, weights, low=low, high=high, left_open=left_open, penalty=penalty
+        ),
         error_rate=held_out,
-        error_rate_fitted=float(problem.weight @ wrongness(problem.gain(weights))),
+        error_rate_fitted=float(problem.weight @ wrongness(data.ranked(problem.gain(weights)))),
         error_rate_base=base_alone if has_base else _NOTHING,
         is_separable=separable == "complete",
         loose=left_open.directions,
         cycles=cycles,
         notes=tuple(notes),
     )
-    return FittedBehavior(record=record, weights=weights, data=data)
+    return FittedBehavior(record=record, weights=weights, vetoes=choice.vetoes, data=data)
 
 
 def _problem(data: BehaviorData, *, choice: FeatureChoice, settings: FitSettings) -> WeightProblem:
@@ -248,7 +256,20 @@ def _error_rates(
     base = error_rate(seen.data.base_gain, prompts=rows, weight=weight, resampling=ways)
     if gain is None:
         return _NOTHING, base
-    return error_rate(gain, prompts=rows, weight=weight, resampling=ways), base
+    ranked = seen.data.ranked(gain)
+    return error_rate(ranked, prompts=rows, weight=weight, resampling=ways), base
+
+
+def _penalty(
+    choice: FeatureChoice,
+    weights: NDArray[np.float64],
+    *,
+    data: BehaviorData,
+    test: BehaviorData | None,
+) -> float:
+    """Give what a veto takes off: more than these weights, and these base rewards, make up for."""
+    base = data.base if test is None else np.concatenate([data.base, test.base])
+    return veto_penalty(weights, base_range=float(np.ptp(base))) if choice.vetoes else 0.0
 
 
 def _fitted_weights(
@@ -258,6 +279,7 @@ def _fitted_weights(
     low: NDArray[np.float64],
     high: NDArray[np.float64],
     left_open: Undetermined,
+    penalty: float,
 ) -> tuple[FittedWeight, ...]:
     found = []
     for place, name in enumerate(choice.features.names):
@@ -273,4 +295,9 @@ def _fitted_weights(
             high=float(ends[1]),
         )
         found.append(FittedWeight(feature=name, weight=estimate, origin=origin))
+    if choice.vetoes:
+        nowhere = float("nan")
+        veto = Estimate(value=-penalty, low=nowhere, high=nowhere)
+        place = len(choice.features.propositions)
+        found.insert(place, FittedWeight(feature=VETO, weight=veto, origin="veto"))
     return tuple(found)

@@ -32,6 +32,7 @@ def behavior_notes(
     left_open: Undetermined,
     settings: FitSettings,
     l2: float,
+    penalty: float,
 ) -> Iterator[str]:
     """Give notes on a fit, the weightiest first.
 
@@ -49,12 +50,16 @@ def behavior_notes(
         How it was fitted.
     l2 : float
         λ that was used.
+    penalty : float
+        What a veto takes off.
 
     Yields
     ------
     str
         One sentence each.
     """
+    if problem.choice.vetoes:
+        yield _veto(problem, penalty)
     yield from _separable(separable, l2=l2, settings=settings)
     if left_open.features:
         yield (
@@ -93,6 +98,20 @@ def _separable(separable: str, *, l2: float, settings: FitSettings) -> Iterator[
     )
     if l2 > 0 or settings.loss == "hinge":
         yield f"{said} is said by margin and λ, not by the data"
+
+
+def _veto(problem: WeightProblem, penalty: float) -> str:
+    """Say what a veto takes off, how many have it, and how often labels say otherwise."""
+    data = problem.data
+    beyond = "no weights make up for"
+    if data.base.any():
+        beyond = "neither weights nor the base rewards of the fit make up for"
+    said = (
+        f"veto of {_named(problem.choice.vetoes)}: it takes {penalty:.3g} off, which {beyond}; "
+        f"{int(data.is_vetoed.sum()):,} of {data.items.size:,} completions have it"
+    )
+    against = int((data.ranked(np.zeros(data.n_pairs)) < 0).sum())
+    return said + (f", the better one in {_counted(against, 'comparison')}" if against else "")
 
 
 def _scales(problem: WeightProblem) -> Iterator[str]:

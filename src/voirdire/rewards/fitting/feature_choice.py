@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,7 @@ from voirdire.errors import InputError
 from voirdire.rewards.comparisons.order import default_order
 from voirdire.rewards.features import feature_set
 from voirdire.rewards.fitting.settings import EVERY_OTHER
+from voirdire.rewards.vetoes import vetoes_by_behavior
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -45,6 +46,8 @@ class FeatureChoice:
         Bounds of the weights that are fitted.
     ignored : frozenset of str
         Features that get no weight.
+    vetoes : tuple of str
+        What puts a response below all others.
     """
 
     features: FeatureSet
@@ -52,6 +55,7 @@ class FeatureChoice:
     lower: NDArray[np.float64] = field(repr=False)
     upper: NDArray[np.float64] = field(repr=False)
     ignored: frozenset[str] = frozenset()
+    vetoes: tuple[str, ...] = ()
 
     @property
     def is_fitted(self) -> NDArray[np.bool_]:
@@ -88,8 +92,11 @@ def feature_choices(rubric: Rubric, settings: FitSettings) -> dict[str, FeatureC
     for name in said:
         if name not in known and (name != EVERY_OTHER or name not in settings.signs_by_feature):
             _refuse(name, known, rubric=rubric)
+    vetoes = vetoes_by_behavior(settings.veto, rubric, sets)
     return {
-        behavior: _choice(row, said, demanded=_demanded_signs(rubric, row))
+        behavior: replace(
+            _choice(row, said, demanded=_demanded_signs(rubric, row)), vetoes=vetoes[behavior]
+        )
         for behavior, row in sets.items()
     }
 

@@ -43,8 +43,9 @@ class FittedWeight:
         Its name.
     weight : Estimate
         With the interval of the bootstrap over prompts.
-    origin : {"fitted", "fixed", "ignored", "undetermined"}
-        Undetermined: no comparison tells anything of it.
+    origin : {"fitted", "fixed", "ignored", "undetermined", "veto"}
+        Undetermined: no comparison tells anything of it. Veto: what the feature ``"(veto)"``
+        takes off, more than all weights make up for.
     """
 
     feature: str

@@ -58,6 +58,10 @@ class FitSettings:
         Weights that are given and not fitted, by feature.
     ignored : sequence of str
         Features that get no weight.
+    veto : sequence of str
+        Must-haves: a response of which one of these holds lies below all others, whatever the
+        weights are. Propositions, named expressions or conditions of the rubric; as
+        ``behavior:expression`` in one behavior only.
     refuse_cycles : bool
         Whether it is an error, and not a warning, if comparisons go in cycles.
     use_base : bool or None
@@ -88,6 +92,7 @@ class FitSettings:
     signs: Mapping[str, Sign] | Literal["rubric"] = field(default_factory=dict)
     fixed: Mapping[str, float] = field(default_factory=dict)
     ignored: Sequence[str] = ()
+    veto: Sequence[str] = ()
     refuse_cycles: bool = False
     use_base: bool | None = None
     n_folds: int = 5
@@ -114,7 +119,8 @@ class FitSettings:
             check_choice(f"signs[{shorten(feature)!r}]", sign, Sign)
         for feature, weight in self.fixed.items():
             _check_number(f"fixed[{shorten(feature)!r}]", weight, rule="a finite number")
-        _check_names(self.ignored)
+        _check_names("ignored", self.ignored, named="feature")
+        _check_names("veto", self.veto, named="proposition")
         _check_said_once(self)
         check_count("n_folds", self.n_folds, minimum=2)
         _check_resamples(self.n_resamples)
@@ -140,6 +146,7 @@ class FitSettings:
             "signs": dict(sorted(self.signs_by_feature.items())),
             "fixed": {name: float(self.fixed[name]) for name in sorted(self.fixed)},
             "ignored": sorted(self.ignored),
+            **({"veto": sorted(self.veto)} if self.veto else {}),
             "refuse_cycles": bool(self.refuse_cycles),
             "use_base": self.use_base,
             "n_folds": int(self.n_folds),
@@ -171,10 +178,10 @@ def _check_mapping(name: str, value: object) -> None:
         raise InputError(msg)
 
 
-def _check_names(ignored: object) -> None:
-    is_list = isinstance(ignored, Sequence) and not isinstance(ignored, str | bytes)
-    if not is_list or not all(isinstance(name, str) for name in ignored):  # type: ignore[attr-defined]
-        msg = f"`ignored` must be a list of features, got {shorten(ignored)!r}. Write ['feature']."
+def _check_names(name: str, value: object, *, named: str) -> None:
+    is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    if not is_list or not all(isinstance(one, str) for one in value):  # type: ignore[attr-defined]
+        msg = f"`{name}` must be a list of {named}s, got {shorten(value)!r}. Write ['{named}']."
         raise InputError(msg)
 
 
