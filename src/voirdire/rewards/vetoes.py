@@ -9,7 +9,6 @@ import numpy as np
 from voirdire._validation import shorten
 from voirdire.errors import InputError, LogicError
 from voirdire.records.thresholds import threshold_of_each
-from voirdire.rewards.scoring.scores import LARGEST_REWARD
 from voirdire.rubrics import expression_probability
 
 if TYPE_CHECKING:
@@ -27,6 +26,10 @@ VETO = "(veto)"
 
 _BEYOND = 1.1
 """Times the range of rewards: no rounding then brings a vetoed response level with others."""
+
+
+_LARGEST = 1e15
+"""What rewards keep clear of: from 1e16 on a trainer cannot take them."""
 
 
 def vetoes_by_behavior(
@@ -98,10 +101,10 @@ def veto_penalty(weights: Iterable[float], *, base_range: float = 0.0) -> float:
     Features lie in [0, 1], so that rule rewards are at most the sum of all weights' sizes apart.
     """
     penalty = _BEYOND * (sum(map(abs, weights)) + base_range) or 1.0
-    if not penalty <= LARGEST_REWARD / 2:
+    if not penalty <= _LARGEST:
         msg = (
             "`veto` must stand beside weights and base rewards that are far below "
-            f"{LARGEST_REWARD:g}, got a penalty of {penalty:g}. Rescale them."
+            f"{_LARGEST:g}, got a penalty of {penalty:g}. Rescale them."
         )
         raise InputError(msg)
     return penalty

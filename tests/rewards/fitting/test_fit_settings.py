@@ -27,7 +27,7 @@ from voirdire.rewards import FitSettings
         ({"signs": {"apology": "up"}}, r"`signs\['apology'\]` must be one of 'positive'"),
         (
             {"signs": "positive"},
-            r"`signs` must be 'rubric' or a mapping by feature, got 'positive'",
+            "`signs` must be one of 'rubric', got 'positive'",
         ),
         ({"signs": ["apology"]}, "`signs` must be a mapping by name"),
         ({"fixed": {"apology": float("inf")}}, r"`fixed\['apology'\]` must be a finite number"),

@@ -107,9 +107,8 @@ class FitSettings:
         if self.l2 is not None:
             _check_number("l2", self.l2, rule="a finite number of at least 0", lowest=0.0)
         _check_margin("margin", self.margin)
-        if isinstance(self.signs, str) and self.signs != "rubric":
-            msg = f"`signs` must be 'rubric' or a mapping by feature, got {shorten(self.signs)!r}."
-            raise InputError(msg)
+        if isinstance(self.signs, str):
+            check_choice("signs", self.signs, Literal["rubric"])
         for name in ("margins", "orders", "signs", "fixed"):
             value = self.signs_by_feature if name == "signs" else getattr(self, name)
             _check_mapping(name, value)
