@@ -275,6 +275,28 @@ def test_what_must_not_be_is_vetoed(fit, call, comparisons, verdicts, tmp_path):
     assert max(vetoed) < min(row["rule_reward"] for row in rows if not row["contribution:(veto)"])
 
 
+def test_what_is_to_be_known_of_several_behaviors_is_said_once(fit, comparisons):
+    rows = [json.loads(line) for line in comparisons.read_text(encoding="utf-8").splitlines()]
+    prompts = sorted({row["prompt"] for row in rows})
+    for row in rows:
+        row["behavior"] = ("hard_refuse", "comply")[prompts.index(row["prompt"]) % 2]
+    comparisons.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+    done = fit("--resamples", 0, "--l2", 0.01)
+    record = json.loads(fit("--resamples", 0, "--l2", 0.01, "--json").out)
+
+    said = " ".join(done.out.split())
+    each = [note for row in record["behaviors"] for note in row["notes"]]
+    repeated = {note for note in each if each.count(note) > 1}
+    assert repeated
+    for note in repeated:
+        assert said.count(note) == 1
+        assert f"hard_refuse, comply: {note}" in said
+    assert "apart" not in done.out
+    assert done.err.count("no comparison tells these weights apart") <= 1
+    assert done.err.count("without a valid certificate") == 1
+
+
 def test_a_reward_is_replaced_by_a_reward(fit):
     assert fit(*QUICK).code == 0
     assert fit(*QUICK).code == 0

@@ -562,6 +562,30 @@ def test_classes_whose_order_nobody_declared_are_not_guessed():
     assert found.model.settings["orders"] == {"answer": ORDER["*"]}
 
 
+def test_weights_that_are_not_told_apart_are_named_once_where_they_weigh_something():
+    values = labelled_case(24).judged.probabilities.copy()
+    values[:, 2] = 0  # ideal is `useful and not rude`, or `polite and not rude`
+
+    found = fit(two_behaviors(), judged=judged_of(values))
+    ignored = fit(two_behaviors(), judged=judged_of(values), fixed={"useful": 1, "polite": 1})
+
+    [said] = [note for note in found.notes if "apart" in note]
+    assert said.startswith("no comparison tells these weights apart: ")
+    parts = said.partition(": ")[2].split("; ")
+    assert [sorted(part.split(" and ")) for part in parts] == [
+        [f"answer.{best(found, 'answer')}", "useful"],
+        ["polite", f"refuse.{best(found, 'refuse')}"],
+    ]
+    assert [len(row.loose) for row in found.behaviors] == [1, 1]
+    assert not [note for note in ignored.notes if "apart" in note]
+
+
+def best(found, behavior):
+    """Give the class that is named beside its proposition."""
+    row = next(row for row in found.behaviors if row.behavior == behavior)
+    return next(name for name in ("ideal", "poor") if f"{behavior}.{name}" in row.loose[0])
+
+
 # Features by name ---------------------------------------------------------------------------------
 
 

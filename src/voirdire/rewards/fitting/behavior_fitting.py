@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voirdire.errors import InputError
-from voirdire.rewards.fitting.behavior_notes import behavior_notes, few_for_folds
 from voirdire.rewards.fitting.cross_validation import (
     L2_GRID,
     CrossValidation,
     cross_validate,
     prompt_folds,
 )
-from voirdire.rewards.fitting.pair_weights import pair_weights
+from voirdire.rewards.fitting.notes import (
+    Undetermined,
+    behavior_notes,
+    few_for_folds,
+    undetermined,
+)
 from voirdire.rewards.fitting.resampling import (
     Resampling,
     error_rate,
@@ -24,8 +28,7 @@ from voirdire.rewards.fitting.resampling import (
     wrongness,
 )
 from voirdire.rewards.fitting.result import BehaviorFit, Estimate, FittedWeight
-from voirdire.rewards.fitting.undetermined import Undetermined, undetermined
-from voirdire.rewards.fitting.weight_problem import WeightProblem
+from voirdire.rewards.fitting.weight_problem import WeightProblem, pair_weights
 from voirdire.rewards.vetoes import VETO, veto_penalty
 
 if TYPE_CHECKING:
@@ -57,6 +60,8 @@ class FittedBehavior:
         All of them, without that of the veto.
     vetoes : tuple of str
         What puts a response below all others.
+    left_open : Undetermined
+        What no comparison tells.
     data : BehaviorData
         What they were fitted on.
     """
@@ -64,6 +69,7 @@ class FittedBehavior:
     record: BehaviorFit
     weights: NDArray[np.float64] = field(repr=False)
     vetoes: tuple[str, ...] = ()
+    left_open: Undetermined = field(default_factory=Undetermined, repr=False)
     data: BehaviorData = field(repr=False)
 
 
@@ -146,11 +152,13 @@ def fit_behavior(
         error_rate_fitted=float(problem.weight @ wrongness(data.ranked(problem.gain(weights)))),
         error_rate_base=base_alone if has_base else _NOTHING,
         is_separable=separable == "complete",
-        loose=left_open.directions,
+        loose=left_open.sentences,
         cycles=cycles,
         notes=tuple(notes),
     )
-    return FittedBehavior(record=record, weights=weights, vetoes=choice.vetoes, data=data)
+    return FittedBehavior(
+        record=record, weights=weights, vetoes=choice.vetoes, left_open=left_open, data=data
+    )
 
 
 def _problem(data: BehaviorData, *, choice: FeatureChoice, settings: FitSettings) -> WeightProblem:
