@@ -237,7 +237,7 @@ def rubric_and_judge():
 @pytest.mark.parametrize(
     ("veto", "words"),
     [
-        (["sory"], "veto must have a meaning in its rubric.*'sory'"),
+        (["sorrry"], "veto must have a meaning in its rubric.*'sorrry'"),
         ([], "must have a weight for every feature .* got a difference in '\\(veto\\)'"),
         (["rude", 3], "veto"),
     ],
@@ -256,8 +256,8 @@ def test_a_file_with_a_veto_without_meaning_is_refused(tmp_path, veto, words):
 @pytest.mark.parametrize(
     ("veto", "words"),
     [
-        ("sory", "condition of rubric 'tiny', got 'sory'"),
-        ("chat:sory", "got 'sory'"),
+        ("sorrry", "condition of rubric 'tiny', got 'sorrry'"),
+        ("chat:sorrry", "got 'sorrry'"),
         ("chat:any(required)", "must depend on a proposition, got 'chat:any"),
         ("any(", "got 'any"),
         (None, "must be a proposition or a list of them, got None"),
