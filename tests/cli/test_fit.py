@@ -239,6 +239,64 @@ def test_a_file_that_is_no_reward_is_never_replaced(fit, assert_one_line, tmp_pa
     assert target.read_text(encoding="utf-8") == '{"my": "thesis"}'
 
 
+def test_signs_of_the_rubric_are_one_switch_beside_signs_by_feature(fit, tmp_path):
+    given = ("--signs", "rubric", "--sign", "hard_refuse.less_good=positive")
+    done = fit(*QUICK, *given)
+    told = json.loads(fit(*QUICK, *given, "--json").out)
+
+    assert done.code == 0
+    assert told["against_demands"] == []
+    with pytest.warns(UncertifiedWarning):
+        reward = load_reward(tmp_path / "reward.json")
+    assert reward.settings["signs"] == {"*": "rubric", "hard_refuse.less_good": "positive"}
+    assert "against what the rubric demands" not in done.out
+    weights = reward.behaviors["hard_refuse"].weights
+    assert weights["apology"] >= 0 >= weights["disallowed_content"]
+    assert weights["hard_refuse.ideal"] >= 0 >= weights["hard_refuse.disallowed"]
+
+
+def test_what_must_not_be_is_vetoed(fit, call, comparisons, verdicts, tmp_path):
+    done = fit(*QUICK, "--veto", "judgement", "--veto", "comply:apology")
+    output = tmp_path / "rewards.jsonl"
+    call(
+        *("score", comparisons, "--reward", tmp_path / "reward.json"),
+        *("--verdicts", verdicts, "--other-judge", "-o", output, "--explain"),
+    )
+
+    content = json.loads((tmp_path / "reward.json").read_text(encoding="utf-8"))
+    behavior = content["behaviors"]["hard_refuse"]
+    assert behavior["veto"] == ["judgement"]
+    assert content["settings"]["veto"] == ["comply:apology", "judgement"]
+    assert "(veto)" in done.out
+    rows = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
+    taken = {row["contribution:(veto)"] for row in rows}
+    assert taken == {0.0, behavior["weights"]["(veto)"]}
+    vetoed = [row["rule_reward"] for row in rows if row["contribution:(veto)"]]
+    assert max(vetoed) < min(row["rule_reward"] for row in rows if not row["contribution:(veto)"])
+
+
+def test_what_is_to_be_known_of_several_behaviors_is_said_once(fit, comparisons):
+    rows = [json.loads(line) for line in comparisons.read_text(encoding="utf-8").splitlines()]
+    prompts = sorted({row["prompt"] for row in rows})
+    for row in rows:
+        row["behavior"] = ("hard_refuse", "comply")[prompts.index(row["prompt"]) % 2]
+    comparisons.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+    done = fit("--resamples", 0, "--l2", 0.01)
+    record = json.loads(fit("--resamples", 0, "--l2", 0.01, "--json").out)
+
+    said = " ".join(done.out.split())
+    each = [note for row in record["behaviors"] for note in row["notes"]]
+    repeated = {note for note in each if each.count(note) > 1}
+    assert repeated
+    for note in repeated:
+        assert said.count(note) == 1
+        assert f"hard_refuse, comply: {note}" in said
+    assert "apart" not in done.out
+    assert done.err.count("no comparison tells these weights apart") <= 1
+    assert done.err.count("without a valid certificate") == 1
+
+
 def test_a_reward_is_replaced_by_a_reward(fit):
     assert fit(*QUICK).code == 0
     assert fit(*QUICK).code == 0
@@ -253,6 +311,8 @@ def test_a_reward_is_replaced_by_a_reward(fit):
         (["--fixed", "apology"], "must be FEATURE=NUMBER, got 'apology'"),
         (["--positive", "apology"], "`--positive` is now `--sign FEATURE=positive`"),
         (["--sign", "apology=positive", "--sign", "apology=negative"], "'apology' once"),
+        (["--sign", "apology"], r"must be [FEATURE=]positive|negative|rubric, got 'apology'"),
+        (["--sign", "rubric", "--signs", "positive"], "must name '*' once"),
         (["--order", "a > b", "--order", "b > a"], "must name '*' once"),
         (["--order", "bad < good"], "must put better labels first, as in full > part"),
         (["--order", "comply=ideal"], "must put better labels first"),

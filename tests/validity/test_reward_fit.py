@@ -11,9 +11,8 @@ from voirdire.rewards import FitSettings
 from voirdire.rewards.fitting import resampling
 from voirdire.rewards.fitting.behavior_data import BehaviorData
 from voirdire.rewards.fitting.feature_choice import feature_choices
-from voirdire.rewards.fitting.pair_weights import pair_weights
 from voirdire.rewards.fitting.resampling import Resampling, error_rate, resampled_weights
-from voirdire.rewards.fitting.weight_problem import WeightProblem
+from voirdire.rewards.fitting.weight_problem import WeightProblem, pair_weights
 
 pytestmark = pytest.mark.slow
 

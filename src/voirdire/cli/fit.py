@@ -45,7 +45,7 @@ from voirdire.cli.shell import Call, UsageError
 from voirdire.cli.written_files import check_place
 from voirdire.errors import InputError
 from voirdire.judging import Asking
-from voirdire.rewards.fitting.settings import FitSettings, Sign
+from voirdire.rewards.fitting.settings import EVERY_OTHER, FitSettings, Sign
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,9 +71,10 @@ else:
         orders=Orders,
         margin=converted(_margin, is_repeated=True),
         margins=spelled("--margin-of", pairs_of(float, named="LABEL")),
-        signs=spelled("--sign", pairs_of(Sign, named="FEATURE")),
+        signs=spelled(("--sign", "--signs"), pairs_of(Sign, named="FEATURE", alone=EVERY_OTHER)),
         fixed=pairs_of(float, named="FEATURE"),
         ignored=spelled("--ignore", list[str], metavar="FEATURE"),
+        veto=spelled("--veto", list[str], metavar="PROPOSITION"),
         confidence_level=Confidence,
     )
 

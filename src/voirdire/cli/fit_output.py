@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from voirdire.records import Dropped
-    from voirdire.rewards.fitting.fit_progress import FitProgress
-    from voirdire.rewards.fitting.result import RewardFit
+    from voirdire.rewards.fitting.result import FitProgress, RewardFit
     from voirdire.rewards.model import RewardModel
 
 __all__ = ["caught_warnings", "fit_progress", "print_fit", "print_given"]

@@ -111,29 +111,35 @@ def converted(
     return Annotated[Any, parameter]  # which no library checks again
 
 
-def spelled(name: str, kind: Any, *, metavar: str | None = None) -> Any:
-    """Give an option a spelling of its own."""
+def spelled(name: str | tuple[str, ...], kind: Any, *, metavar: str | None = None) -> Any:
+    """Give an option a spelling of its own, or several."""
     return Annotated[kind, Parameter(name=name, metavar=metavar)]
 
 
-def pairs_of(kind: Any, *, named: str = "NAME") -> Any:
-    """Give the kind of an option that is typed as NAME=VALUE, once for each name."""
-    value = {float: "NUMBER"}.get(kind, "VALUE")
-    if get_origin(kind) is Literal:
-        value = "|".join(get_args(kind))
+def pairs_of(kind: Any, *, named: str = "NAME", alone: str | None = None) -> Any:
+    """Give the kind of an option that is typed as NAME=VALUE, once for each name.
+
+    A value without a name is that of `alone`, where that is given.
+    """
+    words = get_args(kind) if get_origin(kind) is Literal else ()
+    value = "|".join(words) or {float: "NUMBER"}.get(kind, "VALUE")
+    form = f"{named}={value}" if alone is None else f"[{named}=]{value}"
 
     def read(tokens: Sequence[Any]) -> dict[str, Any]:
         option = called(tokens[0])
         found: dict[str, Any] = {}
         for token in tokens:
-            name, text = _parted(token.value, option=option, form=f"{named}={value}")
+            text = token.value
+            if alone is not None and text.strip() in words:
+                text = f"{alone}={text}"
+            name, text = _parted(text, option=option, form=form)
             if name in found:
                 msg = f"{option} must name {shorten(name)!r} once, got it twice."
                 raise UsageError(msg)
             found[name] = number_of(token, text) if kind is float else text
         return found
 
-    return converted(read, is_repeated=True, metavar=f"{named}={value}")
+    return converted(read, is_repeated=True, metavar=form)
 
 
 def called(token: Any) -> str:

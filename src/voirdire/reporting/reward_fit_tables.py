@@ -28,6 +28,7 @@ _ORIGINS = {
     "fixed": "given",
     "ignored": "ignored",
     "undetermined": "no comparison tells",
+    "veto": "veto",
 }
 
 
@@ -35,8 +36,9 @@ class RewardFitTables:
     """A fit laid out for `rich`: print it with `rich.print` or a `Console`.
 
     Per behavior the weights with their intervals, propositions first; then, in words, how often
-    the reward ranks comparisons the wrong way, and what the reader should know; last, which
-    weights pay against demands. Fits eighty columns, and fewer by stacking rows.
+    the reward ranks comparisons the wrong way, and what the reader should know; last, what is to
+    be known of several behaviors, and which weights pay against demands. Fits eighty columns,
+    and fewer by stacking rows.
 
     Parameters
     ----------
@@ -52,6 +54,7 @@ class RewardFitTables:
     ) -> Iterator[RenderableType]:
         """Yield a table and some sentences for each behavior."""
         level = self._fit.model.settings["confidence_level"]
+        several = _notes_on_several(self._fit)
         for row in self._fit.behaviors:
             yield Text(_title(row), style="bold")
             yield NarrowTable(_weights(row, level=level))
@@ -60,11 +63,23 @@ class RewardFitTables:
                 yield Text(sentence)
             if row.cycles.n_pairs:
                 yield Text(f"cycles: {row.cycles.in_words()}", style="yellow")
-            for note in (*row.notes, *row.loose):
+            for note in [note for note in row.notes if note not in several]:
                 yield Text(f"note: {note}", style="yellow")
             yield ""
+        if several:
+            said = "\n".join(f"note: {names}: {note}" for note, names in several.items())
+            yield Text(f"{said}\n", style="yellow")
         if said := said_of_demands(paid_against_demands(self._fit.model)):
             yield Text(f"{said}\n", style="yellow")
+
+
+def _notes_on_several(fit: RewardFit) -> dict[str, str]:
+    """Find the notes that several behaviors have, with the names of these."""
+    found: dict[str, list[str]] = {}
+    for row in fit.behaviors:
+        for note in row.notes:
+            found.setdefault(note, []).append(shorten(row.behavior, width=30))
+    return {note: ", ".join(names) for note, names in found.items() if len(names) > 1}
 
 
 def _weights(row: BehaviorFit, *, level: float) -> Table:

@@ -27,8 +27,13 @@ if TYPE_CHECKING:
     from voirdire.rewards.features import FeatureSet, feature_set, feature_values
     from voirdire.rewards.file_scoring import score_file
     from voirdire.rewards.fitting.fit import fit_reward
-    from voirdire.rewards.fitting.fit_progress import FitProgress
-    from voirdire.rewards.fitting.result import BehaviorFit, Estimate, FittedWeight, RewardFit
+    from voirdire.rewards.fitting.result import (
+        BehaviorFit,
+        Estimate,
+        FitProgress,
+        FittedWeight,
+        RewardFit,
+    )
     from voirdire.rewards.fitting.settings import FitSettings
     from voirdire.rewards.given_weights import reward_of_weights
     from voirdire.rewards.live.live_reward import LiveReward
@@ -166,7 +171,7 @@ _HOMES = {
     "ComparisonData": "comparisons.data",
     "Estimate": "fitting.result",
     "FeatureSet": "features",
-    "FitProgress": "fitting.fit_progress",
+    "FitProgress": "fitting.result",
     "FitSettings": "fitting.settings",
     "FittedWeight": "fitting.result",
     "Instruction": "synthesis.recipes",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
+from voirdire.rewards.vetoes import VETO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +60,8 @@ def paid_against_demands(reward: RewardModel) -> tuple[AgainstDemand, ...]:
     for behavior in reward.behaviors:
         about, weights = reward.feature_set(behavior), reward.weight_vector(behavior)
         demands = reward.rubric.behavior(behavior).demands
-        least = _AS_GOOD_AS_NOTHING * abs(weights).max(initial=0.0)
+        about_it = [name != VETO for name in about.names]
+        least = _AS_GOOD_AS_NOTHING * abs(weights[about_it]).max(initial=0.0)
         for name, is_flipped, weight in zip(
             about.propositions, about.flipped, weights.tolist(), strict=False
         ):

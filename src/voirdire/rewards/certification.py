@@ -11,6 +11,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.records.thresholds import threshold_of_each
 from voirdire.rewards.certificate_file import read_certificate
+from voirdire.rewards.vetoes import veto_propositions
 
 if TYPE_CHECKING:
     from voirdire.records import Certificate
@@ -115,13 +116,14 @@ def paying_propositions(model: RewardModel) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        Those with a weight that is not 0, and those that a class with such a weight depends on; in
-        the order of the rubric.
+        Those with a weight that is not 0, and those that a class with such a weight, or a veto,
+        depends on; in the order of the rubric.
     """
     paying: set[str] = set()
     for behavior, row in model.behaviors.items():
         found = model.feature_set(behavior)
         paying.update(name for name in found.propositions if row.weights[name] != 0)
+        paying |= veto_propositions(model.rubric, behavior, row.vetoes)
         if any(row.weights[name] != 0 for name in found.classes):
             paying.update(_class_propositions(model, behavior))
     return tuple(name for name in model.rubric.propositions if name in paying)

@@ -11,6 +11,7 @@ from voirdire._types import Orientation
 from voirdire._validation import check_choice
 from voirdire.documents import did_you_mean
 from voirdire.errors import InputError
+from voirdire.rewards.vetoes import VETO
 from voirdire.rubrics import class_probabilities
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class FeatureSet:
         Its completion classes as ``behavior.class``, in order of precedence.
     orientation : {"plain", "rule", "demanded"}
         By which rule propositions are flipped.
+    vetoes : tuple of str
+        What a reward vetoes in it; ``"(veto)"`` is then a feature too.
     """
 
     behavior: str
@@ -46,11 +49,12 @@ class FeatureSet:
     flipped: tuple[bool, ...]
     classes: tuple[str, ...]
     orientation: Orientation
+    vetoes: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Propositions, then classes: what weights are named by."""
-        return (*self.propositions, *self.classes)
+        """Propositions, the veto where there is one, then classes: what weights are named by."""
+        return (*self.propositions, *([VETO] if self.vetoes else ()), *self.classes)
 
 
 def feature_set(rubric: Rubric, behavior: str, *, orientation: Orientation = "plain") -> FeatureSet:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -18,6 +19,7 @@ from voirdire.records.thresholds import USUAL_THRESHOLD
 from voirdire.rewards.features import feature_set
 from voirdire.rewards.model import BehaviorReward, RewardModel
 from voirdire.rewards.reward_judge import RewardJudge, reward_judge
+from voirdire.rewards.vetoes import VETO, veto_penalty, vetoes_by_behavior
 
 if TYPE_CHECKING:
     from voirdire.judging.judges.jury import JudgeLike
@@ -46,7 +48,9 @@ def reward_of_weights(
     weights : mapping of str to mapping, or path
         By behavior the weights by feature: a proposition, or a class as ``ideal`` or
         ``hard_refuse.ideal``. Features that are not named weigh nothing. A path is a JSON or YAML
-        file of the same form.
+        file of the same form. ``veto`` beside the behaviors names what puts a response below all
+        others, whatever the weights: a proposition, expression or condition of the rubric, or a
+        list of them, in one behavior only as ``behavior:expression``.
     rubric : Rubric, str or path
         With the behaviors.
     orientation : {"plain", "rule", "demanded"}, optional
@@ -84,16 +88,21 @@ def reward_of_weights(
     check_choice("orientation", orientation, Orientation)
     known = _loaded(rubric)
     given = _read(weights) if isinstance(weights, str | Path) else weights
+    veto: Any = ()
+    if isinstance(given, Mapping) and not isinstance(given.get("veto"), Mapping):
+        given = dict(given)
+        veto = given.pop("veto", ())
     if not isinstance(given, Mapping) or not given:
         msg = (
             "`weights` must hold weights for at least one behavior, got "
             f'{shorten(given)}. Write {{"hard_refuse": {{"apology": 1.0}}}}.'
         )
         raise InputError(msg)
+    _check_veto(veto)
+    vetoes = vetoes_by_behavior(veto, known, map(str, given))
+    sets = {name: feature_set(known, name, orientation=orientation) for name in map(str, given)}
     behaviors = {
-        str(behavior): _behavior(
-            feature_set(known, str(behavior), orientation=orientation), named, rubric=known
-        )
+        str(behavior): _behavior(sets[str(behavior)], named, vetoes[str(behavior)], rubric=known)
         for behavior, named in given.items()
     }
     return RewardModel(
@@ -140,14 +149,23 @@ def _judge(judge: JudgeLike | None, rubric: Rubric, *, bound: bool) -> RewardJud
     return reward_judge(plan_judging(judge, rubric), made_from=judge, bound=bound)
 
 
-def _behavior(features: FeatureSet, named: Any, *, rubric: Rubric) -> BehaviorReward:
+def _check_veto(veto: Any) -> None:
+    listed = [veto] if isinstance(veto, str) else veto
+    if not isinstance(listed, Sequence) or not all(isinstance(one, str) for one in listed):
+        msg = f"`veto` must be a proposition or a list of them, got {shorten(veto)}."
+        raise InputError(msg)
+
+
+def _behavior(
+    features: FeatureSet, named: Any, vetoes: tuple[str, ...], *, rubric: Rubric
+) -> BehaviorReward:
     if not isinstance(named, Mapping):
         msg = (
             f"`weights` of {features.behavior!r} must be a mapping of features to numbers, got "
             f"{shorten(named)}."
         )
         raise InputError(msg)
-    weights = dict.fromkeys(features.names, 0.0)
+    weights = dict.fromkeys(replace(features, vetoes=vetoes).names, 0.0)
     seen: set[str] = set()
     for word, value in named.items():
         feature = _feature(str(word), features, rubric=rubric)
@@ -156,7 +174,9 @@ def _behavior(features: FeatureSet, named: Any, *, rubric: Rubric) -> BehaviorRe
             raise InputError(msg)
         seen.add(feature)
         weights[feature] = _number(value, feature)
-    return BehaviorReward(behavior=features.behavior, weights=weights)
+    if vetoes:
+        weights[VETO] = -veto_penalty(weights.values())
+    return BehaviorReward(behavior=features.behavior, weights=weights, vetoes=vetoes)
 
 
 def _feature(word: str, features: FeatureSet, *, rubric: Rubric) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from voirdire.errors import InputError
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -44,6 +44,9 @@ class BehaviorReward:
         are; nan where it was fitted on none.
     mean_ideal : float
         Mean rule reward of the best label or class; nan where there is none.
+    vetoes : tuple of str
+        Propositions and conditions of the rubric: a response of which one holds lies below all
+        others. What it loses is the weight of the feature ``"(veto)"``.
     figures : mapping of str to object
         Figures of the fit: numbers of prompts and pairs, λ, error rates and intervals.
     """
@@ -53,6 +56,7 @@ class BehaviorReward:
     mean: float = float("nan")
     standard_deviation: float = float("nan")
     mean_ideal: float = float("nan")
+    vetoes: tuple[str, ...] = ()
     figures: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
@@ -126,7 +130,8 @@ class RewardModel:
         """List the features of a behavior, in the order of its weights."""
         from voirdire.rewards.features import feature_set
 
-        return feature_set(self.rubric, behavior, orientation=self.orientation)
+        found = feature_set(self.rubric, behavior, orientation=self.orientation)
+        return replace(found, vetoes=self._vetoes(behavior))
 
     def weight_vector(self, behavior: str) -> NDArray[np.float64]:
         """Give the weights of a behavior, in the order of `feature_set`."""
@@ -150,15 +155,28 @@ class RewardModel:
         ndarray of float, shape (n_items, n_features)
             nan where a verdict that the feature needs is missing.
         """
-        from voirdire.rewards.features import feature_values
+        return self.feature_values(behavior, judged.probabilities, propositions=judged.questions)
 
-        return feature_values(
-            self.rubric,
-            behavior,
-            probabilities=judged.probabilities,
-            propositions=judged.questions,
-            orientation=self.orientation,
-        )
+    def feature_values(
+        self, behavior: str, probabilities: ArrayLike, *, propositions: Sequence[str]
+    ) -> NDArray[np.float64]:
+        """Do what `features` does from probabilities, a column for each proposition."""
+        import numpy as np
+
+        from voirdire.rewards.features import feature_values
+        from voirdire.rewards.vetoes import veto_values
+
+        given: dict[str, Any] = {"probabilities": probabilities, "propositions": propositions}
+        found = feature_values(self.rubric, behavior, **given, orientation=self.orientation)
+        if not (vetoes := self._vetoes(behavior)):
+            return found
+        threshold = self.judge.threshold
+        vetoed = veto_values(self.rubric, behavior, vetoes, **given, threshold=threshold)
+        n_propositions = len(self.rubric.behavior(behavior).propositions)
+        return np.insert(found, n_propositions, vetoed, axis=1)
+
+    def _vetoes(self, behavior: str) -> tuple[str, ...]:
+        return self.behaviors[behavior].vetoes if behavior in self.behaviors else ()
 
     def rule_rewards(self, behavior: str, judged: Verdicts) -> NDArray[np.float64]:
         """Weigh the features of items under one behavior, whatever their own behavior is.

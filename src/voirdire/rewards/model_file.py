@@ -11,6 +11,7 @@ from pydantic import Field
 from voirdire._types import Judged, Orientation  # noqa: TC001  # pydantic reads the annotations
 from voirdire._validation import shorten
 from voirdire.documents import Document, Form, read_document
+from voirdire.errors import InputError
 from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.certificate_file import certificate_of, misspelt_schema
 from voirdire.rewards.certification import check_certified
@@ -19,6 +20,7 @@ from voirdire.rewards.model import BehaviorReward, RewardModel
 from voirdire.rewards.reward_document import REWARD_SCHEMA, SCHEMA_SIGN, is_hash_of
 from voirdire.rewards.reward_judge import RewardJudge
 from voirdire.rewards.rubric_check import check_rubric
+from voirdire.rewards.vetoes import veto_propositions
 from voirdire.rubrics import rubric_from_text
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ class _BehaviorForm(Form):
     standard_deviation: float | None
     mean_ideal: float | None
     figures: dict[str, Any]
+    veto: list[str] = Field(default_factory=list)
 
 
 class _Form(Form):
@@ -193,7 +196,13 @@ def _model(form: _Form, rubric: Rubric, document: Document) -> RewardModel:
 def _behavior(
     name: str, form: _BehaviorForm, orientation: Orientation, rubric: Rubric, document: Document
 ) -> BehaviorReward:
-    expected = feature_set(rubric, name, orientation=orientation).names
+    features = feature_set(rubric, name, orientation=orientation)
+    try:
+        veto_propositions(rubric, name, form.veto)
+    except InputError as error:
+        message = f"behaviors.{shorten(name)}.veto must have a meaning in its rubric: {error}"
+        raise document.error_at(("behaviors", name, "veto"), message) from error
+    expected = replace(features, vetoes=tuple(form.veto)).names
     if set(form.weights) != set(expected):
         strange = sorted(set(form.weights) ^ set(expected))[0]
         message = (
@@ -207,6 +216,7 @@ def _behavior(
         mean=_number(form.mean),
         standard_deviation=_number(form.standard_deviation),
         mean_ideal=_number(form.mean_ideal),
+        vetoes=tuple(form.veto),
         figures=form.figures,
     )
 

@@ -119,6 +119,7 @@ def _content(model: RewardModel) -> dict[str, Any]:
                 "standard_deviation": float(row.standard_deviation),
                 "mean_ideal": float(row.mean_ideal),
                 "figures": dict(row.figures),
+                **({"veto": list(row.vetoes)} if row.vetoes else {}),
             }
             for name, row in model.behaviors.items()
         },

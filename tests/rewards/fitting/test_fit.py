@@ -5,11 +5,13 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from rewards.fitting import fit_oracle as oracle
 from rewards.fitting.fit_cases import RUBRIC, judged_of, labelled_case, row_of
 from voirdire.errors import InputError, NoDataError, UncertifiedWarning
 from voirdire.rewards import FitSettings, comparisons_of, fit_reward
+from voirdire.rubrics import rubric_from_text, rubric_to_yaml
 
 ORDER = {"*": "ideal > less_good > poor"}
 
@@ -104,6 +106,74 @@ def test_signs_hold_weights_on_their_side_of_zero():
     assert weights_of(found)[1] == pytest.approx(0, abs=1e-6)
     assert weights_of(found)[1] <= 0
     assert weights_of(found)[2] >= 0
+
+
+AGAINST = {"*": "poor > less_good > ideal"}
+"""Labels that say the contrary of what the rubric demands."""
+
+DEMANDED = [1, 1, -1, 0, 1, -1]
+"""polite desired, useful required, rude unacceptable, long allowed; ideal and poor."""
+
+
+def against_demands(model):
+    """Name the propositions whose unwanted state is paid for, and classes above the best one."""
+    found = []
+    for behavior, row in model.behaviors.items():
+        about, demands = model.feature_set(behavior), model.rubric.behavior(behavior).demands
+        for name, is_flipped in zip(about.propositions, about.flipped, strict=True):
+            pays = -row.weights[name] if is_flipped else row.weights[name]
+            if pays * {True: 1, False: -1, None: 0}[demands[name].demanded] < 0:
+                found.append(f"{behavior}:{name}")
+        best = row.weights[about.classes[0]]
+        found += [name for name in about.classes if row.weights[name] > best]
+    return found
+
+
+@pytest.mark.parametrize("orientation", ["plain", "rule", "demanded"])
+def test_signs_of_the_rubric_leave_no_weight_that_pays_against_a_demand(orientation):
+    free = fit(two_behaviors(), orders=AGAINST, orientation=orientation)
+    held = fit(two_behaviors(), orders=AGAINST, orientation=orientation, signs="rubric")
+
+    assert len(against_demands(free.model)) >= 6
+    assert against_demands(held.model) == []
+    assert held.model.settings["signs"] == {"*": "rubric"}
+
+
+def test_with_signs_of_the_rubric_the_objective_is_that_of_highs():
+    case = labelled_case(8)
+
+    found = fit(case, l2=0, orders=AGAINST, signs="rubric").behaviors[0]
+
+    pairs = [(b, a) for a, b in oracle.pairs_of(case.rows)]
+    d, c = oracle.differences(case, pairs)
+    n, k = d.shape
+    sides = {1: (0, None), -1: (None, 0), 0: (None, None)}
+    optimum = linprog(
+        np.concatenate([np.zeros(k), np.full(n, 1 / n)]),
+        A_ub=-np.hstack([d, np.eye(n)]),
+        b_ub=-c,
+        bounds=[*(sides[sign] for sign in DEMANDED), *[(0, None)] * n],
+        method="highs",
+    )
+    free = fit(case, l2=0, orders=AGAINST).behaviors[0]
+    assert found.objective == pytest.approx(optimum.fun, abs=1e-6)
+    assert found.objective > free.objective + 0.01
+
+
+def test_signs_of_the_rubric_are_for_features_without_a_sign_of_their_own():
+    case = labelled_case(9)
+    held = {"*": "rubric", "useful": "negative", "answer.poor": "positive", "rude": "rubric"}
+
+    found = fit(case, l2=0.02, loss="logistic", orders=AGAINST, signs=held, ignored=["polite"])
+
+    pairs = [(b, a) for a, b in oracle.pairs_of(case.rows)]
+    d, c = oracle.differences(case, pairs)
+    lower, upper = np.full(6, -np.inf), np.full(6, np.inf)
+    lower[0] = upper[0] = lower[4] = lower[5] = upper[1] = upper[2] = 0
+    v = np.full(len(c), 1 / len(c))
+    w = oracle.logistic_weights(d, c, v, l2=0.02, lower=lower, upper=upper)
+    assert weights_of(found) == pytest.approx(w, abs=1e-4)
+    assert w[1] < -0.1
 
 
 def test_nothing_is_fitted_where_every_weight_is_given():
@@ -492,6 +562,30 @@ def test_classes_whose_order_nobody_declared_are_not_guessed():
     assert found.model.settings["orders"] == {"answer": ORDER["*"]}
 
 
+def test_weights_that_are_not_told_apart_are_named_once_where_they_weigh_something():
+    values = labelled_case(24).judged.probabilities.copy()
+    values[:, 2] = 0  # ideal is `useful and not rude`, or `polite and not rude`
+
+    found = fit(two_behaviors(), judged=judged_of(values))
+    ignored = fit(two_behaviors(), judged=judged_of(values), fixed={"useful": 1, "polite": 1})
+
+    [said] = [note for note in found.notes if "apart" in note]
+    assert said.startswith("no comparison tells these weights apart: ")
+    parts = said.partition(": ")[2].split("; ")
+    assert [sorted(part.split(" and ")) for part in parts] == [
+        [f"answer.{best(found, 'answer')}", "useful"],
+        ["polite", f"refuse.{best(found, 'refuse')}"],
+    ]
+    assert [len(row.loose) for row in found.behaviors] == [1, 1]
+    assert not [note for note in ignored.notes if "apart" in note]
+
+
+def best(found, behavior):
+    """Give the class that is named beside its proposition."""
+    row = next(row for row in found.behaviors if row.behavior == behavior)
+    return next(name for name in ("ideal", "poor") if f"{behavior}.{name}" in row.loose[0])
+
+
 # Features by name ---------------------------------------------------------------------------------
 
 
@@ -518,6 +612,18 @@ def test_a_feature_is_named_in_all_behaviors_and_in_one():
     assert (found["answer"]["rude"], found["refuse"]["rude"]) == (-2, -2)
     assert (found["answer"]["answer.ideal"], found["refuse"]["refuse.ideal"]) == (1, 2)
     assert (found["answer"]["polite"], found["refuse"]["polite"]) == (3, 0)
+
+
+def test_where_nobody_has_said_which_class_is_best_signs_of_the_rubric_leave_classes_free():
+    text = rubric_to_yaml(RUBRIC).replace("ideal:", "fine:")
+    case = labelled_case(8)
+
+    found = fit(case, rubric=rubric_from_text(text), signs="rubric", l2=0, orders=AGAINST)
+
+    weights = found.model.behaviors["answer"].weights
+    assert weights["answer.fine"] < -0.01
+    assert weights["answer.poor"] > 0.01
+    assert against_demands(found.model) == ["answer.poor"]
 
 
 def test_a_sign_may_hold_in_one_behavior_only():

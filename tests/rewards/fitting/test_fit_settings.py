@@ -25,6 +25,11 @@ from voirdire.rewards import FitSettings
         ({"margins": [1]}, "`margins` must be a mapping by name"),
         ({"orders": "a > b"}, "`orders` must be a mapping by name"),
         ({"signs": {"apology": "up"}}, r"`signs\['apology'\]` must be one of 'positive'"),
+        (
+            {"signs": "positive"},
+            "`signs` must be one of 'rubric', got 'positive'",
+        ),
+        ({"signs": ["apology"]}, "`signs` must be a mapping by name"),
         ({"fixed": {"apology": float("inf")}}, r"`fixed\['apology'\]` must be a finite number"),
         ({"fixed": {"apology": "2"}}, r"`fixed\['apology'\]` must be a finite number, got '2'"),
         ({"ignored": "apology"}, "`ignored` must be a list of features, got 'apology'"),

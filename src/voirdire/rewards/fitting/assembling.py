@@ -13,6 +13,7 @@ from voirdire.errors import InputError
 from voirdire.rewards.comparisons.data import labelled_by_class
 from voirdire.rewards.comparisons.order import default_order
 from voirdire.rewards.model import BehaviorReward
+from voirdire.rewards.vetoes import VETO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,14 +49,17 @@ def behavior_reward(
     BehaviorReward
         With origin and scale of the rule rewards over the completions of the fit.
     """
+    weights = {row.feature: row.weight.value for row in fitted.record.weights}
     rule: NDArray[np.float64] = fitted.data.features @ fitted.weights
+    rule += fitted.data.is_vetoed * weights.get(VETO, 0.0)
     is_best = _is_best(fitted, compared, rubric)
     return BehaviorReward(
         behavior=fitted.record.behavior,
-        weights={row.feature: row.weight.value for row in fitted.record.weights},
+        weights=weights,
         mean=float(rule.mean()),
         standard_deviation=float(rule.std(ddof=1)) if rule.size > 1 else math.nan,
         mean_ideal=float(rule[is_best].mean()) if is_best.any() else math.nan,
+        vetoes=fitted.vetoes,
         figures=fit_figures(fitted.record),
     )
 

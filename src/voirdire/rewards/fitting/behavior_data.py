@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from voirdire.records import Dropped
 from voirdire.rewards.features import feature_values
 from voirdire.rewards.prompt_hash import prompt_hash
+from voirdire.rewards.vetoes import veto_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +46,8 @@ class BehaviorData:
         The prompt of each pair, numbered from 0, ascending.
     margins : ndarray of float, shape (n_pairs,)
         How much higher the better one's reward is to be.
+    is_vetoed : ndarray of bool, shape (n_items,)
+        Which completions lie below all others whatever the weights are.
     dropped : tuple of Dropped
         Completions that were in a pair and could not be used.
     """
@@ -57,6 +60,7 @@ class BehaviorData:
     worse: NDArray[np.int64] = field(repr=False)
     prompts: NDArray[np.int64] = field(repr=False)
     margins: NDArray[np.float64] = field(repr=False)
+    is_vetoed: NDArray[np.bool_] = field(repr=False)
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
 
     @property
@@ -74,6 +78,11 @@ class BehaviorData:
         """What the base reward of the better one is above that of the worse one."""
         return self.base[self.better] - self.base[self.worse]
 
+    def ranked(self, gain: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Put what the better one is above the worse one out of reach where a veto parts them."""
+        better, worse = self.is_vetoed[self.better], self.is_vetoed[self.worse]
+        return np.where(better == worse, gain, np.where(worse, np.inf, -np.inf))
+
     def of_pairs(self, kept: NDArray[np.bool_]) -> BehaviorData:
         """Take some of the pairs, with the completions and prompts that are in them."""
         better, worse = self.better[kept], self.worse[kept]
@@ -87,6 +96,7 @@ class BehaviorData:
             worse=places[better.size :],
             prompts=np.unique(self.prompts[kept], return_inverse=True)[1],
             margins=self.margins[kept],
+            is_vetoed=self.is_vetoed[used],
             dropped=self.dropped,
         )
 
@@ -126,18 +136,18 @@ def behavior_data(
     rank, prompts = _by_prompt_hash(data, pairs)
     better, worse = pairs.better[rank], pairs.worse[rank]
     used, places = np.unique(np.concatenate([better, worse]), return_inverse=True)
-    features = feature_values(
-        rubric,
-        choice.features.behavior,
-        probabilities=_probabilities(data, judged, used),
-        propositions=judged.questions,
-        orientation=choice.features.orientation,
-    )
+    behavior = choice.features.behavior
+    given: dict[str, Any] = {
+        "probabilities": _probabilities(data, judged, used),
+        "propositions": judged.questions,
+    }
+    features = feature_values(rubric, behavior, **given, orientation=choice.features.orientation)
+    vetoed = veto_values(rubric, behavior, choice.vetoes, **given, threshold=judged.threshold)
     base = data.base_rewards[used] if use_base else np.zeros(used.size)
-    unjudged = ~np.all(np.isfinite(features), axis=1)
+    unjudged = ~np.all(np.isfinite(np.column_stack([features, vetoed])), axis=1)
     unbased = ~np.isfinite(base)
     found = BehaviorData(
-        behavior=choice.features.behavior,
+        behavior=behavior,
         items=used,
         features=features,
         base=base,
@@ -145,6 +155,7 @@ def behavior_data(
         worse=places[pairs.n_pairs :],
         prompts=prompts,
         margins=pairs.margins[rank],
+        is_vetoed=vetoed == 1,
         dropped=tuple(_drops(data, judged, places=used, unjudged=unjudged, unbased=unbased)),
     )
     is_usable = ~(unjudged | unbased)

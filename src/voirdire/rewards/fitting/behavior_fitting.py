@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voirdire.errors import InputError
-from voirdire.rewards.fitting.behavior_notes import behavior_notes, few_for_folds
 from voirdire.rewards.fitting.cross_validation import (
     L2_GRID,
     CrossValidation,
     cross_validate,
     prompt_folds,
 )
-from voirdire.rewards.fitting.pair_weights import pair_weights
+from voirdire.rewards.fitting.notes import (
+    Undetermined,
+    behavior_notes,
+    few_for_folds,
+    undetermined,
+)
 from voirdire.rewards.fitting.resampling import (
     Resampling,
     error_rate,
@@ -24,8 +28,8 @@ from voirdire.rewards.fitting.resampling import (
     wrongness,
 )
 from voirdire.rewards.fitting.result import BehaviorFit, Estimate, FittedWeight
-from voirdire.rewards.fitting.undetermined import Undetermined, undetermined
-from voirdire.rewards.fitting.weight_problem import WeightProblem
+from voirdire.rewards.fitting.weight_problem import WeightProblem, pair_weights
+from voirdire.rewards.vetoes import VETO, veto_penalty
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,13 +57,19 @@ class FittedBehavior:
     record : BehaviorFit
         How they came about.
     weights : ndarray of float, shape (n_features,)
-        All of them.
+        All of them, without that of the veto.
+    vetoes : tuple of str
+        What puts a response below all others.
+    left_open : Undetermined
+        What no comparison tells.
     data : BehaviorData
         What they were fitted on.
     """
 
     record: BehaviorFit
     weights: NDArray[np.float64] = field(repr=False)
+    vetoes: tuple[str, ...] = ()
+    left_open: Undetermined = field(default_factory=Undetermined, repr=False)
     data: BehaviorData = field(repr=False)
 
 
@@ -116,6 +126,7 @@ def fit_behavior(
     held_out, base_alone = _error_rates(
         problem, weights=weights, test=test, crossed=crossed, settings=settings
     )
+    penalty = _penalty(choice, weights, data=data, test=test)
     notes += behavior_notes(
         problem,
         solution,
@@ -123,6 +134,7 @@ def fit_behavior(
         left_open=left_open,
         settings=settings,
         l2=l2,
+        penalty=penalty,
     )
     record = BehaviorFit(
         behavior=data.behavior,
@@ -133,16 +145,20 @@ def fit_behavior(
         l2_path=l2_path,
         objective=solution.objective,
         bound=solution.bound,
-        weights=_fitted_weights(choice, weights, low=low, high=high, left_open=left_open),
+        weights=_fitted_weights(
+            choice, weights, low=low, high=high, left_open=left_open, penalty=penalty
+        ),
         error_rate=held_out,
-        error_rate_fitted=float(problem.weight @ wrongness(problem.gain(weights))),
+        error_rate_fitted=float(problem.weight @ wrongness(data.ranked(problem.gain(weights)))),
         error_rate_base=base_alone if has_base else _NOTHING,
         is_separable=separable == "complete",
-        loose=left_open.directions,
+        loose=left_open.sentences,
         cycles=cycles,
         notes=tuple(notes),
     )
-    return FittedBehavior(record=record, weights=weights, data=data)
+    return FittedBehavior(
+        record=record, weights=weights, vetoes=choice.vetoes, left_open=left_open, data=data
+    )
 
 
 def _problem(data: BehaviorData, *, choice: FeatureChoice, settings: FitSettings) -> WeightProblem:
@@ -248,7 +264,20 @@ def _error_rates(
     base = error_rate(seen.data.base_gain, prompts=rows, weight=weight, resampling=ways)
     if gain is None:
         return _NOTHING, base
-    return error_rate(gain, prompts=rows, weight=weight, resampling=ways), base
+    ranked = seen.data.ranked(gain)
+    return error_rate(ranked, prompts=rows, weight=weight, resampling=ways), base
+
+
+def _penalty(
+    choice: FeatureChoice,
+    weights: NDArray[np.float64],
+    *,
+    data: BehaviorData,
+    test: BehaviorData | None,
+) -> float:
+    """Give what a veto takes off: more than these weights, and these base rewards, make up for."""
+    base = data.base if test is None else np.concatenate([data.base, test.base])
+    return veto_penalty(weights, base_range=float(np.ptp(base))) if choice.vetoes else 0.0
 
 
 def _fitted_weights(
@@ -258,6 +287,7 @@ def _fitted_weights(
     low: NDArray[np.float64],
     high: NDArray[np.float64],
     left_open: Undetermined,
+    penalty: float,
 ) -> tuple[FittedWeight, ...]:
     found = []
     for place, name in enumerate(choice.features.names):
@@ -273,4 +303,9 @@ def _fitted_weights(
             high=float(ends[1]),
         )
         found.append(FittedWeight(feature=name, weight=estimate, origin=origin))
+    if choice.vetoes:
+        nowhere = float("nan")
+        veto = Estimate(value=-penalty, low=nowhere, high=nowhere)
+        place = len(choice.features.propositions)
+        found.insert(place, FittedWeight(feature=VETO, weight=veto, origin="veto"))
     return tuple(found)

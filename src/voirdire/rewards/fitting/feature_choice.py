@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +10,10 @@ import numpy as np
 from voirdire._validation import shorten
 from voirdire.documents import did_you_mean
 from voirdire.errors import InputError
+from voirdire.rewards.comparisons.order import default_order
 from voirdire.rewards.features import feature_set
+from voirdire.rewards.fitting.settings import EVERY_OTHER
+from voirdire.rewards.vetoes import vetoes_by_behavior
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,7 +29,7 @@ __all__ = ["FeatureChoice", "feature_choices"]
 _FREE = ("", 0.0)
 
 Said = tuple[str, float]
-"""``positive``, ``negative``, ``fixed`` with its weight, or ``ignored``."""
+"""``positive``, ``negative``, ``rubric``, ``fixed`` with its weight, or ``ignored``."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,6 +46,8 @@ class FeatureChoice:
         Bounds of the weights that are fitted.
     ignored : frozenset of str
         Features that get no weight.
+    vetoes : tuple of str
+        What puts a response below all others.
     """
 
     features: FeatureSet
@@ -50,6 +55,7 @@ class FeatureChoice:
     lower: NDArray[np.float64] = field(repr=False)
     upper: NDArray[np.float64] = field(repr=False)
     ignored: frozenset[str] = frozenset()
+    vetoes: tuple[str, ...] = ()
 
     @property
     def is_fitted(self) -> NDArray[np.bool_]:
@@ -76,25 +82,7 @@ class FeatureChoice:
 
 
 def feature_choices(rubric: Rubric, settings: FitSettings) -> dict[str, FeatureChoice]:
-    """Settle for every behavior of a rubric what the settings say of its features.
-
-    Parameters
-    ----------
-    rubric : Rubric
-        With behaviors.
-    settings : FitSettings
-        With signs, fixed weights and ignored features.
-
-    Returns
-    -------
-    dict of str to FeatureChoice
-        By behavior.
-
-    Raises
-    ------
-    InputError
-        If a name is no feature of the rubric.
-    """
+    """Settle what the settings say of the features of each behavior; refuse unknown names."""
     sets = {
         row.id: feature_set(rubric, row.id, orientation=settings.orientation)
         for row in rubric.behaviors
@@ -102,33 +90,64 @@ def feature_choices(rubric: Rubric, settings: FitSettings) -> dict[str, FeatureC
     known = {key for row in sets.values() for name in row.names for key in _called(row, name)}
     said = _said(settings)
     for name in said:
-        if name not in known:
+        if name not in known and (name != EVERY_OTHER or name not in settings.signs_by_feature):
             _refuse(name, known, rubric=rubric)
-    return {behavior: _choice(row, said) for behavior, row in sets.items()}
+    vetoes = vetoes_by_behavior(settings.veto, rubric, sets)
+    return {
+        behavior: replace(
+            _choice(row, said, demanded=_demanded_signs(rubric, row)), vetoes=vetoes[behavior]
+        )
+        for behavior, row in sets.items()
+    }
 
 
 def _said(settings: FitSettings) -> dict[str, Said]:
-    said: dict[str, Said] = {name: (sign, 0.0) for name, sign in settings.signs.items()}
+    said: dict[str, Said] = {name: (sign, 0.0) for name, sign in settings.signs_by_feature.items()}
     said |= {name: ("fixed", float(weight)) for name, weight in settings.fixed.items()}
     return said | dict.fromkeys(settings.ignored, ("ignored", 0.0))
 
 
-def _choice(features: FeatureSet, said: Mapping[str, Said]) -> FeatureChoice:
+def _choice(
+    features: FeatureSet, said: Mapping[str, Said], *, demanded: Mapping[str, str]
+) -> FeatureChoice:
     names = features.names
     given = np.full(len(names), np.nan)
     lower, upper = np.full(len(names), -np.inf), np.full(len(names), np.inf)
     ignored = set()
     for place, name in enumerate(names):
-        word, weight = next((said[key] for key in _called(features, name) if key in said), _FREE)
+        keys = (*_called(features, name), EVERY_OTHER)
+        word, weight = next((said[key] for key in keys if key in said), _FREE)
         if word in ("fixed", "ignored"):
             given[place] = weight
         if word == "ignored":
             ignored.add(name)
+        if word == "rubric":
+            word = demanded.get(name, "")
         lower[place] = 0.0 if word == "positive" else -np.inf
         upper[place] = 0.0 if word == "negative" else np.inf
     return FeatureChoice(
         features=features, given=given, lower=lower, upper=upper, ignored=frozenset(ignored)
     )
+
+
+def _demanded_signs(rubric: Rubric, features: FeatureSet) -> dict[str, str]:
+    """Give the signs under which no weight pays against a demand.
+
+    Class probabilities add up to 1, so that comparisons see how far class weights are apart and not
+    where 0 lies among them. The best class at 0 or above and all others at 0 or below say that none
+    is paid more than the best: what a demand forbids is not paid by way of a class either.
+    """
+    demands = rubric.behavior(features.behavior).demands
+    found = {}
+    for name, is_flipped in zip(features.propositions, features.flipped, strict=True):
+        if (demanded := demands[name].demanded) is not None:
+            found[name] = "positive" if demanded is not is_flipped else "negative"
+    try:
+        best = default_order(rubric, features.behavior).best
+    except InputError:  # nobody has said which of its classes is the best
+        return found
+    top = {f"{features.behavior}.{name}" for name in best}
+    return found | {name: "positive" if name in top else "negative" for name in features.classes}
 
 
 def _called(features: FeatureSet, name: str) -> tuple[str, str]:

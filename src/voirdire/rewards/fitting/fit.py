@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from voirdire._types import Judged
 from voirdire._validation import check_choice, shorten
 from voirdire.errors import InputError
@@ -12,8 +14,8 @@ from voirdire.rewards.certification import check_certified, read_certificate
 from voirdire.rewards.comparisons.reading import comparisons_of
 from voirdire.rewards.fitting.assembling import behavior_reward, now, settings_record
 from voirdire.rewards.fitting.feature_choice import feature_choices
-from voirdire.rewards.fitting.fit_notes import fit_notes, refuse_nothing, uses_base
 from voirdire.rewards.fitting.judged_comparisons import judged_comparisons
+from voirdire.rewards.fitting.notes import fit_notes, loose_notes, refuse_nothing
 from voirdire.rewards.fitting.parts import behavior_parts, fit_parts
 from voirdire.rewards.fitting.result import RewardFit
 from voirdire.rewards.fitting.settings import FitSettings
@@ -23,11 +25,13 @@ from voirdire.rewards.model import RewardModel
 from voirdire.rubrics import load_rubric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.records import Certificate
-    from voirdire.rewards.fitting.fit_progress import FitProgress
+    from voirdire.rewards.comparisons.data import ComparisonData
+    from voirdire.rewards.comparisons.pairs import PairSet
+    from voirdire.rewards.fitting.result import FitProgress
     from voirdire.rubrics import Rubric
 
 __all__ = ["fit_reward"]
@@ -172,7 +176,7 @@ def fit_reward(
         retry_failures=retry_failures,
         progress=progress,
     )
-    use_base = uses_base(compared.data, compared.pairs, chosen)
+    use_base = _uses_base(compared.data, compared.pairs, chosen)
     parts = behavior_parts(compared, rubric=own, choices=choices, use_base=use_base)
     notes = (*source.notes, *compared.notes, *fit_notes(compared.data, own, parts))
     dropped = tuple(drop for part in parts.values() for drop in part.dropped)
@@ -201,8 +205,21 @@ def fit_reward(
         model=model,
         behaviors=tuple(row.record for row in fitted),
         dropped=(*compared.data.dropped, *dropped),
-        notes=notes,
+        notes=(*notes, *loose_notes((row.record, row.left_open) for row in fitted)),
     )
+
+
+def _uses_base(data: ComparisonData, pairs: Mapping[str, PairSet], settings: FitSettings) -> bool:
+    """Tell whether base rewards are part of the differences; refuse to use what is not there."""
+    ends = [side for row in pairs.values() for side in (row.better, row.worse)]
+    found = bool(ends) and bool(np.isfinite(data.base_rewards[np.concatenate(ends)]).any())
+    if settings.use_base and not found:
+        msg = (
+            f"`use_base` must be false for {data.source}, got true: no completion that is compared "
+            "has a base reward. Name its column."
+        )
+        raise InputError(msg)
+    return found if settings.use_base is None else settings.use_base
 
 
 def _with_behaviors(rubric: Rubric | str | Path) -> Rubric:

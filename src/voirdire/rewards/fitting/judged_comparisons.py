@@ -19,7 +19,7 @@ from voirdire.rewards.fitting.compared import (
     compared_places,
     with_behaviors,
 )
-from voirdire.rewards.fitting.fit_notes import fit_notes, refuse_nothing
+from voirdire.rewards.fitting.notes import fit_notes, refuse_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.order import LabelOrder
     from voirdire.rewards.comparisons.pairs import PairSet, PreferenceCycles
-    from voirdire.rewards.fitting.fit_progress import FitProgress
+    from voirdire.rewards.fitting.result import FitProgress
     from voirdire.rewards.fitting.settings import FitSettings
     from voirdire.rewards.fitting.verdicts import FitVerdicts
     from voirdire.rubrics import Rubric

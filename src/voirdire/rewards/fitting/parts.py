@@ -9,7 +9,7 @@ from voirdire.rewards.comparisons.pairs import PreferenceCycles
 from voirdire.rewards.fitting.behavior_data import behavior_data
 from voirdire.rewards.fitting.behavior_fitting import fit_behavior, n_solves
 from voirdire.rewards.fitting.compared import is_test
-from voirdire.rewards.fitting.fit_progress import FitProgress
+from voirdire.rewards.fitting.result import FitProgress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

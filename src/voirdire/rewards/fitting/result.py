@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from voirdire.rewards.comparisons.pairs import PreferenceCycles
 
@@ -13,7 +13,25 @@ if TYPE_CHECKING:
     from voirdire.records import Dropped
     from voirdire.rewards.model import RewardModel
 
-__all__ = ["BehaviorFit", "Estimate", "FittedWeight", "RewardFit"]
+__all__ = ["BehaviorFit", "Estimate", "FitProgress", "FittedWeight", "RewardFit"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitProgress:
+    """How far a fit is.
+
+    Attributes
+    ----------
+    doing : {"judging", "fitting"}
+        What is being done.
+    n_done, n_total : int
+        Completions that are judged, or problems that are solved: the fits themselves, those of
+        cross-validation and those of resamples.
+    """
+
+    doing: Literal["judging", "fitting"]
+    n_done: int
+    n_total: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +61,9 @@ class FittedWeight:
         Its name.
     weight : Estimate
         With the interval of the bootstrap over prompts.
-    origin : {"fitted", "fixed", "ignored", "undetermined"}
-        Undetermined: no comparison tells anything of it.
+    origin : {"fitted", "fixed", "ignored", "undetermined", "veto"}
+        Undetermined: no comparison tells anything of it. Veto: what the feature ``"(veto)"``
+        takes off, more than all weights make up for.
     """
 
     feature: str

@@ -12,10 +12,13 @@ from voirdire._types import Loss, Orientation
 from voirdire._validation import check_choice, check_count, check_fraction, shorten
 from voirdire.errors import InputError
 
-__all__ = ["FitSettings", "Sign"]
+__all__ = ["EVERY_OTHER", "FitSettings", "Sign"]
 
-Sign: TypeAlias = Literal["positive", "negative"]
-"""What a weight is held to: at least 0, or at most 0."""
+Sign: TypeAlias = Literal["positive", "negative", "rubric"]
+"""What a weight is held to: at least 0, at most 0, or the side that the rubric demands."""
+
+EVERY_OTHER = "*"
+"""Stands for every feature that no sign names."""
 
 FEWEST_RESAMPLES = 50
 """Fewer give no percentile that could be called an end of an interval."""
@@ -46,12 +49,19 @@ class FitSettings:
         all other behaviors. By default the order of the rubric's classes.
     equal_prompts : bool
         Whether every prompt counts the same, however many comparisons it has.
-    signs : mapping of str to {"positive", "negative"}
-        Sign constraints by feature.
+    signs : mapping of str to {"positive", "negative", "rubric"}, or "rubric"
+        Sign constraints by feature; ``*`` is for all other features, and ``"rubric"`` alone is that
+        for all. It holds the weight of a proposition to the rubric's demand: at least 0 where it
+        is to be true, at most 0 where it is to be false, free where it is allowed. The best class
+        gets at least 0, and every other class at most 0.
     fixed : mapping of str to float
         Weights that are given and not fitted, by feature.
     ignored : sequence of str
         Features that get no weight.
+    veto : sequence of str
+        Must-haves: a response of which one of these holds lies below all others, whatever the
+        weights are. Propositions, named expressions or conditions of the rubric; as
+        ``behavior:expression`` in one behavior only.
     refuse_cycles : bool
         Whether it is an error, and not a warning, if comparisons go in cycles.
     use_base : bool or None
@@ -79,9 +89,10 @@ class FitSettings:
     margins: Mapping[str, float] = field(default_factory=dict)
     orders: Mapping[str, str | Mapping[str, Sequence[str]]] = field(default_factory=dict)
     equal_prompts: bool = False
-    signs: Mapping[str, Sign] = field(default_factory=dict)
+    signs: Mapping[str, Sign] | Literal["rubric"] = field(default_factory=dict)
     fixed: Mapping[str, float] = field(default_factory=dict)
     ignored: Sequence[str] = ()
+    veto: Sequence[str] = ()
     refuse_cycles: bool = False
     use_base: bool | None = None
     n_folds: int = 5
@@ -96,20 +107,31 @@ class FitSettings:
         if self.l2 is not None:
             _check_number("l2", self.l2, rule="a finite number of at least 0", lowest=0.0)
         _check_margin("margin", self.margin)
+        if isinstance(self.signs, str):
+            check_choice("signs", self.signs, Literal["rubric"])
         for name in ("margins", "orders", "signs", "fixed"):
-            _check_mapping(name, getattr(self, name))
+            value = self.signs_by_feature if name == "signs" else getattr(self, name)
+            _check_mapping(name, value)
         for label, margin in self.margins.items():
             _check_margin(f"margins[{shorten(label)!r}]", margin)
-        for feature, sign in self.signs.items():
+        for feature, sign in self.signs_by_feature.items():
             check_choice(f"signs[{shorten(feature)!r}]", sign, Sign)
         for feature, weight in self.fixed.items():
             _check_number(f"fixed[{shorten(feature)!r}]", weight, rule="a finite number")
-        _check_names(self.ignored)
+        _check_names("ignored", self.ignored, named="feature")
+        _check_names("veto", self.veto, named="proposition")
         _check_said_once(self)
         check_count("n_folds", self.n_folds, minimum=2)
         _check_resamples(self.n_resamples)
         check_fraction("confidence_level", self.confidence_level)
         check_count("seed", self.seed, minimum=0)
+
+    @property
+    def signs_by_feature(self) -> Mapping[str, Sign]:
+        """Signs as a mapping; ``"*"`` stands for all features that have none of their own."""
+        if isinstance(self.signs, str):
+            return {EVERY_OTHER: self.signs}
+        return self.signs
 
     def as_dict(self) -> dict[str, Any]:
         """Give the settings as plain JSON values, mappings sorted by name."""
@@ -120,9 +142,10 @@ class FitSettings:
             "margin": float(self.margin),
             "margins": {name: float(self.margins[name]) for name in sorted(self.margins)},
             "equal_prompts": bool(self.equal_prompts),
-            "signs": {name: self.signs[name] for name in sorted(self.signs)},
+            "signs": dict(sorted(self.signs_by_feature.items())),
             "fixed": {name: float(self.fixed[name]) for name in sorted(self.fixed)},
             "ignored": sorted(self.ignored),
+            **({"veto": sorted(self.veto)} if self.veto else {}),
             "refuse_cycles": bool(self.refuse_cycles),
             "use_base": self.use_base,
             "n_folds": int(self.n_folds),
@@ -154,17 +177,18 @@ def _check_mapping(name: str, value: object) -> None:
         raise InputError(msg)
 
 
-def _check_names(ignored: object) -> None:
-    is_list = isinstance(ignored, Sequence) and not isinstance(ignored, str | bytes)
-    if not is_list or not all(isinstance(name, str) for name in ignored):  # type: ignore[attr-defined]
-        msg = f"`ignored` must be a list of features, got {shorten(ignored)!r}. Write ['feature']."
+def _check_names(name: str, value: object, *, named: str) -> None:
+    is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    if not is_list or not all(isinstance(one, str) for one in value):  # type: ignore[attr-defined]
+        msg = f"`{name}` must be a list of {named}s, got {shorten(value)!r}. Write ['{named}']."
         raise InputError(msg)
 
 
 def _check_said_once(settings: FitSettings) -> None:
     said: dict[str, str] = {}
-    for name in ("signs", "fixed", "ignored"):
-        for feature in getattr(settings, name):
+    rules = {"signs": settings.signs_by_feature, "fixed": settings.fixed}
+    for name, features in (*rules.items(), ("ignored", settings.ignored)):
+        for feature in features:
             other = said.setdefault(feature, name)
             if other != name:
                 msg = (

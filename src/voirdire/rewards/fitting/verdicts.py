@@ -10,7 +10,7 @@ from voirdire.io import read_verdicts
 from voirdire.io.rbr_files import is_rbr_file, read_rbr_verdicts
 from voirdire.judging.answering import judge_by_plan
 from voirdire.records.thresholds import threshold_on, threshold_words
-from voirdire.rewards.fitting.fit_progress import FitProgress
+from voirdire.rewards.fitting.result import FitProgress
 from voirdire.rewards.reward_judge import RewardJudge, reward_judge
 
 if TYPE_CHECKING:

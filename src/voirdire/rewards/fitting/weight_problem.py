@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.fitting.behavior_data import BehaviorData
     from voirdire.rewards.fitting.feature_choice import FeatureChoice
 
-__all__ = ["WeightProblem", "losses"]
+__all__ = ["WeightProblem", "losses", "pair_weights"]
 
 _LEAST_L2 = 1e-6
 """λ of the logistic loss on parts of the data, where a part may be separable and the whole not."""
@@ -139,6 +139,17 @@ class WeightProblem:
         weights = self.choice.given.copy()
         weights[self.choice.is_fitted] = fitted
         return weights
+
+
+def pair_weights(prompts: NDArray[np.int64], *, equal_prompts: bool) -> NDArray[np.float64]:
+    """Weigh comparisons, all alike or all prompts alike; above 0, adding up to 1.
+
+    A prompt with ten completions has up to 45 comparisons, one with two has one.
+    """
+    if not equal_prompts:
+        return np.full(prompts.size, 1.0 / max(prompts.size, 1))
+    counts = np.bincount(prompts)
+    return 1.0 / (counts[prompts] * np.count_nonzero(counts))
 
 
 def losses(shortfall: NDArray[np.float64], *, loss: Loss) -> NDArray[np.float64]:

@@ -11,7 +11,6 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.records.verdicts import NO_VERDICT, Verdicts
 from voirdire.rewards.certification import paying_propositions
-from voirdire.rewards.features import feature_values
 from voirdire.rewards.scoring.scores import TOO_LARGE, Scores, is_reward
 
 if TYPE_CHECKING:
@@ -83,12 +82,8 @@ class Combiner:
             if behavior not in self.weights:
                 missing |= dict.fromkeys(ids, self._why_not(behavior))
                 continue
-            found = feature_values(
-                self.model.rubric,
-                behavior,
-                probabilities=whole[rows],
-                propositions=self.model.rubric.propositions,
-                orientation=self.model.orientation,
+            found = self.model.feature_values(
+                behavior, whole[rows], propositions=self.model.rubric.propositions
             )
             features[behavior] = found
             center = self.centers.get(behavior, 0.0)
@@ -196,4 +191,4 @@ def contributions(
     features: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Say what each feature adds: 0 where it weighs nothing, missing or not."""
-    return np.where(weights == 0, 0.0, features * weights)
+    return np.where(weights == 0, 0.0, features * weights + 0.0)  # never -0

@@ -9,6 +9,7 @@ import numpy as np
 from voirdire.rewards.against_demands import demand_words, paid_against_demands
 from voirdire.rewards.certification import certified
 from voirdire.rewards.scoring.combining import contributions
+from voirdire.rewards.vetoes import VETO, veto_propositions
 from voirdire.studies.reward.ranking import per_prompt, wrongness
 from voirdire.studies.reward.result import FeatureDrive
 
@@ -165,7 +166,9 @@ def _against_order(
 def _vouching(reward: RewardModel, about: FeatureSet) -> dict[str, set[str]]:
     """Name the propositions that each feature depends on."""
     classes = set(reward.rubric.logic.classes(about.behavior).flow.variables)
-    return {name: {name} for name in about.propositions} | dict.fromkeys(about.classes, classes)
+    vetoed = veto_propositions(reward.rubric, about.behavior, about.vetoes)
+    own = {name: {name} for name in about.propositions}
+    return own | {VETO: vetoed} | dict.fromkeys(about.classes, classes)
 
 
 def _intervals(reward: RewardModel, behavior: str) -> dict[str, tuple[float, float]]:

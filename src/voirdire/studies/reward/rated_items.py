@@ -9,7 +9,6 @@ import numpy as np
 
 from voirdire.records import Dropped
 from voirdire.records.verdicts import NO_VERDICT
-from voirdire.rewards.features import feature_values
 from voirdire.rewards.scoring.combining import weighed
 
 if TYPE_CHECKING:
@@ -182,13 +181,7 @@ def _features(
     probabilities: NDArray[np.float64],
     propositions: tuple[str, ...],
 ) -> BehaviorFeatures:
-    values = feature_values(
-        reward.rubric,
-        behavior,
-        probabilities=probabilities[rows],
-        propositions=propositions,
-        orientation=reward.orientation,
-    )
+    values = reward.feature_values(behavior, probabilities[rows], propositions=propositions)
     return BehaviorFeatures(
         names=reward.feature_set(behavior).names,
         weights=reward.weight_vector(behavior),

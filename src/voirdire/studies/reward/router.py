@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voirdire.rewards.features import feature_values
 from voirdire.rewards.scoring.combining import weighed
 from voirdire.studies.reward.ranking import per_prompt, wrongness
 from voirdire.studies.reward.result import RouterCheck
@@ -138,12 +137,8 @@ def _wrong_by_column(
     for column, name in enumerate(names):
         if name not in reward.behaviors:
             continue
-        features = feature_values(
-            reward.rubric,
-            name,
-            probabilities=rated.probabilities[row.rows],
-            propositions=rated.propositions,
-            orientation=reward.orientation,
+        features = reward.feature_values(
+            name, rated.probabilities[row.rows], propositions=rated.propositions
         )
         rewards = np.full(len(rated.items), np.nan)
         rewards[row.rows] = base[row.rows] + weighed(features, reward.weight_vector(name))

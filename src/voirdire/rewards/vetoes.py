@@ -1,0 +1,110 @@
+"""Must-haves: what puts a response below all others, whatever else it earns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError, LogicError
+from voirdire.records.thresholds import threshold_of_each
+from voirdire.rubrics import expression_probability
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from voirdire._types import Threshold
+    from voirdire.rubrics import Rubric
+
+__all__ = ["VETO", "veto_penalty", "veto_propositions", "veto_values", "vetoes_by_behavior"]
+
+VETO = "(veto)"
+"""What the feature is called that is 1 where a response is vetoed, else 0."""
+
+_BEYOND = 1.1
+"""Times the range of rewards: no rounding then brings a vetoed response level with others."""
+
+
+_LARGEST = 1e15
+"""What rewards keep clear of: from 1e16 on a trainer cannot take them."""
+
+
+def vetoes_by_behavior(
+    said: str | Sequence[str], rubric: Rubric, behaviors: Iterable[str]
+) -> dict[str, tuple[str, ...]]:
+    """Settle what is vetoed in each behavior; refuse what has no meaning in the rubric."""
+    known = [row.id for row in rubric.behaviors]
+    found: dict[str, dict[str, None]] = {behavior: {} for behavior in behaviors}
+    for veto in [said] if isinstance(said, str) else said:
+        head, _, rest = veto.partition(":")
+        named = [head.strip()] if rest and head.strip() in known else known
+        expression = rest.strip() if rest and head.strip() in known else veto.strip()
+        open_in = [name for name in named if veto_propositions(rubric, name, [expression])]
+        if not open_in:
+            msg = (
+                f"`veto` must depend on a proposition, got {shorten(veto)!r}, which no response "
+                "can change."
+            )
+            raise InputError(msg)
+        for behavior in open_in:
+            found.get(behavior, {})[expression] = None
+    return {behavior: tuple(row) for behavior, row in found.items()}
+
+
+def veto_propositions(rubric: Rubric, behavior: str, vetoes: Iterable[str]) -> set[str]:
+    """Name the propositions that vetoes depend on."""
+    found: set[str] = set()
+    for veto in vetoes:
+        try:
+            found.update(rubric.logic.flow(veto, behavior).variables)
+        except LogicError as error:
+            msg = (
+                "`veto` must be a proposition, named expression or condition of rubric "
+                f"{shorten(rubric.name)!r}, got {shorten(veto)!r}: {error}"
+            )
+            raise InputError(msg) from error
+    return found
+
+
+def veto_values(
+    rubric: Rubric,
+    behavior: str,
+    vetoes: Sequence[str],
+    *,
+    probabilities: ArrayLike,
+    propositions: Sequence[str],
+    threshold: Threshold,
+) -> NDArray[np.float64]:
+    """Give 1 for each item that is vetoed, 0 for others, and nan where a verdict is missing.
+
+    A veto holds from the judge's threshold on; that of an expression is the lowest of those of its
+    propositions.
+    """
+    given = np.asarray(probabilities, dtype=np.float64)
+    is_vetoed, is_unknown = np.zeros(len(given), dtype=bool), np.zeros(len(given), dtype=bool)
+    for veto in vetoes:
+        found = expression_probability(
+            rubric, veto, probabilities=given, propositions=propositions, behavior=behavior
+        )
+        names = sorted(veto_propositions(rubric, behavior, [veto]))
+        is_vetoed |= found >= threshold_of_each(threshold, names).min()
+        is_unknown |= np.isnan(found)
+    return np.where(is_unknown, np.nan, is_vetoed.astype(np.float64))
+
+
+def veto_penalty(weights: Iterable[float], *, base_range: float = 0.0) -> float:
+    """Give what a veto takes off: neither weights nor base rewards so far apart make up for it.
+
+    Features lie in [0, 1], so that rule rewards are at most the sum of all weights' sizes apart.
+    """
+    penalty = _BEYOND * (sum(map(abs, weights)) + base_range) or 1.0
+    if not penalty <= _LARGEST:
+        msg = (
+            "`veto` must stand beside weights and base rewards that are far below "
+            f"{_LARGEST:g}, got a penalty of {penalty:g}. Rescale them."
+        )
+        raise InputError(msg)
+    return penalty
