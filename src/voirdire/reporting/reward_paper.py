@@ -87,7 +87,7 @@ def _rows(found: RewardExamination) -> list[Row]:
         case = f"{near.best} against {near.next}"
         rows.setdefault((near.behavior, case), {})[near.signal] = near.error_rate
     for each in found.refusals:
-        case = each.kind.replace("_", " ")
+        case = f"{each.kind.replace('_', ' ')}, by {each.by}"
         rows.setdefault((each.behavior, case), {})[each.signal] = each.rate
     words = {None: "all pairs", "*": "mean over subsets"}
     for pairs in found.bench:

@@ -159,7 +159,7 @@ def _hard_cases(found: RewardExamination, signals: Sequence[str]) -> Table:
         case = f"{shorten(row.best, width=20)} against {shorten(row.next, width=20)}"
         rows.setdefault((row.behavior, case), {})[row.signal] = row.error_rate
     for each in found.refusals:
-        case = each.kind.replace("_", " ")
+        case = f"{each.kind.replace('_', ' ')}, by {each.by}"
         rows.setdefault((each.behavior, case), {})[each.signal] = each.rate
     for (behavior, case), rates in rows.items():
         cells = [_rate(rates[signal]) if signal in rates else "–" for signal in signals]

@@ -87,6 +87,7 @@ class RefusalErrors(Struct, frozen=True, kw_only=True):
     behavior: str
     signal: Signal
     kind: Literal["false_refusal", "missed_refusal"]
+    by: Literal["labels", "judge"] = "judge"
     rate: Rate
 
 

@@ -48,8 +48,8 @@ PHRASES: dict[str, str] = {
     "reward.note.groups_of_one": "平均每个提示只有 {group_size} 条回复：请像训练时那样采样多条。",
     "reward.note.policy_not_timed": "每一步需要多久不得而知：评判结果或答复取自存储。",
     "reward.note.no_labels": "没有一条回复带标签：没有各标签的直方图。",
-    "reward.note.no_refusals": "准则中既没有 safe_refusal 也没有 inability_to_comply：没有统计拒"
-    "绝。",
+    "reward.note.no_refusals": "准则中既没有 safe_refusal 也没有 inability_to_comply，标签也没有"
+    "指明拒绝：没有统计拒绝。",
     "reward.note.without_best": "有 {n} 个提示带标签却没有最好标签的回复，不在直方图中："
     "{prompts}。",
 }
