@@ -39,7 +39,7 @@ def test_a_narrow_terminal_shows_everything_else_whole(reward, capsys, monkeypat
     lines = printed(reward, capsys, monkeypatch, 80)
 
     assert "behavior share weight does most its judge" in lines
-    assert "behavior comparisons base alone base + rules own prompts" in lines
+    assert "behavior comparisons base alone base + rules not tested" in lines
     assert not [line for line in lines if "…" in line]
 
 

@@ -71,10 +71,10 @@ weighted verdicts, propositions and classes. The weights are fitted to that.
 """
 _REWARD_COLUMNS = """\
 base alone, base + rules: comparisons that are ranked the wrong way (95% interval), base + rules on
-prompts that its fit has not seen; on its own prompts it errs less. Below, the mean reward of the
-responses by their class (and the mean base reward), then what does most to the rankings: its share,
-its weight, and how its judge did above. ! is a weight against the behavior's demand. Six prompts a
-behavior are few: intervals are too narrow, and nobody should train with this reward.
+prompts that its fit has not seen; not tested: on those that it has seen. Below, the mean reward of
+the responses by their class (and the mean base reward), then what does most to the rankings: its
+share, its weight, and how its judge did above. ! is a weight against the behavior's demand. Six
+prompts a behavior are few: intervals are too narrow, and nobody should train with this reward.
 """
 
 

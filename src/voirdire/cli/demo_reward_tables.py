@@ -72,7 +72,7 @@ def said_of_nonsense(found: DemoReward) -> str:
 
 def _error_table(found: DemoReward) -> Table:
     """One row per behavior."""
-    table = _table("behavior", "comparisons", "base alone", "base + rules", "own prompts")
+    table = _table("behavior", "comparisons", "base alone", "base + rules", "not tested")
     for row in found.fit.behaviors:
         table.add_row(
             row.behavior,

@@ -5,8 +5,8 @@ from __future__ import annotations
 __all__ = ["PHRASES"]
 
 PHRASES: dict[str, str] = {
-    "reward.note.seen_prompts": "{n_prompts} 个提示中有 {n_seen} 个用于拟合：这里的错误率偏低。"
-    "请用别的提示考察。",
+    "reward.note.seen_prompts": "{n_prompts} 个提示中有 {n_seen} 个用于拟合：奖励在这些提示上未"
+    "经检验，排错少于在别的提示上。请用别的提示考察。",
     "reward.note.held_out_unknown": "奖励没有说明用哪些提示拟合：若其中包括这里的提示，错误率就"
     "偏低。",
     "reward.note.other_judge": "评判结果出自 {judge}，或所用设置与奖励的评判员不同：数字说明的是"
