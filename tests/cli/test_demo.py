@@ -22,6 +22,7 @@ WRITTEN = {
     "verdicts.parquet",
     "examination.json",
     "certificate.json",
+    "comparisons_of_fit.jsonl",
     "reward.json",
     "rewards.jsonl",
     "reward_examination.json",

@@ -254,7 +254,7 @@ def test_what_the_json_calls_total_without_a_base_reward_are_the_rules(content, 
     text = written(plot(content, kind="reward_errors"))
 
     assert "base + rules" not in text
-    assert "rules" in text
+    assert "rules alone" in text
 
 
 def test_the_words_can_be_chinese(content, written):
