@@ -68,8 +68,8 @@ A REWARD FROM THESE VERDICTS: the 90 responses once more, each with the completi
 written for and with a SIMULATED base reward, of a model that likes help even where it should be
 refused. Below the ideal and the less good ones stands NONSENSE, which no reward should like: an
 empty response, the prompt itself, shuffled words, all words that the judge looks for. The better of
-two responses to a prompt is to get the higher reward: the base reward plus weighted verdicts,
-propositions and classes. The weights are fitted to that.
+two responses to a prompt is to get the higher reward: the base reward plus weighted verdicts on
+its propositions and classes. The weights are fitted to that.
 """
 _REWARD_COLUMNS = """\
 base alone, base + rules: comparisons that are ranked the wrong way (95% interval), base + rules on
