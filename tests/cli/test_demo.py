@@ -464,6 +464,7 @@ def test_what_is_printed_can_be_pasted_whatever_the_folder(call, tmp_path):
         *(COPIED - {"dataset.json", "README.md"}),
         "verdicts.parquet",
         "certificate.json",
+        "comparisons_of_fit.jsonl",
         "reward.json",
         "rewards.jsonl",
     }
