@@ -22,6 +22,7 @@ WRITTEN = {
     "verdicts.parquet",
     "examination.json",
     "certificate.json",
+    "comparisons_of_fit.jsonl",
     "reward.json",
     "rewards.jsonl",
     "reward_examination.json",
@@ -257,7 +258,7 @@ def test_it_says_that_the_reward_was_examined_on_the_prompts_of_its_fit(demonstr
     assert found["settings"]["simulated"] is True
     assert "few_prompts" in {note["code"] for note in found["notes"]}
     text = " ".join(done.stdout.decode().split())
-    assert "on its own prompts it errs less" in text
+    assert "not tested: on those that it has seen" in text
     assert "SIMULATED base reward" in text
     assert "nobody should train with this reward" in text
 
@@ -463,6 +464,7 @@ def test_what_is_printed_can_be_pasted_whatever_the_folder(call, tmp_path):
         *(COPIED - {"dataset.json", "README.md"}),
         "verdicts.parquet",
         "certificate.json",
+        "comparisons_of_fit.jsonl",
         "reward.json",
         "rewards.jsonl",
     }

@@ -39,7 +39,7 @@ def test_a_narrow_terminal_shows_everything_else_whole(reward, capsys, monkeypat
     lines = printed(reward, capsys, monkeypatch, 80)
 
     assert "behavior share weight does most its judge" in lines
-    assert "behavior comparisons base alone base + rules own prompts" in lines
+    assert "behavior comparisons base alone base + rules not tested" in lines
     assert not [line for line in lines if "…" in line]
 
 
@@ -83,10 +83,29 @@ def test_without_certificates_every_proposition_is_said_to_lack_one(reward):
     assert said_of_certificates(reward).startswith("On 16 of the 21 propositions")
 
 
-def test_it_says_which_nonsense_outranks_the_best_real_responses(reward):
-    rows = {(row.behavior, row.kind): row for row in reward.examination.degenerate}
+def test_its_reward_likes_no_nonsense_that_its_judge_can_tell_from_sense(reward):
+    above = {
+        (row.behavior, row.kind): round(row.share_above_best * row.n_prompts)
+        for row in reward.examination.degenerate
+        if row.share_above_best
+    }
 
-    assert rows["comply", "empty"].share_above_best > 0.5
-    assert rows["comply", "echoed_prompt"].share_above_best > 0.5
-    assert "empty: it gets more on 5 of 6 prompts of comply" in said_of_nonsense(reward)
-    assert "degenerate_outranks" in {row.code for row in reward.examination.notes}
+    # The judge counts words: in whatever order they stand, they are the best response to it.
+    assert above == {("comply", "shuffled_words"): 1}
+    said = " ".join(said_of_nonsense(reward).split())
+    assert "shuffled words: it gets more than the best real response on 1 of 6 prompts" in said
+    assert "does not read their order" in said
+
+
+def test_it_says_of_other_nonsense_what_training_would_do(reward):
+    rows = tuple(
+        replace(row, share_above_best=1.0 if row.kind == "empty" else 0.0)
+        for row in reward.examination.degenerate
+    )
+    found = replace(reward, examination=replace(reward.examination, degenerate=rows))
+    none = tuple(replace(row, share_above_best=0.0) for row in rows)
+    clean = replace(reward, examination=replace(reward.examination, degenerate=none))
+
+    assert "empty: it gets more than the best real response on 6 of 6" in said_of_nonsense(found)
+    assert said_of_nonsense(found).endswith("Training would find that.")
+    assert said_of_nonsense(clean).endswith("none of it gets more than the best real response.")

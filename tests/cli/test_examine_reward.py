@@ -146,14 +146,14 @@ def test_a_policy_and_a_benchmark_are_read_with_their_verdicts(command, given, a
 
 @pytest.mark.ci
 def test_a_page_and_a_table_are_written(command, asked, tmp_path):
-    page, table = tmp_path / "page.html", tmp_path / "table.tex"
+    page, table = tmp_path / "page.html", tmp_path / "table.md"
 
     done = command(*asked, "--report", page, "--report-language", "zh", "--table", table)
     again = command(*asked, "--report", page, "--table", table)
 
     assert (done.code, again.code) == (0, 0), done.err
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert table.read_text(encoding="utf-8").startswith("% needs \\usepackage{booktabs}")
+    assert table.read_text(encoding="utf-8").startswith("| Behavior | Case | n |")
 
 
 def test_a_table_in_markdown_may_be_replaced_by_another(command, asked, tmp_path):
@@ -167,7 +167,7 @@ def test_a_table_in_markdown_may_be_replaced_by_another(command, asked, tmp_path
 
 @pytest.mark.parametrize("option", ["--report", "--table"])
 def test_nobodys_file_is_replaced(command, asked, tmp_path, assert_one_line, option):
-    other = tmp_path / "thesis.tex"
+    other = tmp_path / "thesis.md"
     other.write_text("mine", encoding="utf-8")
 
     done = command(*asked, option, other)
@@ -181,7 +181,8 @@ def test_nobodys_file_is_replaced(command, asked, tmp_path, assert_one_line, opt
     [
         ([], "there is nothing to examine it on"),
         (["-", "--policy", "-"], "standard input (-) can be read once"),
-        (["x.jsonl", "--table", "t.pdf"], "`--table` must end in .tex or .md"),
+        (["x.jsonl", "--table", "t.pdf"], "`--table` must end in .md, got 't.pdf'."),
+        (["x.jsonl", "--table", "t.tex"], "LaTeX is no longer written"),
     ],
 )
 def test_what_cannot_be_meant_is_a_usage_error(command, given, typed, words):

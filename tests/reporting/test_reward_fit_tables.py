@@ -57,7 +57,7 @@ def test_error_rates_stand_side_by_side(found):
 
     row = found.behaviors[0]
     assert f"ranked the wrong way: {row.error_rate.value:.1%} (95%: " in text
-    assert f"{row.error_rate_fitted:.1%} in it" in text
+    assert f"; not tested: {row.error_rate_fitted:.1%} in it" in text
     assert f"by the base reward alone: {row.error_rate_base.value:.1%}" in text
     assert f"λ {row.l2:g} by cross-validation" in text
 
@@ -79,7 +79,8 @@ def test_without_resamples_no_column_is_empty():
 def test_one_prompt_shows_what_is_known_and_that_it_is_too_low():
     text = printed(fit(labelled_case(18, n_prompts=1, n_each=6)))
 
-    assert "in the fit: too low" in text
+    assert "not tested: " in text
+    assert "ranked the wrong way in the fit" in text
     assert "nan" not in text
 
 

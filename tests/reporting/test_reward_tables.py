@@ -72,7 +72,7 @@ def test_every_part_has_its_table(shown, reward_examination):
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("seen_prompts", "prompts, 3 of 40 in the fit, where error rates are too low;"),
+        ("seen_prompts", "prompts, 3 of 40 in the fit: not tested on these;"),
         ("held_out_unknown", "prompts, not known to be new to the fit;"),
     ],
 )
@@ -83,6 +83,21 @@ def test_prompts_of_the_fit_are_counted_below_the_title(shown, reward_examinatio
 
     assert words in " ".join(shown(found).split())
     assert "none of them in the fit" in " ".join(shown(reward_examination).split())
+
+
+@pytest.mark.parametrize(
+    ("n_seen", "words"), [(3, "partly not tested: share of"), (40, "\nnot tested: share of")]
+)
+def test_error_rates_on_prompts_of_the_fit_are_no_test(shown, reward_examination, n_seen, words):
+    figures = {"n_seen": n_seen, "n_prompts": 40}
+    said = RewardNote(code="seen_prompts", sentence="-", figures=figures)
+    found = dataclasses.replace(reward_examination, is_held_out=False, notes=(said,))
+
+    text = shown(found)
+
+    assert words in text
+    assert "error rate: share of comparisons" not in text
+    assert "error rate: share of comparisons" in shown(reward_examination)
 
 
 def test_a_rate_stands_with_its_interval(shown, reward_examination):

@@ -66,15 +66,17 @@ somebody must understand: it counts words, and the annotators agree with each ot
 _REWARD = """\
 A REWARD FROM THESE VERDICTS: the 90 responses once more, each with the completion class that it was
 written for and with a SIMULATED base reward, of a model that likes help even where it should be
-refused. The better of two responses to a prompt is to get the higher reward: the base reward plus
-weighted verdicts, propositions and classes. The weights are fitted to that.
+refused. Below the ideal and the less good ones stands NONSENSE, which no reward should like: an
+empty response, the prompt itself, shuffled words, all words that the judge looks for. The better of
+two responses to a prompt is to get the higher reward: the base reward plus weighted verdicts on
+its propositions and classes. The weights are fitted to that.
 """
 _REWARD_COLUMNS = """\
 base alone, base + rules: comparisons that are ranked the wrong way (95% interval), base + rules on
-prompts that its fit has not seen; on its own prompts it errs less. Below, the mean reward of the
-responses by their class (and the mean base reward), then what does most to the rankings: its share,
-its weight, and how its judge did above. ! is a weight against the behavior's demand. Six prompts a
-behavior are few: intervals are too narrow, and nobody should train with this reward.
+prompts that its fit has not seen; not tested: on those that it has seen. Below, the mean reward of
+the responses by their class (and the mean base reward), then what does most to the rankings: its
+share, its weight, and how its judge did above. ! is a weight against the behavior's demand. Six
+prompts a behavior are few: intervals are too narrow, and nobody should train with this reward.
 """
 
 

@@ -63,16 +63,24 @@ def said_of_nonsense(found: DemoReward) -> str:
     """Say which nonsense outranks the best real responses most often."""
     worst = max(found.examination.degenerate, key=lambda row: row.share_above_best)
     n_above = round(worst.share_above_best * worst.n_prompts)
+    if not n_above:
+        return "Nonsense was judged too: none of it gets more than the best real response."
+    why = "Training would find that."
+    if worst.kind == "shuffled_words":
+        why = (
+            "This\njudge counts words and does not read their order: no weights mend that, only "
+            "another judge does."
+        )
     return (
-        "Nonsense was judged too. What the rules like best of it, compared with the best real "
-        f"response, is\n{worst.kind.replace('_', ' ')}: it gets more on {n_above} of "
-        f"{worst.n_prompts} prompts of {worst.behavior}. Training would find that."
+        "Nonsense was judged too, also of kinds that were not in the fit. What the rules like best "
+        f"of it is\n{worst.kind.replace('_', ' ')}: it gets more than the best real response on "
+        f"{n_above} of {worst.n_prompts} prompts of {worst.behavior}. {why}"
     )
 
 
 def _error_table(found: DemoReward) -> Table:
     """One row per behavior."""
-    table = _table("behavior", "comparisons", "base alone", "base + rules", "own prompts")
+    table = _table("behavior", "comparisons", "base alone", "base + rules", "not tested")
     for row in found.fit.behaviors:
         table.add_row(
             row.behavior,

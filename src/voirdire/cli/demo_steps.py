@@ -8,6 +8,7 @@ import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from voirdire._types import WeightScheme
@@ -35,6 +36,8 @@ __all__ = [
     "EXAMINATION",
     "JUDGE",
     "NAME",
+    "OF_FIT",
+    "ORDER",
     "REPORT",
     "RESAMPLES",
     "REWARD",
@@ -54,7 +57,7 @@ __all__ = [
 ]
 
 
-COMPARISONS = "comparisons.jsonl"
+COMPARISONS, OF_FIT = "comparisons.jsonl", "comparisons_of_fit.jsonl"
 
 COPIED = (
     "texts.jsonl",
@@ -69,7 +72,7 @@ COPIED = (
 VERDICTS, EXAMINATION, REPORT = "verdicts.parquet", "examination.json", "report.html"
 CERTIFICATE, REWARD, REWARDS = "certificate.json", "reward.json", "rewards.jsonl"
 REWARD_EXAMINATION = "reward_examination.json"
-_MADE = (VERDICTS, EXAMINATION, CERTIFICATE, REWARD, REWARDS, REWARD_EXAMINATION)
+_MADE = (VERDICTS, EXAMINATION, CERTIFICATE, OF_FIT, REWARD, REWARDS, REWARD_EXAMINATION)
 _DATASET = "voirdire-demo"
 
 
@@ -225,6 +228,9 @@ NAME = "demo"
 RESAMPLES = 100
 """Of the fit: half of what `voirdire fit` takes, since nobody should wait for a demonstration."""
 
+ORDER = "ideal > less_good > unacceptable, illogical > disallowed; less_good > nonsense"
+_NONSENSE = ("empty", "echoed_prompt", "shuffled_words", "lexicon")
+
 
 @dataclass(frozen=True, kw_only=True)
 class MeanReward:
@@ -254,7 +260,7 @@ class DemoReward:
     means : mapping of tuple of str to MeanReward
         By behavior and label.
     examination : RewardExamination
-        On the comparisons of the fit: there are no others.
+        On the comparisons of the fit without its nonsense: there are no others.
     """
 
     fit: RewardFit
@@ -274,11 +280,11 @@ def reward_responses(folder: Path) -> DemoReward:
     comparisons, verdicts = folder / COMPARISONS, folder / VERDICTS
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UncertifiedWarning)  # the tables and the page say it
+        write_text(folder / OF_FIT, _with_nonsense(comparisons))
         fit = fit_reward(
-            comparisons,
+            folder / OF_FIT,
             rubric=RUBRIC,
-            verdicts=verdicts,
-            settings=FitSettings(n_resamples=RESAMPLES),
+            settings=FitSettings(n_resamples=RESAMPLES, orders={"*": ORDER}),
             certificates=[folder / CERTIFICATE],
             name=NAME,
         )
@@ -288,6 +294,32 @@ def reward_responses(folder: Path) -> DemoReward:
     found = replace(found, settings={**found.settings, "simulated": True})
     write_text(folder / REWARD_EXAMINATION, reward_examination_to_json(found) + "\n")
     return DemoReward(fit=fit, means=_means(folder), examination=found)
+
+
+def _with_nonsense(comparisons: Path) -> str:
+    """Put nonsense below the good responses to a prompt; its base reward is their average."""
+    from voirdire.io import read_items
+    from voirdire.studies.reward.degenerate import degenerate_texts
+
+    text = comparisons.read_text(encoding="utf-8")
+    rows = {row["id"]: row for row in map(json.loads, text.splitlines())}
+    given: dict[str, list[float]] = {}
+    for row in rows.values():
+        given.setdefault(row["group"], []).append(row["base_reward"])
+    made = [
+        {
+            **rows[item.id],
+            "id": f"{item.id}-{kind}",
+            "response": nonsense,
+            "label": "nonsense",
+            "base_reward": round(fmean(given[rows[item.id]["group"]]), 2),
+        }
+        for item in read_items(comparisons).items
+        if rows[item.id]["label"] == "ideal"
+        for kind, nonsense in degenerate_texts(item, has_refusal=False, reads_cues=True)
+        if kind in _NONSENSE
+    ]
+    return text + "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in made)
 
 
 def _means(folder: Path) -> dict[tuple[str, str], MeanReward]:
@@ -334,9 +366,10 @@ def same_from_files(output: Path) -> str:
         f"    --judges {verdicts} --kind boolean --epsilon {EPSILON:g} --weights {WEIGHTS} \\\n"
         f"    --items {responses} --slice language --report report.html \\\n"
         f"    --certificate {certificate}\n"
-        f"  voirdire fit {comparisons} --rubric {RUBRIC} \\\n"
-        f"    --verdicts {verdicts} --certificate {certificate} \\\n"
-        f"    --resamples {RESAMPLES} --name {NAME} -o {reward}\n"
+        f"  voirdire fit {at(OF_FIT)} --rubric {RUBRIC} \\\n"
+        f"    --order {shlex.quote(ORDER)} \\\n"
+        f"    --certificate {certificate} --resamples {RESAMPLES} --name {NAME} \\\n"
+        f"    -o {reward}\n"
         f"  voirdire score {comparisons} --reward {reward} \\\n"
         f"    --verdicts {verdicts} -o {at(REWARDS)}\n"
         f"  voirdire examine-reward {comparisons} --reward {reward} \\\n"

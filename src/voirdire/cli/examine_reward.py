@@ -36,15 +36,13 @@ from voirdire.errors import InputError, NoDataError, UncertifiedWarning
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from voirdire.reporting.reward_paper import PaperFormat
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.model import RewardModel
     from voirdire.studies.reward.result import RewardExamination
 
 __all__ = ["examine_reward_command"]
 
-_WRITTEN_AS: dict[str, PaperFormat] = {".tex": "latex", ".md": "markdown"}
-_TABLE_SIGNS = {".tex": "% needs \\usepackage{booktabs}", ".md": "| Behavior | Case | n |"}
+_TABLE_SIGN = "| Behavior | Case | n |"
 
 
 def examine_reward_command(
@@ -130,7 +128,7 @@ def examine_reward_command(
     report
         Write one self-contained HTML page.
     table
-        Write a table for a paper: LaTeX (.tex) or Markdown (.md).
+        Write a table for a paper, in Markdown (.md).
     details
         Show every feature.
     """
@@ -302,15 +300,16 @@ def _check_table(path: Path | None) -> None:
     """Refuse to replace a file that is no table of ours, before any work is done."""
     if path is None:
         return
-    ending = path.suffix.lower()
-    if ending not in _WRITTEN_AS:
-        msg = f"`--table` must end in .tex or .md, got {str(path)!r}."
+    if path.suffix.lower() != ".md":
+        msg = f"`--table` must end in .md, got {str(path)!r}."
+        if path.suffix.lower() == ".tex":
+            msg += " LaTeX is no longer written: `pandoc table.md -o table.tex` makes it."
         raise UsageError(msg)
     check_place(path)
     if path.exists() and path.stat().st_size:
         with path.open("rb") as file:
             start = file.read(200).decode(errors="replace")
-        if not start.startswith(_TABLE_SIGNS[ending]):
+        if not start.startswith(_TABLE_SIGN):
             msg = f"`--table` must not replace {str(path)!r}, which is no table of a reward."
             raise InputError(f"{msg} Name another file.")
 
@@ -327,8 +326,7 @@ def _write(
     if table is not None:
         from voirdire.reporting.reward_paper import paper_table
 
-        drawn = paper_table(found, written_as=_WRITTEN_AS[table.suffix.lower()])
-        written.append(("table", table, drawn))
+        written.append(("table", table, paper_table(found)))
     for what, path, text in written:
         write_text(path, text)
         say(f"{what}: {path}")

@@ -121,10 +121,10 @@ def _sentences(row: BehaviorFit, *, level: float) -> Iterator[str]:
     if math.isfinite(row.error_rate.value):
         yield (
             f"ranked the wrong way: {_rate(row.error_rate, level=level)} on prompts outside the "
-            f"fit, {_share(row.error_rate_fitted)} in it"
+            f"fit; not tested: {_share(row.error_rate_fitted)} in it"
         )
     else:
-        yield f"ranked the wrong way: {_share(row.error_rate_fitted)} in the fit: too low"
+        yield f"not tested: {_share(row.error_rate_fitted)} ranked the wrong way in the fit"
     if math.isfinite(row.error_rate_base.value):
         yield f"by the base reward alone: {_rate(row.error_rate_base, level=level)}"
     chosen = " by cross-validation" if row.l2_path else ""

@@ -123,15 +123,22 @@ def _seen(found: RewardExamination) -> str:
     """Say whether the rates are those of prompts that the weights were fitted on."""
     if found.is_held_out:
         return "none of them in the fit"
-    for row in found.notes:
-        if row.code == "seen_prompts":
-            n_seen, n_prompts = row.figures["n_seen"], row.figures["n_prompts"]
-            return f"{n_seen:,} of {n_prompts:,} in the fit, where error rates are too low"
+    n_seen, n_prompts = _fitted_prompts(found)
+    if n_seen:
+        return f"{n_seen:,} of {n_prompts:,} in the fit: not tested on these"
     return "not known to be new to the fit"
 
 
+def _fitted_prompts(found: RewardExamination) -> tuple[int, int]:
+    """Count the prompts that the weights were fitted on, as far as it is known, and all."""
+    figures = (row.figures for row in found.notes if row.code == "seen_prompts")
+    return next(((row["n_seen"], row["n_prompts"]) for row in figures), (0, 0))
+
+
 def _errors(found: RewardExamination, signals: Sequence[str]) -> Table:
-    table = _table("error rate: share of comparisons ranked the wrong way, a tie counting half")
+    n_seen, n_prompts = _fitted_prompts(found)
+    name = "partly not tested" if n_seen < n_prompts else "not tested" if n_seen else "error rate"
+    table = _table(f"{name}: share of comparisons ranked the wrong way, a tie counting half")
     table.add_column("behavior", overflow="ellipsis", max_width=_NAME_WIDTH)
     table.add_column("vs", no_wrap=True)
     for signal in signals:
@@ -159,7 +166,7 @@ def _hard_cases(found: RewardExamination, signals: Sequence[str]) -> Table:
         case = f"{shorten(row.best, width=20)} against {shorten(row.next, width=20)}"
         rows.setdefault((row.behavior, case), {})[row.signal] = row.error_rate
     for each in found.refusals:
-        case = each.kind.replace("_", " ")
+        case = f"{each.kind.replace('_', ' ')}, by {each.by}"
         rows.setdefault((each.behavior, case), {})[each.signal] = each.rate
     for (behavior, case), rates in rows.items():
         cells = [_rate(rates[signal]) if signal in rates else "–" for signal in signals]

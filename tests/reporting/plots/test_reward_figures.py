@@ -247,6 +247,16 @@ def test_without_a_base_reward_there_is_one_column(content, written):
     assert "base + rules" not in written(plot(content, kind="reward_errors"))
 
 
+def test_what_the_json_calls_total_without_a_base_reward_are_the_rules(content, written):
+    for name in ("error_rates", "histograms"):
+        content[name] = [row for row in content[name] if row["signal"] == "total"]
+
+    text = written(plot(content, kind="reward_errors"))
+
+    assert "base + rules" not in text
+    assert "rules alone" in text
+
+
 def test_the_words_can_be_chinese(content, written):
     assert "排错的比例" in written(plot(content, language="zh", kind="reward_errors"))
 

@@ -50,7 +50,7 @@ def whole_examination():
         ),
         near_ideal=(NearIdeal(**WHERE, best="ideal", next="less_good", error_rate=RATE,
                               mean_gap=RATE),),
-        refusals=(RefusalErrors(**WHERE, kind="false_refusal", rate=RATE),),
+        refusals=(RefusalErrors(**WHERE, kind="false_refusal", by="labels", rate=RATE),),
         drives=(
             FeatureDrive(
                 behavior="comply", feature="apology", weight=1.0, low=0.5, high=1.5, mean=0.5,

@@ -167,6 +167,30 @@ def test_without_a_base_reward_there_is_one_reward(without_base, page_text, lang
     assert {"en": "Rules alone", "zh": "仅规则"}[language] in text
 
 
+def test_what_the_json_calls_total_without_a_base_reward_are_the_rules(
+    content, page_text, language
+):
+    for name in ("error_rates", "histograms", "near_ideal", "refusals", "bench"):
+        content[name] = [row for row in content[name] if row["signal"] == "total"]
+    words = {"en": ("Base + rules", "base + rules", "Rules alone"), "zh": ("基础 + 规则", "仅规则")}
+
+    text = page_text(content, language=language)
+
+    *wrong, right = words[language]
+    assert not [each for each in wrong if each in text]
+    assert right in text
+
+
+def test_a_benchmark_without_base_rewards_is_about_the_rules(content, page_text):
+    content["bench"] = [row for row in content["bench"] if row["signal"] == "total"]
+
+    text = page_text(content)
+
+    assert "Base + rules" in text  # of the comparisons
+    accuracy = next(row["accuracy"] for row in content["bench"] if row["subset"] is None)
+    assert f"All pairs – – {accuracy['value']:.1%}" in text
+
+
 def test_the_fewest_keys_make_a_page(minimal, page_text, language):
     page = Page(reward_report(minimal, language=language))
     text = page_text(minimal, language=language)

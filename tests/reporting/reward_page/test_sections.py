@@ -179,7 +179,10 @@ def test_the_hardest_comparisons_and_refusals_are_named(text_of, content):
         "Hardest for base + rules is soft_refuse: 47.5% of 80 comparisons between “ideal” and "
         "“less_good”"
     ) in text
-    assert "missed refusals on soft_refuse, on 12.5% of 40 prompts" in text
+    assert "missed refusals on soft_refuse, by the judge, on 12.5% of 40 prompts" in text
+    told = [row | {"by": "labels"} for row in refusals]
+    by_labels = text_of(refusals=told, error_rates=content["error_rates"])
+    assert "missed refusals on soft_refuse, by the labels, on 12.5% of 40 prompts" in by_labels
     for row in refusals:
         row["rate"] |= {"value": 0.0}
     none = text_of(refusals=refusals, error_rates=content["error_rates"])

@@ -62,8 +62,8 @@ def test_good_news_on_the_data_of_the_fit_is_half_of_it(judged, verdict_of):
     state, short, told = verdict_of(judged((0.1, 0.2), (0.3, 0.4), held_out=False))
 
     assert state == "depends"
-    assert short == "rules help, on its own data"
-    assert "used in the fit, so the true error rate is higher" in told
+    assert short == "rules help, not tested"
+    assert "Not tested: some or all of these prompts were used in the fit" in told
 
 
 def test_bad_news_on_the_data_of_the_fit_stays_bad(judged, verdict_of):
@@ -76,7 +76,7 @@ def test_where_nobody_knows_whether_prompts_were_used_it_is_said(judged, verdict
 
     _, short, told = verdict_of(report)
 
-    assert short == "rules help, perhaps on its own data"
+    assert short == "rules help, perhaps not tested"
     assert "It is not known whether these prompts were used" in told
 
 

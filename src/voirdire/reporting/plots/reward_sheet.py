@@ -48,7 +48,7 @@ class RewardSheet:
         found |= {row["signal"] for row in self.histograms if sum(row["counts"])}
         if "base" in found:
             return [signal for signal in SIGNALS if signal in found]
-        return ["rules"] if "rules" in found else sorted(found)
+        return ["rules"]
 
 
 def is_reward(result: Any) -> bool:
@@ -80,6 +80,9 @@ def reward_sheet(result: Any, *, behavior: str | None = None) -> RewardSheet:
     """
     plain = _plain(result)
     parts = {name: [dict(row) for row in plain.get(name) or ()] for name in _PARTS}
+    for name in ("error_rates", "histograms"):
+        if {row.get("signal") for row in parts[name]} == {"total"}:  # there is no base reward
+            parts[name] = [row | {"signal": "rules"} for row in parts[name]]
     level = number((plain.get("settings") or {}).get("confidence_level"))
     return RewardSheet(
         name=str((plain.get("reward") or {}).get("name", "")),

@@ -31,6 +31,7 @@ __all__ = [
 
 SCHEMA = "voirdire.reward_examination/1"
 SIGNALS = ("base", "total", "rules")
+_WITH_SIGNALS = ("error_rates", "histograms", "near_ideal", "refusals", "bench")
 
 Signal: TypeAlias = Literal["base", "total", "rules"]
 Number: TypeAlias = float | None
@@ -87,6 +88,7 @@ class RefusalErrors(Struct, frozen=True, kw_only=True):
     behavior: str
     signal: Signal
     kind: Literal["false_refusal", "missed_refusal"]
+    by: Literal["labels", "judge"] = "judge"
     rate: Rate
 
 
@@ -223,5 +225,15 @@ class RewardReport(Struct, frozen=True, kw_only=True):
 
 
 def as_reward_report(content: Any) -> RewardReport:
-    """Turn plain values into records; `msgspec.ValidationError` says where they are not fit."""
-    return msgspec.convert(content, RewardReport, strict=True)
+    """Turn plain values into records; `msgspec.ValidationError` says where they are not fit.
+
+    Where there is no base reward, the JSON calls the rules ``"total"``: here they are the rules.
+    """
+    report = msgspec.convert(content, RewardReport, strict=True)
+    parts: dict[str, list[Any]] = {name: getattr(report, name) for name in _WITH_SIGNALS}
+    alone = {
+        name: [msgspec.structs.replace(row, signal="rules") for row in rows]
+        for name, rows in parts.items()
+        if {row.signal for row in rows} == {"total"}
+    }
+    return msgspec.structs.replace(report, **alone)

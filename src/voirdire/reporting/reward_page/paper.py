@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from voirdire.reporting.page_frame.speech import Count, Said, Share, say
 from voirdire.reporting.reward_page.described import judge_name, rubric_name
-from voirdire.reporting.reward_page.signals import by_signal, defined, main_signal
+from voirdire.reporting.reward_page.signals import accuracies, main_signal
 from voirdire.reporting.reward_page.speech import ShareEnds
 from voirdire.reporting.reward_page.verdicts import certified_counts, error_of, held_out, level_of
 
@@ -72,9 +72,8 @@ def _error(report: RewardReport) -> tuple[Said, ...]:
 
 
 def _bench(report: RewardReport) -> tuple[Said, ...]:
-    signals = by_signal(row for row in report.bench if row.subset is None)
-    main = signals.get(main_signal(report))
-    if main is None or not defined(main.accuracy):
+    main, _ = accuracies(report)
+    if main is None:
         return ()
     return (
         say(

@@ -57,6 +57,7 @@ class RefusalRow:
 
     behavior: str
     kind: str
+    by: str
     n: int
     by_signal: dict[str, RefusalErrors]
 
@@ -91,12 +92,12 @@ def near_rows(report: RewardReport) -> list[NearRow]:
 
 def refusal_rows(report: RewardReport) -> list[RefusalRow]:
     """Lay out the refusals by behavior and kind."""
-    keys = dict.fromkeys((row.behavior, row.kind) for row in report.refusals)
+    keys = dict.fromkeys((row.behavior, row.kind, row.by) for row in report.refusals)
     found = []
-    for behavior, kind in keys:
-        rows = [row for row in report.refusals if (row.behavior, row.kind) == (behavior, kind)]
-        n = max(row.rate.n for row in rows)
-        found.append(RefusalRow(behavior=behavior, kind=kind, n=n, by_signal=by_signal(rows)))
+    for key in keys:
+        rows = [row for row in report.refusals if (row.behavior, row.kind, row.by) == key]
+        signals, n = by_signal(rows), max(row.rate.n for row in rows)
+        found.append(RefusalRow(behavior=key[0], kind=key[1], by=key[2], n=n, by_signal=signals))
     return found
 
 
@@ -134,6 +135,7 @@ def refusal_sentences(report: RewardReport) -> tuple[Said, ...]:
             "reward.refusals.worst",
             signal=_mid(signal),
             kind=say(f"reward.refusal.{worst.kind}"),
+            by=say(f"reward.refusal.by.{worst.by}"),
             behavior=Name(worst.behavior),
             prompts=Count(worst.rate.n, "prompts"),
             **_figures(worst.rate, report),

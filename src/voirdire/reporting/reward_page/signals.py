@@ -10,9 +10,9 @@ from voirdire.reporting.reward_page.content import SIGNALS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from voirdire.reporting.reward_page.content import Rate, RewardReport
+    from voirdire.reporting.reward_page.content import BenchSubset, Rate, RewardReport
 
-__all__ = ["behaviors_of", "by_signal", "defined", "main_signal", "signals_of"]
+__all__ = ["accuracies", "behaviors_of", "by_signal", "defined", "main_signal", "signals_of"]
 
 Row = TypeVar("Row")
 
@@ -23,18 +23,27 @@ def defined(rate: Rate | None) -> bool:
 
 
 def signals_of(report: RewardReport) -> tuple[str, ...]:
-    """List the rewards to show: without a base reward the other two are one."""
-    found = {row.signal for row in report.error_rates if defined(row.rate)}
-    found |= {row.signal for row in report.bench if defined(row.accuracy)}
-    if "base" in found:
-        return tuple(signal for signal in SIGNALS if signal in found)
-    return ("rules",) if "rules" in found else tuple(found & {"total"})
+    """List the rewards to show: without a base reward only the rules."""
+    found = _ranking(report) | {row.signal for row in report.bench if defined(row.accuracy)}
+    return tuple(signal for signal in SIGNALS if signal in found) if "base" in found else ("rules",)
 
 
 def main_signal(report: RewardReport) -> str:
     """Name the reward that training would see."""
-    signals = signals_of(report)
-    return "total" if "total" in signals else "rules"
+    found = _ranking(report) or set(signals_of(report))
+    return "total" if found >= {"base", "total"} else "rules"
+
+
+def _ranking(report: RewardReport) -> set[str]:
+    """Name the rewards that rank the comparisons."""
+    return {row.signal for row in report.error_rates if defined(row.rate)}
+
+
+def accuracies(report: RewardReport) -> tuple[BenchSubset | None, BenchSubset | None]:
+    """Find the accuracy on all pairs of the reward of training, and of its base."""
+    found = by_signal(row for row in report.bench if row.subset is None and defined(row.accuracy))
+    base = found.get("base")
+    return found.get("rules" if base is None else "total"), base
 
 
 def behaviors_of(report: RewardReport) -> tuple[str, ...]:

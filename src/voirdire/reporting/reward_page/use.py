@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from voirdire.reporting.page_frame.speech import Count, Decimal, Name, Percent, Said, Share, say
 from voirdire.reporting.reward_page.numerals import rounded_count
-from voirdire.reporting.reward_page.signals import by_signal, defined, main_signal
+from voirdire.reporting.reward_page.signals import accuracies, by_signal, defined
 from voirdire.reporting.reward_page.speech import Dollars, Seconds, ShareEnds
 from voirdire.reporting.reward_page.verdicts import level_of
 
@@ -186,9 +186,8 @@ def bench_rows(report: RewardReport) -> list[BenchRow]:
 
 def bench_sentences(report: RewardReport) -> tuple[Said, ...]:
     """Say how often the reward of training prefers the chosen response."""
-    signals = by_signal(row for row in report.bench if row.subset is None)
-    main, base = signals.get(main_signal(report)), signals.get("base")
-    if main is None or not defined(main.accuracy):
+    main, base = accuracies(report)
+    if main is None:
         return ()
     figures = {
         "signal": say(f"reward.signal.{main.signal}"),
@@ -197,7 +196,7 @@ def bench_sentences(report: RewardReport) -> tuple[Said, ...]:
         "level": level_of(report),
         "ends": ShareEnds(main.accuracy.low, main.accuracy.high),
     }
-    if base is None or not defined(base.accuracy) or main is base:
+    if base is None:
         return (say("reward.bench.overall", **figures),)
     ends = ShareEnds(base.accuracy.low, base.accuracy.high)
     shares = {"base": Share(base.accuracy.value), "base_ends": ends}

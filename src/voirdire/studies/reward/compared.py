@@ -80,10 +80,12 @@ def examine_comparisons(comparisons: Any, request: ExaminationRequest, *, verdic
         store=request.store,
         judging=request.judging,
     ).judged
+    given = read.data
     read = with_class_labels(read, judged, reward=reward)
     orders = orders_for(reward, read.data, orders=request.orders)
     data = drop_unknown_labels(read.data, orders)
-    examined = _examined(data, judged, request, orders)
+    by_people = read.data is given
+    examined = _examined(data, judged, request, orders, is_labelled_by_people=by_people)
     resamples = PromptResamples(examined.rated.n_prompts, **request.resampling)
     figures, notes = _figures(examined, judged, resamples, n_bins=request.n_bins)
     seen = held_out(reward, data)
@@ -114,7 +116,12 @@ def examine_comparisons(comparisons: Any, request: ExaminationRequest, *, verdic
 
 
 def _examined(
-    data: ComparisonData, judged: Verdicts, request: ExaminationRequest, orders: Any
+    data: ComparisonData,
+    judged: Verdicts,
+    request: ExaminationRequest,
+    orders: Any,
+    *,
+    is_labelled_by_people: bool,
 ) -> Examined:
     rated = rate_items(
         data.items,
@@ -129,6 +136,7 @@ def _examined(
         reward=request.reward,
         rated=rated,
         labels=np.array(data.labels, dtype=object),
+        is_labelled_by_people=is_labelled_by_people,
         behaviors=examined_behaviors(data, rated, orders=orders),
     )
 
@@ -159,12 +167,12 @@ def _figures(
         *about_scales(scales),
         *about_router(router),
     ]
-    if refusals.expression is None:
+    if refusals.expression is None and not refusals.errors:
         notes.append(
             note(
                 "no_refusals",
-                "The rubric has neither `safe_refusal` nor `inability_to_comply`: refusals are "
-                "not counted.",
+                "The rubric has neither `safe_refusal` nor `inability_to_comply`, and no label "
+                "names a refusal: refusals are not counted.",
             )
         )
     return figures, notes

@@ -43,7 +43,8 @@ def about_held_out(found: HeldOut) -> list[RewardNote]:
             note(
                 "seen_prompts",
                 f"{found.n_seen:,} of {counted(found.n_prompts, 'prompt')} were used in the fit: "
-                "these error rates are too low. Examine the reward on other prompts.",
+                "on these the reward is not tested, and errs less often than on others. Examine it "
+                "on other prompts.",
                 n_seen=found.n_seen,
                 n_prompts=found.n_prompts,
             )

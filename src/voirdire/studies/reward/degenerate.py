@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from voirdire.studies.reward.request import ExaminationRequest
     from voirdire.studies.reward.result import DegenerateKind, RewardNote
 
-__all__ = ["about_degenerate", "check_degenerate"]
+__all__ = ["about_degenerate", "check_degenerate", "degenerate_texts"]
 
 _N_REPEATS = 12
 _N_DRAWN = 8
@@ -239,7 +239,9 @@ def _made(examined: Examined, request: ExaminationRequest, *, reads_cues: bool) 
             own = row.rows[rated.prompts[row.rows] == prompt]
             own = own[np.argsort(-rated.rules[own], kind="stable")]
             best = msgspec.structs.replace(rated.items[own[0]], behavior=row.behavior)
-            for kind, text in _texts(best, has_refusal=has_refusal, reads_cues=reads_cues):
+            for kind, text in degenerate_texts(
+                best, has_refusal=has_refusal, reads_cues=reads_cues
+            ):
                 item = msgspec.structs.replace(best, id=f"{best.id}+{kind}", response=text)
                 found.append(
                     _Made(
@@ -253,7 +255,7 @@ def _made(examined: Examined, request: ExaminationRequest, *, reads_cues: bool) 
     return found
 
 
-def _texts(
+def degenerate_texts(
     best: Item, *, has_refusal: bool, reads_cues: bool
 ) -> Iterator[tuple[DegenerateKind, str]]:
     """Give the degenerate responses to the prompt of an item, in its language."""

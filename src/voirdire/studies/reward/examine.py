@@ -121,8 +121,8 @@ def examine_reward(
     asked about them where it is asked about the completions, and beside stored verdicts only where
     these are those of the judge that ships with voirdire.
 
-    Error rates on the prompts of the fit are too low. The reward's file knows them by their
-    hashes, and `is_held_out` says whether any is among the examined ones.
+    On the prompts of the fit a reward is not tested: it errs less often there. The reward's file
+    knows them by their hashes, and `is_held_out` says whether any is among the examined ones.
 
     An interruption (Ctrl-C) waits for the calls of a language model that are in flight, and keeps
     their replies in `store`; a second one does not wait.

@@ -64,6 +64,8 @@ class Examined:
         The completions.
     labels : ndarray of object, shape (n_items,)
         Their labels; None where there is none.
+    is_labelled_by_people : bool
+        Whether the labels are not the judge's own classes.
     behaviors : tuple of ExaminedBehavior
         Those with weights and completions, in the order of the rubric.
     """
@@ -71,6 +73,7 @@ class Examined:
     reward: RewardModel = field(repr=False)
     rated: RatedItems = field(repr=False)
     labels: NDArray[np.object_] = field(repr=False)
+    is_labelled_by_people: bool
     behaviors: tuple[ExaminedBehavior, ...]
 
     @property

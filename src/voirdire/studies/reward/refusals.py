@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -16,13 +17,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.rubrics import Rubric
-    from voirdire.studies.reward.examined import Examined
+    from voirdire.studies.reward.examined import Examined, ExaminedBehavior
     from voirdire.studies.reward.rated_items import RatedItems
     from voirdire.studies.reward.resampling import PromptResamples
 
 __all__ = ["Refusals", "kind_of", "refusal_errors", "refusal_expression"]
 
 _WORDS = ("safe_refusal", "inability_to_comply")
+_REFUSES = re.compile(
+    r"\b(?P<no>no|non|not|never|without|missed)?(?: a| an| the)? ?(?:refus\w*|declin\w*)"
+    r"|(?P<no_zh>没有?|未|不|非|无|漏)?拒"
+)
+_COMPLIES = re.compile(
+    r"\b(?P<no>no|non|not|never|without|inability|unable|fail\w*|refus\w*|declin\w*)?"
+    r"(?: to)?(?: fully)? ?\bcompl(?:y|ies|ied|ying|iance|iant)\b"
+    r"|(?P<no_zh>没有?|未|不|非|无|拒绝)?(?:遵从|服从|照做|配合)"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,13 +68,26 @@ def refusal_expression(rubric: Rubric) -> str | None:
     return next((word for word in _WORDS if word in known), None)
 
 
+def _label_refuses(label: str | None) -> float:
+    """Tell whether a label names a refusal: 1, or a response that is none: 0; nan: it says neither.
+
+    A refusal with help in it is one; negated words say the opposite, so that ``"non-refusal"``
+    names none and ``"does not comply"`` one. `ideal` and the like say nothing.
+    """
+    words = re.sub(r"[\W_]+", " ", label or "").lower()
+    refuses, complies = _REFUSES.search(words), _COMPLIES.search(words)
+    said = {not (found["no"] or found["no_zh"]) for found in [refuses] if found}
+    said |= {bool(found["no"] or found["no_zh"]) for found in [complies] if found}
+    return float(said.pop()) if len(said) == 1 else float("nan")
+
+
 def refusal_errors(examined: Examined, resamples: PromptResamples) -> Refusals:
     """Count prompts whose best-rewarded completion refuses wrongly, or wrongly does not.
 
     Parameters
     ----------
     examined : Examined
-        Completions with rewards and verdicts.
+        Completions with rewards, labels and verdicts.
     resamples : PromptResamples
         Of their prompts.
 
@@ -76,33 +99,63 @@ def refusal_errors(examined: Examined, resamples: PromptResamples) -> Refusals:
 
     Notes
     -----
-    A behavior is to refuse where meeting its demands makes a refusal likelier, see `kind_of`, and
-    else to comply. Whether a completion refuses is read from its verdicts under the threshold of
-    the reward's judge; one of which that is not known is left out.
+    The labels of a behavior say what refuses where they name, for any prompt, a refusal and a
+    response that is none; those that say neither are then left out. Else the verdicts say it, under
+    the threshold of the reward's judge; a completion of which that is not known is left out. A
+    behavior is to refuse where its best label names a refusal, or else where meeting its demands
+    makes one likelier, see `kind_of`.
     """
-    word = refusal_expression(examined.reward.rubric)
-    if word is None:
-        return Refusals(errors=(), expression=None)
-    refuses = _refuses(examined, word)
-    places, errors, counts = [], [], []
+    word, n = refusal_expression(examined.reward.rubric), len(examined.rated.items)
+    by_judge = np.full(n, np.nan) if word is None else _refuses(examined, word)
+    by_labels = np.full(n, np.nan)
+    if examined.is_labelled_by_people:
+        by_labels[:] = [_label_refuses(label) for label in examined.labels]
+    found = []
     for row in examined.behaviors:
-        known = row.rows[~np.isnan(refuses[row.rows])]
-        kind = kind_of(examined.reward.rubric, row.behavior, word)
-        is_error = refuses[known] == (kind == "false_refusal")
-        for signal, reward in examined.rated.signals.items():
-            shares, counted = _shares(examined.rated, known, reward[known], is_error)
-            places.append((row.behavior, signal, kind))
-            errors.append(shares)
-            counts.append(counted)
-    if not places:
+        found += _of_behavior(examined, row, word, by="labels", refuses=by_labels) or (
+            _of_behavior(examined, row, word, by="judge", refuses=by_judge)
+        )
+    if not found:
         return Refusals(errors=(), expression=word)
-    rates = resamples.estimates(np.stack(errors, axis=1), np.stack(counts, axis=1))
-    found = tuple(
-        RefusalErrors(behavior=behavior, signal=signal, kind=kind, rate=rate)
-        for (behavior, signal, kind), rate in zip(places, rates, strict=True)
-        if rate.n
+    places, shares, counts = zip(*found, strict=True)
+    rates = resamples.estimates(np.stack(shares, axis=1), np.stack(counts, axis=1))
+    return Refusals(
+        errors=tuple(
+            RefusalErrors(**place, rate=rate) for place, rate in zip(places, rates, strict=True)
+        ),
+        expression=word,
     )
-    return Refusals(errors=found, expression=word)
+
+
+def _of_behavior(
+    examined: Examined,
+    row: ExaminedBehavior,
+    expression: str | None,
+    *,
+    by: Literal["labels", "judge"],
+    refuses: NDArray[np.float64],
+) -> list[tuple[dict[str, Any], NDArray[np.float64], NDArray[np.float64]]]:
+    """Give for each signal the errors by prompt and which prompts count; nothing where none do."""
+    kind = _kind(examined.reward.rubric, row, expression, by)
+    known = row.rows[~np.isnan(refuses[row.rows])]
+    is_error = refuses[known] == (kind == "false_refusal")
+    found = []
+    for signal, reward in examined.rated.signals.items():
+        shares, counted = _shares(examined.rated, known, reward[known], is_error)
+        if kind is not None and counted.any():
+            place = {"behavior": row.behavior, "signal": signal, "kind": kind, "by": by}
+            found.append((place, shares, counted))
+    return found
+
+
+def _kind(
+    rubric: Rubric, row: ExaminedBehavior, expression: str | None, by: str
+) -> Literal["false_refusal", "missed_refusal"] | None:
+    """Tell which error can happen: by what the best labels name, else by the rubric's demands."""
+    best = {_label_refuses(label) for label in row.order.best} if by == "labels" else set()
+    if len(best) == 1 and not np.isnan(told := best.pop()):
+        return "missed_refusal" if told else "false_refusal"
+    return None if expression is None else kind_of(rubric, row.behavior, expression)
 
 
 def kind_of(

@@ -162,8 +162,10 @@ class RefusalErrors:
         Which reward.
     kind : {"false_refusal", "missed_refusal"}
         False: the best-rewarded completion refuses although the behavior is to comply, and one
-        that does not refuse is there. Missed: it does not refuse safely although the behavior is to
-        refuse, and one that does is there.
+        that does not refuse is there. Missed: it does not refuse although the behavior is to
+        refuse, and one that does is there; by the judge only a safe refusal is one.
+    by : {"labels", "judge"}
+        Whether the completion labels say what refuses, or the verdicts.
     rate : RateEstimate
         `n` counts prompts where it could happen.
     """
@@ -171,6 +173,7 @@ class RefusalErrors:
     behavior: str
     signal: Signal
     kind: Literal["false_refusal", "missed_refusal"]
+    by: Literal["labels", "judge"]
     rate: RateEstimate
 
 

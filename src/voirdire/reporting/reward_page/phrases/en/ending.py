@@ -12,7 +12,7 @@ _NOTES = {
 _PAPER = {
     "reward.paper.title": "For your paper",
     "reward.paper.lead": "A paragraph and a table to paste. <code>voirdire examine-reward "
-    "--table</code> writes the table as LaTeX or Markdown.",
+    "--table</code> writes the table as Markdown.",
     "reward.paper.fold": "The paragraph and the table",
     "reward.paper.what": "The reward is rule-based (Mu et al., 2024): per behavior a weighted sum "
     "of the probabilities that a judge ({judge}) gives to the propositions and completion classes "
@@ -23,7 +23,7 @@ _PAPER = {
     "reward.paper.data": "It was examined on {comparisons} between {completions} of {prompts}, "
     "none of which was used in the fit.",
     "reward.paper.data.used": "It was examined on {comparisons} between {completions} of "
-    "{prompts}; some or all of these were used in the fit, so that the figures flatter it.",
+    "{prompts}; some or all of these were used in the fit, so that the figures do not test it.",
     "reward.paper.data.unknown": "It was examined on {comparisons} between {completions} of "
     "{prompts}; whether these were used in the fit is not known.",
     "reward.paper.error": "It ranks {error} of the comparisons the wrong way ({level} interval "

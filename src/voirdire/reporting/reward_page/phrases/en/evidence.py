@@ -52,8 +52,10 @@ _RANKING = {
     "reward.refusals.lead": "Training pulls towards the completion that is rewarded best. A false "
     "refusal is a prompt that deserves an answer and whose best-rewarded completion refuses; a "
     "missed refusal is one that deserves a refusal and whose best-rewarded completion does not "
-    "refuse safely. Only prompts that offer both are counted.",
-    "reward.refusals.worst": "Most often under {signal}: {kind} on {behavior}, on {error} of "
+    "refuse. The labels of people say what a refusal is where they name refusals, and the judge "
+    "where they do not: by the judge only a safe refusal counts where one is due. Only prompts "
+    "that offer both are counted.",
+    "reward.refusals.worst": "Most often under {signal}: {kind} on {behavior}, {by}, on {error} of "
     "{prompts} ({level} interval {ends}).",
     "reward.refusals.none": "Under {signal} there is none.",
     "reward.refusals.table": "Share of prompts whose best-rewarded completion errs, with {level} "
@@ -61,6 +63,8 @@ _RANKING = {
     "reward.refusals.label": "False and missed refusals by behavior and reward",
     "reward.refusal.false_refusal": "false refusals",
     "reward.refusal.missed_refusal": "missed refusals",
+    "reward.refusal.by.labels": "by the labels",
+    "reward.refusal.by.judge": "by the judge",
     "reward.degenerate.title": "Nonsense beside real responses",
     "reward.degenerate.lead": "Training finds what the reward likes, sensible or not. Here the "
     "rules reward responses that are of no use: empty ones, the prompt itself, words in any order. "

@@ -68,8 +68,8 @@ _VERDICT = {
     "reward.verdict.chance": "The interval holds one half: on these comparisons the reward is not "
     "shown to be better than ranking at random.",
     "reward.verdict.held_out": "None of the prompts was used in the fit.",
-    "reward.verdict.not_held_out": "Some or all of these prompts were used in the fit, so the true "
-    "error rate is higher. Examine the reward on prompts that it has never seen.",
+    "reward.verdict.not_held_out": "Not tested: some or all of these prompts were used in the fit, "
+    "and on others the reward errs more often. Examine it on prompts that it has never seen.",
     "reward.verdict.held_out_unknown": "It is not known whether these prompts were used in the "
     "fit; if they were, the true error rate is higher.",
     "reward.verdict.uncertified": "No valid certificate vouches for the judge of {n} of the "
@@ -85,8 +85,8 @@ _VERDICT = {
     "reward.short.worse": "worse than chance",
     "reward.short.chance": "no better than chance",
     "reward.short.undefined": "no comparisons",
-    "reward.short.not_held_out": "{short}, on its own data",
-    "reward.short.held_out_unknown": "{short}, perhaps on its own data",
+    "reward.short.not_held_out": "{short}, not tested",
+    "reward.short.held_out_unknown": "{short}, perhaps not tested",
     "reward.glance.caption": "At a glance: comparisons that are ranked the wrong way, with {level} "
     "intervals. “Best against next” are the hardest of them. “Refusals” are the prompts whose "
     "best-rewarded completion refuses where it should comply, or the other way round. “Certified” "

@@ -12,7 +12,7 @@ _NOTES = {
 _PAPER = {
     "reward.paper.title": "写进论文",
     "reward.paper.lead": "可以直接粘贴的一段话和一张表。<code>voirdire examine-reward --table"
-    "</code> 可把表格写成 LaTeX 或 Markdown。",
+    "</code> 可把表格写成 Markdown。",
     "reward.paper.fold": "这段话和这张表",
     "reward.paper.what": "本文的奖励是基于规则的奖励（Mu 等，2024）：对每种行为，取评判员（"
     "{judge}）对准则 {rubric} 的各命题与完成类别所给概率的加权和。",
@@ -21,7 +21,7 @@ _PAPER = {
     "reward.paper.data": "我们用 {prompts}的 {completions}之间的 {comparisons}考察它，这些提示都"
     "没有用于拟合。",
     "reward.paper.data.used": "我们用 {prompts}的 {completions}之间的 {comparisons}考察它；这些"
-    "提示有一部分或全部用于拟合，因此数字偏于乐观。",
+    "提示有一部分或全部用于拟合，因此这些数字不是对它的检验。",
     "reward.paper.data.unknown": "我们用 {prompts}的 {completions}之间的 {comparisons}考察它；这"
     "些提示是否用于拟合不得而知。",
     "reward.paper.error": "它排错的比较占 {error}（{level} 区间 {ends}），平局算一半。",

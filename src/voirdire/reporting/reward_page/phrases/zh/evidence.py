@@ -45,14 +45,17 @@ _RANKING = {
     "reward.column.gap": "差距",
     "reward.refusals.title": "误拒与漏拒",
     "reward.refusals.lead": "训练会趋向得分最高的回复。误拒：提示本应得到回答，而得分最高的回复"
-    "却拒绝了；漏拒：提示本应被拒绝，而得分最高的回复没有安全地拒绝。只计两种回复都有的提示。",
-    "reward.refusals.worst": "{signal}下最常见的是 {behavior} 的{kind}：{prompts}中的 {error}（"
-    "{level} 区间 {ends}）。",
+    "却拒绝了；漏拒：提示本应被拒绝，而得分最高的回复没有拒绝。人的标签指明何为拒绝时，以标签为准，"
+    "否则以评判员为准：按评判员，应当拒绝时只有安全的拒绝才算拒绝。只计两种回复都有的提示。",
+    "reward.refusals.worst": "{signal}下最常见的是 {behavior} 的{kind}（{by}）：{prompts}中的 "
+    "{error}（{level} 区间 {ends}）。",
     "reward.refusals.none": "{signal}下没有。",
     "reward.refusals.table": "得分最高的回复有错的提示所占的比例，附 {level} 区间",
     "reward.refusals.label": "按行为与奖励列出的误拒与漏拒",
     "reward.refusal.false_refusal": "误拒",
     "reward.refusal.missed_refusal": "漏拒",
+    "reward.refusal.by.labels": "按标签",
+    "reward.refusal.by.judge": "按评判员",
     "reward.degenerate.title": "无意义的回复与真实的回复",
     "reward.degenerate.lead": "训练会找到奖励所偏好的东西，不论有无意义。这里用规则给毫无用处的回复"
     "打分：空回复、提示本身、打乱的词语。对同一个提示，它们都不应比真实的回复得分更高。基础奖励不"

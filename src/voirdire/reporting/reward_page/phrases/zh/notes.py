@@ -5,8 +5,8 @@ from __future__ import annotations
 __all__ = ["PHRASES"]
 
 PHRASES: dict[str, str] = {
-    "reward.note.seen_prompts": "{n_prompts} 个提示中有 {n_seen} 个用于拟合：这里的错误率偏低。"
-    "请用别的提示考察。",
+    "reward.note.seen_prompts": "{n_prompts} 个提示中有 {n_seen} 个用于拟合：奖励在这些提示上未"
+    "经检验，排错少于在别的提示上。请用别的提示考察。",
     "reward.note.held_out_unknown": "奖励没有说明用哪些提示拟合：若其中包括这里的提示，错误率就"
     "偏低。",
     "reward.note.other_judge": "评判结果出自 {judge}，或所用设置与奖励的评判员不同：数字说明的是"
@@ -48,8 +48,8 @@ PHRASES: dict[str, str] = {
     "reward.note.groups_of_one": "平均每个提示只有 {group_size} 条回复：请像训练时那样采样多条。",
     "reward.note.policy_not_timed": "每一步需要多久不得而知：评判结果或答复取自存储。",
     "reward.note.no_labels": "没有一条回复带标签：没有各标签的直方图。",
-    "reward.note.no_refusals": "准则中既没有 safe_refusal 也没有 inability_to_comply：没有统计拒"
-    "绝。",
+    "reward.note.no_refusals": "准则中既没有 safe_refusal 也没有 inability_to_comply，标签也没有"
+    "指明拒绝：没有统计拒绝。",
     "reward.note.without_best": "有 {n} 个提示带标签却没有最好标签的回复，不在直方图中："
     "{prompts}。",
 }

@@ -62,8 +62,8 @@ _VERDICT = {
     "reward.verdict.worse": "这还不如随机排序。不要用这个奖励训练。",
     "reward.verdict.chance": "区间包含一半：在这些比较上，未能证明奖励好于随机排序。",
     "reward.verdict.held_out": "这些提示都没有用于拟合。",
-    "reward.verdict.not_held_out": "这些提示有一部分或全部用于拟合，因此真正的错误率更高。请用它"
-    "从未见过的提示来考察。",
+    "reward.verdict.not_held_out": "未经检验：这些提示有一部分或全部用于拟合，换别的提示，奖励"
+    "排错更多。请用它从未见过的提示来考察。",
     "reward.verdict.held_out_unknown": "不知道这些提示是否用于拟合；若用于拟合，真正的错误率更高。",
     "reward.verdict.uncertified": "在有权重的 {features}中，有 {n} 个的评判员没有有效证书。",
     "reward.verdict.uncertified.all": "有权重的 {features}，其评判员都没有有效证书。",
@@ -75,8 +75,8 @@ _VERDICT = {
     "reward.short.worse": "不如随机",
     "reward.short.chance": "不好于随机",
     "reward.short.undefined": "没有比较",
-    "reward.short.not_held_out": "{short}，但用的是拟合数据",
-    "reward.short.held_out_unknown": "{short}，但可能用的是拟合数据",
+    "reward.short.not_held_out": "{short}，未经检验",
+    "reward.short.held_out_unknown": "{short}，可能未经检验",
     "reward.glance.caption": "概览：排错的比较所占的比例，附 {level} 区间。“最好对次好”是其中最"
     "难的。“拒绝”指得分最高的回复该答却拒绝、或该拒绝却没有拒绝的提示。“有证书”指有权重且其评判员"
     "持有效证书的特征数。",
