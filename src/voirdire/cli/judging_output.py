@@ -48,7 +48,7 @@ def print_summary(summary: JudgingSummary, *, as_json: bool) -> None:
     print_tables(
         _heading(summary),
         *((_question_table(summary),) if summary.questions else ()),
-        *(("", _class_table(summary)) if summary.classes else ()),
+        *(("", _class_table(summary)) if any(row.n_items for row in summary.classes) else ()),
         *(() if summary.calls is None else call_lines(summary.calls)),
         *_cautions(summary),
         *(() if printed else _whereabouts(summary)),
@@ -152,6 +152,7 @@ def print_estimate(estimates: Sequence[RunEstimate], *, as_json: bool) -> None:
         numbers = (row.n_items, row.n_calls, row.n_stored, row.prompt_tokens, row.completion_tokens)
         cost = "unknown" if row.cost is None else f"{row.cost:,.4f}"
         table.add_row(shorten(row.judge), *(f"{number:,}" for number in numbers), cost)
+    why = [f"{shorten(row.judge)}: {note}" for row in estimates for note in row.notes]
     failed = [
         f"{shorten(row.judge)}: {row.n_failed:,} of the stored calls failed; --retry-failures "
         "makes them again"
@@ -170,6 +171,7 @@ def print_estimate(estimates: Sequence[RunEstimate], *, as_json: bool) -> None:
         "",
         "Tokens are estimated; reasoning, repetitions and what a server caches are not in them.",
         *kept,
+        *why,
         *failed,
         *(f"price: {source}" for source in sources),
     )
