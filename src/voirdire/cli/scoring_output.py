@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import sys
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
 from voirdire.cli.call_output import call_lines
-from voirdire.cli.judging_progress import estimated_rows, said_of
+from voirdire.cli.judging_progress import estimated_rows, progress_lines, said_of
 from voirdire.cli.printing import print_json, print_tables
 from voirdire.cli.shell import say
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.scoring.score_summary import ScoringProgress, ScoringSummary
 
-__all__ = ["print_scoring", "said_of_scoring", "say_how_to_go_on", "scoring_progress"]
+__all__ = ["print_scoring", "say_how_to_go_on", "scoring_progress"]
 
 _MOST_SHOWN = 5
 _WAYS_OUT = {
@@ -35,38 +34,22 @@ _WAYS_OUT = {
 @contextmanager
 def scoring_progress(source: str) -> Iterator[Callable[[ScoringProgress], None] | None]:
     """Give what `score_file` tells its progress to; nothing where nobody watches."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    with Progress(
-        TextColumn("scoring"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[said]}"),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bar:
-        task = bar.add_task("scoring", total=estimated_rows(source), said="…")
-        started = time.monotonic()
+    with progress_lines() as lines:
+        if lines is None:
+            yield None
+            return
+        total = estimated_rows(source)
 
         def tell(state: ScoringProgress) -> None:
-            seconds = time.monotonic() - started
             judging = state.judging
             done = (state if judging is None else judging).n_items + state.n_dropped
-            said = said_of_scoring(state, seconds=seconds, total=bar.tasks[0].total)
-            bar.update(task, completed=done, said=said)
+            said = f"{state.n_items:,} items"
+            if judging is not None:
+                words = said_of(judging, seconds=lines.seconds, total=total, done=done)
+                said = f"judging: {words}"
+            lines.show("scoring", said, done=done, total=total)
 
         yield tell
-
-
-def said_of_scoring(state: ScoringProgress, *, seconds: float, total: float | None) -> str:
-    """Words for a state: items and items a second, of judging while that goes on."""
-    if state.judging is not None:
-        done = state.judging.n_items + state.n_dropped
-        return f"judging: {said_of(state.judging, seconds=seconds, total=total, done=done)}"
-    return f"{state.n_items:,} items"
 
 
 def print_scoring(summary: ScoringSummary, *, as_json: bool) -> None:

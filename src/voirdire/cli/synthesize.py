@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-import time
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +13,7 @@ from cyclopts import Parameter
 from voirdire._types import Language, ModelSource
 from voirdire._validation import shorten
 from voirdire.cli.judging_output import say_how_to_go_on
+from voirdire.cli.judging_progress import StopNotice, progress_lines
 from voirdire.cli.model_judges import (
     DryRun,
     RetryFailures,
@@ -206,27 +206,14 @@ def _refuse_idle_options(call: Call, judge: str) -> None:
 @contextmanager
 def _progress() -> Iterator[Callable[[SynthesisProgress], None]]:
     """Give what a synthesis tells its progress to; where nobody watches, it says little."""
-    note = _say_once_that_it_stops()
-    if not sys.stderr.isatty():
-        yield note
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    with Progress(
-        TextColumn("writing"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[said]}"),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bar:
-        task = bar.add_task("writing", total=None, said="…")
-        started = time.monotonic()
+    notice = StopNotice()
+    with progress_lines() as lines:
 
         def tell(state: SynthesisProgress) -> None:
-            said = said_of(state, seconds=time.monotonic() - started)
-            bar.update(task, total=state.n_prompts_in_all, completed=state.n_prompts, said=said)
-            note(state)
+            if lines is not None:
+                done, total = state.n_prompts, state.n_prompts_in_all
+                lines.show("writing", said_of(state, seconds=lines.seconds), done=done, total=total)
+            notice.note(state)
 
         yield tell
 
@@ -284,21 +271,6 @@ def _print_estimate(estimate: SynthesisEstimate, *, as_json: bool) -> None:
     if row.price_source:
         lines.append(f"price: {row.price_source}")
     print_tables(*lines)
-
-
-def _say_once_that_it_stops() -> Callable[[SynthesisProgress], None]:
-    said: list[bool] = []
-
-    def note(state: SynthesisProgress) -> None:
-        if not state.stopping or said:
-            return
-        said.append(True)
-        n = state.n_in_flight
-        waited = "1 call is in flight and is" if n == 1 else f"{n:,} calls are in flight and are"
-        sys.stderr.write(f"stopping: {waited} waited for; Ctrl-C again does not wait\n")
-        sys.stderr.flush()
-
-    return note
 
 
 def _heading(summary: SynthesisSummary) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
+from voirdire.cli.judging_progress import progress_lines
 from voirdire.cli.printing import print_json, print_tables
 
 if TYPE_CHECKING:
@@ -30,13 +30,11 @@ _MOST_STEPS = 12
 @contextmanager
 def replay_progress() -> Iterator[Callable[[int], None] | None]:
     """Give what `replay` tells its progress to; nothing where nobody watches."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("replaying …") as status:
-        yield lambda n: status.update(f"replaying … {n:,} completions")
+    with progress_lines() as lines:
+        if lines is None:
+            yield None
+        else:
+            yield lambda n: lines.show("replaying", f"{n:,} completions", done=n, total=None)
 
 
 def print_replay(found: Replay, *, as_json: bool) -> None:
