@@ -145,12 +145,12 @@ def judge_command(
     settings = reading | {"threshold": threshold, "layout": layout}
     if judges is None:
         settings |= {"workers": workers or "auto", "restart": restart}
-    judged = run_judges(source, target, judges=judges, asked=asked, settings=settings)
+    found = run_judges(source, target, judges=judges, asked=asked, settings=settings)
     if judges is None:
-        print_summary(judged[0], as_json=as_json)
+        print_summary(found[0], as_json=as_json)
     else:
-        print_several(judged, as_json=as_json)
-    if say_if_all_failed(judged) or judged.failed:
+        print_several(found, as_json=as_json)
+    if say_if_all_failed(found) or found.failed:
         raise SystemExit(1)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from voirdire.judging import CallProgress, JudgingProgress
-    from voirdire.rewards.synthesis.synthesize import SynthesisProgress
+    from voirdire.rewards import SynthesisProgress
 
 __all__ = [
     "ProgressLines",

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from voirdire._types import Language, ModelSource
 from voirdire._validation import shorten
-from voirdire.cli.judging_output import say_how_to_go_on
+from voirdire.cli.judging_output import say_drops, say_how_to_go_on
 from voirdire.cli.judging_progress import StopNotice, progress_lines
 from voirdire.cli.model_judges import (
     DryRun,
@@ -25,7 +25,7 @@ from voirdire.cli.model_judges import (
     typed_flags,
 )
 from voirdire.cli.options import AsJson, Behavior, Columns, File, Format, RubricName
-from voirdire.cli.printing import listen_for_interrupts, print_json, print_tables
+from voirdire.cli.printing import listen_for_interrupts, plain_table, print_json, print_tables
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.documents import plain_json
 from voirdire.judging import Asking
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["said_of", "synthesize_command"]
 
-_MOST_DROPS = 5
 _MOST_NAMED = 6
 
 
@@ -233,7 +232,12 @@ def said_of(state: SynthesisProgress, *, seconds: float) -> str:
 
 def _print_summary(summary: SynthesisSummary, *, rubric: str, as_json: bool) -> None:
     """Print what a run came to; beside rows on standard output, on standard error."""
-    _say_drops(summary)
+    say_drops(
+        summary.dropped,
+        n_dropped=summary.n_dropped,
+        output=summary.dropped_output,
+        what="prompt",
+    )
     if as_json:
         print_json(plain_json(as_plain(summary)))
         return
@@ -286,18 +290,15 @@ def _heading(summary: SynthesisSummary) -> str:
 
 
 def _table(summary: SynthesisSummary) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("behavior", "label"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("wanted", "written", "at the first draft"):
-        table.add_column(heading, justify="right")
-    for row in summary.slots:
-        numbers = (row.n_wanted, row.n_written, row.n_at_once)
-        names = shorten(row.behavior), shorten(row.label)
-        table.add_row(*names, *(f"{number:,}" for number in numbers))
-    return table
+    words, numbers = ("behavior", "label"), ("wanted", "written", "at the first draft")
+    rows = [
+        (
+            *(shorten(row.behavior), shorten(row.label)),
+            *(f"{number:,}" for number in (row.n_wanted, row.n_written, row.n_at_once)),
+        )
+        for row in summary.slots
+    ]
+    return plain_table((*words, *numbers), rows, words=words)
 
 
 def _what_was_wrong(summary: SynthesisSummary) -> list[str]:
@@ -339,20 +340,6 @@ def _whereabouts(summary: SynthesisSummary, rubric: str) -> list[str]:
         lines.append(f"rejected, with what was wrong: {summary.rejected_output}")
     fit = f"voirdire fit {shlex.quote(str(summary.output))} --rubric {shlex.quote(rubric)}"
     return [*lines, "Read some of them. Then a reward that ranks them:", f"  {fit} -o reward.json"]
-
-
-def _say_drops(summary: SynthesisSummary) -> None:
-    if not summary.n_dropped:
-        return
-    where = "" if summary.dropped_output is None else f"; all in {summary.dropped_output}"
-    say(f"{_prompts(summary.n_dropped)} set aside{where}")
-    for row in summary.dropped[:_MOST_DROPS]:
-        about = "" if row.item is None else f" {shorten(row.item)!r}"
-        value = "" if row.value is None else f" ({shorten(row.value)!r})"
-        reason = shorten(row.reason, width=160)
-        say(f"  {row.place()}:{about} {reason}{value}")
-    if summary.n_dropped > _MOST_DROPS:
-        say(f"  and {summary.n_dropped - _MOST_DROPS:,} more")
 
 
 def _prompts(number: int) -> str:
