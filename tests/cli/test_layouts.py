@@ -74,3 +74,15 @@ def test_verdicts_and_a_judge_serve_every_command(call, tmp_path, layout):
         examined.append(done["n_comparisons"])
     assert scored[0] == pytest.approx(scored[1])
     assert examined[0] == examined[1] > 0
+
+
+def test_ids_that_come_twice_are_refused_before_anything_is_judged(call, tmp_path):
+    source = tmp_path / "given.jsonl"
+    rows = [{"id": "r", **ranked("Why?")[0]}, {"id": "r:1", "prompt": "Why?", "response": "again"}]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    done = call("judge", source, "-o", tmp_path / "out.parquet")
+
+    assert done.code == 1
+    assert "item ids must be unique, got 'r:1' again" in done.err
+    assert not (tmp_path / "out.parquet").exists()

@@ -25,6 +25,7 @@ from voirdire.cli.written_files import (
     write_report,
     write_text,
 )
+from voirdire.errors import InputError
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
 
@@ -331,6 +332,11 @@ def _examine_gold(
 
 def _write_calibration(path: Path, examination: GoldExamination) -> None:
     """Write the calibration of the one judge that was examined, and say what it is worth."""
+    judges = dict.fromkeys(row.judge for row in examination.results)
+    if len(judges) > 1:
+        listed = ", ".join(repr(shorten(name)) for name in judges)
+        msg = f"`--calibration` must be of one judge, got {listed}. Give verdicts of one."
+        raise InputError(msg)
     found = examination.calibration()
     found.save(path)
     say(f"calibration: {path}")

@@ -7,7 +7,6 @@ import pytest
 
 from voirdire.errors import NoDataError
 from voirdire.io import read_items
-from voirdire.io.items import check_items
 from voirdire.rewards import read_comparisons
 
 USER = {"role": "user", "content": "Hi"}
@@ -89,8 +88,6 @@ def test_what_is_no_list_of_completions_is_set_aside(row, reason):
         read(row)
 
 
-def test_ids_that_come_twice_are_found_before_anything_is_judged():
-    text = json.dumps(RANKED) + "\n" + json.dumps({"id": "r:1", "response": "again"})
-
+def test_ids_of_completions_must_be_unique_too():
     with pytest.raises(ValueError, match="item ids must be unique, got 'r:1' again"):
-        check_items(lambda: io.BytesIO(text.encode()))
+        read(RANKED, {"id": "r:1", "response": "again"})
