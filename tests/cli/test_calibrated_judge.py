@@ -232,7 +232,11 @@ def test_a_calibration_is_of_one_judge_rubric_and_prompt(run, calibrate, more, m
     ("words", "code", "message"),
     [
         (("--humans", "gold.jsonl"), 2, "`--calibration` must be left out beside `--humans`"),
-        (("--judges", "other.jsonl"), 1, "`judge` must be one of 'openai/test', 'other'"),
+        (
+            ("--judges", "other.jsonl"),
+            1,
+            "must be of one judge, got 'openai/test', 'other'",
+        ),
         (("--calibration", "gold.jsonl"), 1, "must not replace 'gold.jsonl'"),
     ],
 )

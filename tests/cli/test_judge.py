@@ -92,7 +92,8 @@ def test_standard_output_gets_the_verdicts_and_standard_error_the_summary(call, 
 
     rows = [json.loads(line) for line in with_file.out.splitlines()]
     assert with_file.code == 0
-    assert len(rows) == 60 * (2 + 5)
+    assert len(rows) == 60 * 2  # no item names a behavior
+    assert "the items name no behavior" in with_file.err
     assert "60 items judged" in with_file.err
     assert "voirdire examine" not in with_file.err
 
@@ -332,7 +333,8 @@ def test_examine_reads_the_verdicts_as_they_are(call, options, tmp_path, end, qu
         tmp_path / "labels.csv", rows, annotators=("ann", "bob", "eve"), slips=0.1
     )
     verdicts = tmp_path / f"out.{end}"
-    call("judge", write_items(tmp_path / "items.jsonl", rows), *options, "-o", verdicts)
+    source = write_items(tmp_path / "items.jsonl", rows, behavior="refuse")
+    call("judge", source, *options, "-o", verdicts)
     record = tmp_path / "record.json"
 
     done = call(

@@ -125,6 +125,8 @@ def test_every_old_spelling_on_the_page_is_refused_with_the_new_one(call):
     assert len(rows) > 15
     for command, old, beside, new in rows:
         verdicts = ["--verdicts", "v.csv"] if "--verdicts" in beside else []
+        if "--judges" in beside:
+            verdicts = ["--humans", "h.csv", "--judges", "v.csv"]
         needed = {
             "examine-reward": ["c.jsonl", "--reward", "r.json"],
             "fit": ["c.jsonl", "-o", "r.json"],
@@ -156,7 +158,10 @@ def test_a_bare_call_gets_an_example(call, command):
     ("words", "said"),
     [
         (("examine", "--humns", "x"), "`--humns` is no option. Did you mean `--humans`?"),
-        (("examine", "--judge", "x"), "`--judge` is now `--only`: it chooses among the judges"),
+        (
+            ("examine", "--humans", "h", "--judges", "v", "--judge", "x"),
+            "`--judge` beside `--judges` is now `--only`",
+        ),
         (("examine", "--language", "zh"), "`--language` is now `--report-language`."),
         (("judge", "i.jsonl", "--judges", "x"), "`--judges` is now `--judge`, which takes a file"),
         (("judge", "i.jsonl", "--language", "zh"), "`--language` is now `--prompt-language`."),

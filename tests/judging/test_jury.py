@@ -87,7 +87,10 @@ def test_a_probability_is_the_weighted_mean_of_the_judges():
     odd, even = [2.6 / 4, 1.55 / 4], [1.2 / 4, 2.15 / 4]
     assert found.probabilities == pytest.approx(np.array([odd, even] * 3 + [odd]))
     assert (found.judge, found.source) == ("first & second & third", "jury")
-    assert found.classes("chat")["good"].to_list() == pytest.approx(found.probabilities[:, 0])
+    chats = [Item(id=item.id, response=item.response, behavior="chat") for item in ITEMS]
+    jury = JuryJudge(judges=(first, second, third), weights=(2, 1, 1))
+    classes = voirdire.judge(chats, judge=jury, rubric=RUBRIC).classes("chat")
+    assert classes["good"].to_list() == pytest.approx(found.probabilities[:, 0])
 
 
 def test_a_majority_is_the_share_of_the_judges_who_say_yes():

@@ -33,11 +33,25 @@ def test_with_prompts_there_is_nothing_to_say(tmp_path):
     source = tmp_path / "items.jsonl"
     source.write_text(json.dumps(ROWS[0]) + "\n")
 
-    assert judge_file(source, tmp_path / "out.parquet").notes == ()
+    assert judge_file(source, tmp_path / "out.parquet", behavior="comply").notes == ()
+
+
+@pytest.mark.parametrize("n_named", [0, 1])
+def test_items_without_a_behavior_have_no_classes_and_that_is_said_once(n_named):
+    rows = [ROWS[0] | {"behavior": "comply"}] * n_named + [ROWS[0] | {"id": "other"}]
+
+    found = voirdire.judge(rows)
+
+    [note] = [note for note in found.notes if "behavior" in note]
+    who = "1 of 2 items name" if n_named else "the items name"
+    assert note.startswith(f"{who} no behavior, so that their questions are judged")
+    assert found.classes("comply")["item"].to_list() == ["a"] * n_named
+    assert found.classes("hard_refuse").height == 0
+    assert found.probability("apology").size == len(rows)
 
 
 def test_what_the_card_does_not_trust_stands_in_the_notes():
-    verdicts = voirdire.judge(ROWS[:1])
+    verdicts = voirdire.judge(ROWS[:1], behavior="comply")
 
     [note] = verdicts.notes
     assert note.startswith(
@@ -48,7 +62,7 @@ def test_what_the_card_does_not_trust_stands_in_the_notes():
 def test_a_judge_without_a_card_is_not_doubted(rubric):
     judge = ScriptedJudge(questions=("sorry", "rude"), answer=lambda item: [0.5, 0.5])
 
-    assert voirdire.judge(ROWS[:1], rubric=rubric, judge=judge).notes == ()
+    assert voirdire.judge(ROWS[:1], rubric=rubric, judge=judge, behavior="chat").notes == ()
 
 
 OTHERS = [

@@ -30,7 +30,7 @@ def test_an_items_propositions_come_first_and_then_its_classes(batch):
     assert frame.select("item", "question").rows() == [
         *(("a", name) for name in ["sorry", "rude", *refuse]),
         *(("b", name) for name in ["sorry", "rude", *chat]),
-        *(("c", name) for name in ["sorry", "rude", *refuse, *chat]),
+        *(("c", name) for name in ["sorry", "rude"]),  # it names no behavior
     ]
 
 
@@ -115,7 +115,7 @@ def test_wide_has_one_row_per_item_and_every_class_in_every_batch(batch):
     assert frame.columns == WIDE
     assert frame["item"].to_list() == ["a", "b", "c"]
     assert frame["behavior"].to_list() == ["refuse", "chat", None]
-    assert frame["chat.good"].to_list() == [None, pytest.approx(1.0), pytest.approx(0.5)]
+    assert frame["chat.good"].to_list() == [None, pytest.approx(1.0), None]
 
 
 def test_a_batch_of_one_behavior_has_the_columns_of_all(items, judge, rubric):

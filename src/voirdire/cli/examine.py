@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import tempfile
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from cyclopts import Group, Parameter
 
 from voirdire._types import AlignmentName
 from voirdire._validation import shorten
 from voirdire.cli.option_groups import Text, option_group
-from voirdire.cli.options import AsJson, File, Files, ReportLanguage
+from voirdire.cli.options import AsJson, Behavior, File, Files, ReportLanguage, RubricName
 from voirdire.cli.printing import print_examination, print_gold, progress
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.study_files import ReadingOptions, declare_kind, read_files, read_items
@@ -23,11 +25,12 @@ from voirdire.cli.written_files import (
     write_report,
     write_text,
 )
+from voirdire.errors import InputError
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from voirdire.studies import Examination, GoldExamination
     from voirdire.studies.study import Study
@@ -52,6 +55,12 @@ def examine_command(
     call: Call,
     humans: Files = [],
     judges: Files = [],
+    judge: Annotated[
+        str | None, Parameter(metavar="local|FILE|MODEL", allow_repeating=False)
+    ] = None,
+    rubric: RubricName = "safety",
+    behavior: Behavior = None,
+    store: Annotated[str | None, Parameter(metavar="FILE|URL")] = None,
     gold: File = None,
     items: File = None,
     questions: Annotated[list[str], Parameter(name="--question")] = [],
@@ -79,11 +88,19 @@ def examine_command(
     judges
         Judge labels, likewise; or a folder of them. By default those of --humans that
         --judge-column names.
+    judge
+        Judge --items now, as `voirdire judge` does: local, a file that `voirdire distill` made, a
+        language model, or the YAML file of a cascade, a jury or several judges, which says how
+        they are asked.
+    store
+        Where a language model's replies are kept: a file, or postgresql://... Default:
+        voirdire-replies.sqlite in the current folder.
     gold
         Gold labels that stand for the other annotators; ε defaults to 0: does the judge outperform
         the humans? Without --humans: how often is the judge right?
     items
         What is known about the items: a column item (or id), and one per property to slice by.
+        With --judge, the prompts with responses that it judges.
     questions
         Examine this question only; repeatable.
     only
@@ -107,11 +124,19 @@ def examine_command(
     details
         Print every annotator.
     """
+    reading = _check_step(
+        call, judges, judge, items=items, rubric=rubric, reading=reading, questions=questions
+    )
+    judging = _verdict_files(
+        judges, judge, call=call, source=str(items), rubric=rubric, behavior=behavior, store=store
+    )
     if not humans:
         check_calibration(calibration)
-        found = _examine_gold(
-            call, judges, gold, reading, plan, questions=questions, calibration=calibration
-        )
+        _check_gold(call, judges, judge, gold)
+        with judging as judges:
+            found = _examine_gold(
+                judges, str(gold), reading, plan, questions=questions, calibration=calibration
+            )
         print_gold(found, as_json=as_json, details=details)
         return
     if calibration is not None:
@@ -119,27 +144,27 @@ def examine_command(
         raise UsageError(msg)
     alignments = list(dict.fromkeys(alignments))
     reading = declare_kind(reading, alignments)
-    if not judges and not reading.judge_columns:
+    if not judges and judge is None and not reading.judge_columns:
         msg = (
-            "`--judges` must be given, or `--judge-column` where one file holds people and judges."
+            "`--judges` must be given, or `--judge-column` where one file holds people and judges, "
+            "or `--judge` with `--items`."
         )
         raise UsageError(msg)
-    judges = judges or humans
-    sources = [*humans, *(judges if judges is not humans else []), gold, items]
-    if sources.count("-") > 1:
-        msg = "standard input (-) can be read once, got it twice."
-        raise UsageError(msg)
-    if slices and items is None:
-        msg = "`--slice` must name a column of `--items`, which is not given."
-        raise UsageError(msg)
+    sources = [*humans, *judges, gold, items]
+    _check_sources(sources, slices=slices)
     if gold is not None and "epsilon" not in call.options:
         plan = replace(plan, epsilon=0.0)
     check_apart(report=report, certificate=certificate)
     check_certificate(certificate)
     check_report(report)
-    with progress("reading"):
-        study = read_files(humans, judges, gold, reading=reading, questions=questions, only=only)
-        metadata = read_items(items, reading, slices, streams="-" in sources[:-1])
+    with judging as found_in, progress("reading"):
+        study = read_files(
+            humans, found_in or humans, gold, reading=reading, questions=questions, only=only
+        )
+    metadata = None
+    if judge is None or slices:
+        with progress("reading"):
+            metadata = read_items(items, reading, slices, streams="-" in sources[:-1])
     say(study.understood())
     with progress("examining"):
         from voirdire.studies import examine
@@ -166,6 +191,7 @@ def examine_command(
         _leave_if_closed(closed_gates(examination, study.judges.raters))
 
 
+_OF_STEP = ("rubric", "behavior", "store")
 _OF_PEOPLE = (
     *("items", "only", "alignments", "slices", "gate", "report", "certificate", "population"),
     *("epsilon", "epsilon_reason", "epsilon_mode", "method", "weights", "quality", "expert"),
@@ -173,10 +199,112 @@ _OF_PEOPLE = (
 )
 
 
-def _examine_gold(
+def _check_sources(sources: Sequence[str | None], *, slices: Sequence[str]) -> None:
+    """Refuse standard input twice, and slices without items, which stand last."""
+    if sources.count("-") > 1:
+        msg = "standard input (-) can be read once, got it twice."
+        raise UsageError(msg)
+    if slices and sources[-1] is None:
+        msg = "`--slice` must name a column of `--items`, which is not given."
+        raise UsageError(msg)
+
+
+def _check_step(
     call: Call,
     judges: Sequence[str],
-    gold: str | None,
+    judge: str | None,
+    *,
+    items: str | None,
+    rubric: str,
+    reading: Reading,
+    questions: Sequence[str],
+) -> Reading:
+    """Refuse a judge beside verdicts or without items; say how what it says is read."""
+    if judge is None:
+        idle = [call.options[name] for name in _OF_STEP if name in call.options]
+        if idle:
+            msg = f"{', '.join(idle)} must be left out: nobody is asked. Name a `--judge`."
+            raise UsageError(msg)
+        return reading
+    if judges:
+        msg = "`--judge` beside `--judges` is now `--only`: it chooses among those examined."
+        raise UsageError(msg)
+    if items is None or items == "-":
+        got = "none" if items is None else "standard input, which cannot be read again"
+        msg = f"`--judge` needs a file of prompts with responses as `--items`, got {got}."
+        raise UsageError(msg)
+    return _reading_of(rubric, reading, questions)
+
+
+def _reading_of(rubric: str, reading: Reading, questions: Sequence[str]) -> Reading:
+    """Take the kind of the questions that are judged, where they are of one."""
+    from voirdire.rubrics import load_rubric
+
+    asked = load_rubric(rubric).questions
+    kinds = {row.kind for row in asked if row.id in questions or not questions}
+    return replace(reading, kind=kinds.pop()) if len(kinds) == 1 and not reading.kind else reading
+
+
+@contextmanager
+def _verdict_files(
+    judges: list[str],
+    judge: str | None,
+    *,
+    call: Call,
+    source: str,
+    store: str | None,
+    **asked: Any,
+) -> Iterator[list[str]]:
+    """Give the files of verdicts; where a judge is named, those that it gives now."""
+    if judge is None:
+        yield judges
+        return
+    from voirdire.cli.judge import run_judges
+    from voirdire.cli.judging_output import say_drops, say_if_all_failed
+    from voirdire.cli.model_judges import asked_judge, is_judges_file
+    from voirdire.judging import Asking
+    from voirdire.judging.runs.outputs import STORE_NAME
+
+    several = Path(judge) if is_judges_file(judge) else None
+    settings = asked | {"store": store or STORE_NAME}
+    with tempfile.TemporaryDirectory(prefix="voirdire-") as folder:
+        judged = run_judges(
+            source,
+            folder if several else str(Path(folder) / "verdicts.parquet"),
+            judges=several,
+            asked=asked_judge(judge, Asking(), call=call),
+            settings=settings,
+        )
+        for name, error in judged.failed.items():
+            say(f"{shorten(name)} did not come to its end: {error}")
+        if say_if_all_failed(judged) or not judged:
+            raise SystemExit(1)
+        say_drops(judged[0].dropped, n_dropped=judged[0].n_dropped)
+        for note in dict.fromkeys(note for row in judged for note in row.notes):
+            say(f"note: {note}")
+        yield [row.output for row in judged]
+
+
+def _check_gold(call: Call, judges: Sequence[str], judge: str | None, gold: str | None) -> None:
+    """Refuse what means nothing where there are no annotators."""
+    if gold is None or not (judges or judge):
+        lacking = "`--judges`" if gold else "`--humans`"
+        known = " (or `--gold`, to see how often a judge is right)" if gold is None else ""
+        msg = f"{lacking} is missing{known}. Test whether judges may stand in for human annotators."
+        raise UsageError(msg)
+    strange = [
+        call.options[name]
+        for name in _OF_PEOPLE
+        if name in call.options and not (name == "items" and judge)
+    ]
+    if strange:
+        msg = f"`{strange[0]}` must be left out without `--humans`: gold labels are no annotators."
+        raise UsageError(msg)
+
+
+def _examine_gold(
+    judges: Sequence[str],
+    gold: str,
     reading: Reading,
     plan: TestPlan,
     *,
@@ -184,15 +312,6 @@ def _examine_gold(
     calibration: Path | None,
 ) -> GoldExamination:
     """Measure judges against gold labels, where there are no annotators; write a calibration."""
-    if gold is None or not judges:
-        lacking = "`--judges`" if gold else "`--humans`"
-        known = " (or `--gold`, to see how often a judge is right)" if gold is None else ""
-        msg = f"{lacking} is missing{known}. Test whether judges may stand in for human annotators."
-        raise UsageError(msg)
-    strange = [call.options[name] for name in _OF_PEOPLE if name in call.options]
-    if strange:
-        msg = f"`{strange[0]}` must be left out without `--humans`: gold labels are no annotators."
-        raise UsageError(msg)
     with progress("reading and measuring"):
         from voirdire.studies import examine_gold
 
@@ -213,6 +332,11 @@ def _examine_gold(
 
 def _write_calibration(path: Path, examination: GoldExamination) -> None:
     """Write the calibration of the one judge that was examined, and say what it is worth."""
+    judges = dict.fromkeys(row.judge for row in examination.results)
+    if len(judges) > 1:
+        listed = ", ".join(repr(shorten(name)) for name in judges)
+        msg = f"`--calibration` must be of one judge, got {listed}. Give verdicts of one."
+        raise InputError(msg)
     found = examination.calibration()
     found.save(path)
     say(f"calibration: {path}")

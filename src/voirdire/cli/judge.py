@@ -46,14 +46,14 @@ from voirdire.cli.shell import Call, Typed, UsageError
 from voirdire.judging import Asking
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from voirdire.judging import JudgingSummary, LlmJudge
+    from voirdire.judging import LlmJudge, SeveralJudged
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.models import ModelCheck
     from voirdire.records import Item
 
-__all__ = ["judge_command"]
+__all__ = ["judge_command", "run_judges"]
 
 
 def judge_command(
@@ -143,30 +143,47 @@ def judge_command(
         msg = "`--json` must not be given with `-o -`: both print to standard output."
         raise UsageError(msg)
     settings = reading | {"threshold": threshold, "layout": layout}
-    if judges is not None or not isinstance(asked, str):
-        prepare_to_be_stopped(source)
-    if judges is not None:
-        _judge_with_several(source, target, judges=judges, as_json=as_json, settings=settings)
-        return
-    from voirdire.judging import judge_file
-
-    try:
-        with judging_progress(source) as tell:
-            summary: JudgingSummary = judge_file(
-                source,
-                target,
-                judge=asked,
-                workers=workers or "auto",
-                restart=restart,
-                progress=tell,
-                **settings,
-            )
-    except KeyboardInterrupt:
-        say_how_to_go_on(target, store=store, asks_a_model=not isinstance(asked, str))
-        raise
-    print_summary(summary, as_json=as_json)
-    if say_if_all_failed([summary]):
+    if judges is None:
+        settings |= {"workers": workers or "auto", "restart": restart}
+    found = run_judges(source, target, judges=judges, asked=asked, settings=settings)
+    if judges is None:
+        print_summary(found[0], as_json=as_json)
+    else:
+        print_several(found, as_json=as_json)
+    if say_if_all_failed(found) or found.failed:
         raise SystemExit(1)
+
+
+def run_judges(
+    source: str,
+    target: str,
+    *,
+    judges: Path | None,
+    asked: JudgeLike,
+    settings: Mapping[str, Any],
+) -> SeveralJudged:
+    """Judge items by one judge into a file, or by those of a file into a folder."""
+    from voirdire.judging import SeveralJudged, judge_file, judge_file_with_several
+
+    if judges is not None and target == "-":
+        msg = "`--output` must be a folder for several judges, got standard output."
+        raise UsageError(msg)
+    asks_a_model = judges is not None or not isinstance(asked, str)
+    if asks_a_model:
+        prepare_to_be_stopped(source)
+    try:
+        if judges is not None:
+            with several_progress(source) as tell_of:
+                return judge_file_with_several(
+                    source, target, judges=judges, progress=tell_of, **settings
+                )
+        found = SeveralJudged()
+        with judging_progress(source) as tell:
+            found.append(judge_file(source, target, judge=asked, progress=tell, **settings))
+        return found
+    except KeyboardInterrupt:
+        say_how_to_go_on(target, store=settings["store"], asks_a_model=asks_a_model)
+        raise
 
 
 def _check(items: str | None, judge: str, asking: Asking, *, call: Typed, as_json: bool) -> None:
@@ -220,27 +237,6 @@ def _estimate(
         beside = None if output is None else output / "any"
     found = [estimate_run(items, judge=each, output=beside, **reading) for each in asking]
     print_estimate(found, as_json=as_json)
-
-
-def _judge_with_several(
-    source: str, folder: str, *, judges: Path, as_json: bool, settings: dict[str, Any]
-) -> None:
-    from voirdire.judging import judge_file_with_several
-
-    if folder == "-":
-        msg = "`--output` must be a folder for several judges, got standard output."
-        raise UsageError(msg)
-    try:
-        with several_progress(source) as tell:
-            judged = judge_file_with_several(
-                source, folder, judges=judges, progress=tell, **settings
-            )
-    except KeyboardInterrupt:
-        say_how_to_go_on(folder, store=settings["store"], asks_a_model=True)
-        raise
-    print_several(judged, as_json=as_json)
-    if say_if_all_failed(judged) or judged.failed:
-        raise SystemExit(1)
 
 
 def _given(items: str | None, output: Path | None) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
 from voirdire.cli.call_output import call_lines, caution_lines, example_lines, shown_store
-from voirdire.cli.printing import print_json, print_tables
+from voirdire.cli.printing import plain_table, print_json, print_tables
 from voirdire.cli.shell import say
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def print_summary(summary: JudgingSummary, *, as_json: bool) -> None:
     print_tables(
         _heading(summary),
         *((_question_table(summary),) if summary.questions else ()),
-        *(("", _class_table(summary)) if summary.classes else ()),
+        *(("", _class_table(summary)) if any(row.n_items for row in summary.classes) else ()),
         *(() if summary.calls is None else call_lines(summary.calls)),
         *_cautions(summary),
         *(() if printed else _whereabouts(summary)),
@@ -142,16 +142,14 @@ def print_estimate(estimates: Sequence[RunEstimate], *, as_json: bool) -> None:
     if as_json:
         print_json({"estimates": [asdict(row) for row in estimates]})
         return
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("judge", no_wrap=True)
-    for heading in ("items", "calls", "stored", "tokens in", "tokens out", "US dollars"):
-        table.add_column(heading, justify="right")
+    headings = ("judge", "items", "calls", "stored", "tokens in", "tokens out", "US dollars")
+    rows = []
     for row in estimates:
         numbers = (row.n_items, row.n_calls, row.n_stored, row.prompt_tokens, row.completion_tokens)
         cost = "unknown" if row.cost is None else f"{row.cost:,.4f}"
-        table.add_row(shorten(row.judge), *(f"{number:,}" for number in numbers), cost)
+        rows.append((shorten(row.judge), *(f"{number:,}" for number in numbers), cost))
+    table = plain_table(headings, rows, words=("judge",))
+    why = [f"{shorten(row.judge)}: {note}" for row in estimates for note in row.notes]
     failed = [
         f"{shorten(row.judge)}: {row.n_failed:,} of the stored calls failed; --retry-failures "
         "makes them again"
@@ -170,6 +168,7 @@ def print_estimate(estimates: Sequence[RunEstimate], *, as_json: bool) -> None:
         "",
         "Tokens are estimated; reasoning, repetitions and what a server caches are not in them.",
         *kept,
+        *why,
         *failed,
         *(f"price: {source}" for source in sources),
     )
@@ -197,16 +196,19 @@ def _say_drops(summary: JudgingSummary) -> None:
     say_drops(summary.dropped, n_dropped=summary.n_dropped, output=summary.dropped_output)
 
 
-def say_drops(dropped: Sequence[Dropped], *, n_dropped: int, output: str | None = None) -> None:
+def say_drops(
+    dropped: Sequence[Dropped], *, n_dropped: int, output: str | None = None, what: str = "row"
+) -> None:
     """Say how many rows were set aside, and why the first of them were."""
     if not n_dropped:
         return
     shown = dropped[:_MOST_DROPS]
     where = "" if output is None else f"; all in {output}"
-    say(f"{_counted(n_dropped, 'row')} set aside{where}")
+    say(f"{_counted(n_dropped, what)} set aside{where}")
     for row in shown:
+        about = "" if row.item is None else f" {shorten(row.item)!r}"
         value = "" if row.value is None else f" ({shorten(row.value)!r})"
-        say(f"  {row.place()}: {shorten(row.reason, width=160)}{value}")
+        say(f"  {row.place()}:{about} {shorten(row.reason, width=160)}{value}")
     if n_dropped > len(shown):
         say(f"  and {n_dropped - len(shown):,} more")
 
@@ -237,37 +239,28 @@ def _asked(summary: JudgingSummary) -> str:
 
 
 def _question_table(summary: JudgingSummary) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("proposition", no_wrap=True)
-    table.add_column("true", justify="right")
-    table.add_column("mean probability", justify="right")
     failed = any(row.n_failed for row in summary.questions)
-    if failed:
-        table.add_column("failed", justify="right")
-    table.add_column("")
-    for row in summary.questions:
-        cells = [row.question, _percent(row.share_true), _number(row.mean_probability)]
-        cells += [f"{row.n_failed:,}"] if failed else []
-        table.add_row(*cells, "" if row.trusted else "not to be trusted")
-    return table
+    rows = [
+        (
+            *(row.question, _percent(row.share_true), _number(row.mean_probability)),
+            *([f"{row.n_failed:,}"] if failed else []),
+            "" if row.trusted else "not to be trusted",
+        )
+        for row in summary.questions
+    ]
+    headings = ("proposition", "true", "mean probability", *(["failed"] if failed else []), "")
+    return plain_table(headings, rows, words=("proposition", ""))
 
 
 def _class_table(summary: JudgingSummary) -> Table:
     """One row per behavior that any item is of."""
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("behavior", no_wrap=True)
-    table.add_column("items", justify="right")
-    table.add_column("completion classes (mean probability)")
-    for behavior, group in groupby(summary.classes, key=lambda row: row.behavior):
-        rows = list(group)
-        if rows[0].n_items:
-            classes = ", ".join(_class_text(row) for row in rows)
-            table.add_row(behavior, f"{rows[0].n_items:,}", classes)
-    return table
+    words = ("behavior", "completion classes (mean probability)")
+    rows = [
+        (behavior, f"{found[0].n_items:,}", ", ".join(map(_class_text, found)))
+        for behavior, group in groupby(summary.classes, key=lambda row: row.behavior)
+        if (found := list(group))[0].n_items
+    ]
+    return plain_table((words[0], "items", words[1]), rows, words=words)
 
 
 def _class_text(row: ClassSummary) -> str:
@@ -276,22 +269,16 @@ def _class_text(row: ClassSummary) -> str:
 
 
 def _several_table(judged: SeveralJudged) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("judge", no_wrap=True)
-    for heading in ("items", "calls", "failed", "US dollars"):
-        table.add_column(heading, justify="right")
-    table.add_column("verdicts")
+    rows = []
     for row in judged:
         calls = row.calls
         failed = 0 if calls is None else sum(calls.failures.values())
         cost = "unknown" if calls is None or calls.cost is None else f"{calls.cost:,.4f}"
         n_calls = 0 if calls is None else calls.n_calls
-        table.add_row(
-            shorten(row.judge), f"{row.n_items:,}", f"{n_calls:,}", f"{failed:,}", cost, row.output
-        )
-    return table
+        counts = (f"{row.n_items:,}", f"{n_calls:,}", f"{failed:,}")
+        rows.append((shorten(row.judge), *counts, cost, row.output))
+    headings = ("judge", "items", "calls", "failed", "US dollars", "verdicts")
+    return plain_table(headings, rows, words=("judge", "verdicts"))
 
 
 def _cautions(summary: JudgingSummary) -> list[str]:

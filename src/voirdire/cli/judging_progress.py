@@ -1,4 +1,4 @@
-"""How far a run of judging is, on a terminal: items, rate, time left."""
+"""How far a run is, on a terminal: what is done, rate, time left."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +16,18 @@ from voirdire._validation import shorten
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from rich.progress import Progress, TaskID
+
     from voirdire.judging import CallProgress, JudgingProgress
+    from voirdire.rewards import SynthesisProgress
 
 __all__ = [
+    "ProgressLines",
+    "StopNotice",
     "estimated_rows",
     "judging_progress",
     "probing_progress",
+    "progress_lines",
     "said_of",
     "several_progress",
     "steps_progress",
@@ -29,51 +36,117 @@ __all__ = [
 _SAMPLE_BYTES = 1 << 22
 
 
+class ProgressLines:
+    """Lines on a terminal, one for each name: a bar, and words beside it."""
+
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._started = time.monotonic()
+        self._tasks: dict[str, TaskID] = {}
+
+    @property
+    def seconds(self) -> float:
+        """How long this has gone on."""
+        return time.monotonic() - self._started
+
+    def show(
+        self, name: str, said: str, *, done: float, total: float | None, label: str | None = None
+    ) -> None:
+        """Say how far one of them is; `label` stands before the bar instead of the name."""
+        if name not in self._tasks:
+            self._tasks[name] = self._bar.add_task("", said="…")
+        self._bar.update(
+            self._tasks[name],
+            description=shorten(label or name),
+            completed=done,
+            total=total,
+            said=said,
+        )
+
+
 @contextmanager
-def judging_progress(source: str) -> Iterator[Callable[[JudgingProgress], None]]:
-    """Give what `judge_file` tells its progress to; where nobody watches, it says little."""
-    ending = _Ending()
+def progress_lines() -> Iterator[ProgressLines | None]:
+    """Give lines on a terminal; None where nobody watches."""
     if not sys.stderr.isatty():
-        yield ending.note
+        yield None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    with Progress(
-        TextColumn("judging"),
+    columns = (
+        TextColumn("{task.description}"),
         BarColumn(bar_width=24),
         TextColumn("{task.fields[said]}"),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bar:
-        task = bar.add_task("judging", total=estimated_rows(source), said="…")
-        started = time.monotonic()
-
-        def tell(state: JudgingProgress) -> None:
-            answered = state.n_items if state.calls is None else state.calls.n_answered
-            done = max(state.n_items, answered) + state.n_dropped
-            said = said_of(
-                state, seconds=time.monotonic() - started, total=bar.tasks[0].total, done=done
-            )
-            bar.update(task, completed=done, said=said)
-            ending.note(state)
-
-        yield tell
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield ProgressLines(bar)
 
 
 @contextmanager
 def steps_progress(doing: str) -> Iterator[Callable[[int, int], None] | None]:
     """Give what is told of steps done and steps in all; nothing where nobody watches."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    with progress_lines() as lines:
+        if lines is None:
+            yield None
+            return
 
-    columns = TextColumn(doing), BarColumn(bar_width=24), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(doing)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        def tell(done: int, total: int) -> None:
+            said = _left(done, done / lines.seconds if lines.seconds > 0 else 0.0, total=total)
+            lines.show(doing, said, done=done, total=total)
+
+        yield tell
+
+
+@contextmanager
+def several_progress(source: str) -> Iterator[Callable[[str, JudgingProgress], None]]:
+    """Give what judges tell their progress to, a line for each; said little if nobody watches."""
+    notice = StopNotice()
+    with progress_lines() as lines:
+        total = None if lines is None else estimated_rows(source)
+
+        def tell(name: str, state: JudgingProgress) -> None:
+            if lines is not None:
+                done = _answered(state) + state.n_dropped
+                said = said_of(state, seconds=lines.seconds, total=total, done=done)
+                lines.show(name, said, done=done, total=total)
+            notice.note(state.calls, name=name)
+
+        yield tell
+
+
+@contextmanager
+def judging_progress(source: str) -> Iterator[Callable[[JudgingProgress], None]]:
+    """Give what `judge_file` tells its progress to."""
+    with several_progress(source) as tell:
+        yield partial(tell, "judging")
+
+
+@contextmanager
+def probing_progress(total: int) -> Iterator[Callable[[str, JudgingProgress], None]]:
+    """Give what one prompt after the other tells its progress to, all on one line."""
+    notice = StopNotice()
+    answered: dict[str, int] = {}
+    with progress_lines() as lines:
+
+        def tell(name: str, state: JudgingProgress) -> None:
+            answered[name] = _answered(state)
+            done = sum(answered.values())
+            if lines is not None:
+                whole = replace(state, n_items=done)
+                said = said_of(whole, seconds=lines.seconds, total=total, done=done)
+                lines.show("probing", said, done=done, total=total, label=name)
+            notice.note(state.calls, name=name)
+
+        yield tell
+
+
+def _answered(state: JudgingProgress) -> int:
+    return max(state.n_items, 0 if state.calls is None else state.calls.n_answered)
+
+
+def _left(done: float, rate: float, *, total: float) -> str:
+    left = round(max(total - done, 0) / rate) if rate > 0 else 0
+    return f"about {left // 60}:{left % 60:02d} left"
 
 
 def said_of(state: JudgingProgress, *, seconds: float, total: float | None, done: int) -> str:
@@ -89,8 +162,7 @@ def said_of(state: JudgingProgress, *, seconds: float, total: float | None, done
     if rate > 0:
         said += f" · {rate:,.0f}/s"
         if total is not None:
-            left = round(max(total - done, 0) / rate)
-            said += f" · about {left // 60}:{left % 60:02d} left"
+            said += f" · {_left(done, rate, total=total)}"
     return said
 
 
@@ -98,7 +170,7 @@ def _said_of_calls(
     state: JudgingProgress, calls: CallProgress, *, seconds: float, total: float | None
 ) -> str:
     """Words for a run of calls: items, rate, cost, calls in flight, failures, time left."""
-    answered = max(state.n_items, calls.n_answered)
+    answered = _answered(state)
     rate = (answered - state.n_reused) / seconds if seconds > 0 else 0.0
     said = [f"{answered:,} items"]
     said += [f"{rate:,.1f}/s"] if rate > 0 else []
@@ -107,83 +179,11 @@ def _said_of_calls(
     said += [f"{calls.n_retries:,} tried again"] if calls.n_retries else []
     said += [f"{calls.n_failed:,} failed"] if calls.n_failed else []
     if rate > 0 and total is not None:
-        left = round(max(total - answered - state.n_dropped, 0) / rate)
-        said.append(f"about {left // 60}:{left % 60:02d} left")
+        said.append(_left(answered + state.n_dropped, rate, total=total))
     return " · ".join(said)
 
 
-@contextmanager
-def several_progress(source: str) -> Iterator[Callable[[str, JudgingProgress], None]]:
-    """Give what several judges tell their progress to, a line for each."""
-    ending = _Ending()
-    if not sys.stderr.isatty():
-        yield lambda name, state: ending.note(state, name=name)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskID, TextColumn
-
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=16),
-        TextColumn("{task.fields[said]}"),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bar:
-        total = estimated_rows(source)
-        started = time.monotonic()
-        tasks: dict[str, TaskID] = {}
-
-        def tell(name: str, state: JudgingProgress) -> None:
-            if name not in tasks:
-                tasks[name] = bar.add_task(shorten(name), total=total, said="…")
-            answered = state.n_items if state.calls is None else state.calls.n_answered
-            done = max(state.n_items, answered) + state.n_dropped
-            said = said_of(state, seconds=time.monotonic() - started, total=total, done=done)
-            bar.update(tasks[name], completed=done, said=said)
-            ending.note(state, name=name)
-
-        yield tell
-
-
-@contextmanager
-def probing_progress(total: int) -> Iterator[Callable[[str, JudgingProgress], None]]:
-    """Give what one prompt after the other tells its progress to, all on one line."""
-    ending = _Ending()
-    if not sys.stderr.isatty():
-        yield lambda name, state: ending.note(state, name=name)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=16),
-        TextColumn("{task.fields[said]}"),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bar:
-        task = bar.add_task("probing", total=total, said="…")
-        started = time.monotonic()
-        answered: dict[str, int] = {}
-
-        def tell(name: str, state: JudgingProgress) -> None:
-            answered[name] = max(
-                state.n_items, 0 if state.calls is None else state.calls.n_answered
-            )
-            done = sum(answered.values())
-            said = said_of(
-                replace(state, n_items=done),
-                seconds=time.monotonic() - started,
-                total=total,
-                done=done,
-            )
-            bar.update(task, description=shorten(name), completed=done, said=said)
-            ending.note(state, name=name)
-
-        yield tell
-
-
-class _Ending:
+class StopNotice:
     """Says, once, that a run was interrupted and what is waited for."""
 
     def __init__(self) -> None:
@@ -191,13 +191,13 @@ class _Ending:
         self._in_flight: dict[str, int] = {}
         self._is_said = False
 
-    def note(self, state: JudgingProgress, *, name: str = "") -> None:
-        """Look at the state of one of the judges; the first that ends speaks for all."""
-        if state.calls is None:
+    def note(self, calls: CallProgress | SynthesisProgress | None, *, name: str = "") -> None:
+        """Look at the calls of one of the judges; the first that ends speaks for all."""
+        if calls is None:
             return
         with self._lock:
-            self._in_flight[name] = state.calls.n_in_flight
-            if not state.calls.stopping or self._is_said:
+            self._in_flight[name] = calls.n_in_flight
+            if not calls.stopping or self._is_said:
                 return
             self._is_said = True
             n = sum(self._in_flight.values())

@@ -45,9 +45,9 @@ COMMANDS = {
         target=f"{_CLI}.examine:examine_command",
         summary="Test whether judges may stand in for human annotators.",
         example="voirdire examine --humans labels.csv --judges verdicts.parquet --epsilon 0.1",
-        usual="--humans --judges --gold --items --kind --question --only --alignment "
-        "--epsilon --method --weights --slice --gate --report --json",
-        gone=_REPORT | {"--judge": "`--only`: it chooses among the judges that are examined"},
+        usual="--humans --judges --judge --gold --items --kind --question --only --alignment "
+        "--epsilon --method --slice --gate --report --json",
+        gone=_REPORT,
     ),
     "examine-reward": Command(
         target=f"{_CLI}.examine_reward:examine_reward_command",

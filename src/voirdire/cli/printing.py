@@ -10,7 +10,7 @@ import sys
 import threading
 import warnings
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from voirdire.errors import (
     DegenerateDataWarning,
@@ -19,14 +19,16 @@ from voirdire.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import RenderableType
+    from rich.table import Table
 
     from voirdire.studies import Examination, GoldExamination
 
 __all__ = [
     "listen_for_interrupts",
+    "plain_table",
     "print_examination",
     "print_gold",
     "print_json",
@@ -101,6 +103,21 @@ def print_tables(*shown: RenderableType, stream: TextIO | None = None) -> None:
     for part in shown:
         whole = NarrowTable(part) if isinstance(part, Table) else part
         console.print(whole, soft_wrap=isinstance(part, str))
+
+
+def plain_table(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], *, words: Sequence[str]
+) -> Table:
+    """Lay out rows under headings: `words` to the left, numbers to the right, the first whole."""
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for place, heading in enumerate(headings):
+        justify: Literal["left", "right"] = "left" if heading in words else "right"
+        table.add_column(heading, justify=justify, no_wrap=place == 0)
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def print_json(content: dict[str, Any]) -> None:

@@ -17,7 +17,13 @@ from voirdire.cli.options import (
     JudgedPart,
     RubricName,
 )
-from voirdire.cli.printing import listen_for_interrupts, print_json, print_tables, progress
+from voirdire.cli.printing import (
+    listen_for_interrupts,
+    plain_table,
+    print_json,
+    print_tables,
+    progress,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,41 +141,32 @@ def _print_listing(listing: ReplyListing) -> None:
 
 
 def _judge_table(judges: tuple[StoredJudge, ...]) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("no.", justify="right")
-    for heading in ("judge", "model", "mode", "probability"):
-        table.add_column(heading)
-    for heading in ("calls", "failed"):
-        table.add_column(heading, justify="right")
-    for row in judges:
-        words = (row.name, row.model, row.mode, row.probability)
-        table.add_row(
+    words = ("judge", "model", "mode", "probability")
+    rows = [
+        (
             str(row.number),
-            *(shorten(word or "", width=40) for word in words),
-            f"{row.n_calls:,}",
-            f"{row.n_failed:,}",
+            *(shorten(word or "", width=40) for word in (row.name, row.model)),
+            *(shorten(word or "", width=40) for word in (row.mode, row.probability)),
+            *(f"{row.n_calls:,}", f"{row.n_failed:,}"),
         )
-    return table
+        for row in judges
+    ]
+    return plain_table(("no.", *words, "calls", "failed"), rows, words=words)
 
 
 def _item_table(listing: ReplyListing) -> Table:
-    from rich.table import Table
-
     has_ids = any(row.id is not None for row in listing.items)
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("item", no_wrap=True)
-    if has_ids:
-        table.add_column("id")
-    for heading in ("judge", "calls", "failed"):
-        table.add_column(heading, justify="right")
-    table.add_column("why")
-    for row in listing.items:
-        ids = [shorten(row.id or "", width=20)] if has_ids else []
-        counts = (str(row.judge), f"{row.n_calls:,}", f"{row.n_failed:,}")
-        table.add_row(row.item[:_SHOWN_DIGITS], *ids, *counts, shorten(row.reason or "", width=60))
-    return table
+    rows = [
+        (
+            row.item[:_SHOWN_DIGITS],
+            *([shorten(row.id or "", width=20)] if has_ids else []),
+            *(str(row.judge), f"{row.n_calls:,}", f"{row.n_failed:,}"),
+            shorten(row.reason or "", width=60),
+        )
+        for row in listing.items
+    ]
+    headings = ("item", *(["id"] if has_ids else []), "judge", "calls", "failed", "why")
+    return plain_table(headings, rows, words=("item", "id", "why"))
 
 
 def _print_replies(found: ItemReplies) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import sys
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
 from voirdire.cli.call_output import call_lines
-from voirdire.cli.judging_progress import estimated_rows, said_of
-from voirdire.cli.printing import print_json, print_tables
+from voirdire.cli.judging_output import say_drops
+from voirdire.cli.judging_progress import estimated_rows, progress_lines, said_of
+from voirdire.cli.printing import plain_table, print_json, print_tables
 from voirdire.cli.shell import say
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.scoring.score_summary import ScoringProgress, ScoringSummary
 
-__all__ = ["print_scoring", "said_of_scoring", "say_how_to_go_on", "scoring_progress"]
+__all__ = ["print_scoring", "say_how_to_go_on", "scoring_progress"]
 
 _MOST_SHOWN = 5
 _WAYS_OUT = {
@@ -35,43 +35,27 @@ _WAYS_OUT = {
 @contextmanager
 def scoring_progress(source: str) -> Iterator[Callable[[ScoringProgress], None] | None]:
     """Give what `score_file` tells its progress to; nothing where nobody watches."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    with Progress(
-        TextColumn("scoring"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[said]}"),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bar:
-        task = bar.add_task("scoring", total=estimated_rows(source), said="…")
-        started = time.monotonic()
+    with progress_lines() as lines:
+        if lines is None:
+            yield None
+            return
+        total = estimated_rows(source)
 
         def tell(state: ScoringProgress) -> None:
-            seconds = time.monotonic() - started
             judging = state.judging
             done = (state if judging is None else judging).n_items + state.n_dropped
-            said = said_of_scoring(state, seconds=seconds, total=bar.tasks[0].total)
-            bar.update(task, completed=done, said=said)
+            said = f"{state.n_items:,} items"
+            if judging is not None:
+                words = said_of(judging, seconds=lines.seconds, total=total, done=done)
+                said = f"judging: {words}"
+            lines.show("scoring", said, done=done, total=total)
 
         yield tell
 
 
-def said_of_scoring(state: ScoringProgress, *, seconds: float, total: float | None) -> str:
-    """Words for a state: items and items a second, of judging while that goes on."""
-    if state.judging is not None:
-        done = state.judging.n_items + state.n_dropped
-        return f"judging: {said_of(state.judging, seconds=seconds, total=total, done=done)}"
-    return f"{state.n_items:,} items"
-
-
 def print_scoring(summary: ScoringSummary, *, as_json: bool) -> None:
     """Print what a run came to; on standard error where the rewards went to standard output."""
-    _say_drops(summary)
+    say_drops(summary.dropped, n_dropped=summary.n_dropped, output=summary.dropped_output)
     for note in summary.notes:
         say(f"note: {shorten(note, width=600)}")
     if as_json:
@@ -104,25 +88,17 @@ def say_how_to_go_on(output: Path, *, source: str) -> None:
 
 
 def _table(summary: ScoringSummary) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("behavior", no_wrap=True)
-    for heading in ("items", "scored", "mean", "sd", "least", "most", "rules", "base"):
-        table.add_column(heading, justify="right")
-    for row in summary.behaviors:
-        figures = (
-            row.mean,
-            row.standard_deviation,
-            row.minimum,
-            row.maximum,
-            row.mean_rule,
-            row.mean_base,
+    headings = ("behavior", "items", "scored", "mean", "sd", "least", "most", "rules", "base")
+    rows = [
+        (
+            "(none)" if row.behavior is None else shorten(row.behavior, width=40),
+            *(f"{row.n_items:,}", f"{row.n_scored:,}"),
+            *map(_number, (row.mean, row.standard_deviation, row.minimum, row.maximum)),
+            *map(_number, (row.mean_rule, row.mean_base)),
         )
-        name = "(none)" if row.behavior is None else shorten(row.behavior, width=40)
-        counts = (f"{row.n_items:,}", f"{row.n_scored:,}")
-        table.add_row(name, *counts, *map(_number, figures))
-    return table
+        for row in summary.behaviors
+    ]
+    return plain_table(headings, rows, words=("behavior",))
 
 
 def _number(value: float) -> str:
@@ -139,17 +115,3 @@ def _missing_lines(summary: ScoringSummary) -> list[str]:
     rest = f" and {more} other reasons" if more > 0 else ""
     ways = [f"  {reason}: {way}" for reason, way in _WAYS_OUT.items() if reason in summary.missing]
     return ["", f"without a reward: {listed}{rest}", *ways]
-
-
-def _say_drops(summary: ScoringSummary) -> None:
-    if not summary.n_dropped:
-        return
-    counted = "1 row" if summary.n_dropped == 1 else f"{summary.n_dropped:,} rows"
-    say(f"{counted} set aside")
-    for row in summary.dropped[:_MOST_SHOWN]:
-        about = "" if row.item is None else f" {shorten(row.item)}"
-        say(f"  {row.place()}:{about} {shorten(row.reason, width=160)}")
-    more = summary.n_dropped - _MOST_SHOWN
-    if more > 0:
-        where = f"; all in {summary.dropped_output}" if summary.dropped_output else ""
-        say(f"  and {more:,} more{where}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-import time
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +12,8 @@ from cyclopts import Parameter
 
 from voirdire._types import Language, ModelSource
 from voirdire._validation import shorten
-from voirdire.cli.judging_output import say_how_to_go_on
+from voirdire.cli.judging_output import say_drops, say_how_to_go_on
+from voirdire.cli.judging_progress import StopNotice, progress_lines
 from voirdire.cli.model_judges import (
     DryRun,
     RetryFailures,
@@ -25,7 +25,7 @@ from voirdire.cli.model_judges import (
     typed_flags,
 )
 from voirdire.cli.options import AsJson, Behavior, Columns, File, Format, RubricName
-from voirdire.cli.printing import listen_for_interrupts, print_json, print_tables
+from voirdire.cli.printing import listen_for_interrupts, plain_table, print_json, print_tables
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.documents import plain_json
 from voirdire.judging import Asking
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["said_of", "synthesize_command"]
 
-_MOST_DROPS = 5
 _MOST_NAMED = 6
 
 
@@ -206,27 +205,14 @@ def _refuse_idle_options(call: Call, judge: str) -> None:
 @contextmanager
 def _progress() -> Iterator[Callable[[SynthesisProgress], None]]:
     """Give what a synthesis tells its progress to; where nobody watches, it says little."""
-    note = _say_once_that_it_stops()
-    if not sys.stderr.isatty():
-        yield note
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    with Progress(
-        TextColumn("writing"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[said]}"),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bar:
-        task = bar.add_task("writing", total=None, said="…")
-        started = time.monotonic()
+    notice = StopNotice()
+    with progress_lines() as lines:
 
         def tell(state: SynthesisProgress) -> None:
-            said = said_of(state, seconds=time.monotonic() - started)
-            bar.update(task, total=state.n_prompts_in_all, completed=state.n_prompts, said=said)
-            note(state)
+            if lines is not None:
+                done, total = state.n_prompts, state.n_prompts_in_all
+                lines.show("writing", said_of(state, seconds=lines.seconds), done=done, total=total)
+            notice.note(state)
 
         yield tell
 
@@ -246,7 +232,12 @@ def said_of(state: SynthesisProgress, *, seconds: float) -> str:
 
 def _print_summary(summary: SynthesisSummary, *, rubric: str, as_json: bool) -> None:
     """Print what a run came to; beside rows on standard output, on standard error."""
-    _say_drops(summary)
+    say_drops(
+        summary.dropped,
+        n_dropped=summary.n_dropped,
+        output=summary.dropped_output,
+        what="prompt",
+    )
     if as_json:
         print_json(plain_json(as_plain(summary)))
         return
@@ -286,21 +277,6 @@ def _print_estimate(estimate: SynthesisEstimate, *, as_json: bool) -> None:
     print_tables(*lines)
 
 
-def _say_once_that_it_stops() -> Callable[[SynthesisProgress], None]:
-    said: list[bool] = []
-
-    def note(state: SynthesisProgress) -> None:
-        if not state.stopping or said:
-            return
-        said.append(True)
-        n = state.n_in_flight
-        waited = "1 call is in flight and is" if n == 1 else f"{n:,} calls are in flight and are"
-        sys.stderr.write(f"stopping: {waited} waited for; Ctrl-C again does not wait\n")
-        sys.stderr.flush()
-
-    return note
-
-
 def _heading(summary: SynthesisSummary) -> str:
     by = f"written by {shorten(summary.model)!r}, verified by {shorten(summary.judge)!r}"
     said = (
@@ -314,18 +290,15 @@ def _heading(summary: SynthesisSummary) -> str:
 
 
 def _table(summary: SynthesisSummary) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("behavior", "label"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("wanted", "written", "at the first draft"):
-        table.add_column(heading, justify="right")
-    for row in summary.slots:
-        numbers = (row.n_wanted, row.n_written, row.n_at_once)
-        names = shorten(row.behavior), shorten(row.label)
-        table.add_row(*names, *(f"{number:,}" for number in numbers))
-    return table
+    words, numbers = ("behavior", "label"), ("wanted", "written", "at the first draft")
+    rows = [
+        (
+            *(shorten(row.behavior), shorten(row.label)),
+            *(f"{number:,}" for number in (row.n_wanted, row.n_written, row.n_at_once)),
+        )
+        for row in summary.slots
+    ]
+    return plain_table((*words, *numbers), rows, words=words)
 
 
 def _what_was_wrong(summary: SynthesisSummary) -> list[str]:
@@ -367,20 +340,6 @@ def _whereabouts(summary: SynthesisSummary, rubric: str) -> list[str]:
         lines.append(f"rejected, with what was wrong: {summary.rejected_output}")
     fit = f"voirdire fit {shlex.quote(str(summary.output))} --rubric {shlex.quote(rubric)}"
     return [*lines, "Read some of them. Then a reward that ranks them:", f"  {fit} -o reward.json"]
-
-
-def _say_drops(summary: SynthesisSummary) -> None:
-    if not summary.n_dropped:
-        return
-    where = "" if summary.dropped_output is None else f"; all in {summary.dropped_output}"
-    say(f"{_prompts(summary.n_dropped)} set aside{where}")
-    for row in summary.dropped[:_MOST_DROPS]:
-        about = "" if row.item is None else f" {shorten(row.item)!r}"
-        value = "" if row.value is None else f" ({shorten(row.value)!r})"
-        reason = shorten(row.reason, width=160)
-        say(f"  {row.place()}:{about} {reason}{value}")
-    if summary.n_dropped > _MOST_DROPS:
-        say(f"  and {summary.n_dropped - _MOST_DROPS:,} more")
 
 
 def _prompts(number: int) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
-from voirdire.cli.printing import print_json, print_tables
+from voirdire.cli.judging_progress import progress_lines
+from voirdire.cli.printing import plain_table, print_json, print_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,13 +30,11 @@ _MOST_STEPS = 12
 @contextmanager
 def replay_progress() -> Iterator[Callable[[int], None] | None]:
     """Give what `replay` tells its progress to; nothing where nobody watches."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("replaying …") as status:
-        yield lambda n: status.update(f"replaying … {n:,} completions")
+    with progress_lines() as lines:
+        if lines is None:
+            yield None
+        else:
+            yield lambda n: lines.show("replaying", f"{n:,} completions", done=n, total=None)
 
 
 def print_replay(found: Replay, *, as_json: bool) -> None:
@@ -93,14 +91,11 @@ def print_sample(sample: TrainingSample, files: SampleFiles, *, as_json: bool) -
     if as_json:
         print_json(sample.as_dict() | {"files": files.as_dict()})
         return
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("stratum", no_wrap=True)
-    table.add_column("different", justify="right")
-    table.add_column("drawn", justify="right")
-    for name, (n_different, n_drawn) in sample.strata.items():
-        table.add_row(shorten(name, width=60), f"{n_different:,}", f"{n_drawn:,}")
+    rows = [
+        (shorten(name, width=60), f"{n_different:,}", f"{n_drawn:,}")
+        for name, (n_different, n_drawn) in sample.strata.items()
+    ]
+    table = plain_table(("stratum", "different", "drawn"), rows, words=("stratum",))
     sheets = [str(path) for path in files.sheets]
     print_tables(
         f"{len(sample.items):,} completions drawn from {sample.n_completions:,}, seed "
@@ -128,25 +123,17 @@ def _say(notes: Sequence[str], dropped: Sequence[str]) -> None:
 
 
 def _table(heading: str, parts: Sequence[ReplayPart]) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column(heading, no_wrap=True)
-    for name in ("completions", "before", "sd", "after", "sd", "same order", "best changed"):
-        table.add_column(name, justify="right")
-    for part in parts:
-        name = str(part.step) if part.step is not None else shorten(part.behavior or "(none)")
-        table.add_row(
-            name,
+    numbers = ("completions", "before", "sd", "after", "sd", "same order", "best changed")
+    rows = [
+        (
+            str(part.step) if part.step is not None else shorten(part.behavior or "(none)"),
             f"{part.n:,}",
-            _number(part.mean_before),
-            _number(part.sd_before),
-            _number(part.mean_after),
-            _number(part.sd_after),
-            _share(part.ranks.same_order_share),
-            _share(part.ranks.best_changed_share),
+            *map(_number, (part.mean_before, part.sd_before, part.mean_after, part.sd_after)),
+            *map(_share, (part.ranks.same_order_share, part.ranks.best_changed_share)),
         )
-    return table
+        for part in parts
+    ]
+    return plain_table((heading, *numbers), rows, words=(heading,))
 
 
 def _some(steps: Sequence[ReplayPart]) -> Sequence[ReplayPart]:

@@ -28,7 +28,13 @@ from voirdire.errors import InputError, NoDataError
 from voirdire.io.files import DataFile, RowError, decode_json, got
 from voirdire.io.messages import check_images
 from voirdire.io.rows import open_frame, stream_rows, table_rows
-from voirdire.io.shapes import ShapeFinder, drafts_of
+from voirdire.io.shapes import (
+    CompletionList,
+    ShapeFinder,
+    completions_of,
+    drafts_of,
+    ranked_completions,
+)
 from voirdire.records import Dropped, Item
 
 if TYPE_CHECKING:
@@ -66,6 +72,7 @@ ItemColumn: TypeAlias = Literal[
     "messages",
     "chosen",
     "rejected",
+    "ranked",
     "behavior",
     "group",
     "cluster",
@@ -199,9 +206,10 @@ def stream_items(
     r"""Read prompts with their responses from a file of any size, a batch at a time.
 
     Which shape a row has is told by its keys alone, row by row: `prompt` and `response` (or their
-    synonyms, as text or as messages), `messages`, `chosen` and `rejected`, `response_a` and
-    `response_b`, OpenAI's requests and completions. Every other column goes into the items'
-    metadata. The guide "Read items" lists them all.
+    synonyms, as text or as messages), `messages`, `chosen` and `rejected`, `ranked`, `response_a`
+    and `response_b`, OpenAI's requests and completions; a row may also be a list of a prompt and
+    its completions. Every other column goes into the items' metadata. The guide "Read items" lists
+    them all.
 
     Parameters
     ----------
@@ -211,7 +219,7 @@ def stream_items(
         How the file is written; by default the ending of its name says, JSONL for a stream.
     columns : mapping of str to str, optional
         Our names to the file's, for `id`, `prompt`, `response`, `other` (the second response of a
-        pair), `messages`, `chosen`, `rejected`, `behavior`, `group` and `cluster`.
+        pair), `messages`, `chosen`, `rejected`, `ranked`, `behavior`, `group` and `cluster`.
     json_columns : sequence of str, optional
         The file's columns whose text cells hold JSON, beside `messages` and `conversations`. Text
         in any other column is text.
@@ -566,15 +574,14 @@ class ItemReader:
 
     def ids_of(self, row: Any, line: int) -> list[str]:
         """Give the ids that the items of a row would have, were none of them set aside."""
-        if not isinstance(row, dict):
-            return []
-        shape = self.finder.shape(_keys(row))
-        if shape.name in ("none", "failed"):
-            return []
-        if shape.name in _ONE_ITEM or isinstance(row.get(shape.body or ""), str):
-            with suppress(RowError):
-                return [_name_at(row, shape.id) or f"{self.stem}:{line}"]
-            return []
+        if isinstance(row, dict):
+            shape = self.finder.shape(_keys(row))
+            if shape.name in ("none", "failed"):
+                return []
+            if shape.name in _ONE_ITEM or isinstance(row.get(shape.body or ""), str):
+                with suppress(RowError):
+                    return [_name_at(row, shape.id) or f"{self.stem}:{line}"]
+                return []
         items: list[Item] = []
         self.take(row, line, items)
         return [item.id for item in items]
@@ -583,13 +590,46 @@ class ItemReader:
         """Append the items of a row; return what of it was set aside."""
         if isinstance(row, Dropped):
             return [row]
+        try:
+            found = self.completions_of(row, line)
+        except RowError as error:
+            return [error.dropped(source=self.source, line=line, item=None)]
+        if found is None:
+            return self.take_one(row, line, items)
+        dropped: list[Dropped] = []
+        for each in found.rows:
+            if isinstance(each, RowError):
+                dropped.append(each.dropped(source=self.source, line=line, item=None))
+            else:
+                dropped += self.take_one(each, line, items, group=found.group)
+        return dropped
+
+    def completions_of(self, row: Any, line: int) -> CompletionList | None:
+        """Give the completions of a row that lists several of one prompt; None for another."""
+        columns, place = self.finder.columns, f"{self.stem}:{line}"
+        if not isinstance(row, dict):
+            return completions_of(row, columns=columns, place=place)
+        shape = self.finder.shape(_keys(row))
+        if shape.name != "ranked":
+            return None
+        self._note_keys(row)
+        name = _name_at(row, shape.id) or place
+        return ranked_completions(row, shape, columns=columns, name=name)
+
+    def _note_keys(self, row: Mapping[str, Any]) -> None:
+        if self.finder.unseen:
+            self.finder.unseen -= row.keys()
+        self.first_keys = self.first_keys or tuple(row)
+
+    def take_one(
+        self, row: Any, line: int, items: list[Item], *, group: str | None = None
+    ) -> list[Dropped]:
+        """Append the items of a row that lists no completions, or of one that it lists."""
         name: str | None = None
         try:
             if not isinstance(row, dict):
                 raise RowError(f"row must be a JSON object, got {got(row)}")
-            if self.finder.unseen:
-                self.finder.unseen -= row.keys()
-            self.first_keys = self.first_keys or tuple(row)
+            self._note_keys(row)
             self._decode_cells(row)
             shape = self.finder.shape(_keys(row))
             name = _name_at(row, shape.id) or f"{self.stem}:{line}"
@@ -597,7 +637,7 @@ class ItemReader:
             for draft in drafts:
                 if not isinstance(draft, RowError):
                     check_images(draft.prompt, are_seen=self.reading.images)
-            self._finish(row, shape, name=name, drafts=drafts, items=items)
+            self._finish(row, shape, name=name, group=group, drafts=drafts, items=items)
         except RowError as error:
             return [error.dropped(source=self.source, line=line, item=name)]
         return [
@@ -622,15 +662,16 @@ class ItemReader:
         shape: RowShape,
         *,
         name: str,
+        group: str | None,
         drafts: list[Draft | RowError],
         items: list[Item],
     ) -> None:
         """Add to each draft what the row says of all its items."""
         behavior = _name_at(row, shape.behavior)
-        if behavior is None and isinstance(row.get("propositions"), dict):
+        if behavior is None and (group is not None or isinstance(row.get("propositions"), dict)):
             kind = row.get("response_type")
             behavior = BEHAVIOR_WORDS.get(kind) if isinstance(kind, str) else None
-        group = _name_at(row, shape.group)
+        group = _name_at(row, shape.group) or group
         if group is None and len(drafts) > 1:
             group = name
         cluster = _name_at(row, shape.cluster)

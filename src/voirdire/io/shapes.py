@@ -8,6 +8,8 @@ keys                                            read as
 `response` and `other`                          pair: one item with two responses
 `response` or `completion`                      prompt and response; a chat completion
                                                 where `response` is an object of one
+`ranked`                                        completions of one prompt, best first; a list
+                                                within the list is a tie
 `response_a` or `response_b`                    pair
 `chosen` or `rejected`                          preference: one item for each, or a pair
 `messages` or `conversations`                   chat that ends in the response; prompt and
@@ -16,6 +18,9 @@ keys                                            read as
 `output` or `answer`                            prompt and response
 `error`                                         a request that failed: set aside
 ==============================================  ====================================
+
+A row that is no object but a list of a prompt and a list of completions is the layout of the
+authors of rule-based rewards.
 """
 
 from __future__ import annotations
@@ -33,6 +38,7 @@ from voirdire.io.messages import (
     answer_of_text,
     answer_of_turn,
     as_prompt,
+    is_message,
     prompt_of_text,
     said_by,
     said_by_all,
@@ -41,22 +47,40 @@ from voirdire.io.messages import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from voirdire._types import Judged
     from voirdire.io.items import ItemReading
     from voirdire.records import Message
 
-__all__ = ["ID_COLUMNS", "RowShape", "ShapeFinder", "drafts_of"]
+__all__ = [
+    "ID_COLUMNS",
+    "CompletionList",
+    "RowShape",
+    "ShapeFinder",
+    "completions_of",
+    "drafts_of",
+    "ranked_completions",
+]
 
 ShapeName: TypeAlias = Literal[
-    "response", "pair", "preference", "preferred pair", "chat", "choices", "failed", "none"
+    "response",
+    "pair",
+    "preference",
+    "preferred pair",
+    "ranked",
+    "chat",
+    "choices",
+    "failed",
+    "none",
 ]
 
 ID_COLUMNS = ("custom_id", "id", "item")
 """Where an item's id stands; the first that holds something."""
 
 _CHATS = ("messages", "conversations")
+_RESPONSES = ("response", "response", "completion")
+"""Our name for a response, and those of others."""
 _PROMPTS = ("prompt", "question", "instruction", "input")
 _RATERS = {"annotator", "judge", "rater"}
 _MAX_SHAPES = 1_000
@@ -119,7 +143,7 @@ class ShapeFinder:
         self.chat_columns = _CHATS if given is None else (given,)
         self.unseen = {*self.columns.values(), *reading.json_columns}
         self._known: dict[tuple[str, ...], RowShape] = {}
-        content = ("prompt", "response", "other", "messages", "chosen", "rejected")
+        content = ("prompt", "response", "other", "messages", "chosen", "rejected", "ranked")
         # A column given for one part of an item is not taken for another by its name.
         self._taken = {self.columns[name] for name in content if name in self.columns}
 
@@ -179,7 +203,7 @@ class ShapeFinder:
     def _find(self, keys: tuple[str, ...]) -> RowShape:
         prompt = self._key(keys, "prompt", *_PROMPTS)
         chat = self._key(keys, "messages", *_CHATS)
-        name, body, second = self._responses(keys, chat=chat, prompt=prompt)
+        name, body, second = self._ranked(keys) or self._responses(keys, chat=chat, prompt=prompt)
         rest = request = None
         if name not in ("response", "pair", "preference", "preferred pair"):
             prompt = None
@@ -203,12 +227,18 @@ class ShapeFinder:
         metadata = tuple(key for key in keys if key not in used and not self._is_unnamed(key))
         return RowShape(name=name, judged=self.reading.judged, metadata=metadata, **places)
 
+    def _ranked(self, keys: tuple[str, ...]) -> tuple[ShapeName, str | None, str | None] | None:
+        """Tell a ranked list; beside a response only a column that was declared is one."""
+        ranked = self._key(keys, "ranked", "ranked")
+        is_alone = "ranked" in self.columns or self._key(keys, *_RESPONSES) is None
+        return ("ranked", ranked, None) if ranked is not None and is_alone else None
+
     def _responses(
         self, keys: tuple[str, ...], *, chat: str | None, prompt: str | None
     ) -> tuple[ShapeName, str | None, str | None]:
         """Tell the shape, and where one response stands or two do, of which a row may miss one."""
         given = self.columns
-        response = self._key(keys, "response", "response", "completion")
+        response = self._key(keys, *_RESPONSES)
         is_free = response is None and "response" not in given
         output = self._key(keys, "", "output", "answer") if is_free else None
         choices = self._key(keys, "", "choices")
@@ -238,6 +268,102 @@ class ShapeFinder:
     def _is_unnamed(self, key: str) -> bool:
         """Tell the index column that pandas writes and reads without a name."""
         return self.is_tabular and (not key.strip() or key.startswith("Unnamed: "))
+
+
+# Rows of several completions --------------------------------------------------------------------
+
+_TWO = 2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CompletionList:
+    """A row that lists completions of one prompt, each written as a row of its own.
+
+    Attributes
+    ----------
+    group : str
+        What completions of the row are together.
+    rows : tuple of dict or RowError
+        One for each completion, or why it is none.
+    levels : tuple of int
+        The place of each in the ranking, 0 the best; empty where the row ranks nothing.
+    """
+
+    group: str
+    rows: tuple[dict[str, Any] | RowError, ...]
+    levels: tuple[int, ...] = ()
+
+
+def completions_of(row: Any, *, columns: Mapping[str, str], place: str) -> CompletionList | None:
+    """Read `[prompt, [completion, ...]]`, the layout of the authors of rule-based rewards.
+
+    None says that the row is something else.
+    """
+    if not isinstance(row, list | tuple) or len(row) != _TWO:
+        return None
+    prompt, entries = row
+    if not isinstance(prompt, str) or not isinstance(entries, list | tuple):
+        return None
+    rows: list[dict[str, Any] | RowError] = []
+    for number, entry in enumerate(entries):
+        if not isinstance(entry, dict):
+            rows.append(RowError(f"completion {number} must be an object, got {got(entry)}"))
+            continue
+        own = dict(entry)
+        places = (columns.get("prompt", "prompt"), columns.get("messages", "messages"))
+        if not any(own.get(key) is not None for key in places):
+            own[places[0]] = prompt
+        ids = [columns["id"]] if "id" in columns else ID_COLUMNS
+        if not any(own.get(key) is not None for key in ids):
+            _name(own, f"{place}:{number}", columns)
+        rows.append(own)
+    return CompletionList(group=place, rows=tuple(rows))
+
+
+def ranked_completions(
+    row: Mapping[str, Any], shape: RowShape, *, columns: Mapping[str, str], name: str
+) -> CompletionList:
+    """Read a ranked list, best first; completions of a list within it are ties.
+
+    Raises
+    ------
+    RowError
+        If it does not hold at least two.
+    """
+    column = shape.body or ""
+    ranked = row[column]
+    if not isinstance(ranked, list | tuple) or len(ranked) < _TWO:
+        reason = f"a ranked list must hold at least two completions, got {got(ranked)}"
+        raise RowError(reason, column=column)
+    shared = {key: value for key, value in row.items() if key != column}
+    levels = [
+        (level, entry)
+        for level, found in enumerate(ranked)
+        for entry in (found if _is_tie(found) else [found])
+    ]
+    rows = []
+    for number, (_, entry) in enumerate(levels):
+        is_object = isinstance(entry, dict) and not is_message(entry)
+        own = entry if is_object else {columns.get("response", "response"): entry}
+        rows.append(_name({**shared, **own}, f"{name}:{number}", columns))
+    return CompletionList(
+        group=name, rows=tuple(rows), levels=tuple([level for level, _ in levels])
+    )
+
+
+def _is_tie(found: Any) -> bool:
+    """Tell a list of completions from one completion that is a list of messages."""
+    if not isinstance(found, list | tuple):
+        return False
+    return not any(isinstance(entry, dict) and is_message(entry) for entry in found)
+
+
+def _name(row: dict[str, Any], name: str, columns: Mapping[str, str]) -> dict[str, Any]:
+    """Give a row an id of ours, under the key that is looked at first."""
+    if "id" not in columns:
+        row.pop("custom_id", None)
+    row[columns.get("id", "id")] = name
+    return row
 
 
 # Responses ------------------------------------------------------------------------------------

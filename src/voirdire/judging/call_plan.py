@@ -34,6 +34,7 @@ __all__ = [
     "CallPlan",
     "CallSpec",
     "asked_places",
+    "explain_calls",
     "item_key",
     "orders_of",
     "plan_calls",
@@ -180,6 +181,31 @@ def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
     part, orders = parts[0]
     check = _spec(judge, questions, orders, order=1, sample=None, swapped=False, part=part)
     return CallPlan(specs=specs, check=check, n_check=judge.order_check)
+
+
+def explain_calls(judge: LlmJudge, plan: CallPlan, *, n_items: int) -> tuple[str, ...]:
+    """Say why a run needs more calls than it has items."""
+    n_questions = len({spec.places for spec in plan.specs}) if judge.mode == "single" else 1
+    n_sides = len({spec.ask.swapped for spec in plan.specs})
+    n_repeats = len(plan.specs) // (n_questions * n_sides)
+    repeats = "samples" if judge.probability == "vote" else "orders of the questions"
+    factors = [
+        f"{number:,} {what}"
+        for number, what in (
+            (n_questions, "questions, each in a call of its own"),
+            (n_repeats, repeats),
+            (n_sides, "orders of the two responses"),
+        )
+        if number > 1
+    ]
+    found = [f"{len(plan.specs):,} calls an item: {' × '.join(factors)}"] if factors else []
+    if plan.check is not None and (n_checked := min(plan.n_check, n_items)):
+        which = "item is" if n_checked == 1 else f"{n_checked:,} items are"
+        found.append(
+            f"the first {which} asked a second time in another order of the questions, to see "
+            "whether the order matters (`order_check: 0` in a file of judges asks once)"
+        )
+    return tuple(found)
 
 
 def single_name(question: Question) -> str:

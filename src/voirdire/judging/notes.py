@@ -31,14 +31,15 @@ class SeenItems:
     ----------
     plan : JudgingPlan
         What they are judged by.
-    n, n_without_prompt, n_with_other, n_blank, n_of_other_language : int
-        Items so far, and those without a prompt, with a second response, with nothing in their
-        response, and with a response in none of the languages of a local judge.
+    n, n_without_prompt, n_without_behavior, n_with_other, n_blank, n_of_other_language : int
+        Items so far, and those without a prompt, without a behavior, with a second response, with
+        nothing in their response, and with a response in none of the languages of a local judge.
     """
 
     plan: JudgingPlan
     n: int = 0
     n_without_prompt: int = 0
+    n_without_behavior: int = 0
     n_with_other: int = 0
     n_blank: int = 0
     n_of_other_language: int = 0
@@ -51,6 +52,7 @@ class SeenItems:
         """Count one more."""
         self.n += 1
         self.n_without_prompt += not item.prompt
+        self.n_without_behavior += item.behavior is None
         self.n_with_other += item.other is not None
         self.n_blank += not item.response.strip()
         if self._languages:
@@ -65,6 +67,13 @@ class SeenItems:
             found.append(
                 f"{self.n_without_prompt:,} of {self.n:,} items have no prompt and were judged "
                 "without it: is it in a column of another name?"
+            )
+        if self.n_without_behavior and self.plan.rubric.behaviors:
+            whole = self.n_without_behavior == self.n
+            which = "the items" if whole else f"{self.n_without_behavior:,} of {self.n:,} items"
+            found.append(
+                f"{which} name no behavior, so that their questions are judged and no completion "
+                "classes are given: `voirdire judge --behavior ID` names one for all of them"
             )
         if self.n_with_other and not self.plan.asks_about_pairs:
             found.append(

@@ -152,8 +152,7 @@ def _classes(
     threshold: Threshold,
 ) -> BehaviorClasses:
     names = tuple(row.name for row in behavior.classes)
-    concerned = [own is None or own == behavior.id for own in behaviors]
-    rows = np.flatnonzero(np.array(concerned, dtype=bool))
+    rows = np.flatnonzero(np.array([own == behavior.id for own in behaviors], dtype=bool))
     if rows.size == 0:
         found, hard = np.empty((0, len(names))), np.empty(0, dtype=np.int64)
     else:

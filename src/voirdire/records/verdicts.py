@@ -78,7 +78,7 @@ class CallDetails:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BehaviorClasses:
-    """Completion classes of one behavior, for those items that they concern.
+    """Completion classes of one behavior, for the items of it.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class BehaviorClasses:
     classes : tuple of str
         Names of its classes, in order of precedence.
     rows : ndarray of int, shape (n_rows,)
-        Places of the items of this behavior and of those without one, ascending.
+        Places of the items of this behavior, ascending.
     probabilities : ndarray of float, shape (n_rows, n_classes)
         In [0, 1]; nan where an answer that matters is missing.
     hard : ndarray of int, shape (n_rows,)

@@ -27,14 +27,14 @@ TELLING = (
     "-c",
     """
 import os, pathlib, threading, voirdire.cli as c, voirdire.cli.judging_progress as p
-note = p._Ending.note
+note = p.StopNotice.note
 def told(self, *args, **more):
     note(self, *args, **more)
     told = pathlib.Path(os.environ["TOLD"])
     mine = told.with_suffix(f".{threading.get_ident()}")
     mine.write_text(str(sum(self._in_flight.values())))
     mine.replace(told)
-p._Ending.note = told
+p.StopNotice.note = told
 c.run()
 """,
 )

@@ -6,8 +6,9 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.judging.call_plan import item_key
+from voirdire.judging.call_plan import explain_calls, item_key
 from voirdire.judging.client.call import stored_outcome
 from voirdire.judging.engine.run import BATCH_ITEMS
 from voirdire.judging.item_batches import CALL_CHARACTERS, item_batches
@@ -73,6 +74,8 @@ class RunEstimate:
     n_kept : int or None
         Items that the first judge of a cascade would answer, so that nothing is called; None where
         the judge is no cascade.
+    notes : tuple of str
+        Why there are more calls than items.
     """
 
     judge: str
@@ -86,6 +89,7 @@ class RunEstimate:
     cost: float | None
     price_source: str = field(default="")
     n_kept: int | None = None
+    notes: tuple[str, ...] = ()
 
 
 def estimate_run(
@@ -185,8 +189,16 @@ def _together(found: Sequence[RunEstimate], *, judge: str) -> RunEstimate:
         cost=None if None in costs else sum(cost or 0.0 for cost in costs),
         price_source=", ".join(dict.fromkeys(row.price_source for row in found)),
         n_kept=None,
+        notes=_notes_of_jury(found),
         **{name: sum(getattr(row, name) for row in found) for name in names},
     )
+
+
+def _notes_of_jury(found: Sequence[RunEstimate]) -> tuple[str, ...]:
+    """Say how many judges each call, and of each of them why it calls more than once an item."""
+    calls = ", ".join(f"{shorten(row.judge)} {row.n_calls + row.n_stored:,}" for row in found)
+    own = [f"{shorten(row.judge)}: {note}" for row in found for note in row.notes]
+    return (f"calls of each judge of the jury: {calls}", *own)
 
 
 def _called_about(items: Sequence[Item], bound: BoundJudge) -> Sequence[Item]:
@@ -256,6 +268,7 @@ class _Counts:
             completion_tokens=self.completion_tokens,
             cost=None if price is None else self._cost,
             price_source="" if price is None else price.source,
+            notes=explain_calls(judge, self._plan, n_items=self.n_items),
         )
 
     def _all_specs(self) -> list[CallSpec]:

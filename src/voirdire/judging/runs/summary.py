@@ -73,7 +73,7 @@ class ClassSummary:
     mean_probability : float
         In [0, 1]: mean of the probability of the class; nan where it is known of no item.
     n_items : int
-        Items that the behavior concerns: its own and those without a behavior.
+        Items of the behavior.
     """
 
     behavior: str

@@ -265,7 +265,7 @@ def hash_comparisons(data: ComparisonData) -> str:
     order = np.argsort(data.prompts, kind="stable")
     ends = np.cumsum(np.bincount(data.prompts, minlength=len(data.prompt_names)))
     hashes = bytearray()
-    for begin, end in zip(np.append(0, ends[:-1]), ends, strict=True):
+    for begin, end in zip(np.append(0, ends)[:-1], ends, strict=True):
         hashes += _hash_set(own[order[begin:end]])
     prompts = np.frombuffer(hashes, dtype=np.uint8).reshape(-1, _DIGEST)
     pairs = bytearray()

@@ -19,7 +19,6 @@ from voirdire.io.items import (
     SeenIds,
     name_of,
 )
-from voirdire.io.messages import is_message
 from voirdire.io.rbr_files import read_rbr_scores
 from voirdire.io.rows import given_rows, open_frame, stream_rows, table_rows
 from voirdire.io.shapes import ID_COLUMNS
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from voirdire.io import ItemFormat
     from voirdire.io.files import Source
     from voirdire.io.rows import FoundRows
+    from voirdire.io.shapes import CompletionList
 
 __all__ = ["ComparisonColumn", "comparisons_of", "join_base_rewards", "read_comparisons"]
 
@@ -44,7 +44,6 @@ ComparisonColumn: TypeAlias = Literal[
     "base_reward",
     "split",
     "margin",
-    "ranked",
     "chosen_base_reward",
     "rejected_base_reward",
 ]
@@ -164,17 +163,10 @@ def read_comparisons(
     ItemReading(behavior=behavior)
     reader = ItemReader.of(file, ItemReading(columns=own.of_items, judged=judged))
 
-    def is_row(document: dict[str, Any]) -> bool:
-        return own.ranked in document or reader.is_row(document)
-
-    def check_header(header: Sequence[str]) -> None:
-        if own.ranked not in header:
-            reader.check_header(header)
-
     rows = stream_rows(
         file,
-        check_header=check_header,
-        is_row=is_row,
+        check_header=reader.check_header,
+        is_row=reader.is_row,
         id_column=own.of_items.get("id", "id"),
         keep_nan=own.numbers,
     )
@@ -302,7 +294,7 @@ def _take_rows(
 ) -> CompletionRows:
     reading = ItemReading(columns=own.of_items, judged=judged)
     reader = ItemReader(reading, source=_NAME, stem=_NAME, is_tabular=header is not None)
-    if header is not None and own.ranked not in header:
+    if header is not None:
         reader.check_header(header)
     return _RowTaker(reader, own).take_all(rows)
 
@@ -377,24 +369,25 @@ class _RowTaker:
     def _take(self, row: Any, line: int) -> None:
         self._completions, self._pairs = [], []
         try:
+            found = self.reader.completions_of(row, line)
             if isinstance(row, dict):
                 self._header = self._header or tuple(row)
-                self._take_object(row, line)
-            elif _is_prompt_with_completions(row):
-                self._take_completions(row, line)
+                self.own.see(row)
+            if found is None:
+                self._take_one(row, line)
+            elif found.levels:
+                self._take_ranked(found, line, margin=self.own.margin(row))
             else:
-                reason = f"row must be an object, or a prompt with completions, got {got(row)}"
-                raise RowError(reason)
+                self._take_listed(found, line)
         except RowError as error:
             self._set_aside(error, line, row)
         else:
             self.found.append(self._completions, self._pairs)
 
-    def _take_object(self, row: dict[str, Any], line: int) -> None:
-        self.own.see(row)
-        if row.get(self.own.ranked) is not None:
-            self._take_ranked(row, line)
-            return
+    def _take_one(self, row: Any, line: int) -> None:
+        if not isinstance(row, dict):
+            reason = f"row must be an object, or a prompt with completions, got {got(row)}"
+            raise RowError(reason)
         self._take_items(row, line)
         sides = {one.item.metadata.get("preference"): k for k, one in enumerate(self._completions)}
         if not {"chosen", "rejected"} & sides.keys():
@@ -407,77 +400,35 @@ class _RowTaker:
         if len(sides) == _PAIR:
             self._declare(sides["chosen"], sides["rejected"], margin=self.own.margin(row))
 
-    def _take_ranked(self, row: dict[str, Any], line: int) -> None:
-        """Read a list of completions, best first; those of a list within it are ties."""
-        ranked = row[self.own.ranked]
-        if not isinstance(ranked, list | tuple) or len(ranked) < _PAIR:
-            reason = f"a ranked list must hold at least two completions, got {got(ranked)}"
-            raise RowError(reason, column=self.own.ranked)
-        self.reader.finder.unseen -= row.keys()
-        margin = self.own.margin(row)
-        name = self.own.row_name(row) or f"{self.reader.stem}:{line}"
-        shared = {key: value for key, value in row.items() if key != self.own.ranked}
-        if self.own.group(row) is None and not self._has_prompt(row):
-            shared[self.own.of_items.get("group", "group")] = name
-        above: list[int] = []
-        number = 0
-        for level in ranked:
-            here: list[int] = []
-            for entry in level if _is_tie(level) else [level]:
-                here += self._take_items(self._entry(shared, entry, f"{name}:{number}"), line)
-                number += 1
-            for better in above:
-                for worse in here:
-                    self._declare(better, worse, margin=margin)
-            above += here
+    def _take_ranked(self, found: CompletionList, line: int, *, margin: float) -> None:
+        """Take a ranked list: every completion is better than all after it that are no tie."""
+        above: list[tuple[int, int]] = []
+        for level, row in zip(found.levels, found.rows, strict=True):
+            here = self._take_items(row, line, group=found.group)
+            for other, better in above:
+                if other < level:
+                    for worse in here:
+                        self._declare(better, worse, margin=margin)
+            above += [(level, place) for place in here]
 
-    def _entry(self, shared: Mapping[str, Any], entry: Any, name: str) -> dict[str, Any]:
-        """Write one completion of a ranked list as a row of its own."""
-        if isinstance(entry, dict) and not is_message(entry):
-            row = {**shared, **entry}
-        else:
-            row = {**shared, self.own.of_items.get("response", "response"): entry}
-        row[self._id_key(row)] = name
-        return row
-
-    def _take_completions(self, row: Sequence[Any], line: int) -> None:
-        """Read a prompt with its completions, as the authors of rule-based rewards write them."""
-        prompt, entries = row
-        for number, entry in enumerate(entries):
-            if not isinstance(entry, dict):
-                reason = f"completion {number} must be an object, got {got(entry)}"
-                self._set_aside(RowError(reason), line, entry)
-                continue
-            self.own.see(entry)
-            own = dict(entry)
-            if not any(own.get(key) is not None for key in ("prompt", "messages")):
-                own["prompt"] = prompt
-            if self.own.row_name(own) is None:
-                own[self._id_key(own)] = f"{self.reader.stem}:{line}:{number}"
+    def _take_listed(self, found: CompletionList, line: int) -> None:
+        """Take a prompt's completions, of which each may be set aside by itself."""
+        for row in found.rows:
             try:
-                self._take_items(own, line)
+                self._take_items(row, line, group=found.group)
             except RowError as error:
-                self._set_aside(error, line, own)
+                self._set_aside(error, line, row)
 
-    def _has_prompt(self, row: dict[str, Any]) -> bool:
-        """Tell by its keys whether a ranked list says what it answers."""
-        keys = (*(key for key, value in row.items() if value is not None), "response")
-        shape = self.reader.finder.shape(keys)
-        return shape.prompt is not None or shape.request is not None
-
-    def _id_key(self, row: dict[str, Any]) -> str:
-        """Make room for an id of ours, and say under which key."""
-        declared = self.own.of_items.get("id")
-        if declared is not None:
-            return declared
-        row.pop("custom_id", None)
-        return "id"
-
-    def _take_items(self, row: dict[str, Any], line: int) -> range:
+    def _take_items(
+        self, row: dict[str, Any] | RowError, line: int, *, group: str | None = None
+    ) -> range:
         """Take the completions of a row; give their places among those of the row at hand."""
+        if isinstance(row, RowError):
+            raise row
+        self.own.see(row)
         first = len(self._completions)
         items: list[Item] = []
-        self.found.dropped += self.reader.take(row, line, items)
+        self.found.dropped += self.reader.take_one(row, line, items, group=group)
         if items:
             label, split, group = self.own.label(row), self.own.split(row), self.own.group(row)
             base = self.own.base_reward(row)
@@ -506,22 +457,6 @@ class _RowTaker:
         except RowError:  # what stands for an id is none
             name = None
         self.found.dropped.append(error.dropped(source=self.found.source, line=line, item=name))
-
-
-def _is_prompt_with_completions(row: Any) -> bool:
-    return (
-        isinstance(row, list | tuple)
-        and len(row) == _PAIR
-        and isinstance(row[0], str)
-        and isinstance(row[1], list | tuple)
-    )
-
-
-def _is_tie(level: Any) -> bool:
-    """Tell a list of completions from one completion that is a list of messages."""
-    if not isinstance(level, list | tuple):
-        return False
-    return not any(isinstance(entry, dict) and is_message(entry) for entry in level)
 
 
 class _OwnColumns:
@@ -553,11 +488,6 @@ class _OwnColumns:
     def numbers(self) -> tuple[str, ...]:
         """The keys that hold numbers."""
         return tuple(key for concept in _NUMBERS for key in self._keys(concept))
-
-    @property
-    def ranked(self) -> str:
-        """The key of a ranked list."""
-        return self._keys("ranked")[0]
 
     def see(self, row: Mapping[str, Any]) -> None:
         """Take note of the keys of a row."""

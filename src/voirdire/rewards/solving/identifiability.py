@@ -188,6 +188,8 @@ def _can_rank(
             method="highs",
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )
+        if found.x is None:  # the solver gave up: nothing is shown
+            return False
         weights = np.asarray(found.x)
         least = float(weights[-1])
         if all_right and least <= _WRONG:
