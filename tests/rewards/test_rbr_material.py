@@ -11,10 +11,10 @@ from voirdire.rewards import (
     FitSettings,
     default_order,
     fit_reward,
-    join_base_rewards,
     read_comparisons,
 )
 from voirdire.rubrics import load_rubric
+from voirdire.studies import examine_reward
 
 RUBRIC = """\
 completion_class_order: [ideal, fair, bad]
@@ -130,7 +130,7 @@ def test_safe_refusals_are_behaviors_of_their_own_where_the_rubric_has_them(tmp_
 def test_features_and_scores_are_joined_by_their_texts(tmp_path):
     """The same numbers as columns of a table give the same weights."""
     paths, numbers = _material(tmp_path)
-    data = join_base_rewards(read_comparisons(paths["train"]), paths["scores"])
+    data = read_comparisons(paths["train"], base=paths["scores"])
 
     found = fit_reward(data, rubric=paths["rubric"], verdicts=paths["features"], settings=SETTINGS)
 
@@ -196,7 +196,34 @@ def test_files_about_other_completions_are_refused(tmp_path):
     other.write_text(json.dumps({"prompt_completion": ["a", "b"], "rm_score": 1.0}) + "\n")
 
     with pytest.raises(InputError, match="must be about the same prompts and completions"):
-        join_base_rewards(read_comparisons(paths["train"]), other)
+        read_comparisons(paths["train"], base=other)
     other.write_text(json.dumps({"prompt_completion": ["a", "b"], "rm_score": "1"}) + "\n")
     with pytest.raises(InputError, match=r"other\.jsonl:1: `rm_score` must be a finite number"):
-        join_base_rewards(read_comparisons(paths["train"]), other)
+        read_comparisons(paths["train"], base=other)
+
+
+def test_an_examination_reads_the_same_files(tmp_path):
+    """By hand: the comparisons, and how many of them the reward ranks the wrong way."""
+    paths, numbers = _material(tmp_path)
+    data = read_comparisons(paths["train"], base=paths["scores"])
+    reward = fit_reward(
+        data, rubric=paths["rubric"], verdicts=paths["features"], settings=SETTINGS
+    ).model
+
+    found = examine_reward(reward, data, verdicts=paths["features"], n_resamples=0)
+
+    totals = []
+    for kind, _, helps, rude, score in numbers:
+        behavior = kind.lower().replace(" ", "_")
+        weights = dict(
+            zip(reward.feature_set(behavior).names, reward.weight_vector(behavior), strict=True)
+        )
+        classes = {"ideal": helps * (1 - rude), "fair": (1 - helps) * (1 - rude), "bad": rude}
+        rules = weights["gentle_encouragement_for_help"] * helps + weights["rude"] * rude
+        rules += sum(weights[f"{behavior}.{name}"] * x for name, x in classes.items())
+        totals.append(score + rules)
+    pairs = [(k + a, k + b) for k in range(0, len(totals), 3) for a in range(3) for b in range(a)]
+    wrong = [totals[worse] >= totals[better] for worse, better in pairs]
+    whole = [row for row in found.error_rates if row.signal == "total" and row.behavior is None]
+    assert found.n_comparisons == len(pairs)
+    assert whole[0].rate.value == pytest.approx(np.mean(wrong))

@@ -91,7 +91,8 @@ def examine_reward_command(
         Completions with labels, pairs or ranked lists, as `voirdire fit` reads them; better not
         those of the fit. - reads standard input.
     verdicts
-        Stored verdicts on COMPARISONS; repeatable. By default they are judged now.
+        Stored verdicts on COMPARISONS, or the authors' file of features; repeatable. By default
+        they are judged now.
     judge
         Who judges: local, a file that `voirdire distill` made, a language model, or own: the judge
         that the reward was fitted on, wherever that is. Default: own where that is local.
@@ -102,7 +103,8 @@ def examine_reward_command(
         Take the completion class that the verdicts give for the label: that says how well the
         reward follows its judge, not whether the judge is right.
     base
-        Column of the base reward in COMPARISONS. Default: base_reward, where there is one.
+        Column of the base reward in COMPARISONS, or a file of reward-model scores in the layout
+        of the authors of rule-based rewards. Default: base_reward, where there is one.
     columns
         Your name for a column of COMPARISONS, as OURS=YOURS, as `voirdire fit` takes it;
         repeatable.
@@ -150,11 +152,10 @@ def examine_reward_command(
     listen_for_interrupts()
     if only is not None or (policy is None and bench is None):
         judge = named_judge(judge, only, verdicts=verdicts)
-    named = {**(columns or {})} | ({} if base is None else {"base_reward": base})
     found = _examined(
         reward,
         comparisons,
-        reading={"format": format, "columns": named or None, "behavior": behavior},
+        reading={"format": format, "columns": columns or None, "behavior": behavior, "base": base},
         from_classes=from_classes,
         verdicts=verdicts or None,
         judge=judge,

@@ -172,10 +172,10 @@ def fit_command(
     if asks_a_model:
         prepare_to_be_stopped(comparisons)
         store = _store_beside(target) if store is None else store
-    is_column = base is not None and not Path(base).is_file()
     reading: dict[str, Any] = {
         "format": format,
-        "columns": ({**(columns or {})} | ({"base_reward": base} if is_column else {})) or None,
+        "columns": columns or None,
+        "base": base,
         "behavior": behavior,
         "judged": judged,
     }
@@ -184,7 +184,6 @@ def fit_command(
         fit = _fitted(
             comparisons,
             reading=reading,
-            base_file=None if is_column else base,
             judge=asked,
             verdicts=verdicts or None,
             settings=replace(fitting, use_base=use_base),
@@ -205,19 +204,15 @@ def fit_command(
     print_fit(fit, target, as_json=as_json)
 
 
-def _fitted(
-    comparisons: str, *, reading: dict[str, Any], base_file: str | None, **asked: Any
-) -> RewardFit:
+def _fitted(comparisons: str, *, reading: dict[str, Any], **asked: Any) -> RewardFit:
     with caught_warnings(), fit_progress() as tell:
         from voirdire.judging.plan import check_behavior
-        from voirdire.rewards.comparisons.reading import join_base_rewards, read_comparisons
+        from voirdire.rewards.comparisons.reading import read_comparisons
         from voirdire.rewards.fitting.fit import fit_reward
         from voirdire.rubrics import load_rubric
 
         check_behavior(reading["behavior"], load_rubric(asked["rubric"]))
         data = read_comparisons(comparisons, **reading)
-        if base_file is not None:
-            data = join_base_rewards(data, base_file)
         return fit_reward(data, progress=tell, **asked)
 
 

@@ -19,11 +19,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.comparisons.data import ComparisonData, labelled_by_class
     from voirdire.rewards.comparisons.order import LabelOrder, default_order
     from voirdire.rewards.comparisons.pairs import PairSet, PreferenceCycles, pairs_of
-    from voirdire.rewards.comparisons.reading import (
-        comparisons_of,
-        join_base_rewards,
-        read_comparisons,
-    )
+    from voirdire.rewards.comparisons.reading import comparisons_of, read_comparisons
     from voirdire.rewards.features import FeatureSet, feature_set, feature_values
     from voirdire.rewards.file_scoring import score_file
     from voirdire.rewards.fitting.fit import fit_reward
@@ -142,7 +138,6 @@ __all__ = [
     "feature_values",
     "find_nonsense",
     "fit_reward",
-    "join_base_rewards",
     "labelled_by_class",
     "load_recipes",
     "load_reward",
@@ -217,7 +212,6 @@ _HOMES = {
     "feature_values": "features",
     "find_nonsense": "training.nonsense",
     "fit_reward": "fitting.fit",
-    "join_base_rewards": "comparisons.reading",
     "labelled_by_class": "comparisons.data",
     "load_recipes": "synthesis.recipes",
     "load_reward": "model_file",

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from voirdire.io.rows import FoundRows
     from voirdire.io.shapes import CompletionList
 
-__all__ = ["ComparisonColumn", "comparisons_of", "join_base_rewards", "read_comparisons"]
+__all__ = ["ComparisonColumn", "comparisons_of", "read_comparisons"]
 
 ComparisonColumn: TypeAlias = Literal[
     "label",
@@ -70,6 +70,7 @@ def read_comparisons(
     behavior: str | None = None,
     judged: Judged = "final_answer",
     known_behaviors: Sequence[str] | None = None,
+    base: str | Path | None = None,
 ) -> ComparisonData:
     r"""Read completions, and what a file says of which are better, from a file.
 
@@ -106,6 +107,10 @@ def read_comparisons(
     known_behaviors : sequence of str, optional
         The behaviors that there are, such as those of a rubric; a completion of another, or of
         none, is set aside. By default any is taken.
+    base : str or path, optional
+        Where base rewards are: a column; or a JSONL file in the layout of the authors of
+        rule-based rewards, whose rows have `prompt_completion`, a conversation and a completion
+        as text, and `rm_score`. A completion that it does not have gets none.
 
     Returns
     -------
@@ -157,6 +162,9 @@ def read_comparisons(
     >>> [drop.place() for drop in data.dropped]
     ['<stream>:4']
     """
+    has_scores = base is not None and Path(base).is_file()
+    if base is not None and not has_scores:
+        columns = {**(columns or {}), "base_reward": str(base)}
     file = DataFile(source, format=format, held="item")
     own = _OwnColumns(columns, source=file.name, is_text=file.format in ("csv", "tsv", "xlsx"))
     # A behavior is a matter of the prompt: the default is for prompts without one, not for rows.
@@ -171,7 +179,11 @@ def read_comparisons(
         keep_nan=own.numbers,
     )
     found = _RowTaker(reader, own).take_all(rows)
-    return assemble_comparisons(found, behavior=behavior, known_behaviors=known_behaviors)
+    data = assemble_comparisons(found, behavior=behavior, known_behaviors=known_behaviors)
+    if not has_scores:
+        return data
+    joined = replace(data, base_rewards=read_rbr_scores(base, data.items))
+    return replace(joined, data_hash=hash_comparisons(joined))
 
 
 def comparisons_of(
@@ -239,31 +251,6 @@ def comparisons_of(
             rows = given_rows(given, source=_NAME, keep_nan=own.numbers)
             found = _take_rows(rows, own=own, judged=judged, header=None)
     return assemble_comparisons(found, behavior=behavior, known_behaviors=known_behaviors)
-
-
-def join_base_rewards(comparisons: ComparisonData, scores: str | Path) -> ComparisonData:
-    """Take base rewards from a file of the authors of rule-based rewards.
-
-    Parameters
-    ----------
-    comparisons : ComparisonData
-        As `read_comparisons` gives them.
-    scores : str or path
-        JSONL whose rows have `prompt_completion`, a conversation and a completion as text, and
-        `rm_score`.
-
-    Returns
-    -------
-    ComparisonData
-        With these base rewards, nan for a completion that the file does not have.
-
-    Raises
-    ------
-    InputError
-        If a score is no finite number, or no completion is in the file.
-    """
-    found = replace(comparisons, base_rewards=read_rbr_scores(scores, comparisons.items))
-    return replace(found, data_hash=hash_comparisons(found))
 
 
 def _check_given(source: Any) -> list[Any]:
@@ -536,7 +523,7 @@ class _OwnColumns:
     def behavior(self, row: Mapping[str, Any], found: str | None) -> str | None:
         """Give the behavior in our words, also where the row calls it a response type."""
         said = row.get(_RESPONSE_TYPE)
-        if found is None and isinstance(said, str):
+        if isinstance(said, str) and found in (None, BEHAVIOR_WORDS.get(said)):
             return _AUTHORS_BEHAVIORS.get(said)
         return None if found is None else _AUTHORS_BEHAVIORS.get(found, found)
 

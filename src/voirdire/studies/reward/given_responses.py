@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from voirdire.errors import NoDataError
 from voirdire.io import read_verdicts
+from voirdire.io.rbr_files import is_rbr_file, read_rbr_verdicts
 from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.given_items import given_items
 from voirdire.judging.plan import plan_judging
@@ -131,7 +132,7 @@ def judge_responses(
     reward : RewardModel
         Whose judge is made again where none is given.
     verdicts : optional
-        What `read_verdicts` reads.
+        What `read_verdicts` reads, or the RBR authors' file of features.
     judge : optional
         Who judges; with `verdicts` whose verdicts count.
     store : str or path, optional
@@ -149,6 +150,10 @@ def judge_responses(
     InputError
         If there are neither verdicts nor a judge.
     """
+    if verdicts is not None and is_rbr_file(verdicts):
+        found = read_rbr_verdicts(verdicts, items, rubric=reward.rubric)
+        found = replace(found, threshold=reward.judge.threshold)
+        return JudgedBy(judged=found, calls=None, seconds=float("nan"))
     if verdicts is not None:
         named = judge if isinstance(judge, str) else None
         found = read_verdicts(verdicts, rubric=reward.rubric, judge=named)
