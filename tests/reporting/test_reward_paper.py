@@ -8,7 +8,7 @@ import pytest
 
 from examined_reward import examined_reward
 from voirdire.reporting import paper_table
-from voirdire.studies.reward.result import RewardNote
+from voirdire.studies import RewardNote
 
 
 @pytest.fixture(scope="module")
