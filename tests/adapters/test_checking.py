@@ -234,3 +234,8 @@ def test_rows_can_be_left_out_by_what_they_need(rewards):
 def test_a_form_of_missing_rewards_is_one_of_two(rewards):
     with pytest.raises(InputError, match="`missing` must be one of 'none', 'number'"):
         check_adapter(rewards, missing="zero")
+
+
+def test_a_kind_that_no_row_has_is_refused(rewards):
+    with pytest.raises(InputError, match=r"`without` must be one of 'messages', .*got 'texts'"):
+        check_adapter(rewards, without=["texts"])

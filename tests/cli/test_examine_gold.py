@@ -99,3 +99,17 @@ def test_a_gold_file_of_scales_says_what_to_do(call, tmp_path, assert_one_line):
     done = call("examine", "--gold", path, "--judges", path, "--kind", "scale")
 
     assert_one_line(done, "must answer a boolean or a choice, got a scale question")
+
+
+def test_gold_labels_that_no_judge_answered_are_named(call, files):
+    gold = files[1]
+    row = {"question": "misspelt", "item": "i0", "label": True}
+    gold.write_text(f"{gold.read_text(encoding='utf-8')}\n{json.dumps(row)}", encoding="utf-8")
+
+    done = call("examine", *files)
+
+    assert done.code == 0
+    assert done.err == (
+        "1 judge, 2 questions, 60 items with gold labels, boolean, nothing set aside; "
+        "no judge answered 'misspelt'\n"
+    )

@@ -1,13 +1,15 @@
 """`voirdire replay`: what is printed, what is written, and what is refused."""
 
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
 
 from rewards.reward_cases import WEIGHTS, tiny_reward, tiny_rubric
 from rewards.training.recorded_runs import recorded
-from voirdire.rewards import reward_of_weights
+from voirdire.errors import UncertifiedWarning
+from voirdire.rewards import load_reward, reward_of_weights
 from voirdire.rubrics import rubric_to_yaml
 
 
@@ -152,3 +154,29 @@ def test_an_empty_file_of_a_reward_is_called_empty(call, files):
 
     assert done.code == 1
     assert "must be a JSON object, got something else (the file is empty). Check" in done.err
+
+
+def test_an_order_that_nothing_has_is_said_in_words_and_options_by_their_names(call, files):
+    with pytest.warns(UncertifiedWarning):
+        own = load_reward(files / "own.json")
+    other_judge = replace(own.judge, fingerprint="sha256:" + "0" * 64)
+    replace(own, judge=other_judge).save(files / "elsewhere.json")
+
+    done = call("replay", files / "run", "--reward", files / "elsewhere.json")
+
+    assert "order within groups: no group has two completions that both rewards pay" in done.out
+    said = " ".join(done.err.split())
+    assert "take them with `--other-judge`" in said
+
+
+def test_rewards_that_tell_nothing_apart_have_no_share_of_the_order(call, files):
+    flat = {behavior: dict.fromkeys(weights, 0.0) for behavior, weights in WEIGHTS.items()}
+    for name in ("flat", "flat as well"):
+        reward = reward_of_weights(flat, rubric=files / "tiny.yaml", judge=None, name=name)
+        reward.save(files / f"{name}.json")
+        if name == "flat":
+            recorded(files / "level", n_steps=2, reward=reward)
+
+    done = call("replay", files / "level", "--reward", files / "flat as well.json")
+
+    assert "neither reward tells any pair apart (0 same, 0 reversed" in done.out

@@ -145,3 +145,15 @@ def test_a_single_completion_is_not_counted_in_the_plural(call, tmp_path):
     done = call("report", tmp_path / "run", "-o", tmp_path / "page.html")
 
     assert done.out.splitlines()[1].startswith("1 step, 1 completion, mean reward")
+
+
+def test_a_part_that_cannot_be_read_is_named(call, trained, tmp_path):
+    shutil.copytree(trained, tmp_path / "run")
+    part = sorted((tmp_path / "run" / "completions").iterdir())[0]
+    part.with_name(part.name.replace("-000000", "-000009")).write_bytes(part.read_bytes()[:500])
+
+    done = call("report", tmp_path / "run", "-o", tmp_path / "page.html")
+
+    assert done.code == 0
+    assert done.err.startswith("left out: ")
+    assert "-000009.parquet" in done.err

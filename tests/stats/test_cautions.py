@@ -327,3 +327,12 @@ def test_figures_of_one_caution_do_not_change_its_identity():
     one = alone(examine(*survey(n_items=40)), "few_items")
 
     assert hash(one) == hash(replace(one, figures={}))
+
+
+@pytest.mark.filterwarnings("ignore::voirdire.errors.DegenerateDataWarning")
+def test_failures_where_nobody_was_tested_have_no_winning_rate():
+    judge, humans = survey(n_items=20)
+
+    found = {row.code: row.sentence for row in examine(judge | {0: None}, humans).cautions}
+
+    assert found["failures"] == "the judge failed on 1 item"

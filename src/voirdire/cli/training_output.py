@@ -15,13 +15,24 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from voirdire.rewards.training.replay_result import Replay, ReplayEstimate, ReplayPart
+    from voirdire.rewards.training.replay_result import (
+        GroupRanks,
+        Replay,
+        ReplayEstimate,
+        ReplayPart,
+    )
     from voirdire.rewards.training.sample import TrainingSample
     from voirdire.rewards.training.sample_files import SampleFiles
 
-from voirdire.cli.shell import say
+from voirdire.cli.shell import in_options, say
 
-__all__ = ["print_replay", "print_replay_estimate", "print_sample", "replay_progress"]
+__all__ = [
+    "print_replay",
+    "print_replay_estimate",
+    "print_sample",
+    "replay_progress",
+    "say_left_out",
+]
 
 _MOST_SHOWN = 5
 _MOST_STEPS = 12
@@ -43,7 +54,6 @@ def print_replay(found: Replay, *, as_json: bool) -> None:
     if as_json:
         print_json(found.as_dict())
         return
-    ranks = found.whole.ranks
     print_tables(
         f"{found.n:,} completions of {shorten(found.run, width=160)}: rewards of "
         f"{shorten(found.reward_before)!r}, and of {shorten(found.reward)!r}",
@@ -55,11 +65,7 @@ def print_replay(found: Replay, *, as_json: bool) -> None:
         _table("step", _some(found.steps)),
         *_more_steps(found.steps),
         "",
-        f"order within {ranks.n_groups:,} groups: {_share(ranks.same_order_share)} of the pairs "
-        f"stay in the same order ({ranks.n_same:,} same, {ranks.n_reversed:,} reversed, "
-        f"{ranks.n_tied_before:,} parted, {ranks.n_tied_after:,} tied, "
-        f"{ranks.n_tied_both:,} tied by both); another completion is best in "
-        f"{_share(ranks.best_changed_share)} of the groups",
+        _order(found.whole.ranks),
         *_missing(found),
         *(() if found.output is None else ("", f"rewards: {found.output}")),
     )
@@ -115,7 +121,12 @@ def print_sample(sample: TrainingSample, files: SampleFiles, *, as_json: bool) -
 
 def _say(notes: Sequence[str], dropped: Sequence[str]) -> None:
     for note in notes:
-        say(f"note: {shorten(note, width=600)}")
+        say(f"note: {shorten(in_options(note), width=600)}")
+    say_left_out(dropped)
+
+
+def say_left_out(dropped: Sequence[str]) -> None:
+    """Name the parts of a run that could not be read."""
     for row in dropped[:_MOST_SHOWN]:
         say(f"left out: {shorten(row, width=160)}")
     if len(dropped) > _MOST_SHOWN:
@@ -148,6 +159,21 @@ def _more_steps(steps: Sequence[ReplayPart]) -> tuple[str, ...]:
     if len(steps) <= _MOST_STEPS:
         return ()
     return (f"{_MOST_STEPS} of {len(steps):,} steps; --json has all",)
+
+
+def _order(ranks: GroupRanks) -> str:
+    if not ranks.n_groups:
+        return "order within groups: no group has two completions that both rewards pay"
+    pairs = (
+        f"{ranks.n_same:,} same, {ranks.n_reversed:,} reversed, {ranks.n_tied_before:,} parted, "
+        f"{ranks.n_tied_after:,} tied, {ranks.n_tied_both:,} tied by both"
+    )
+    said = f"order within {ranks.n_groups:,} groups: "
+    if math.isnan(ranks.same_order_share):
+        said += f"neither reward tells any pair apart ({pairs})"
+    else:
+        said += f"{_share(ranks.same_order_share)} of the pairs stay in the same order ({pairs})"
+    return f"{said}; another completion is best in {_share(ranks.best_changed_share)} of the groups"
 
 
 def _missing(found: Replay) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
@@ -62,10 +63,11 @@ def cautions_at_epsilon(
         found.append(caution("correction", sentence, **figures))
     n_failures, lost_rate = worst_case.n_failures, worst_case.winning_rate
     if n_failures:
-        sentence = (
-            f"the judge failed on {n_failures} items; counted as lost the winning rate "
-            f"is {lost_rate:.2f}, and the outcome uses that"
-        )
+        sentence = f"the judge failed on {n_failures} item{'s' if n_failures > 1 else ''}"
+        if not isnan(lost_rate):  # nan: no annotator was tested
+            sentence += (
+                f"; counted as lost the winning rate is {lost_rate:.2f}, and the outcome uses that"
+            )
         found.append(caution("failures", sentence, n_failures=n_failures, winning_rate=lost_rate))
     found += _of_agreement(panel)
     if uncertainty is not None and UNSTABLE <= uncertainty.stability <= 1 - UNSTABLE:

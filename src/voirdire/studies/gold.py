@@ -269,6 +269,7 @@ def examine_gold(
             f"judges answered {listed(machines.questions)}."
         )
         raise NoDataError(msg)
+    unanswered = [name for name in answered if name not in both]
     results: list[GoldResult] = []
     dropped = [*truth.dropped, *machines.dropped]
     for question in both:
@@ -291,7 +292,7 @@ def examine_gold(
     return GoldExamination(
         results=tuple(results),
         dropped=tuple(dict.fromkeys(dropped)),
-        understood=_understand(truth, machines, both, len(set(dropped))),
+        understood=_understand(truth, machines, both, len(set(dropped)), unanswered),
         fingerprints=machines.fingerprints,
         thresholds=machines.thresholds,
         gold_hash=hash_labels(truth.frame),
@@ -449,7 +450,11 @@ def _check_gold(truth: LabelTable) -> None:
 
 
 def _understand(
-    truth: LabelTable, machines: LabelTable, questions: Sequence[str], n_dropped: int
+    truth: LabelTable,
+    machines: LabelTable,
+    questions: Sequence[str],
+    n_dropped: int,
+    unanswered: Sequence[str],
 ) -> str:
     n_items = max(len(truth.of_questions([name]).item.used()) for name in questions)
     parts = [
@@ -459,4 +464,5 @@ def _understand(
         truth.kind,
         set_aside(n_dropped),
     ]
-    return ", ".join(parts)
+    said = ", ".join(parts)
+    return f"{said}; no judge answered {listed(unanswered)}" if unanswered else said

@@ -395,6 +395,8 @@ def check_adapter(
     >>> reward.close()
     """
     check_choice("missing", missing, MissingForm)
+    for kind in without:
+        check_choice("without", kind, GoldenKind)
     rows = [_new(row) for row in golden_rows() if not row.kinds & set(without)]
     _warm_up(call)
     found: list[str] = []

@@ -267,10 +267,12 @@ def _check_judge(
             f"{shorten(own.fingerprint, width=19)})"
         )
     if not other_judge:
+        hint = " That one is calibrated: name its `calibration`."
+        calibrated = "calibration" in own.made_by
         msg = (
             f"`{argument}` must be of the judge that reward {shorten(model.name)!r} was fitted on, "
             f"got {what}. Judge with that one, fit again, or say that another one is meant with "
-            "`other_judge=True`."
+            f"`other_judge=True`.{hint if calibrated else ''}"
         )
         raise InputError(msg)
     void = " The certificates of the reward say nothing of it." if model.certificates else ""
