@@ -111,7 +111,10 @@ RequireCertified: TypeAlias = Annotated[
 ]
 Center: TypeAlias = Annotated[
     bool,
-    Parameter(help="Take each behavior's mean off its rule rewards, so that behaviors compare."),
+    Parameter(
+        help="Take off the mean that each behavior's rule rewards had in the fit, so that "
+        "behaviors compare."
+    ),
 ]
 OtherJudge: TypeAlias = Annotated[
     bool,

@@ -104,7 +104,8 @@ def score_file(
         Add a column ``contribution:FEATURE`` per feature: what it adds to the reward. Null where
         it is not a feature of the item's behavior, or not known.
     center : bool, optional
-        Take each behavior's mean off its rule rewards, so that behaviors compare.
+        Take off the mean that each behavior's rule rewards had in the fit, so that behaviors
+        compare.
     other_judge : bool, optional
         Take verdicts of another judge than the weights were fitted on.
     retry_failures : bool, optional

@@ -230,7 +230,8 @@ class RewardModel:
         behavior : str, optional
             The behavior of items that have none.
         center : bool, optional
-            Take each behavior's mean off its rule rewards, so that behaviors compare.
+            Take off the mean that each behavior's rule rewards had in the fit, so that behaviors
+            compare.
         store : str or path, optional
             Where a language model's replies are kept, as in `voirdire.judge`.
         retry_failures : bool, optional

@@ -82,7 +82,7 @@ class ServerSettings:
         if self.token is not None and not _is_token(self.token):
             msg = (
                 f"`token` must hold at least {_SHORTEST_TOKEN} visible ASCII characters without "
-                "spaces, got others. Make one with `openssl rand -hex 32`."
+                f"spaces, got one of {len(self.token)}. Make one with `openssl rand -hex 32`."
             )
             raise InputError(msg)
         if self.reference is not None and self.record is None:

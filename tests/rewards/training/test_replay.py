@@ -157,7 +157,7 @@ def test_a_damaged_part_is_left_out_and_listed(tmp_path):
 
     assert found.n == 24
     [reason] = found.dropped
-    assert reason.startswith(f"{damaged.name}: is no part of this run")
+    assert reason.startswith(f"{damaged.name}: is damaged, or no part of this run")
 
 
 OLD_RUN = Path(__file__).parents[2] / "reference" / "run_of_0_1_0"

@@ -252,7 +252,7 @@ def test_a_part_that_is_cut_off_is_left_out_and_listed(tmp_path):
 
     assert [step.step for step in run.steps] == [0]
     assert len(run.dropped) == 1
-    assert run.dropped[0].startswith(f"{second.name}: is no part of this run (")
+    assert run.dropped[0].startswith(f"{second.name}: is damaged, or no part of this run (")
     assert first.name not in run.dropped[0]
 
 
@@ -279,7 +279,7 @@ def test_a_file_that_is_no_part_costs_that_file(tmp_path, damage):
 
     assert [step.n for step in run.steps] == [24, 24]
     assert len(run.dropped) == 1
-    assert run.dropped[0].startswith("a.parquet: is no part of this run (")
+    assert run.dropped[0].startswith("a.parquet: is damaged, or no part of this run (")
 
 
 def test_bytes_that_are_changed_cost_a_part_or_nothing(tmp_path):
@@ -413,7 +413,7 @@ def test_a_pipe_or_a_device_in_the_folder_is_not_read(tmp_path, kind):
     run = read_training_run(tmp_path / "run")
 
     assert len(run.steps) == 2
-    assert run.dropped == ("x.parquet: is no part of this run (no regular file)",)
+    assert run.dropped == ("x.parquet: is damaged, or no part of this run (no regular file)",)
 
 
 @pytest.mark.parametrize("content", [None, "[" * 200_000])

@@ -25,12 +25,13 @@ _WORD = re.compile(r"[\w']+")
 """In Chinese, which has no spaces, a clause."""
 _MARKS = ",.;:!?…\n，。；：！？、"
 _MARK = re.compile(f"[{_MARKS}]")
+_SENTENCE_END = re.compile(r"[.!?…]+['\")\]]*(?=\s+[^\sa-z]|\s*$)|[。！？\n]")
 
 _ECHO, _FEWEST_ECHOED = 0.8, 12
 _DISTINCT_TRIGRAMS, _FEWEST_TRIGRAMS = 0.55, 8
 _GUIRAUD, _FEWEST_WORDS = 2.0, 8
 _COMPRESSION, _LONG_WORD = 4.0, 20
-_PIECE_WORDS, _FEWEST_PIECES, _STOCK = 2.5, 4, 0.5
+_PIECE_WORDS, _FEWEST_PIECES, _SENTENCE_PIECES, _STOCK = 2.5, 4, 3, 0.5
 _MISPLACED, _FEWEST_MISPLACED = 0.015, 2
 
 _BEFORE_NOUNS = frozenset({"the", "an", "of", "your", "their", "its", "my", "our"})
@@ -94,7 +95,7 @@ def find_nonsense(response: str, prompt: str = "") -> NonsenseKind | None:
         return "echoed"
     if _is_repeated(words, text):
         return "repeated"
-    if _is_strung(words, text):
+    if _is_strung(words, text, n_sentences=len(_SENTENCE_END.findall(response))):
         return "strung"
     return "shuffled" if _is_shuffled(words) else None
 
@@ -122,14 +123,16 @@ def _is_repeated(words: Sequence[str], text: str) -> bool:
     return len(letters) > _COMPRESSION * len(zlib.compress(letters, 1))
 
 
-def _is_strung(words: Sequence[str], text: str) -> bool:
+def _is_strung(words: Sequence[str], text: str, *, n_sentences: int) -> bool:
     if len(words) > _PIECE_WORDS * (sum(map(text.count, _MARKS)) + 1):
         return False  # the quick way out in English
     stock = _stock_words()
     if sum(map(stock.__contains__, words)) * _PIECE_WORDS < _STOCK * len(words):
         return False  # and in Chinese
     pieces = [found for piece in _MARK.split(text) if (found := _WORD.findall(piece))]
-    if len(pieces) < _FEWEST_PIECES or len(words) > _PIECE_WORDS * len(pieces):
+    if len(pieces) < max(_FEWEST_PIECES, _SENTENCE_PIECES * n_sentences + 1):
+        return False  # a curt answer, such as "No. Sorry. I can't."
+    if len(words) > _PIECE_WORDS * len(pieces):
         return False
     return sum(map(stock.issuperset, pieces)) >= _STOCK * len(pieces)
 

@@ -148,7 +148,9 @@ def read_parts(
                 _read([path], layout, [*HEAD, *layout.numbers])
                 sound.append(path)
             except _FAULTS as error:
-                dropped.append(f"{path.name}: is no part of this run ({type(error).__name__})")
+                dropped.append(
+                    f"{path.name}: is damaged, or no part of this run ({type(error).__name__})"
+                )
         return _read(sound, layout, columns), dropped
 
 
@@ -196,7 +198,7 @@ def _part_paths(folder: Path, dropped: list[str]) -> list[Path]:
         if path.is_file():
             found.append(path)
         else:
-            dropped.append(f"{path.name}: is no part of this run (no regular file)")
+            dropped.append(f"{path.name}: is damaged, or no part of this run (no regular file)")
     return found
 
 
