@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from voirdire.rewards.live.live_scores import LiveScores
-    from voirdire.rewards.live.missing import MissingRewards
+    from voirdire.rewards.live.missing_numbers import MissingRewards
     from voirdire.rewards.model import RewardModel
 
 __all__ = [

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from voirdire._validation import shorten
 from voirdire.adapters.base_function import BaseFunction, base_numbers
 from voirdire.adapters.guarded import GuardedReward, GuardedSettings
-from voirdire.adapters.ranks import RankGroup
+from voirdire.adapters.rank_group import RankGroup
 from voirdire.errors import InputError, JudgeUnavailableError
 from voirdire.rewards.live.turns import Turn
 from voirdire.rewards.scoring.scores import LARGEST_REWARD

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.given_weights import reward_of_weights
     from voirdire.rewards.live.live_reward import LiveReward
     from voirdire.rewards.live.live_scores import LiveScores
-    from voirdire.rewards.live.missing import MissingRewards
+    from voirdire.rewards.live.missing_numbers import MissingRewards
     from voirdire.rewards.live.turns import Turn
     from voirdire.rewards.model import BehaviorReward, RewardModel
     from voirdire.rewards.model_file import load_reward

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from voirdire.judging.live.settings import LiveSettings
     from voirdire.rewards.live.live_reward import LiveReward
     from voirdire.rewards.live.live_scores import LiveScores
-    from voirdire.rewards.live.missing import MissingRewards
+    from voirdire.rewards.live.missing_numbers import MissingRewards
     from voirdire.rewards.live.turns import Turn
 
 __all__ = [
@@ -28,7 +28,7 @@ _HOMES = {
     "LiveScores": "rewards.live.live_scores",
     "LiveSettings": "judging.live.settings",
     "LiveState": "judging.engine.port",
-    "MissingRewards": "rewards.live.missing",
+    "MissingRewards": "rewards.live.missing_numbers",
     "Turn": "rewards.live.turns",
 }
 

@@ -12,7 +12,7 @@ import polars as pl
 from voirdire.documents import open_regular
 from voirdire.errors import InputError
 from voirdire.rewards.training.completion_rows import HEAD, class_column, proposition_column
-from voirdire.rewards.training.parts import typed_rows
+from voirdire.rewards.training.run_parts import typed_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,13 +15,6 @@ from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.training.alarms import alarms_of
 from voirdire.rewards.training.completion_rows import HEAD
 from voirdire.rewards.training.old_run import old_frames
-from voirdire.rewards.training.parts import (
-    SESSION_COLUMNS,
-    Counting,
-    part_frames,
-    read_parts,
-    typed_rows,
-)
 from voirdire.rewards.training.run import Reference, TrainingRun, TrainingStep
 from voirdire.rewards.training.run_certificates import read_certificates
 from voirdire.rewards.training.run_files import (
@@ -31,6 +24,13 @@ from voirdire.rewards.training.run_files import (
     layout_of,
     read_document,
     read_json,
+)
+from voirdire.rewards.training.run_parts import (
+    SESSION_COLUMNS,
+    Counting,
+    part_frames,
+    read_parts,
+    typed_rows,
 )
 from voirdire.rewards.training.step_figures import FIGURE_COLUMNS, has_all_tokens, steps_of
 
