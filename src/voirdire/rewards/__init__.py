@@ -173,7 +173,7 @@ _HOMES = {
     "LabelOrder": "comparisons.order",
     "LiveReward": "live.live_reward",
     "LiveScores": "live.live_scores",
-    "MissingRewards": "live.missing",
+    "MissingRewards": "live.missing_numbers",
     "PairSet": "comparisons.pairs",
     "PreferenceCycles": "comparisons.pairs",
     "Recipes": "synthesis.recipes",
