@@ -520,14 +520,14 @@ def test_a_record_that_cannot_be_written_does_not_stop_training(reward_with, tmp
 @pytest.mark.ci
 def test_a_disk_that_is_full_does_not_stop_training(tmp_path):
     code = """
-        import resource, signal, sys
+        import resource, secrets, sys
         from rewards.live.trying_judges import TryingJudge
         from voirdire.adapters import GuardedReward
         from voirdire.testing import golden_reward
         from voirdire.rewards import Turn, reward_of_weights
         reward = GuardedReward(golden_reward(), judge=TryingJudge(), record=sys.argv[1])
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-        turns = [Turn(response="no " * 1_000, behavior="refuse")] * 2
+        turns = [Turn(response="no no no " + secrets.token_hex(40_000), behavior="refuse")] * 2
         found = [reward.scored(turns, step=step).rewards for step in range(30)]
         print(found == [[5.0, 5.0]] * 30)
     """
@@ -535,7 +535,8 @@ def test_a_disk_that_is_full_does_not_stop_training(tmp_path):
     done = run(code, str(tmp_path / "run"))
 
     assert done.stdout == "True\n"
-    assert done.stderr.count("is not recorded") in (1, 2)
+    assert done.stderr.count("the training run is not recorded") in (1, 2)
+    assert "the last completions are not recorded: File too large" in done.stderr
     assert "no no no" not in done.stderr
 
 

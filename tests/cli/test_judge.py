@@ -49,7 +49,7 @@ def items(tmp_path):
 
 @pytest.mark.ci
 def test_a_run_says_what_it_came_to_and_what_to_do_next(call, items, options, tmp_path):
-    done = call("judge", items, *options, "-o", tmp_path / "out.parquet")
+    done = call("judge", items, *options, "--behavior", "refuse", "-o", tmp_path / "out.parquet")
 
     assert done.code == 0
     assert done.err == ""

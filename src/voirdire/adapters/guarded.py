@@ -49,7 +49,7 @@ _GRACE_S = 5.0
 _LAST_S = 1.0
 """Seconds that a reward gets when the process ends, or nobody holds it any more."""
 
-_PASSING = ("_made", "_started", "_watch", "_trouble", "_n_vain", "_loop")
+_PASSING = ("_made", "_started", "_watch", "_trouble", "_n_vain", "_loop", "_at_end")
 """What belongs to one process."""
 
 _log = logging.getLogger("voirdire")
@@ -146,7 +146,7 @@ class GuardedReward:
         self._n_vain = 0
         self._loop = BackgroundLoop()
         self._loop.held = self._started
-        weakref.finalize(self, _end, self._loop, self._started)
+        self._at_end = weakref.finalize(self, _end, self._loop, self._started)
 
     def __init__(
         self,
@@ -392,6 +392,8 @@ class GuardedReward:
         self, found: LiveScores, turns: Sequence[Turn], *, step: int | None, recorded: bool
     ) -> None:
         """Tell log and record; what goes wrong with that stops no training. Or give up."""
+        if not self._at_end.alive:  # the process ends: nobody reads what a thread still asked for
+            return
         missing, n_items = found.scores.missing, len(turns)
         with fork_lock:
             self._trouble.missing(missing.values(), name=self.name, n_items=n_items)

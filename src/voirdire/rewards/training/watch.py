@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import threading
 import time
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from multiprocessing.util import Finalize
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from voirdire.rewards.training.run import Alarm, Reference, TrainingRun
 
 __all__ = ["COUNTED_STEP", "TrainingWatch"]
+
+_log = logging.getLogger("voirdire")
 
 COUNTED_STEP = 256
 """Completions that make a step where the trainer does not say which step it is at."""
@@ -391,5 +393,8 @@ def _write_at_exit(pid: int) -> None:  # noqa: ARG001  # once in each process
 
 def _write_all() -> None:
     for watch in list(_watches):
-        with suppress(OSError):
+        try:
             watch.close()
+        except OSError as error:
+            said = "%s: the last completions are not recorded: %s"
+            _log.error(said, watch.name, error.strerror)
