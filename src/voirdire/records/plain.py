@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-__all__ = ["as_plain"]
+__all__ = ["as_plain", "without_nan"]
 
 
 def as_plain(record: Any) -> Any:
@@ -36,3 +37,14 @@ def as_plain(record: Any) -> Any:
     if isinstance(record, list | tuple):
         return [as_plain(value) for value in record]
     return record.tolist() if hasattr(record, "tolist") else record
+
+
+def without_nan(content: Any) -> Any:
+    """Replace what JSON has no number for by None, all the way down."""
+    if isinstance(content, float):
+        return content if math.isfinite(content) else None
+    if isinstance(content, dict):
+        return {str(key): without_nan(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [without_nan(value) for value in content]
+    return content

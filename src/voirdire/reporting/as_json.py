@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from voirdire.records import as_plain
-from voirdire.studies.certificate import result_as_dict, without_nan
+from voirdire.records.plain import without_nan
+from voirdire.studies.certificate import result_as_dict
 
 if TYPE_CHECKING:
     from voirdire.records import Certificate

@@ -6,9 +6,9 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from voirdire.records.plain import without_nan
 from voirdire.rewards.against_demands import paid_against_demands
 from voirdire.rewards.fitting.assembling import fit_figures
-from voirdire.studies.certificate import without_nan
 
 if TYPE_CHECKING:
     from voirdire.rewards.fitting.result import RewardFit

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from voirdire.studies.certificate import without_nan
+from voirdire.records.plain import without_nan
 
 if TYPE_CHECKING:
     from voirdire.rewards.training.run import TrainingRun

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import platform
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire.judging.fingerprint import canonical_json, hash_of
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
+from voirdire.records.plain import without_nan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from voirdire.stats import AltTestResult
     from voirdire.studies.whole_study import Examination
 
-__all__ = ["certify", "hash_labels", "result_as_dict", "without_nan"]
+__all__ = ["certify", "hash_labels", "result_as_dict"]
 
 _LIBRARIES = ("voirdire", "numpy", "scipy", "polars")
 
@@ -133,17 +133,6 @@ def result_as_dict(result: AltTestResult) -> dict[str, Any]:
     figures = asdict(result) | {"warnings": list(result.warnings)}
     del figures["dropped"]
     return figures
-
-
-def without_nan(content: Any) -> Any:
-    """Replace what JSON has no number for by None, all the way down."""
-    if isinstance(content, float):
-        return content if math.isfinite(content) else None
-    if isinstance(content, dict):
-        return {str(key): without_nan(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [without_nan(value) for value in content]
-    return content
 
 
 def hash_labels(frame: pl.DataFrame) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire.judging.plan import needs_engine
+from voirdire.records.plain import without_nan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -154,7 +155,7 @@ class JudgingSummary:
 
     def as_dict(self) -> dict[str, Any]:
         """Give plain values for JSON; nan becomes None."""
-        plain: dict[str, Any] = _without_nan(asdict(self))
+        plain: dict[str, Any] = without_nan(asdict(self))
         return plain | {"untrusted": list(self.untrusted)}
 
 
@@ -224,16 +225,6 @@ def _question_summaries(tally: Tally, plan: JudgingPlan) -> Iterator[QuestionSum
 
 def _ratio(part: float, whole: int) -> float:
     return part / whole if whole else math.nan
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _without_nan(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(inner) for inner in value]
-    return value
 
 
 @dataclass(frozen=True, kw_only=True)

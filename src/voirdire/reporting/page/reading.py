@@ -10,8 +10,8 @@ import msgspec
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
+from voirdire.records.plain import without_nan
 from voirdire.reporting.page.content import as_report
-from voirdire.studies.certificate import without_nan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

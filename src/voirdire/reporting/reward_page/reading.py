@@ -11,9 +11,9 @@ import msgspec
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.records.plain import without_nan
 from voirdire.reporting.reward_json import reward_examination_as_dict
 from voirdire.reporting.reward_page.content import SCHEMA, as_reward_report
-from voirdire.studies.certificate import without_nan
 
 if TYPE_CHECKING:
     from voirdire.reporting.reward_page.content import RewardReport

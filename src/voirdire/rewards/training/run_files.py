@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import secrets
@@ -17,6 +16,7 @@ from voirdire._validation import shorten
 from voirdire.documents import open_regular, write_whole
 from voirdire.errors import InputError
 from voirdire.judging.fingerprint import hash_of
+from voirdire.records.plain import without_nan
 from voirdire.rewards.training.completion_rows import WHOLE, RowLayout
 from voirdire.rewards.training.parquet_part import parquet_bytes
 from voirdire.rewards.training.run_certificates import certificates_document
@@ -186,21 +186,10 @@ def read_json(path: Path) -> Any:
 
 def write_document(folder: Path, name: str, content: Any) -> None:
     """Write a JSON file of the run whole or not at all; an `OSError` where the disk refuses."""
-    plain = _without_nan(content)
+    plain = without_nan(content)
     text = json.dumps(plain, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     data = text.encode("utf-8", "backslashreplace")
     write_whole(folder / name, data, mode=0o600)  # for its owner only
-
-
-def _without_nan(value: Any) -> Any:
-    """Put None where a number is not finite, which JSON has no word for."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _without_nan(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(inner) for inner in value]
-    return value
 
 
 def layout_of(document: Mapping[str, Any]) -> RowLayout:
