@@ -286,10 +286,11 @@ def test_who_has_said_everything_still_hears_the_answers(server, n_requests):
     slow = FINE.replace(b"sorry", b"sorry, sleeps")
     asked = [KEPT % (len(body), body) for body in [slow, *[FINE] * (n_requests - 1)]]
 
-    found = talk(server, b"".join(asked), half_close=True)
+    for _ in range(20):  # the end may come just when the last answer is made
+        found = talk(server, b"".join(asked), half_close=True)
 
-    assert statuses_of(found) == [200] * n_requests
-    assert found.count(b'"rewards":[5.0]') == n_requests
+        assert statuses_of(found) == [200] * n_requests
+        assert found.count(b'"rewards":[5.0]') == n_requests
 
 
 @pytest.mark.parametrize("raw", [KNOWN, post(FINE)[:-9], post(FINE)[:20]])

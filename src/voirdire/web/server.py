@@ -374,7 +374,10 @@ class _Watched(_Base):  # type: ignore[misc]  # uvicorn chooses the class
     def eof_received(self) -> bool:
         """Answer a client that has said all it will, and still listens."""
         self._has_ended = True
-        return self._is_answering() and not self.cycle.more_body
+        if self._is_answering() and not self.cycle.more_body:
+            return True
+        self.transport.close()  # after the last answer, which may not have left yet
+        return False
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
