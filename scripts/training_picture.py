@@ -21,7 +21,7 @@ from report_picture import photographed  # noqa: E402
 
 from adapters.trl_harness import refusal_reward, train  # noqa: E402
 from voirdire.adapters.trl import TrlReward  # noqa: E402
-from voirdire.reporting.training_page import training_report  # noqa: E402
+from voirdire.reporting.pages.training import training_report  # noqa: E402
 from voirdire.rewards.training.run_reading import read_training_run  # noqa: E402
 
 PICTURE = ROOT / "docs" / "images" / "training-report.png"

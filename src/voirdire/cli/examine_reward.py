@@ -321,7 +321,7 @@ def _write(
     """Make page and table whole before either is written."""
     written: list[tuple[str, Path, str]] = []
     if report is not None:
-        from voirdire.reporting.reward_page import reward_report
+        from voirdire.reporting.pages.reward import reward_report
 
         written.append(("report", report, reward_report(found, language=language)))
     if table is not None:

@@ -65,7 +65,7 @@ def _is_folder(source: str) -> bool:
 def _page_of_examination(
     source: str, *, language: Language, title: str | None, created: str | None
 ) -> tuple[str, tuple[str, ...]]:
-    from voirdire.reporting.page import html_report
+    from voirdire.reporting.pages.examination import html_report
 
     page = html_report(
         _read(source),
@@ -83,7 +83,7 @@ def _page_of_run(
     """Write the page of a training run; also what is said of it in the terminal."""
     from voirdire.cli.training_output import say_left_out
     from voirdire.errors import InputError
-    from voirdire.reporting.training_page import training_report
+    from voirdire.reporting.pages.training import training_report
     from voirdire.reporting.training_tables import training_summary
     from voirdire.rewards.training.run_reading import read_training_run
 
@@ -103,7 +103,7 @@ def _read(source: str) -> bytes:
     """Read a file or standard input, but no more than a page is made of."""
     from voirdire.documents import NotRegularError, read_small
     from voirdire.errors import InputError
-    from voirdire.reporting.page.reading import MOST_BYTES
+    from voirdire.reporting.pages.examination_record import MOST_BYTES
 
     try:
         if source == "-":

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
         examination_as_dict,
         examination_to_json,
     )
-    from voirdire.reporting.page import html_report
+    from voirdire.reporting.pages.examination import html_report
+    from voirdire.reporting.pages.reward import reward_chapter, reward_report
+    from voirdire.reporting.pages.training import training_report
     from voirdire.reporting.plots.plot import plot
     from voirdire.reporting.plots.style import theme_css
     from voirdire.reporting.plots.svg import to_svg
@@ -28,13 +30,11 @@ if TYPE_CHECKING:
         reward_examination_as_dict,
         reward_examination_to_json,
     )
-    from voirdire.reporting.reward_page import reward_chapter, reward_report
     from voirdire.reporting.reward_paper import paper_table
     from voirdire.reporting.reward_tables import RewardExaminationTables
     from voirdire.reporting.rubric_tables import RubricList, RubricTables
     from voirdire.reporting.terminal import ExaminationTables
     from voirdire.reporting.training_json import training_run_as_dict, training_run_to_json
-    from voirdire.reporting.training_page import training_report
     from voirdire.reporting.training_tables import training_summary
 
 __all__ = [
@@ -76,18 +76,18 @@ _HOME = {
     "certificate_to_json": "as_json",
     "examination_as_dict": "as_json",
     "examination_to_json": "as_json",
-    "html_report": "page",
+    "html_report": "pages.examination",
     "paper_table": "reward_paper",
     "plot": "plots",
     "power_to_json": "power_json",
-    "reward_chapter": "reward_page",
+    "reward_chapter": "pages.reward",
     "reward_examination_as_dict": "reward_json",
     "reward_examination_to_json": "reward_json",
     "reward_fit_to_json": "reward_fit_json",
-    "reward_report": "reward_page",
+    "reward_report": "pages.reward",
     "theme_css": "plots",
     "to_svg": "plots",
-    "training_report": "training_page",
+    "training_report": "pages.training",
     "training_run_as_dict": "training_json",
     "training_run_to_json": "training_json",
     "training_summary": "training_tables",

@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
-from voirdire.reporting.page_frame.numerals import decimal
+from voirdire.reporting.pages.speech import decimal
+from voirdire.reporting.pages.training_sections import certified_counts, uncertified
 from voirdire.reporting.plots.training_moves import edge_size, move_of
-from voirdire.reporting.training_page.certificates import certified_counts, uncertified
 
 if TYPE_CHECKING:
     from voirdire.rewards.training.run import TrainingRun

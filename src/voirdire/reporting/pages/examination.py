@@ -1,0 +1,246 @@
+"""Make the page of an examination: one self-contained HTML file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, get_args
+
+import msgspec
+
+from voirdire.reporting.pages.examination_paper import alignment_words
+from voirdire.reporting.pages.examination_record import plain_content, read_report
+from voirdire.reporting.pages.examination_sections import is_clear, worst_controls
+from voirdire.reporting.pages.examination_verdicts import against, is_close, reference_of
+from voirdire.reporting.pages.examination_views import (
+    MOST_JUDGES,
+    family_tables,
+    glances_of,
+    number_of_items,
+    question_parts,
+    question_view,
+)
+from voirdire.reporting.pages.frame import (
+    drop_reasons,
+    inline_svg,
+    page_environment,
+    page_head,
+    page_words,
+    settings_rows,
+    style_sheet,
+)
+from voirdire.reporting.pages.speech import Listing, Margin, Name, Speaker, say
+from voirdire.reporting.plots.rows import contents_of
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+    from voirdire._types import Language
+    from voirdire.reporting.pages.examination_record import Report
+    from voirdire.reporting.pages.examination_views import QuestionPart
+    from voirdire.studies import Examination
+    from voirdire.studies.reward.result import RewardExamination
+
+__all__ = ["Drawer", "html_report"]
+
+
+class Drawer:
+    """Draw the figures of one page.
+
+    Parameters
+    ----------
+    report : Report
+        What the page is made from, checked.
+    language : {"en", "zh"}
+        Of titles and axes.
+    """
+
+    def __init__(self, report: Report, language: Language) -> None:
+        self._contents = contents_of(msgspec.to_builtins(report))
+        self._language = language
+
+    def __call__(self, kind: str, *, name: str, **which: Any) -> Markup | None:
+        """Draw a figure as inline SVG; None where the JSON has not what it shows.
+
+        Parameters
+        ----------
+        kind : str
+            One of `voirdire.reporting.plots.PlotKind`.
+        name : str
+            Prefix of the ids within the figure: unique on the page.
+        **which
+            The question, alignment and judge.
+        """
+        from voirdire.reporting.plots import PlotKind, plot
+
+        if kind not in get_args(PlotKind):
+            return None
+        return inline_svg(
+            lambda: plot(self._contents, kind=kind, language=self._language, **which),  # type: ignore[arg-type]
+            name=name,
+        )
+
+
+_GLOSSARY = (
+    "alternative_annotator_test",
+    "item",
+    "annotator",
+    "judge",
+    "alignment",
+    "epsilon",
+    "advantage_probability",
+    "winning_rate",
+    "outcome",
+    "tie",
+    "control",
+    "ceiling",
+    "kappa",
+    "alpha",
+    "gwet_ac",
+    "false_discovery_rate",
+    "interval",
+    "stability",
+)
+
+
+def html_report(
+    content: dict[str, Any] | Examination | str | bytes,
+    *,
+    language: Language = "en",
+    title: str | None = None,
+    created: str | None = None,
+    source: str = "report.json",
+    reward: dict[str, Any] | RewardExamination | str | bytes | None = None,
+) -> str:
+    """Write an examination as one HTML page that can be read without a statistician.
+
+    Parameters
+    ----------
+    content : dict, Examination, str or bytes
+        An examination, or what `voirdire examine --json` prints: as text, bytes or decoded.
+        Missing newer keys are allowed.
+    language : {"en", "zh"}, optional
+        English or Simplified Chinese.
+    title : str, optional
+        Heading of the page.
+    created : str, optional
+        Date to show; none by default, so that the same examination gives the same bytes.
+    source : str, optional
+        What errors call the content.
+    reward : dict, RewardExamination, str or bytes, optional
+        The examination of a reward that rests on the judge, as a chapter of the same page.
+
+    Returns
+    -------
+    str
+        A document of its own: no script, no font, picture or style from elsewhere.
+
+    Raises
+    ------
+    InputError
+        If the content is not the JSON of an examination; the message names the place.
+    NoDataError
+        If it has no examination.
+
+    Notes
+    -----
+    Names, labels and items are shortened, escaped and isolated; nothing in the content can act on
+    the page. Figures are rounded on the page only.
+
+    Examples
+    --------
+    >>> import voirdire
+    >>> from voirdire.studies import Examination
+    >>> judge = {i: i % 2 for i in range(60)}
+    >>> humans = {
+    ...     name: {i: 1 - x if i % 12 == slip else x for i, x in judge.items()}
+    ...     for slip, name in enumerate(["ann", "bob", "eve"])
+    ... }
+    >>> result = voirdire.alt_test(judge, humans)
+    >>> html_report(Examination(results=(result,)))[:15]
+    '<!doctype html>'
+    """
+    from voirdire.reporting.pages.reward import reward_chapter
+
+    speaker = Speaker(language, "examination")
+    head = page_head(title=title, created=created)
+    plain = plain_content(content, source=source)
+    report = read_report(plain, source=source)
+    parts = question_parts(report)
+    template = _environment().get_template("page.html.j2")
+    return template.render(
+        **_context(report, parts, speaker),
+        **head,
+        draw=Drawer(report, speaker.language),
+        css=style_sheet(),
+        reward=None if reward is None else reward_chapter(reward, language=speaker.language),
+    )
+
+
+def _environment() -> Environment:
+    return page_environment(
+        say=say,
+        Margin=Margin,
+        against=against,
+        is_close=is_close,
+        worst_controls=worst_controls,
+        is_clear=is_clear,
+        alignment_words=alignment_words,
+    )
+
+
+def _context(report: Report, parts: tuple[QuestionPart, ...], speaker: Speaker) -> dict[str, Any]:
+    words = page_words(speaker)
+    reasons, n_other_reasons = drop_reasons(report.dropped)
+    references: list[str] = list(dict.fromkeys(reference_of(part.main.first) for part in parts))
+    views = [question_view(part, report, version=words["version"]) for part in parts]
+    glances = glances_of(views)
+    real_judges = _real_judges(report.settings)
+    return {
+        **words,
+        "report": report,
+        "views": views,
+        "glances": glances,
+        "folded": {view.anchor for glance in glances if glance.is_tall for view in glance.views},
+        "n_judges": len(_all_judges(parts)),
+        "references": references,
+        "heading": _page_title(references),
+        "n_annotators": len(_all_annotators(parts)),
+        "n_items": number_of_items(parts),
+        "tables": family_tables(parts),
+        "drop_reasons": reasons,
+        "n_other_reasons": n_other_reasons,
+        "run_settings": settings_rows(report.settings),
+        "glossary": _GLOSSARY,
+        "most_pooled": 200,
+        "most_drawn": 3,
+        "simulated": report.settings.get("simulated") is True,
+        "simulated_base": report.settings.get("simulated_base_rewards") is True,
+        "real_judges": real_judges and Listing(tuple(Name(name) for name in real_judges)),
+    }
+
+
+def _page_title(references: list[str]) -> str:
+    """Give the key of the title: what all questions are held against, if it is the same."""
+    [first, *others] = references
+    return "page.title" if others or first == "leave_one_out" else f"page.title.{first}"
+
+
+def _all_judges(parts: tuple[QuestionPart, ...]) -> list[str]:
+    return list(dict.fromkeys(judge.judge for part in parts for judge in part.main.judges))
+
+
+def _all_annotators(parts: tuple[QuestionPart, ...]) -> list[str]:
+    names = (
+        name
+        for part in parts
+        for judge in part.main.judges
+        for name in (*(row.annotator for row in judge.rows[0].annotators), *judge.rows[0].untested)
+    )
+    return list(dict.fromkeys(names))
+
+
+def _real_judges(settings: dict[str, Any]) -> list[str]:
+    """Name the judges of a demonstration that are real."""
+    named = settings.get("real_judges")
+    found = named if isinstance(named, list) else []
+    return [name for name in found if isinstance(name, str)][:MOST_JUDGES]

@@ -1,0 +1,570 @@
+"""What a verdict rests on, in words: agreement, controls, differences, diagnosis."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from voirdire.reporting.pages.examination_record import Note, defined
+from voirdire.reporting.pages.examination_verdicts import Warned, advice, against, state_of, warned
+from voirdire.reporting.pages.speech import (
+    Count,
+    Decimal,
+    Interval,
+    Label,
+    Listing,
+    Margin,
+    Name,
+    P,
+    Percent,
+    Said,
+    Verbatim,
+    say,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from voirdire.reporting.pages.examination_record import (
+        AnnotatorDiagnosis,
+        Coefficient,
+        Comparison,
+        Control,
+        JudgeDiagnosis,
+        JudgeResult,
+        PanelCounts,
+        Slice,
+    )
+    from voirdire.reporting.pages.examination_views import Family, JudgeRows, QuestionPart
+    from voirdire.reporting.pages.frame import Dropped
+
+__all__ = [
+    "BEYOND_CHANCE",
+    "FIXED_BAR",
+    "PAGE_CODES",
+    "CeilingRow",
+    "ControlRow",
+    "agreement_sentences",
+    "ceiling_rows",
+    "comparisons_of",
+    "control_sentences",
+    "diagnosed_judges",
+    "difference_sentences",
+    "fixed_bar_sentences",
+    "is_clear",
+    "outlier_sentences",
+    "panel_sentences",
+    "slice_sentences",
+    "warnings_of",
+    "worst_controls",
+]
+
+FIXED_BAR = 0.6
+"""The κ from which on agreement is often called good enough, whoever the annotators are."""
+_WORDS = ((0.8, "strong"), (0.667, "fair"), (0.4, "moderate"), (0.2, "weak"), (-math.inf, "hardly"))
+_COLUMNS = (
+    "raw_agreement",
+    "cohen_kappa",
+    "gwet_ac",
+    "majority_agreement",
+    "majority_kappa",
+    "panel_majority_kappa",
+)
+_MOST_NAMED = 6
+_ABOUT_AS_CLOSE = 0.1
+"""A judge whose κ with people is lower than theirs by more than this is further from them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CeilingRow:
+    """A row of the table of agreement: the annotators among themselves, or a judge.
+
+    Attributes
+    ----------
+    judge : str or None
+        None for the annotators.
+    cells : tuple of Coefficient or None
+        One per column; None where there is no such coefficient.
+    """
+
+    judge: str | None
+    cells: tuple[Coefficient | None, ...]
+
+
+def agreement_sentences(part: QuestionPart) -> tuple[Said, ...]:
+    """Say how far the annotators agree, in figures and in a plain word."""
+    agreement = part.main.fullest.rows[0].human_agreement
+    if agreement is None:
+        return (say("agreement.none"),)
+    if agreement.alpha is None:
+        return (say("agreement.undefined"),)
+    word = next(word for bound, word in _WORDS if agreement.alpha >= bound)
+    said = say(
+        "agreement.alpha",
+        alpha=with_interval(
+            agreement.alpha, agreement.low, agreement.high, level=agreement.confidence_level
+        ),
+        word=say(f"agreement.word.{word}"),
+    )
+    return said, say(f"agreement.means.{word}")
+
+
+def with_interval(
+    value: float | None, low: float | None, high: float | None, *, level: float | None
+) -> Said | Decimal:
+    """Say a figure, with its interval and the level of it where there is one."""
+    if low is None or high is None:
+        return Decimal(value)
+    return say(
+        "figure.with_level",
+        value=Decimal(value),
+        interval=Interval(low, high),
+        level=Percent(level),
+    )
+
+
+def ceiling_rows(part: QuestionPart) -> tuple[tuple[str, ...], tuple[CeilingRow, ...]]:
+    """Return the columns and rows of the table of agreement, judges in the order of ρ."""
+    agreement = part.found.agreement
+    if agreement is None:
+        return (), ()
+    by_judge = {row.judge: _by_name(row.coefficients) for row in agreement.judges}
+    known = [_by_name(agreement.ceiling), *by_judge.values()]
+    columns = tuple(name for name in _COLUMNS if any(name in row for row in known))
+    order = [judge.judge for judge in part.main.shown if judge.judge in by_judge]
+    rows = [CeilingRow(judge=None, cells=tuple(known[0].get(name) for name in columns))]
+    rows += [
+        CeilingRow(judge=judge, cells=tuple(by_judge[judge].get(name) for name in columns))
+        for judge in order
+    ]
+    return columns, tuple(rows)
+
+
+def _by_name(coefficients: Sequence[Coefficient]) -> dict[str, Coefficient]:
+    return {row.coefficient: row for row in coefficients}
+
+
+def fixed_bar_sentences(part: QuestionPart) -> tuple[Said, ...]:
+    """Say where a fixed bar of κ ≥ .6 would have decided otherwise, and why it is no good bar."""
+    agreement = part.found.agreement
+    if agreement is None:
+        return ()
+    human = _by_name(agreement.ceiling).get("cohen_kappa")
+    known = {row.judge: _by_name(row.coefficients) for row in agreement.judges}
+    passed, failed = [], []
+    for judge in part.main.judges:
+        at_bar = _at_bar(judge, known.get(judge.judge, {}))
+        if at_bar.passes and _all_below(at_bar):
+            passed.append(at_bar)
+        elif at_bar.row.outcome == "failed" and at_bar.kappa >= FIXED_BAR:
+            failed.append(at_bar)
+    return (*_misled("passed", passed, human), *_misled("failed", failed, human))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _AtBar:
+    """A judge beside the bar: κ with single annotators, and with the majority of all of them."""
+
+    row: JudgeResult
+    passes: bool
+    kappa: float
+    majority: float
+
+
+def _at_bar(judge: JudgeRows, known: dict[str, Coefficient]) -> _AtBar:
+    passing = [row for row in judge.rows if row.outcome == "passed"]
+    return _AtBar(
+        row=(passing or judge.rows[-1:])[0],
+        passes=bool(passing),
+        kappa=_estimate(known.get("cohen_kappa")),
+        majority=_estimate(known.get("panel_majority_kappa")),
+    )
+
+
+def _all_below(judge: _AtBar) -> bool:
+    """Whether the bar turns it down, whichever κ is held against the bar."""
+    return judge.kappa < FIXED_BAR and not judge.majority >= FIXED_BAR
+
+
+def _misled(key: str, found: Sequence[_AtBar], people: Coefficient | None) -> tuple[Said, ...]:
+    human = _estimate(people)
+    if not found or people is None or math.isnan(human):
+        return ()
+    side = "low" if human < FIXED_BAR else "high"
+    judges = Listing(tuple(_beside_bar(judge) for judge in found), most=_MOST_NAMED)
+    weighted = people.weights in ("linear", "quadratic", "jaccard")
+    return (
+        say(f"bar.{key}.{_number(found)}", judges=judges, bar=Decimal(FIXED_BAR, 1)),
+        *([say("bar.weights", weights=say(f"weights.{people.weights}"))] if weighted else []),
+        say(f"bar.{key}.{side}", human=_near_the_bar(human), bar=Decimal(FIXED_BAR, 1)),
+        *(_distances(found, human) if key == "passed" else ()),
+        say("bar.why"),
+    )
+
+
+def _beside_bar(judge: _AtBar) -> Said:
+    figures = {
+        "judge": Name(judge.row.judge),
+        "kappa": _near_the_bar(judge.kappa),
+        "epsilon": Margin(judge.row.epsilon),
+    }
+    if math.isnan(judge.majority):
+        return say("bar.judge", **figures)
+    return say("bar.judge.majority", majority=_near_the_bar(judge.majority), **figures)
+
+
+def _distances(found: Sequence[_AtBar], human: float) -> Iterator[Said]:
+    """Tell judges that are as close to people as people are from those that the margin carries."""
+    close = [judge for judge in found if human - judge.kappa <= _ABOUT_AS_CLOSE]
+    far = [judge for judge in found if human - judge.kappa > _ABOUT_AS_CLOSE]
+    for key, group in (("close", close), ("far", far)):
+        if group:
+            names = Listing(tuple(Name(judge.row.judge) for judge in group), most=_MOST_NAMED)
+            yield say(f"bar.{key}.{_number(group)}", judges=names)
+
+
+def _number(found: Sequence[Any]) -> str:
+    return "one" if len(found) == 1 else "many"
+
+
+def _near_the_bar(kappa: float) -> Decimal:
+    """Give a third digit to a figure that two digits would put onto the bar."""
+    return Decimal(kappa, 3 if round(kappa, 2) == FIXED_BAR != kappa else 2)
+
+
+def _estimate(found: Coefficient | None) -> float:
+    return math.nan if found is None else defined(found.estimate)
+
+
+ControlName = Literal["constant", "random", "majority_vote"]
+_NAMES: tuple[ControlName, ...] = ("constant", "random", "majority_vote")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControlRow:
+    """One control at every margin.
+
+    A control takes the test on the items that a judge answered, so that it differs by judge where
+    coverage does. A control that knows nothing is shown where it does best, the majority vote
+    where it does worst.
+
+    Attributes
+    ----------
+    control : str
+        Which.
+    by_margin : dict of float to Control
+        The worst case at each margin.
+    differs : bool
+        Whether the figures differ by judge.
+    """
+
+    control: ControlName
+    by_margin: dict[float, Control]
+    differs: bool
+
+    @cached_property
+    def widest(self) -> Control:
+        """Its figures at the widest margin."""
+        return self.by_margin[max(self.by_margin)]
+
+    @property
+    def passing(self) -> tuple[float, ...]:
+        """The margins at which it passes."""
+        return tuple(margin for margin in sorted(self.by_margin) if self.by_margin[margin].passed)
+
+
+def worst_controls(family: Family) -> tuple[ControlRow, ...]:
+    """Collect the controls of a family, each where it is the most telling."""
+    found: dict[str, dict[float, list[Control]]] = {name: {} for name in _NAMES}
+    for judge in family.judges:
+        for row in judge.rows:
+            for control in row.controls:
+                found[control.control].setdefault(row.epsilon, []).append(control)
+    return tuple(
+        ControlRow(
+            control=name,
+            by_margin={
+                margin: (min if name == "majority_vote" else max)(controls, key=_strength)
+                for margin, controls in found[name].items()
+            },
+            differs=any(len(set(map(_strength, each))) > 1 for each in found[name].values()),
+        )
+        for name in _NAMES
+        if found[name]
+    )
+
+
+def _strength(control: Control) -> tuple[bool, float, float]:
+    known = [control.winning_rate, control.advantage_probability]
+    omega, rho = (-1.0 if value is None else value for value in known)
+    return control.passed, omega, rho
+
+
+def control_sentences(family: Family) -> tuple[Said, ...]:
+    """Say what judges that know nothing, or all votes, would get, and what that means."""
+    rows = worst_controls(family)
+    if not rows:
+        return (say("controls.none"),)
+    differ = (say("controls.differ"),) if any(row.differs for row in rows) else ()
+    return (*(_sentence(row, family) for row in rows), *differ)
+
+
+def _sentence(row: ControlRow, family: Family) -> Said:
+    widest, passing = row.widest, row.passing
+    label = Label(widest.label or "")
+    if not passing and None in (widest.winning_rate, widest.advantage_probability):
+        return say(f"control.{row.control}.undefined", label=label)
+    key = f"control.{row.control}.{'passes' if passing else 'fails'}"
+    if key == "control.majority_vote.fails":  # beside a reference, votes are no measure of a judge
+        key = against(key, family.first)
+    return say(
+        key,
+        omega=Decimal(widest.winning_rate),
+        rho=Decimal(widest.advantage_probability),
+        epsilon=Margin(max(row.by_margin)),
+        passing=Listing(tuple(Margin(each) for each in passing), most=12),
+        label=label,
+    )
+
+
+BEYOND_CHANCE = 0.05
+_MOST_RIVALS = 8
+
+
+def comparisons_of(part: QuestionPart) -> tuple[Comparison, ...]:
+    """Return the comparisons under the main alignment, the clearest first."""
+    known = [row for row in part.found.comparisons if row.alignment in ("", part.main.alignment)]
+    return tuple(sorted(known, key=_clearness))
+
+
+def _clearness(row: Comparison) -> tuple[float, float]:
+    p_value = math.inf if row.p_adjusted is None else row.p_adjusted
+    return p_value, -abs(defined(row.difference) if row.difference is not None else 0.0)
+
+
+def difference_sentences(part: QuestionPart) -> tuple[Said, ...]:
+    """Say how many pairs differ, and who cannot be told apart from the best judge."""
+    rows = comparisons_of(part)
+    if not rows:
+        return ()
+    clear = [row for row in rows if is_clear(row)]
+    if len(rows) == 1:
+        return (_one_pair(rows[0]),)
+    counts = {"clear": len(clear), "pairs": Count(len(rows), "pairs")}
+    return (say("differences.counted" if clear else "differences.nobody", **counts), *_best(part))
+
+
+def is_clear(row: Comparison) -> bool:
+    """Whether a difference is beyond chance after Holm's correction."""
+    return row.p_adjusted is not None and row.p_adjusted < BEYOND_CHANCE
+
+
+def _one_pair(row: Comparison) -> Said:
+    if row.difference is None:
+        reason = Verbatim(row.reason) if row.reason else say("reason.unknown")
+        names = {"better": Name(row.judge_a), "worse": Name(row.judge_b)}
+        return say("differences.one_undefined", reason=reason, **names)
+    better, worse = (
+        (row.judge_a, row.judge_b) if row.difference >= 0 else (row.judge_b, row.judge_a)
+    )
+    ends = (row.low, row.high)
+    if row.difference < 0:
+        ends = tuple(None if end is None else -end for end in reversed(ends))  # type: ignore[assignment]
+    return say(
+        "differences.one_clear" if is_clear(row) else "differences.one_unclear",
+        better=Name(better),
+        worse=Name(worse),
+        difference=Decimal(abs(row.difference)),
+        interval=Interval(*ends),
+        level=Percent(row.confidence_level),
+        p=P(row.p_adjusted),
+    )
+
+
+def _best(part: QuestionPart) -> tuple[Said, ...]:
+    """Name the judges that cannot be told apart from the one with the highest ρ."""
+    best = part.main.judges[0].judge
+    rivals = [
+        _other(row, best)
+        for row in comparisons_of(part)
+        if best in (row.judge_a, row.judge_b) and not is_clear(row)
+    ]
+    order = {judge.judge: place for place, judge in enumerate(part.main.judges)}
+    rivals.sort(key=lambda judge: order.get(judge, len(order)))
+    names = Listing(tuple(Name(judge) for judge in rivals), most=_MOST_RIVALS)
+    if not rivals:
+        return (say("differences.alone", best=Name(best)),)
+    return (say("differences.rivals", best=Name(best), rivals=names),)
+
+
+def _other(row: Comparison, judge: str) -> str:
+    return row.judge_b if row.judge_a == judge else row.judge_a
+
+
+PAGE_CODES = ("near_margin", "random_passes", "some_margins")
+"""Codes that the JSON does not have: found here, from figures that it has."""
+_NEAR = 0.01
+_MOST_REASONS = 3
+
+
+def warnings_of(family: Family, dropped: Sequence[Dropped]) -> list[Warned]:
+    """Collect everything that weakens the figures of a question.
+
+    Parameters
+    ----------
+    family : Family
+        Under the main alignment.
+    dropped : sequence of Dropped
+        What was set aside of this question.
+
+    Returns
+    -------
+    list of Warned
+    """
+    found = warned(family, extra=tuple(_found_here(family)))
+    return [*found, *_dropped(dropped)]
+
+
+def _found_here(family: Family) -> Iterator[tuple[JudgeResult, Note]]:
+    for judge in family.judges:
+        if state_of(judge) == "depends":
+            for row in judge.rows:
+                yield row, Note(code="some_margins", sentence="")
+        for row in judge.rows:
+            if _is_near(row):
+                figures = {"smallest": row.smallest_epsilon, "epsilon": row.epsilon}
+                yield row, Note(code="near_margin", sentence="", figures=figures)
+            if _only_random_passes(row):
+                yield row, Note(code="random_passes", sentence="", figures={})
+
+
+def _is_near(row: JudgeResult) -> bool:
+    """Whether a slightly smaller margin would have changed the outcome."""
+    smallest = row.smallest_epsilon
+    if smallest is None or row.outcome != "passed" or not smallest:
+        return False
+    return 0 <= row.epsilon - smallest <= _NEAR
+
+
+def _only_random_passes(row: JudgeResult) -> bool:
+    passing = {control.control for control in row.controls if control.passed}
+    return "random" in passing and "constant" not in passing
+
+
+def _dropped(dropped: Sequence[Dropped]) -> Iterator[Warned]:
+    if not dropped:
+        return
+    reasons = Counter(row.reason for row in dropped)
+    shown = [
+        say("dropped.reason", n=Count(count), reason=Verbatim(reason))
+        for reason, count in reasons.most_common(_MOST_REASONS)
+    ]
+    listed = Listing(tuple(shown), n_hidden=len(reasons) - len(shown))
+    what = say("note.dropped", rows=Count(len(dropped), "labels"), reasons=listed)
+    yield Warned(code="dropped", what=say("note", what=what), todo=advice("dropped"), whom=None)
+
+
+_ENOUGH_CHANCES = 10
+
+
+def diagnosed_judges(part: QuestionPart) -> tuple[JudgeDiagnosis, ...]:
+    """Return the judges' diagnoses in the order of ρ."""
+    if part.found.diagnosis is None:
+        return ()
+    by_judge = {row.judge: row for row in part.found.diagnosis.judges}
+    return tuple(by_judge[row.judge] for row in part.main.judges if row.judge in by_judge)
+
+
+def outlier_sentences(rows: Sequence[AnnotatorDiagnosis]) -> tuple[Said, ...]:
+    """Name the annotators who stand apart, and say what to do."""
+    if not rows:
+        return ()
+    untested = sum(row.p_value is None for row in rows)
+    if untested == len(rows):
+        return (say("outlier.untested"),)
+    rest: tuple[Said, ...] = ()
+    if untested:
+        all_of_them = Count(len(rows), "annotators")
+        rest = (say("outlier.some", n=Count(untested), annotators=all_of_them),)
+    apart = [row for row in rows if row.outlier]
+    if not apart:
+        return (say("outlier.nobody.tested" if untested else "outlier.nobody"), *rest)
+    named = [
+        say(
+            "outlier.one",
+            annotator=Name(row.annotator),
+            agreement=Decimal(row.agreement),
+            others=Decimal(row.agreement_of_others),
+            p=P(row.p_value),
+        )
+        for row in apart
+    ]
+    return *named, say("outlier.todo"), *rest
+
+
+def panel_sentences(panel: PanelCounts | None) -> tuple[Said, ...]:
+    """Hold what the judge does where people agree against what a person does there."""
+    if panel is None or not panel.n_unanimous + panel.n_split:
+        return ()
+    found = []
+    if panel.n_unanimous:
+        found.append(
+            say(
+                "panel.unanimous",
+                against=Count(panel.n_against),
+                items=Count(panel.n_unanimous, "items"),
+                share=Percent(panel.n_against / panel.n_unanimous),
+            )
+        )
+    if panel.n_human_chances >= _ENOUGH_CHANCES:
+        found.append(_yardstick(panel))
+    if panel.n_split:
+        follows = panel.n_split_with_majority + panel.n_split_with_tied
+        figures = {"items": Count(panel.n_split, "items"), "follows": Count(follows)}
+        nobody = Count(panel.n_split_with_nobody)
+        found.append(
+            say("panel.split", nobody=nobody, **figures)
+            if nobody.value
+            else say("panel.split.known", **figures)
+        )
+    return tuple(found)
+
+
+def _yardstick(panel: PanelCounts) -> Said:
+    judge = panel.n_judge_opposed / panel.n_human_chances
+    human = panel.n_human_opposed / panel.n_human_chances
+    word = "more" if judge - human > _noise(judge, human, panel) else "alike"
+    word = "less" if judge <= human else word
+    return say(f"panel.yardstick.{word}", judge=Percent(judge), human=Percent(human))
+
+
+def _noise(judge: float, human: float, panel: PanelCounts) -> float:
+    """Give two standard errors of a difference of two shares of the unanimous items.
+
+    Chances repeat items; counting items instead errs on the side of saying nothing.
+    """
+    share = (judge + human) / 2
+    return 2 * math.sqrt(2 * share * (1 - share) / max(panel.n_unanimous, 1))
+
+
+def slice_sentences(rows: Sequence[Slice]) -> tuple[Said, ...]:
+    """Name the slices on which the judge does worse, beyond chance."""
+    if not rows:
+        return ()
+    worse = [row for row in rows if row.worse]
+    if not worse:
+        return (say("slices.nowhere", slices=Count(len(rows), "slices")),)
+    named = [
+        say(
+            "slices.one",
+            column=Name(row.column),
+            value=Name(row.value),
+            difference=Decimal(row.difference),
+            p=P(row.p_adjusted),
+        )
+        for row in worse
+    ]
+    return say("slices.worse", slices=Listing(tuple(named), most=5)), say("slices.todo")

@@ -1,0 +1,246 @@
+"""The document around a page: one file without requests, in one style."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+from markupsafe import Markup
+from msgspec import Meta, Struct
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+from voirdire.reporting.pages.speech import (
+    Count,
+    Interval,
+    Label,
+    Name,
+    Percent,
+    Share,
+    Verbatim,
+    one_line,
+    percent,
+    share,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from jinja2 import Environment
+    from matplotlib.figure import Figure
+
+    from voirdire.reporting.pages.speech import Speaker
+
+__all__ = [
+    "DropReason",
+    "Dropped",
+    "check_text",
+    "drop_reasons",
+    "inline_svg",
+    "page_environment",
+    "page_head",
+    "page_words",
+    "settings_rows",
+    "style_sheet",
+]
+
+_TITLE_WIDTH = 200
+_DATE_WIDTH = 60
+_SPOKEN = (Count, Interval, Label, Name, Percent, Share, Verbatim)
+
+
+@cache
+def page_environment(**own: Any) -> Environment:
+    """Make the templates ready; `own` is what those of one page call beside what all of them do."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        autoescape=True,
+        loader=PackageLoader(__package__),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {kind.__name__: kind for kind in _SPOKEN}
+    environment.globals |= {"percent": percent, "share": share} | own
+    return environment
+
+
+def page_words(speaker: Speaker) -> dict[str, Any]:
+    """Give what templates say in a language.
+
+    Parameters
+    ----------
+    speaker : Speaker
+        Of the page.
+
+    Returns
+    -------
+    dict
+        `t`, `language`, `space` (between two sentences) and `version`.
+    """
+    from voirdire import __version__
+
+    return {
+        "t": speaker,
+        "language": {"en": "en", "zh": "zh-Hans"}[speaker.language],
+        "space": speaker.phrases["sentence.space"],
+        "version": __version__,
+    }
+
+
+def page_head(*, title: str | None, created: str | None) -> dict[str, Any]:
+    """Give heading and date as they are shown.
+
+    Parameters
+    ----------
+    title, created : str or None
+        As the caller has them.
+
+    Returns
+    -------
+    dict
+        `title` and `created`, each on one line; None where there is none.
+
+    Raises
+    ------
+    InputError
+        If one of them is no text, or empty.
+    """
+    check_text("title", title)
+    check_text("created", created)
+    return {
+        "title": None if title is None else one_line(title, width=_TITLE_WIDTH),
+        "created": None if created is None else one_line(created, width=_DATE_WIDTH),
+    }
+
+
+def check_text(name: str, value: object) -> None:
+    """Refuse what is given as text and is none."""
+    if value is not None and (not isinstance(value, str) or not value.strip()):
+        msg = f"`{name}` must be text, got {shorten(repr(value))}."
+        raise InputError(msg)
+
+
+@cache
+def style_sheet() -> Markup:
+    """Return the colours of the figures and the style of every page."""
+    from voirdire.reporting.plots import theme_css
+
+    style = files(__package__).joinpath("templates", "page.css").read_text("utf-8")
+    return Markup(theme_css() + style)  # noqa: S704  # ours, and no other
+
+
+def inline_svg(draw: Callable[[], Figure], *, name: str) -> Markup | None:
+    """Draw a figure as inline SVG; None where there is not what it shows.
+
+    Parameters
+    ----------
+    draw : callable
+        Gives the figure, or raises `InputError` where it has nothing to draw.
+    name : str
+        Prefix of the ids within the figure: unique on the page.
+
+    Returns
+    -------
+    Markup or None
+        One ``<svg>``.
+    """
+    from voirdire.reporting.plots import to_svg
+    from voirdire.reporting.plots.style import DRAWING
+
+    try:
+        with DRAWING:
+            return Markup(to_svg(draw(), name=name))  # noqa: S704  # escaped there
+    except InputError:
+        return None
+
+
+_VALUE_WIDTH = 200
+_MOST_SETTINGS = 300
+_MOST_LISTED = 20
+_DEEPEST = 3
+_MOST_SHOWN = 10**40
+
+
+def settings_rows(settings: dict[str, Any]) -> list[tuple[str, str]]:
+    """List settings as text, the first 300; nested ones under their names with dots."""
+    return list(islice(_settings(settings, prefix="", depth=1), _MOST_SETTINGS))
+
+
+def _settings(value: Any, *, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
+    for name, each in _entries(value):
+        here = f"{prefix}{one_line(str(name), width=40)}"
+        inner = isinstance(each, dict) or (isinstance(each, list) and _has_objects(each))
+        if inner and each and depth < _DEEPEST:
+            yield from _settings(each, prefix=f"{here}.", depth=depth + 1)
+        else:
+            yield here, _as_text(each)
+
+
+def _entries(value: dict[str, Any] | list[Any]) -> Iterator[tuple[Any, Any]]:
+    return iter(value.items()) if isinstance(value, dict) else iter(enumerate(value, start=1))
+
+
+def _has_objects(value: list[Any]) -> bool:
+    return any(isinstance(each, dict) for each in value[:_MOST_LISTED])
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, list) and not any(isinstance(each, dict | list) for each in value):
+        shown = ", ".join(_as_text(each) for each in value[:_MOST_LISTED])
+        more = len(value) - _MOST_LISTED
+        return one_line(f"{shown}, … ({more:,})" if more > 0 else shown, width=_VALUE_WIDTH)
+    if isinstance(value, dict | list):
+        return f"an {'object' if isinstance(value, dict) else 'array'} of {len(value):,}"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and abs(value) > _MOST_SHOWN:
+        return "…"
+    return "–" if value is None else one_line(str(value), width=_VALUE_WIDTH)
+
+
+_MOST_REASONS = 50
+_Line: TypeAlias = Annotated[int, Meta(ge=0, le=10**15)]
+
+
+class Dropped(Struct, frozen=True, kw_only=True):
+    """A label or a row that was set aside."""
+
+    reason: str
+    source: str = ""
+    line: _Line | None = None
+    column: str | None = None
+    item: str | None = None
+    rater: str | None = None
+    question: str | None = None
+    value: str | None = None
+
+    def place(self) -> str:
+        """Where it stood."""
+        where = self.source if self.line is None else f"{self.source}:{self.line}"
+        return where if self.column is None else f"{where}: {self.column}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropReason:
+    """Why labels were set aside, how many, and where the first stood."""
+
+    reason: str
+    n_rows: int
+    first: Dropped
+
+
+def drop_reasons(dropped: Sequence[Dropped]) -> tuple[list[DropReason], int]:
+    """Count what was set aside by reason; also how many other reasons there are."""
+    counts = Counter(row.reason for row in dropped)
+    first = {row.reason: row for row in reversed(dropped)}
+    shown = [
+        DropReason(reason=reason, n_rows=count, first=first[reason])
+        for reason, count in counts.most_common(_MOST_REASONS)
+    ]
+    return shown, len(counts) - len(shown)

@@ -1,0 +1,490 @@
+"""What a page says, as plain data, and the speaker who turns it into markup of one language.
+
+A `Said` names a sentence of the data files in ``sentences``, which hold English and Chinese side by
+side, and the figures in it. Names and labels come from files that nobody has checked: each is
+shortened, escaped and kept in a ``<bdi>`` of its own, so that it can neither act nor turn its
+surroundings around.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import yaml  # type: ignore[import-untyped]
+from babel import Locale
+from babel.numbers import format_decimal
+from markupsafe import Markup
+
+from voirdire._types import Language
+from voirdire._validation import check_choice, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "Argument",
+    "Clauses",
+    "Count",
+    "Decimal",
+    "Dollars",
+    "Interval",
+    "Label",
+    "Listing",
+    "Margin",
+    "Name",
+    "P",
+    "Percent",
+    "Said",
+    "Seconds",
+    "Share",
+    "ShareEnds",
+    "Speaker",
+    "Verbatim",
+    "argument_of",
+    "decimal",
+    "has_sentence",
+    "margin",
+    "one_line",
+    "p_value",
+    "percent",
+    "rounded_count",
+    "say",
+    "share",
+]
+
+PageKind: TypeAlias = Literal["examination", "reward", "training"]
+
+# What can be said ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Decimal:
+    """A figure such as ω, ρ or κ."""
+
+    value: float | None
+    digits: int = 2
+
+
+@dataclass(frozen=True)
+class Margin:
+    """ε, with all of its digits."""
+
+    value: float
+
+
+@dataclass(frozen=True)
+class P:
+    """A p-value with its sign of equality: ``p = .013``, ``p < .001``."""
+
+    value: float | None
+
+
+@dataclass(frozen=True)
+class Percent:
+    """A share in per cent."""
+
+    value: float | None
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share in per cent, with one decimal."""
+
+    value: float | None
+
+
+@dataclass(frozen=True)
+class Count:
+    """A number of something; `noun` is a key under ``count.``, or empty for the bare number."""
+
+    value: int
+    noun: str = ""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Two ends."""
+
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class ShareEnds:
+    """The ends of the interval of a share."""
+
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Dollars:
+    """US dollars."""
+
+    value: float | None
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """Time in seconds."""
+
+    value: float | None
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a command, as a shell takes it."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name of a judge, annotator, question or item."""
+
+    text: str
+    width: int = 60
+
+
+@dataclass(frozen=True)
+class Label:
+    """A label, quoted."""
+
+    text: str
+    width: int = 40
+
+
+@dataclass(frozen=True)
+class Verbatim:
+    """A sentence of the JSON, which is English; `otherwise` is a phrase for other languages."""
+
+    text: str
+    otherwise: str | None = None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Several things; after `most` of them only their number, and that of `n_hidden` others.
+
+    `either` says that they are alternatives: "or" instead of "and".
+    """
+
+    parts: tuple[Any, ...]
+    most: int = 8
+    n_hidden: int = 0
+    either: bool = False
+
+
+@dataclass(frozen=True)
+class Clauses:
+    """Several things that have commas of their own."""
+
+    parts: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence of the data files with the figures in it."""
+
+    key: str
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+
+def say(key: str, **figures: Any) -> Said:
+    """Name a sentence and its figures."""
+    return Said(key, figures)
+
+
+def argument_of(path: str) -> Argument:
+    """Quote a path for a shell; one that begins with a dash is no option."""
+    return Argument(shlex.quote(f"./{path}" if path.startswith("-") else path))
+
+
+# How it is said -----------------------------------------------------------------------------------
+
+_GLUED = re.compile(r"(?<=[\wεωρκα]) ([=<≥]) (?=[{\d.])| ([±→]) ")
+"""Where a line must not break: around the sign in ``ε = {epsilon}``, ``±`` and ``→``."""
+_UNBROKEN = 16
+"""Names up to this length stay on one line, with their hyphens."""
+
+
+@cache
+def _sentences(name: str) -> dict[str, dict[str, Any]]:
+    """Read the sentences of a page: by key, then by language; a count by its plural form too."""
+    text = files(__package__).joinpath("sentences", f"{name}.yaml").read_text("utf-8")
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    found: dict[str, dict[str, Any]] = yaml.load(text, loader)  # noqa: S506  # a safe one
+    return found
+
+
+def _glue(sign: re.Match[str]) -> str:
+    return f"\N{NO-BREAK SPACE}{sign[1] or sign[2]}\N{NO-BREAK SPACE}"
+
+
+def has_sentence(key: str, page: PageKind) -> bool:
+    """Whether a page has a sentence of this key."""
+    return key in _sentences(page)
+
+
+class Speaker:
+    """Turn what is said into markup of one language.
+
+    Parameters
+    ----------
+    language : {"en", "zh"}
+        Which.
+    page : {"examination", "reward", "training"}
+        Whose sentences it knows, beside those of every page.
+    """
+
+    def __init__(self, language: Language, page: PageKind) -> None:
+        self.language = check_choice("language", language, Language)
+        found = {
+            key: text
+            for name in ("common", page)
+            for key, texts in _sentences(name).items()
+            if (text := texts.get(language)) is not None
+        }
+        self.phrases = {k: _GLUED.sub(_glue, v) for k, v in found.items() if isinstance(v, str)}
+        self._counts = {k: v for k, v in found.items() if isinstance(v, dict)}
+        self.zero = language == "zh"
+        self._locale = Locale.parse(language)
+
+    def __call__(self, thing: Any, **figures: Any) -> Markup:
+        """Speak a phrase by its key, or any of the things that can be said."""
+        if isinstance(thing, str) and not isinstance(thing, Markup):
+            thing = Said(thing, figures)
+        return self._spoken(thing)
+
+    def attribute(self, key: str, **figures: Any) -> str:
+        """Speak a phrase as plain text, for an attribute or the title; it is not escaped yet."""
+        return self(key, **figures).striptags()
+
+    def number(self, value: float | None, digits: int = 2) -> str:
+        """Write a figure for a table."""
+        return decimal(value, digits=digits, leading_zero=self.zero)
+
+    def p(self, value: float | None) -> str:
+        """Write a p-value for a table."""
+        return p_value(value, leading_zero=self.zero)
+
+    def margin(self, value: float) -> str:
+        """Write ε for a table."""
+        return margin(value, leading_zero=self.zero)
+
+    def counted(self, count: Count) -> str:
+        """Write a number with its noun."""
+        number = self.whole(count.value)
+        if not count.noun:
+            return number
+        forms = self._counts[f"count.{count.noun}"]
+        return str(forms[self._locale.plural_form(count.value)]).replace("{n}", number)
+
+    def whole(self, value: int) -> str:
+        """Write a number with separators of thousands."""
+        return str(format_decimal(value, locale=self._locale))
+
+    def between(self, ends: Interval) -> str:
+        """Write an interval."""
+        low, high = (self.number(end) for end in (ends.low, ends.high))
+        negative = (ends.low or 0) < 0 or (ends.high or 0) < 0
+        return self.phrases["interval.negative" if negative else "interval"].format(
+            low=low, high=high
+        )
+
+    def probability(self, p: P) -> str:
+        """Write ``p = .013``."""
+        shown = self.p(p.value)
+        return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
+
+    def ends(self, low: float | None, high: float | None) -> str:
+        """Write the interval of a share; nothing where there is none."""
+        if not all(end is not None and math.isfinite(end) for end in (low, high)):
+            return ""
+        ends = {"low": share(low, sign=False), "high": share(high)}
+        return self.phrases["interval"].format(**ends)
+
+    def money(self, value: float | None) -> str:
+        """Write US dollars; below a cent as a bound."""
+        if value is None or not math.isfinite(value):
+            return "–"
+        if 0 < value < 0.01:
+            return self.phrases["dollars.less"].format(n="0.01")
+        return self.phrases["dollars"].format(n=f"{value:,.2f}")
+
+    def duration(self, seconds: float | None) -> str:
+        """Write seconds in the unit that suits them."""
+        if seconds is None or not math.isfinite(seconds):
+            return "–"
+        for unit, size, most, form in _UNITS:
+            if seconds < most:
+                return self.phrases[unit].format(n=f"{seconds / size:{form}}")
+        raise AssertionError(seconds)  # the last unit has no end
+
+    def _spoken(self, value: Any) -> Markup:
+        if isinstance(value, Markup):
+            return value
+        plain = _PLAIN.get(type(value))
+        if plain is not None:
+            return Markup.escape(plain(self, value))
+        if isinstance(value, str):  # nothing says where it comes from: kept to itself too
+            return Markup("<bdi>{}</bdi>").format(one_line(value, width=60))
+        if isinstance(value, Verbatim) and value.otherwise and self.language != "en":
+            value = Said(value.otherwise)
+        if isinstance(value, Said):
+            spoken = {name: self._spoken(each) for name, each in value.figures.items()}
+            return Markup(self.phrases[value.key]).format(**spoken)  # noqa: S704  # our catalog
+        if isinstance(value, Listing):
+            return self._listed(value)
+        if isinstance(value, Clauses):
+            semicolon = Markup.escape(self.phrases["list.clause"])
+            return semicolon.join(self._spoken(part) for part in value.parts)
+        return _isolated(value, quotes=self.phrases["quotes"])
+
+    def _listed(self, listing: Listing) -> Markup:
+        shown = [self._spoken(part) for part in listing.parts[: listing.most]]
+        hidden = len(listing.parts) - len(shown) + listing.n_hidden
+        comma = Markup.escape(self.phrases["list.comma"])
+        if hidden:
+            return self("list.more", shown=comma.join(shown), n=hidden)
+        if len(shown) < 2:  # one is no list
+            return comma.join(shown)
+        key = "list.or" if listing.either else "list.and"
+        return self(key, shown=comma.join(shown[:-1]), last=shown[-1])
+
+
+_UNITS = (
+    ("milliseconds", 0.001, 0.9995, ".0f"),
+    ("seconds", 1, 120, ".3g"),
+    ("minutes", 60, 7200, ".0f"),
+    ("hours", 3600, math.inf, ",.1f"),
+)
+"""Units of time: key, seconds, up to how many seconds it is used, and its digits."""
+_PLAIN: dict[type, Any] = {
+    Decimal: lambda speaker, it: speaker.number(it.value, it.digits),
+    Margin: lambda speaker, it: speaker.margin(it.value),
+    P: lambda speaker, it: speaker.probability(it),
+    Percent: lambda _speaker, it: percent(it.value),
+    Share: lambda _speaker, it: share(it.value),
+    Count: lambda speaker, it: speaker.counted(it),
+    Interval: lambda speaker, it: speaker.between(it),
+    int: Speaker.whole,
+    Dollars: lambda speaker, it: speaker.money(it.value),
+    Seconds: lambda speaker, it: speaker.duration(it.value),
+    ShareEnds: lambda speaker, it: speaker.ends(it.low, it.high) or "–",
+}
+
+
+def _isolated(value: Name | Label | Verbatim | Argument, *, quotes: str) -> Markup:
+    """Show text from a file: shortened, escaped, its direction kept to itself."""
+    if isinstance(value, Argument):
+        return Markup("<bdi>{}</bdi>").format(one_line(value.text, width=300))
+    if isinstance(value, Verbatim):
+        shown = one_line(value.text, width=400)
+        return Markup('<bdi lang="en">{}</bdi>').format(shown)
+    shown = one_line(value.text, width=value.width, both_ends=True)
+    if isinstance(value, Name):
+        sort = "name short" if len(shown) <= _UNBROKEN else "name"
+        return Markup('<bdi class="{}">{}</bdi>').format(sort, shown)
+    inner = Markup("<bdi>{}</bdi>").format(shown)
+    return Markup('<span class="label">{}{}{}</span>').format(quotes[0], inner, quotes[1])
+
+
+# Numbers and texts ------------------------------------------------------------------------------
+
+
+def decimal(value: float | None, *, digits: int = 2, leading_zero: bool = False) -> str:
+    """Write a figure with a fixed number of digits; a dash where it is undefined."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if abs(value) >= 1e6:
+        return f"{value:.{digits}e}".replace("-", "−")
+    text = f"{value:.{digits}f}"
+    if float(text) == 0:
+        text = text.lstrip("-")
+    sign, number = ("−", text[1:]) if text.startswith("-") else ("", text)
+    if number.startswith("0.") and not leading_zero:
+        number = number[1:]
+    return sign + number
+
+
+def margin(value: float, *, leading_zero: bool = False) -> str:
+    """Write ε with all of its digits."""
+    text = f"{value:.10g}"
+    return text[1:] if text.startswith("0.") and not leading_zero else text
+
+
+def p_value(value: float | None, *, leading_zero: bool = False) -> str:
+    """Write a p-value with three digits; very small ones as a bound."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    zero = "0" if leading_zero else ""
+    if value < 1e-3:
+        return f"< {zero}.001"
+    return decimal(value, digits=3, leading_zero=leading_zero)
+
+
+def percent(value: float | None) -> str:
+    """Write a share as a whole percentage; 0% is none, and 100% is all."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if 0 < value < 0.01:
+        return "<1%"
+    return ">99%" if 1 - 0.01 < value < 1 else f"{value:.0%}"
+
+
+def share(value: float | None, *, sign: bool = True) -> str:
+    """Write a share in per cent with one decimal; 0% is none, and 100% is all."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    unit = "%" if sign else ""
+    if 0 < value < 0.001:
+        return f"<0.1{unit}"
+    if 1 - 0.001 < value < 1:
+        return f">99.9{unit}"
+    text = f"{100 * value:.0f}" if value in (0, 1) else f"{100 * value:.1f}"
+    return f"{text.replace('-', '−')}{unit}"
+
+
+def rounded_count(value: float | None) -> int | None:
+    """Round an expected number of calls up: a part of a call costs a whole one."""
+    return None if value is None or not math.isfinite(value) else math.ceil(value)
+
+
+_UNSEEN = {
+    ord(mark): f"\\u{ord(mark):04x}"
+    for mark in "\xad\u034f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2060\u2061\u2062\u2063"
+    "\u2064\u3164\ufeff\uffa0\ufffe\uffff"
+}
+"""Marks that take no room, by which two names could look the same."""
+
+
+def one_line(text: str, *, width: int, both_ends: bool = False) -> str:
+    """Show text on one line.
+
+    Parameters
+    ----------
+    text : str
+        As it stands in a file.
+    width : int
+        Most characters.
+    both_ends : bool, optional
+        Keep the end of a long text as well: names often differ there alone.
+
+    Returns
+    -------
+    str
+        Nothing in it can act, and nothing in it is unseen.
+    """
+    if not both_ends or len(text) <= width:
+        return shorten(text[: width + 1].translate(_UNSEEN), width=width)
+    half = (width - 1) // 2
+    head = shorten(text[:half].translate(_UNSEEN), width=10 * half)[: width - 1 - half]
+    tail = shorten(text[-half:].translate(_UNSEEN), width=10 * half)[-half:]
+    return f"{head}…{tail}"
