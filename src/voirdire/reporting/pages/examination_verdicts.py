@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from voirdire.reporting.pages.examination_record import JudgeResult, Note
-    from voirdire.reporting.pages.examination_views import Family, JudgeRows
+    from voirdire.reporting.pages.examination_views import Family, JudgeRows, QuestionPart
 
 __all__ = [
     "NOTE_FIGURES",
@@ -41,9 +41,11 @@ __all__ = [
     "closeness",
     "failed_calls",
     "figures_of",
+    "headline",
     "is_close",
     "judge_verdict",
     "lost_by_failures",
+    "next_step",
     "noted",
     "reasons_of",
     "reference_of",
@@ -535,6 +537,59 @@ def judge_verdict(judge: JudgeRows, *, n_asked: int = 0, alignment: str = "") ->
         more=(*by, *close, *more),
         is_close=marked,
     )
+
+
+def headline(part: QuestionPart, verdicts: Sequence[Verdict]) -> tuple[Said, ...]:
+    """Say in one sentence which judges may stand in; of a single judge its own verdict."""
+    if len(verdicts) == 1:
+        return (verdicts[0].sentence,)
+    family = part.main
+    fit = [verdict for verdict in verdicts if verdict.state in ("passed", "depends")]
+    silent = [verdict for verdict in verdicts if verdict.state == "no_evidence"]
+    figures = {
+        "question": Name(part.question),
+        "judges": Count(len(family.judges), "judges"),
+        "margin": _margin_words(family.epsilons),
+    }
+    end = ".outperforms" if asks_superiority(family.first) else ""
+    if len(silent) == len(verdicts):
+        return (say("headline.no_evidence", **figures),)
+    if not fit:
+        return (say(f"headline.none{end}", **figures), *_named("headline.silent", silent))
+    close = [verdict for verdict in fit if verdict.is_close]
+    return (
+        say(f"headline.some{end}", fit=Count(len(fit)), names=_names_of(fit), **figures),
+        *_named("headline.close", close),
+        *_named("headline.silent", silent),
+    )
+
+
+def _margin_words(epsilons: Sequence[float]) -> Said:
+    if len(epsilons) > 1:
+        return say("headline.margins")
+    return say(
+        "headline.margin" if epsilons[0] else "headline.margin.zero", epsilon=Margin(epsilons[0])
+    )
+
+
+def _names_of(verdicts: Sequence[Verdict]) -> Listing:
+    return Listing(tuple(Name(verdict.judge, 40) for verdict in verdicts), most=5)
+
+
+def _named(key: str, verdicts: Sequence[Verdict]) -> tuple[Said, ...]:
+    return (say(key, names=_names_of(verdicts)),) if verdicts else ()
+
+
+def next_step(verdicts: Sequence[Verdict]) -> Said:
+    """Say the one thing to do next."""
+    fit = [verdict for verdict in verdicts if verdict.state in ("passed", "depends")]
+    if not fit:
+        todo = [step for verdict in verdicts for step in verdict.todo]
+        is_silent = all(verdict.state == "no_evidence" for verdict in verdicts)
+        return todo[0] if is_silent and todo else say("next.improve")
+    if all(verdict.is_close for verdict in fit):
+        return say("next.more_items")
+    return say("next.confirm" if len(verdicts) > 1 else "next.certify")
 
 
 def state_of(judge: JudgeRows) -> State:

@@ -22,7 +22,7 @@ from voirdire.reporting.pages.examination_sections import (
     slice_sentences,
     warnings_of,
 )
-from voirdire.reporting.pages.examination_verdicts import judge_verdict
+from voirdire.reporting.pages.examination_verdicts import headline, judge_verdict, next_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -87,6 +87,12 @@ class JudgeRows:
     def at(self, epsilon: float) -> JudgeResult | None:
         """Return the row of a margin."""
         return self._by_margin.get(epsilon)
+
+    @property
+    def deciding(self) -> JudgeResult:
+        """The row at the smallest margin at which the judge passes, else at the widest."""
+        passing = (row for row in self.rows if row.outcome == "passed")
+        return next(passing, self.rows[-1])
 
     @property
     def smallest_is_silent(self) -> bool:
@@ -386,6 +392,8 @@ class QuestionView:
 
     part: QuestionPart
     verdicts: tuple[Verdict, ...]
+    headline: tuple[Said, ...]
+    next_step: Said
     agreement: tuple[Said, ...]
     ceiling_columns: tuple[str, ...]
     ceiling: tuple[CeilingRow, ...]
@@ -451,12 +459,14 @@ def question_view(part: QuestionPart, report: Report, *, version: str) -> Questi
     warnings = warnings_of(part.main, _dropped_of(part, report.dropped))
     settings = part.main.first.settings
     alignment = part.main.alignment if part.others else ""
+    verdicts = tuple(
+        judge_verdict(judge, n_asked=part.n_asked, alignment=alignment) for judge in part.main.shown
+    )
     return QuestionView(
         part=part,
-        verdicts=tuple(
-            judge_verdict(judge, n_asked=part.n_asked, alignment=alignment)
-            for judge in part.main.shown
-        ),
+        verdicts=verdicts,
+        headline=headline(part, verdicts),
+        next_step=next_step(verdicts),
         agreement=agreement_sentences(part),
         ceiling_columns=columns,
         ceiling=rows,
