@@ -1,6 +1,7 @@
 """Each page in a real browser, once: in light and dark, wide and narrow, folded and in print."""
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 from browser.test_report_page import TAME
 from browser.test_reward_page import content_of
@@ -42,6 +43,35 @@ def contrast(one, other):
     """WCAG 2: (lighter + .05) / (darker + .05)."""
     darker, lighter = sorted((luminance(one), luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
+
+
+ONE_QUESTION = {"examinations": [row for row in TAME["examinations"] if row["judge"] < "judge-5"
+                                 and row["epsilon"] == 0.2]}  # fmt: skip
+
+
+@pytest.mark.parametrize(("width", "most"), [(1280, 3 * 800), (390, 5 * 844)])
+def test_one_question_and_five_judges_fit_a_few_screens(opened, tmp_path, width, most):
+    path = tmp_path / "page.html"
+    path.write_text(html_report(TAME | ONE_QUESTION), encoding="utf-8")
+
+    page, _ = opened(path, width=width)
+
+    assert page.locator("tr:has(.chip)").count() == 5
+    assert page.evaluate("document.documentElement.scrollHeight") <= most
+
+
+@pytest.mark.parametrize("kind", WRITE)
+def test_a_page_has_no_serious_fault_for_a_reader_with_a_screen_reader(opened, tmp_path, kind):
+    path = tmp_path / "page.html"
+    path.write_text(WRITE[kind]("en"), encoding="utf-8")
+    page, _ = opened(path)
+    page.evaluate(UNFOLD)
+
+    found = Axe().run(page).response["violations"]
+
+    serious = [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in found
+               if each["impact"] in ("serious", "critical")]  # fmt: skip
+    assert serious == []
 
 
 @pytest.mark.parametrize("kind", WRITE)

@@ -132,7 +132,7 @@ UNUSUAL = {
     ),
 }
 WORDS = {
-    "large": "The sentences about the other 47 judges",
+    "large": "of 50 judges may stand in",
     "undefined controls": "would get is undefined here.",
     "gold": "judge outperforms 2 of the 3 annotators",
     "two annotators": "takes at least three who share items.",

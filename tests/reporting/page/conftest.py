@@ -233,8 +233,8 @@ def read(make_content):
 
     def read_place(place, *rows, language="en", **keys):
         page = _page(json.dumps(make_content(*rows, **keys)), language)
-        found = re.search(PLACES[place], page, flags=re.DOTALL)
-        return "" if found is None else words(found[1])
+        found = re.findall(PLACES[place], page, flags=re.DOTALL)
+        return words(" ".join(found if place == "warnings" else found[:1]))
 
     return read_place
 

@@ -291,15 +291,52 @@ def test_simulated_data_are_called_that(full, page_text):
     assert "Simulated data: no person and no model gave these labels." in text
 
 
-def test_many_judges_become_a_list_with_folded_sentences(make_row, make_content):
-    rows = [make_row(f"judge-{place}", uncertainty=None) for place in range(12)]
+def test_many_judges_have_one_headline_and_folded_sentences(make_row, make_content, page_text):
+    rows = [
+        make_row(f"judge-{place}", won=3 * (place < 7), uncertainty=None) for place in range(12)
+    ]
 
     page = html_report(make_content(*rows))
+    text = page_text(make_content(*rows))
 
-    assert '<ul class="ranks" aria-label="Judges, in the order of ρ"' in page
-    assert "best judge first" not in page
-    assert "The sentences about the other 9 judges" in page
-    assert page.count("<strong>") >= 12
+    assert "7 of 12 judges may stand in for one of the annotators on label, with a margin" in text
+    assert "judge-0, judge-1, judge-2, judge-3, judge-4 and 2 more" in text
+    assert page.index('class="headline"') < page.index('<ul class="sentences">')
+    assert page.count('<li class="verdict ') == 12
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "said", "step"),
+    [
+        (["passed"], "a may stand in for one of the annotators", "voirdire certify"),
+        (["passed", "failed"], "1 of 2 judges may stand in", "confirm it on fresh items"),
+        (["failed", "failed"], "None of 2 judges has been shown fit", "improve the prompt"),
+        (["no_evidence", "no_evidence"], "No evidence about any of 2 judges", "Next:"),
+        (["passed", "no_evidence"], "No evidence about: b", "confirm it on fresh items"),
+    ],
+)
+def test_one_sentence_and_one_step_stand_first(
+    make_row, make_content, page_text, outcomes, said, step
+):
+    won = {"passed": 4, "failed": 0, "no_evidence": 0}
+    rows = [make_row(judge, won=won[outcome], outcome=outcome)
+            for judge, outcome in zip("ab", outcomes, strict=False)]  # fmt: skip
+
+    text = page_text(make_content(*rows))
+
+    assert said in text
+    assert step in text
+    assert text.index(said) < text.index("Next:") < text.index("The verdicts in words")
+
+
+def test_a_pass_that_hangs_on_the_items_is_called_close(make_row, make_content, page_text):
+    shaky = make_row()["uncertainty"] | {"stability": 0.6}
+    rows = [make_row("a", uncertainty=shaky), make_row("b", won=0)]
+
+    text = page_text(make_content(*rows))
+
+    assert "Close, since other items might have decided otherwise: a." in text
+    assert "Label more items before you rely on it." in text
 
 
 def test_long_tables_are_cut_and_say_so(make_row, make_content, page_text):

@@ -51,7 +51,7 @@ def test_the_chapter_stands_between_the_questions_and_the_appendix_and_every_lin
     page = html_report(content, reward=reward, language=language)
 
     assert page.count("<!doctype html>") == 1
-    assert page.index('id="verdict"') < page.index('<article id="reward"')
+    assert page.index('id="q1"') < page.index('<article id="reward"')
     assert page.index('<article id="reward"') < page.index('id="appendix"')
     assert '<a href="#reward">' in page
     ids = re.findall(r'\sid="([^"]+)"', page)
