@@ -14,6 +14,7 @@ from msgspec import Meta, Struct
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.reporting.pages.items import item_filters, items_script, script_source
 from voirdire.reporting.pages.speech import (
     Count,
     Interval,
@@ -66,7 +67,10 @@ def page_environment(**own: Any) -> Environment:
         lstrip_blocks=True,
     )
     environment.globals |= {kind.__name__: kind for kind in _SPOKEN}
-    environment.globals |= {"percent": percent, "share": share} | own
+    environment.globals |= {"percent": percent, "share": share, "one_line": one_line} | own
+    environment.globals |= {"item_filters": item_filters, "items_script": items_script()}
+    environment.globals |= {"script_source": Markup(script_source())}  # noqa: S704  # ours
+    environment.globals |= {"has_items": False}
     return environment
 
 

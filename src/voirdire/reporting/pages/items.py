@@ -1,0 +1,102 @@
+"""Items in sight: texts with what was said of them, searched and filtered without a network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from voirdire._validation import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["ItemCard", "ItemText", "item_filters", "items_script", "script_source"]
+
+_MOST_CHOICES = 100
+_MOST_CHARACTERS = 4_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemText:
+    """A text of an item under a heading, such as the prompt or the response.
+
+    Attributes
+    ----------
+    heading : str
+        Key of a sentence.
+    text : str
+        As it stands in a file; the page shows the first 4,000 characters.
+    """
+
+    heading: str
+    text: str
+
+    @property
+    def shown(self) -> str:
+        """The text with line ends, and with nothing that could act."""
+        return printable(self.text[:_MOST_CHARACTERS])
+
+    @property
+    def n_hidden(self) -> int:
+        """Characters that are not shown."""
+        return max(len(self.text) - _MOST_CHARACTERS, 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemCard:
+    """One item, or one pair of items.
+
+    Attributes
+    ----------
+    title : str
+        Its id.
+    summary : sequence of object
+        What is said beside the id while the item is folded.
+    texts : sequence of ItemText
+        What a reader needs to judge it.
+    rows : sequence of (object, object, object)
+        Who said it, what was said, and why: things that can be said, None where there is nothing.
+    tags : mapping of str to str
+        By what the list is filtered: key of a sentence for the filter, value.
+    """
+
+    title: str
+    summary: Sequence[Any] = ()
+    texts: Sequence[ItemText] = ()
+    rows: Sequence[tuple[Any, Any, Any]] = ()
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def plain_tags(self) -> str:
+        """The tags for the script."""
+        return json.dumps(dict(self.tags))
+
+
+def item_filters(cards: Sequence[ItemCard]) -> list[tuple[str, list[str]]]:
+    """List by what cards can be filtered: each key with its values, where there are several."""
+    found: dict[str, dict[str, None]] = {}
+    for card in cards:
+        for key, value in card.tags.items():
+            found.setdefault(key, {})[value] = None
+    return [(key, list(values)[:_MOST_CHOICES]) for key, values in found.items() if len(values) > 1]
+
+
+@cache
+def items_script() -> Markup:
+    """Return the script of the filter; the page is whole without it."""
+    text = files(__package__).joinpath("templates", "items.js").read_text("utf-8")
+    return Markup(text)  # noqa: S704  # ours, and no other
+
+
+@cache
+def script_source() -> str:
+    """Return the hash by which the page's policy allows this script, and no other."""
+    digest = hashlib.sha256(str(items_script()).encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
