@@ -132,10 +132,10 @@ UNUSUAL = {
     ),
 }
 WORDS = {
-    "large": "of 50 judges may stand in",
+    "large": "of 50 judges may replace",
     "undefined controls": "would get is undefined here.",
     "gold": "judge outperforms 2 of the 3 annotators",
-    "two annotators": "takes at least three who share items.",
+    "two annotators": "At least three annotators who share items are needed",
     "failures": "with its 14 failed calls left out",
 }
 

@@ -24,7 +24,7 @@ def test_a_page_is_written_and_its_size_said(call, examination, tmp_path):
     assert done.out.endswith(" MB\n")
     text = page.read_text(encoding="utf-8")
     assert text.startswith("<!doctype html>")
-    assert "may stand in for one of the annotators" in text
+    assert "may replace an annotator" in text
 
 
 def test_without_output_it_is_report_html_in_this_folder(call, examination, tmp_path, monkeypatch):
@@ -47,7 +47,7 @@ def test_chinese_title_and_date(call, examination, tmp_path):
     assert '<html lang="zh-Hans">' in text
     assert "<title>&lt;春天&gt;</title>" in text
     assert "2025-05-01" in text
-    assert "可以代替其中一名标注员" in text
+    assert "可以代替标注者" in text
 
 
 def test_from_standard_input_to_standard_output(execute, examination):

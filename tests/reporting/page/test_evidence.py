@@ -50,11 +50,11 @@ def test_a_pass_below_the_bar_is_explained_by_the_people(read, make_row, make_qu
     question = make_question(human=0.57, judges={"gpt": 0.53})
 
     assert read("bar", make_row(), questions=[question]) == (
-        "Measured against the usual bar of κ ≥ .6, one would have turned down a judge that passes: "
-        "gpt (κ = .53, ε = .15). But the annotators agree with each other only at κ = .57: by that "
-        "bar they themselves would have to go, and the test asks for no more than closeness to "
-        "them, within the margin. gpt is about as close to them as they are to each other. A fixed "
-        "bar compares a judge with an ideal; this test compares it with the people whom it would "
+        "The usual threshold of κ ≥ .6 would have rejected a judge that passes: gpt (κ = .53, ε = "
+        ".15). But the annotators agree with each other only at κ = .57: that threshold would "
+        "reject them too. The test only asks whether the judge is as close to them, within the "
+        "margin. gpt is about as close to them as they are to each other. A fixed threshold "
+        "compares a judge with an ideal; this test compares it with the people whom it would "
         "replace."
     )
 
@@ -76,7 +76,7 @@ def test_a_failure_above_the_bar_is_explained_too(read, make_row, make_question)
 
     spoken = read("bar", make_row(won=0), questions=[question])
 
-    assert "one would have accepted a judge that has not been shown fit: gpt (κ = .65" in spoken
+    assert "would have accepted a judge that has not been shown fit: gpt (κ = .65" in spoken
     assert "But the annotators agree with each other at κ = .85" in spoken
 
 
@@ -100,10 +100,10 @@ def test_controls_that_fail_are_what_one_gets_for_nothing(read, make_row):
 
     assert spoken == (
         "A judge that always answers “no” does not pass, not even at ε = .15 (ω = .00, ρ = .73). "
-        "Its ρ is what one gets for knowing nothing about the items. A judge that answers at "
-        "random, as often as people give each label, does not pass, not even at ε = .15 (ω = .00, "
-        "ρ = .66). The majority vote of the annotators themselves passes at ε = .15 (at ε = .15, "
-        "ω = 1.00, ρ = 1.00): a judge that is good enough can pass this test."
+        "This ρ is reached without any knowledge of the items. A judge that answers at random, as "
+        "often as people give each label, does not pass, not even at ε = .15 (ω = .00, ρ = .66). "
+        "The majority vote of the annotators themselves passes at ε = .15 (at ε = .15, ω = 1.00, "
+        "ρ = 1.00): a judge that is good enough can pass this test."
     )
 
 
@@ -148,7 +148,7 @@ def test_the_best_judge_is_named_with_those_not_told_apart(read, make_row, make_
 
     assert spoken == (
         "Of 3 pairs of judges, 2 differ in ρ beyond chance (p < .05 after Holm’s correction). "
-        "a has the highest ρ, but is not told apart from b."
+        "a has the highest ρ, but does not differ beyond chance from b."
     )
 
 
@@ -166,7 +166,10 @@ def test_the_best_judge_is_named_with_those_not_told_apart(read, make_row, make_
         (
             0.01,
             0.6,
-            ("a and b are not told apart: ρ differs by .01 (95% interval −.01 to .03, p = .600)."),
+            (
+                "a and b do not differ beyond chance: ρ differs by .01 (95% interval −.01 to .03, "
+                "p = .600)."
+            ),
         ),
     ],
 )
@@ -190,15 +193,15 @@ def test_an_annotator_who_stands_apart_is_named(read_diagnosis):
     spoken = read_diagnosis("annotators", annotators=[row])
 
     assert spoken.startswith(
-        "eve stands apart: agreement with the others is .61, where these agree among themselves "
-        "at .83 (p < .001)."
+        "eve differs from the others: the agreement with them is .61, while they agree among "
+        "themselves at .83 (p < .001)."
     )
 
 
 def test_nobody_standing_apart_is_said(read_diagnosis):
     spoken = read_diagnosis("annotators", annotators=[{"annotator": "eve", "p_value": 0.4}])
 
-    assert spoken.startswith("No annotator stands apart")
+    assert spoken.startswith("No annotator differs from the others")
 
 
 def test_opposing_people_who_agree_is_held_against_what_people_do(read_panel):
@@ -215,9 +218,9 @@ def test_opposing_people_who_agree_is_held_against_what_people_do(read_panel):
 
     # 16/320 = 5%, 64/320 = 20%
     assert read_panel(**panel) == (
-        "Of 100 items on which all annotators agree, it departs from them on 20 (20%). Where the "
-        "others all agree, it opposes them in 20% of cases, an annotator in 5%: look at these "
-        "items first. On 40 items on which people split, it gives the most frequent label on 30, "
+        "Of 100 items on which all annotators agree, it disagrees with them on 20 (20%). Where the "
+        "others all agree, it disagrees with them in 20% of cases, an annotator in 5%. Look at "
+        "these items first. On 40 items on which people split, it gives the most frequent label on 30, "
         "and always a label that somebody gave."
     )
 
@@ -237,17 +240,18 @@ def test_a_difference_within_noise_is_not_called_one(read_panel):
 def test_older_panels_count_what_was_agreed(read_panel):
     panel = {"n_unanimous": 100, "n_unanimous_agreed": 90}
 
-    assert "it departs from them on 10 (10%)" in read_panel(**panel)
+    assert "it disagrees with them on 10 (10%)" in read_panel(**panel)
 
 
 def test_untested_annotators_are_not_reported_as_fine(read_diagnosis):
     pair = [{"annotator": name} for name in ("ann", "bob")]
 
     assert read_diagnosis("annotators", annotators=pair) == (
-        "Whether an annotator stands apart takes at least three who share items."
+        "At least three annotators who share items are needed to say whether one differs from the "
+        "others."
     )
     assert read_diagnosis("annotators", annotators=pair, language="zh").startswith(
-        "至少要有三名标注员标注同一批条目"
+        "至少要有三名标注者标注同一批条目"
     )
 
 
@@ -256,7 +260,7 @@ def test_some_untested_annotators_are_counted(read_diagnosis):
 
     spoken = read_diagnosis("annotators", annotators=rows)
 
-    assert spoken.startswith("Of the annotators who could be tested, none stands apart")
+    assert spoken.startswith("Of the annotators who could be tested, none differs")
     assert "Of 2 annotators, 1 could not be tested" in spoken
 
 

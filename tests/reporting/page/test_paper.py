@@ -23,7 +23,7 @@ def test_the_plain_examination(paper_of, make_row):
     method, results, references = paper_of(make_row())
 
     assert method == (
-        "We examined whether gpt may stand in for a human annotator with the alternative "
+        "We examined whether gpt may replace a human annotator with the alternative "
         "annotator test (Calderon et al., 2025), for the question label, on 60 items labelled"
         " by 4 annotators. Each annotator with at least 30 items was left out in turn; judge "
         "and annotator were compared by their alignment with the remaining annotators "
@@ -99,7 +99,7 @@ def test_many_judges_are_cut_and_counted(paper_of, make_row):
 
     method, results, _ = paper_of(*rows)
 
-    assert "j8, j9 and 3 more may stand in" in method
+    assert "j8, j9 and 3 more may replace" in method
     assert "For j9," in results
     assert "For j10," not in results
     assert "The figures of a further 3 judges are in the supplement." in results

@@ -127,4 +127,4 @@ def test_an_examination_is_taken_as_it_is():
 
     page = html_report(Examination(results=(result,)))
 
-    assert "may stand in for one of the annotators" in page
+    assert "may replace an annotator" in page

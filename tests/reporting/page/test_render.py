@@ -207,7 +207,7 @@ def test_chinese_says_the_same_numbers_in_chinese(full, page_text):
     assert re.findall(r"(?:[A-Za-z’]{2,} ){4,}", own_words) == []
 
     assert "gpt 0.25 ✗ 未通过 0.75 ✓ 通过 0.91 0.89–0.93 0.93 0.91–0.95 0.12 60" in text
-    assert "标注员之间的 Krippendorff α 为 0.57（95% 区间 0.54–0.59）：中等一致。" in text
+    assert "标注者之间的 Krippendorff α 为 0.57（95% 区间 0.54–0.59）：中等一致。" in text
 
 
 def test_undefined_figures_are_dashes(make_row, make_content, page_text):
@@ -299,7 +299,7 @@ def test_many_judges_have_one_headline_and_folded_sentences(make_row, make_conte
     page = html_report(make_content(*rows))
     text = page_text(make_content(*rows))
 
-    assert "7 of 12 judges may stand in for one of the annotators on label, with a margin" in text
+    assert "7 of 12 judges may replace an annotator on label, with a margin" in text
     assert "judge-0, judge-1, judge-2, judge-3, judge-4 and 2 more" in text
     assert page.index('class="headline"') < page.index('<ul class="sentences">')
     assert page.count('<li class="verdict ') == 12
@@ -308,8 +308,8 @@ def test_many_judges_have_one_headline_and_folded_sentences(make_row, make_conte
 @pytest.mark.parametrize(
     ("outcomes", "said", "step"),
     [
-        (["passed"], "a may stand in for one of the annotators", "voirdire certify"),
-        (["passed", "failed"], "1 of 2 judges may stand in", "confirm it on fresh items"),
+        (["passed"], "a may replace an annotator", "voirdire certify"),
+        (["passed", "failed"], "1 of 2 judges may replace", "confirm it on fresh items"),
         (["failed", "failed"], "None of 2 judges has been shown fit", "improve the prompt"),
         (["no_evidence", "no_evidence"], "No evidence about any of 2 judges", "Next:"),
         (["passed", "no_evidence"], "No evidence about: b", "confirm it on fresh items"),
@@ -335,7 +335,7 @@ def test_a_pass_that_hangs_on_the_items_is_called_close(make_row, make_content, 
 
     text = page_text(make_content(*rows))
 
-    assert "Close, since other items might have decided otherwise: a." in text
+    assert "Close, which means that other items might have given another outcome: a." in text
     assert "Label more items before you rely on it." in text
 
 
@@ -350,7 +350,7 @@ def test_several_questions_start_with_a_table_of_all(make_row, make_content, pag
 
     text = page_text(make_content(*rows))
 
-    assert "At a glance: verdict by judge and question Judge polite true a ✓ may stand in" in text
+    assert "At a glance: verdict by judge and question Judge polite true a ✓ may replace" in text
 
 
 @pytest.mark.parametrize("values", [[], [[1.0]], [[None, 0.5], [0.2]]])
@@ -443,14 +443,14 @@ def test_names_that_differ_at_the_end_look_different(make_row, make_content, pag
 
     text = page_text(make_content(*rows))
 
-    assert "x-base may stand in" in text
-    assert "x-large may stand in" in text
+    assert "x-base may replace" in text
+    assert "x-large may replace" in text
 
 
 def test_names_that_differ_in_what_cannot_be_seen_look_different(make_row, make_content, page_text):
     text = page_text(make_content(make_row("gpt"), make_row("g\u200bpt")))
 
-    assert "g\\u200bpt may stand in" in text
+    assert "g\\u200bpt may replace" in text
 
 
 def test_many_judges_are_cut_and_counted(make_row, make_content, page_text):
@@ -490,9 +490,9 @@ def test_gold_labels_are_told_without_anybody_left_out(make_row, make_content, p
     row = make_row(settings={"gold": True})
     tale = page_text(make_content(row)).partition("Glossary Alternative")[0]
 
-    assert tale.startswith("Does a judge meet the gold labels as well as annotators do?")
+    assert tale.startswith("Is a judge as close to the gold labels as the annotators are?")
     assert "left out" not in tale.replace("failed calls left out", "")
-    assert "Gold labels stand for the truth here." in tale
+    assert "The gold labels are taken as the truth." in tale
     assert "accuracy: whether the label equals the reference’s" in page_text(make_content(row))
 
 

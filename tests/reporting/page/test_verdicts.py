@@ -8,13 +8,13 @@ def test_a_pass_at_one_margin(verdict_of, make_row):
 
     assert verdict.state == "passed"
     assert verdict.sentence == (
-        "gpt may stand in for one of the annotators on label: within a margin of ε = .15 it is "
-        "shown to be as close to the others as 3 of the 4 annotators left out (ω = .75, ρ = .91, "
-        "95% interval .89–.93)."
+        "gpt may replace an annotator on label: within a margin of ε = .15 it is shown to be as "
+        "close to the others as 3 of the 4 annotators left out (ω = .75, ρ = .91, 95% interval "
+        ".89–.93)."
     )
     assert verdict_of(make_row(), language="zh").sentence == (
-        "gpt 可以代替其中一名标注员（问题 label）：在允许差距 ε = 0.15 之下，可以证明它与其余标注员"
-        "的接近程度不逊于 4 名标注员中的 3 名（ω = 0.75，ρ = 0.91，95% 区间 0.89–0.93）。"
+        "gpt 可以代替标注者（问题 label）：在允许差距 ε = 0.15 之下，可以证明它与其余标注者"
+        "的接近程度不逊于 4 名标注者中的 3 名（ω = 0.75，ρ = 0.91，95% 区间 0.89–0.93）。"
     )
     assert verdict.more == ""
 
@@ -28,8 +28,8 @@ def test_a_failure_says_that_half_are_needed(verdict_of, make_row):
 
     assert verdict.state == "failed"
     assert verdict.sentence == (
-        "gpt has not been shown fit to stand in for an annotator on label: within a margin of ε = "
-        ".15 it is shown to be as close to the others as 1 of the 4 annotators left out (ω = .25, "
+        "gpt has not been shown fit to replace an annotator on label: within a margin of ε = .15 "
+        "it is shown to be as close to the others as 1 of the 4 annotators left out (ω = .25, "
         "ρ = .91, 95% interval .89–.93); half of them are needed."
     )
 
@@ -60,7 +60,7 @@ def test_with_several_margins_it_is_said_from_which_on_it_passes(verdict_of, mak
     assert verdict.state == "depends"
     assert verdict.short == "from ε = .15"
     assert verdict.sentence.startswith(
-        "gpt may stand in for one of the annotators on label if a margin of ε = .15 or more was "
+        "gpt may replace an annotator on label if a margin of ε = .15 or more was "
         "accepted beforehand: within a margin of ε = .15"
     )
     assert verdict.more == (
@@ -129,7 +129,7 @@ def test_failed_calls_that_turn_the_outcome_are_said(verdict_of, make_row):
     verdict = verdict_of(make_row(won=2, outcome="failed", worst_case=worst))
 
     assert verdict.sentence == (
-        "gpt has not been shown fit to stand in for an annotator on label: at ε = .15, with its 9 "
+        "gpt has not been shown fit to replace an annotator on label: at ε = .15, with its 9 "
         "failed calls left out ω = .50, counted as lost ω = .25; both must reach half."
     )
     assert verdict.more == ""
@@ -187,9 +187,9 @@ def test_the_first_alignment_is_the_main_one(verdict_of, make_row):
 @pytest.mark.parametrize(
     ("of", "english", "chinese"),
     [
-        (1, "as the only annotator left out (", "对唯一的那名标注员未能证明"),
-        (2, "as either annotator left out (", "对两名标注员中的任何一名都未能证明"),
-        (3, "as any of the 3 annotators left out (", "对 3 名标注员中的任何一名都未能证明"),
+        (1, "as the only annotator left out (", "唯一的那名标注者（"),
+        (2, "as either annotator left out (", "两名标注者中的任何一名（"),
+        (3, "as any of the 3 annotators left out (", " 3 名标注者中的任何一名（"),
     ],
 )
 def test_nobody_won_is_not_said_to_be_nobody_beaten(verdict_of, make_row, of, english, chinese):
@@ -199,7 +199,7 @@ def test_nobody_won_is_not_said_to_be_nobody_beaten(verdict_of, make_row, of, en
     written = verdict_of(row, language="zh").sentence
 
     assert "it is not shown to be as close to the others " + english in spoken
-    assert chinese + "它与其余标注员的接近程度不逊色" in written
+    assert "未能证明它与其余标注者的接近程度不逊于" + chinese in written
 
 
 def test_two_of_two_are_both(verdict_of, make_row):
@@ -250,7 +250,7 @@ def test_an_outcome_that_hangs_on_the_items_is_called_close(verdict_of, make_row
 
     verdict = verdict_of(row | {"uncertainty": row["uncertainty"] | {"stability": 0.43}})
 
-    assert verdict.short == "may stand in, close"
+    assert verdict.short == "may replace, close"
     assert (
         verdict.more == "Close: drawn again from these items, ω reaches one half 43% of the time."
     )
@@ -354,5 +354,5 @@ def test_a_verdict_says_by_which_of_several_alignments_it_is(page_text, make_con
 
     several, alone = page_text(make_content(first, second)), page_text(make_content(first))
 
-    assert "This is by jaccard, the first of the alignments" in several
+    assert "This verdict uses jaccard, the first of the alignments" in several
     assert "the first of the alignments" not in alone

@@ -29,8 +29,8 @@ def judged(minimal):
     [
         ((0.1, 0.2), (0.3, 0.4), "passed", "rules help"),
         ((0.3, 0.4), (0.1, 0.2), "failed", "rules do harm"),
-        ((0.1, 0.35), (0.3, 0.4), "no_evidence", "not told apart"),
-        ((0.1, 0.3), (0.3, 0.4), "no_evidence", "not told apart"),
+        ((0.1, 0.35), (0.3, 0.4), "no_evidence", "no clear difference"),
+        ((0.1, 0.3), (0.3, 0.4), "no_evidence", "no clear difference"),
         ((0.1, 0.49), None, "passed", "better than chance"),
         ((0.4, 0.6), None, "no_evidence", "no better than chance"),
         ((0.51, 0.7), None, "failed", "worse than chance"),
@@ -84,9 +84,9 @@ def test_where_nobody_knows_whether_prompts_were_used_it_is_said(judged, verdict
 @pytest.mark.parametrize(
     ("certified", "words"),
     [
-        (True, "Valid certificates vouch for the judge of all 50 features with a weight."),
-        (False, "No valid certificate vouches for the judge of any of the 50 features"),
-        (None, "No valid certificate vouches for the judge of 40 of the 50 features"),
+        (True, "The judge has valid certificates for all 50 features with a weight."),
+        (False, "The judge has no valid certificate for any of the 50 features"),
+        (None, "The judge has no valid certificate for 40 of the 50 features"),
     ],
 )
 def test_the_verdict_says_what_certificates_vouch_for(

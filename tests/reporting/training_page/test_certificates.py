@@ -57,7 +57,7 @@ def test_every_state_has_words_in_both_languages(page_text):
         "未达标",
         "从未考察",
         "证据不足",
-        "另一个评判员",
+        "另一个评判模型",
         "另一个准则",
         "由人给定",
     ):
@@ -67,18 +67,18 @@ def test_every_state_has_words_in_both_languages(page_text):
 @pytest.mark.parametrize(
     ("states", "sentence", "count"),
     [
-        (("passed",), "Valid certificates vouch for the judge of all 3 propositions that pay.", 3),
+        (("passed",), "The judge has valid certificates for all 3 propositions that count.", 3),
         (
             ("passed", "failed", "none"),
             (
-                "Valid certificates vouch for the judge of 1 of the 3 propositions that pay. There "
-                "is none for inability_to_comply and judgement."
+                "The judge has valid certificates for 1 of the 3 propositions that count. There is "
+                "none for inability_to_comply and judgement."
             ),
             1,
         ),
         (
             ("other_judge",),
-            "No valid certificate vouches for the judge of any of the 3 propositions that pay.",
+            "The judge has no valid certificate for any of the 3 propositions that count.",
             0,
         ),
     ],
@@ -89,17 +89,23 @@ def test_a_sentence_counts_what_pays_and_is_certified(page_text, states, sentenc
     text = page_text(run)
 
     assert sentence in text
-    assert f"Certificates for {count} of the 3 propositions that pay" in text
+    assert f"Certificates for {count} of the 3 propositions that count" in text
     story = text[: text.index("The judge was examined on other texts")]
-    warned = f"No valid certificate vouches for the judge of {3 - count} of the 3 propositions"
+    warned = f"The judge has no valid certificate for {3 - count} of the 3 propositions"
     assert (warned in story) == (count < 3)
 
 
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        ("passed", ("of all 1 proposition that pays.", "for 1 of the 1 proposition that pays")),
-        ("none", ("of any of the 1 proposition that pays.", "of 1 of the 1 proposition that pays")),
+        (
+            "passed",
+            ("for all 1 proposition that counts.", "for 1 of the 1 proposition that counts"),
+        ),
+        (
+            "none",
+            ("for any of the 1 proposition that counts.", "for 1 of the 1 proposition that counts"),
+        ),
     ],
 )
 def test_one_proposition_pays(page_text, state, words):
@@ -107,7 +113,7 @@ def test_one_proposition_pays(page_text, state, words):
 
     text = page_text(replace(run, certificates=made_certificates("a", states=(state,))))
 
-    assert "1 proposition that pay " not in text
+    assert "1 proposition that count " not in text
     for each in words:
         assert each in text
 
@@ -119,7 +125,7 @@ def test_a_run_without_a_record_of_them_says_so(page_text):
 
     assert "Certificates not recorded with the run; the reward file holds those of" in text
     assert "was not recorded with the run. The reward file holds those of its judge." in text
-    assert "No valid certificate" not in text
+    assert "no valid certificate" not in text
     assert "✓ valid" not in text
     assert "certificates: " not in " ".join(training_summary(run))
 
@@ -129,8 +135,8 @@ def test_a_run_in_which_nothing_pays_has_nothing_to_vouch_for(page_text):
 
     text = page_text(run)
 
-    assert "No proposition pays." in text
-    assert "No valid certificate" not in text
+    assert "No proposition counts in the reward." in text
+    assert "no valid certificate" not in text
 
 
 @pytest.mark.ci

@@ -159,7 +159,7 @@ def test_every_alarm_is_in_the_table_and_every_kind_has_advice(page_text, seen):
         "the mean probability of hard_refuse/ideal is 83%, 44% in the reference run",
         "responses have a mean length of 97, 41 before",
         "length and reward correlate by .57",
-        "apology is 99% true, 50% before: it tells no responses apart",
+        "apology is 99% true, 50% before: it no longer distinguishes responses",
         "93% of the groups have rewards that are all equal",
         "the standard deviation of the rewards is .087, 1.210 in the beginning",
         "34% of the responses are nonsense, 2% before",
