@@ -1,4 +1,4 @@
-"""Make docs/images/report.png: the top of the demonstration's report, as a browser shows it.
+"""Make docs/images/report.png: the page of the README's examination, as a browser shows it.
 
 Needs Chromium, and the packages of the group `test`. `CHROMIUM` names the browser's program.
 """
@@ -9,6 +9,7 @@ import io
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -20,7 +21,12 @@ from voirdire.reporting import html_report
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "images" / "report.png"
-WIDTH, HEIGHT, COLOURS = 1120, 1240, 64
+WIDTH, HEIGHT, COLOURS = 1280, 830, 64
+COMMAND = [
+    *(sys.executable, "-m", "voirdire", "examine", "--humans", str(ROOT / "docs" / "labels.csv")),
+    *("--kind", "boolean", "--epsilon", "0.15", "--json"),
+    *("--judge-column", "careful", "--judge-column", "lenient", "--judge-column", "constant"),
+]
 MOST_BYTES = 200_000
 OPTIONS = [
     "--no-sandbox",
@@ -32,14 +38,14 @@ OPTIONS = [
 
 
 def main() -> None:
-    """Render the report of the demonstration in a folder, and keep its top as a picture."""
-    folder_made = Path(sys.argv[1])
-    content = json.loads((folder_made / "examination.json").read_text(encoding="utf-8"))
-    reward = (folder_made / "reward_examination.json").read_text(encoding="utf-8")
+    """Examine the judges of the README, and keep the first screen of the page as a picture."""
+    done = subprocess.run(COMMAND, stdout=subprocess.PIPE, check=True)  # noqa: S603  # our own
+    content = json.loads(done.stdout)
+    content["settings"]["simulated"] = True
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "report.html"
-        page.write_text(html_report(content, reward=reward), encoding="utf-8")
-        picture = photographed(page)
+        page.write_text(html_report(content), encoding="utf-8")
+        picture = photographed(page, width=WIDTH, height=HEIGHT)
     PICTURE.parent.mkdir(parents=True, exist_ok=True)
     small = Image.open(io.BytesIO(picture)).convert("RGB").quantize(COLOURS)
     small.save(PICTURE, optimize=True)
@@ -49,14 +55,14 @@ def main() -> None:
         sys.exit(f"must be smaller than {MOST_BYTES / 1000:.0f} kB")
 
 
-def photographed(page: Path) -> bytes:
+def photographed(page: Path, *, width: int, height: int) -> bytes:
     """Show a page in Chromium and take its top."""
     browser = (
         os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     )
     with sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=browser, args=OPTIONS)
-        sheet = chromium.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+        sheet = chromium.new_page(viewport={"width": width, "height": height})
         sheet.goto(page.as_uri())
         picture = sheet.screenshot()
         chromium.close()
@@ -64,6 +70,4 @@ def photographed(page: Path) -> bytes:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:  # the program and one folder
-        sys.exit("usage: report_picture.py voirdire-demo")
     main()

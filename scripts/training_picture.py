@@ -38,7 +38,7 @@ def main() -> None:
         run = read_training_run(place / "runs" / "second")
         page = place / "report.html"
         page.write_text(training_report(run, source="runs/second"), encoding="utf-8")
-        picture = photographed(page)
+        picture = photographed(page, width=1120, height=1240)
     small = Image.open(io.BytesIO(picture)).convert("RGB").quantize(COLOURS)
     small.save(PICTURE, optimize=True)
     size = PICTURE.stat().st_size

@@ -220,8 +220,8 @@ def test_opposing_people_who_agree_is_held_against_what_people_do(read_panel):
     assert read_panel(**panel) == (
         "Of 100 items on which all annotators agree, it disagrees with them on 20 (20%). Where the "
         "others all agree, it disagrees with them in 20% of cases, an annotator in 5%. Look at "
-        "these items first. On 40 items on which people split, it gives the most frequent label on 30, "
-        "and always a label that somebody gave."
+        "these items first. On 40 items on which people split, it gives the most frequent label on "
+        "30, and always a label that somebody gave."
     )
 
 

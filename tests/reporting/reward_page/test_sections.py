@@ -141,10 +141,7 @@ def test_the_router_is_counted_over_all_prompts(text_of, content):
 
     # 52 + 33 + 74 of 52 + 6 + 1 + 5 + 33 + 2 + 2 + 3 + 74 + 2 unrouted = 180
     assert "It chose as declared for 159 of 180 prompts (88%). For 2 prompts it chose none" in text
-    assert (
-        "The most costly mistake: with the weights of comply, 68.2% of the comparisons of hard_refuse"
-        in text
-    )
+    assert "with the weights of comply, 68.2% of the comparisons of hard_refuse are" in text
 
 
 def test_the_pre_flight_says_what_a_step_costs(text_of, content):
