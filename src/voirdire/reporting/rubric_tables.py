@@ -12,7 +12,7 @@ from rich.text import Text
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.reporting.narrow_tables import NarrowTable
-from voirdire.rubrics.logic.expressions import GROUP_WORDS
+from voirdire.rubrics.expressions import GROUP_WORDS
 from voirdire.rubrics.rubric import write_demand
 
 if TYPE_CHECKING:

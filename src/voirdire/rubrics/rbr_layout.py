@@ -19,8 +19,8 @@ from voirdire._types import ClassRule
 from voirdire._validation import check_choice, shorten
 from voirdire.documents import NAME_RULE, Filled, Form, did_you_mean, is_name, read_document
 from voirdire.errors import InputError
-from voirdire.rubrics.form import MOST_BEHAVIORS, MOST_EXPRESSIONS, Identifier
-from voirdire.rubrics.logic.parsing import RESERVED_WORDS, is_identifier
+from voirdire.rubrics.expressions import RESERVED_WORDS, is_identifier
+from voirdire.rubrics.form import MOST_BEHAVIORS, MOST_EXPRESSIONS, Identifier, add_logic_errors
 from voirdire.rubrics.rubric import (
     Behavior,
     CompletionClass,
@@ -31,7 +31,7 @@ from voirdire.rubrics.rubric import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from voirdire._types import DemandWord
@@ -43,7 +43,6 @@ __all__ = [
     "OUR_CLASSES",
     "OUR_NAMES",
     "WHAT",
-    "add_logic_errors",
     "is_rbr_layout",
     "rubric_from_rbr_layout",
     "rubric_of_layout",
@@ -188,23 +187,7 @@ def rubric_of_layout(
         source=document.source,
     )
     add_logic_errors(document, rubric, place_of=translation.place_of)
-    document.raise_problems()
     return rubric
-
-
-def add_logic_errors(
-    document: Document, rubric: Rubric, *, place_of: Callable[[tuple[str, ...]], PathInFile]
-) -> None:
-    """Note what is wrong with the expressions of a rubric, or else with its behaviors.
-
-    `place_of` gives the place in the file for a place in the rubric that was read from it.
-    """
-    from voirdire.rubrics.logic.checking import logic_errors
-
-    for error in logic_errors(rubric):
-        path = place_of(error.where)
-        stands_there = document.has(path) and not isinstance(document.get(path), dict | list)
-        document.add(path, str(error), at_key=not stands_there)
 
 
 def _check_layout(form: _LayoutForm, document: Document, *, names: Mapping[str, str]) -> None:
