@@ -399,7 +399,8 @@ class _Table:
         be both. Every column is checked, needed or not. The arrays are the same ones each time.
         """
         dtype = np.bool_ if self.are_labels else np.float64
-        buffers = np.empty((2, len(self._positions), min(size, len(self))), dtype=dtype)
+        shape = (2, len(self._positions), min(size, len(self)))
+        buffers: NDArray[Any] = np.empty(shape, dtype=dtype)
         for start in range(0, len(self), size):
             rows = self._rows[start : start + size]
             self._check(rows, start)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ from voirdire.rubrics.rubric import (
     RUBRIC_SCHEMA,
     Rubric,
     default_classes,
+    question_document,
     write_demand,
 )
 
@@ -249,22 +251,14 @@ def _head(rubric: Rubric) -> dict[str, Any]:
 
 
 def _question(row: Question) -> dict[str, Any]:
-    labels: Any = {name: _by_language(text) or None for name, text in row.labels.items()}
+    written = question_document(row)
+    for key in ("text", "yes_examples", "no_examples"):
+        written[key] = _by_language(written[key])
+    labels = {name: _by_language(text) or None for name, text in row.labels.items()}
+    written["labels"] = labels if any(labels.values()) else list(labels)
     if row.kind == "pairwise":
-        labels = {}
-    elif not any(labels.values()):
-        labels = list(labels)
-    written = {
-        "id": row.id,
-        "kind": row.kind,
-        "text": _by_language(row.text),
-        "yes_examples": _by_language(row.yes_examples),
-        "no_examples": _by_language(row.no_examples),
-        "labels": labels,
-        "minimum": row.minimum,
-        "maximum": row.maximum,
-        "levels": {level: _by_language(text) for level, text in row.levels.items()},
-    }
+        del written["labels"]  # always the same
+    written["levels"] = {level: _by_language(text) for level, text in row.levels.items()}
     return {key: value for key, value in written.items() if value not in (None, {}, [])}
 
 
@@ -317,6 +311,13 @@ class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002  # PyYAML's signature
         super().increase_indent(flow, False)  # noqa: FBT003
+
+    def analyze_scalar(self, scalar: str) -> Any:
+        """Let lines that end in spaces stand in a block, as YAML does and PyYAML does not."""
+        analysis = super().analyze_scalar(scalar)
+        bare = re.sub(r" +\n", "\n", scalar)
+        analysis.allow_block = super().analyze_scalar(bare).allow_block
+        return analysis
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  # PyYAML's signature
         return True

@@ -7,6 +7,7 @@ hides neither the others nor the behaviors.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_args
@@ -20,6 +21,7 @@ from voirdire.errors import InputError
 from voirdire.rubrics.expressions import RESERVED_WORDS, is_identifier
 from voirdire.rubrics.rubric import (
     DEFAULT_CLASSES,
+    RUBRIC_SCHEMA,
     Behavior,
     CompletionClass,
     Question,
@@ -149,6 +151,10 @@ Kinds: TypeAlias = "Mapping[str, RubricKind | None]"
 
 def read_rubric_form(document: Document) -> Rubric:
     """Read a rubric, or raise a `RubricError` with everything that is wrong with it."""
+    schema = document.get(("schema",))
+    if isinstance(schema, str) and re.match(r"voirdire\.(?!rubric/)", schema):
+        message = f"`schema` of a rubric must be {RUBRIC_SCHEMA}, got {shorten(schema)!r}."
+        raise document.error_at(("schema",), f"{message} This is another kind of file.")
     whole = document.read(RubricForm)
     class_rule = "exact" if whole is None else whole.class_rule
     expressions = {} if whole is None else whole.expressions or {}
@@ -162,7 +168,7 @@ def read_rubric_form(document: Document) -> Rubric:
         for name in (named if isinstance(named, dict) else ())
     }
     kinds: Kinds = {
-        str(document.get(("questions", place, "id"))): form and form.kind
+        str(document.get(("questions", place, "id"))): None if form is None else form.kind
         for place, form in reversed([*enumerate(questions)])
     }
     _check_questions(questions, document)

@@ -230,7 +230,9 @@ class RubricLogic:
         """Follow all names; what classes use of them is compiled with these."""
         # An expression with groups means something under each behavior, and nothing without one.
         behaviors = self._rubric.behaviors
-        texts = {("expressions", name): text for name, text in self._rubric.expressions.items()}
+        texts: dict[Place, str] = {
+            ("expressions", name): text for name, text in self._rubric.expressions.items()
+        }
         self._resolve(texts, behaviors[0].demands if behaviors else {})
 
     def check_behavior(self, row: Behavior, budget: Budget) -> None:

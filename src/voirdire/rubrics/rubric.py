@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -13,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 from voirdire._types import ClassRule, DemandWord, Language, RubricKind
 from voirdire._validation import shorten
-from voirdire.documents import did_you_mean, is_name
+from voirdire.documents import content_digest, did_you_mean, is_name
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +26,6 @@ __all__ = [
     "Question",
     "Rubric",
     "default_classes",
-    "hash_rubric",
     "name_of_file",
     "parse_demand",
     "question_document",
@@ -183,8 +180,12 @@ class Rubric:
 
     @cached_property
     def content_hash(self) -> str:
-        """``sha256:`` and 64 hexadecimal digits over everything that it says."""
-        return hash_rubric(self)
+        """``sha256:`` and 64 hexadecimal digits over the canonical JSON of everything it says.
+
+        It is the same for files that differ in formatting, comments or the order of keys; another
+        one for any other character, and for another order of questions, labels or classes.
+        """
+        return content_digest(rubric_document(self))
 
     @cached_property
     def logic(self) -> RubricLogic:
@@ -334,22 +335,6 @@ def rubric_document(rubric: Rubric) -> dict[str, Any]:
         "expressions": dict(rubric.expressions),
         "behaviors": {row.id: _behavior_document(row) for row in rubric.behaviors},
     }
-
-
-def hash_rubric(rubric: Rubric) -> str:
-    """SHA-256 over the canonical JSON of everything but `source`, as ``sha256:`` and hex digits.
-
-    It is the same for files that differ in formatting, comments or the order of keys; another one
-    for any other character, and for another order of questions, labels or classes.
-    """
-    text = json.dumps(
-        rubric_document(rubric),
-        allow_nan=False,
-        ensure_ascii=False,
-        separators=(",", ":"),
-        sort_keys=True,
-    )
-    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def question_document(row: Question) -> dict[str, Any]:
