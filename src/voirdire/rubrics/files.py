@@ -315,8 +315,9 @@ class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
     def analyze_scalar(self, scalar: str) -> Any:
         """Let lines that end in spaces stand in a block, as YAML does and PyYAML does not."""
         analysis = super().analyze_scalar(scalar)
-        bare = re.sub(r" +\n", "\n", scalar)
-        analysis.allow_block = super().analyze_scalar(bare).allow_block
+        if " \n" in scalar:
+            bare = re.sub(r" +\n", "\n", scalar)
+            analysis.allow_block = super().analyze_scalar(bare).allow_block
         return analysis
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  # PyYAML's signature

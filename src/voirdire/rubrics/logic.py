@@ -62,14 +62,12 @@ MAX_NODES = 20_000
 """How large a diagram may be in the end; the safety rubric's have about 20 nodes."""
 
 MAX_STEPS = 200_000
-_MAX_STEPS_OF_RUBRIC = 400_000
-"""A hostile rubric must not take longer to check because it has many behaviors."""
+"""For one diagram, and for all when a rubric is checked: many behaviors must not take longer."""
 
 _MOST_FLOWS = 256
 """Expressions of users that are kept compiled."""
 
 _POSITIVE = ("required", "core", "desired")
-_PRECEDENCE = ("disallowed", "illogical", "unacceptable", "required", "desired", "undesired")
 
 _COMPARED: dict[str, Callable[[int, int], bool]] = {
     ">=": operator.ge,
@@ -139,7 +137,7 @@ class _Resolved:
     """Expressions by their place, with what they lead to.
 
     `definitions` are the named expressions that they need, each after all that it needs itself, of
-    so many characters; `variables` the propositions, in the order in which a reader meets them.
+    so many characters; `variables` the propositions, in the order in which they are asked.
     """
 
     demands: Demands | None
@@ -168,7 +166,7 @@ class RubricLogic:
             n_classes, place = len(names), ("behaviors", behavior, "classes")
             resolved = self._resolve(_class_texts(row), row.demands)
             last = n_classes if len(resolved.expressions) == n_classes else n_classes - 1
-            diagram, root = _smallest_diagram(
+            diagram, root = _make_diagram(
                 resolved,
                 (*range(last), last),
                 n_leaves=n_classes + 1,
@@ -212,7 +210,7 @@ class RubricLogic:
             demands = None if behavior is None else self._rubric.behavior(behavior).demands
             place = ("expression",)
             resolved = self._resolve({place: expression}, demands)
-            diagram, root = _smallest_diagram(
+            diagram, root = _make_diagram(
                 resolved, (TRUE, FALSE), n_leaves=2, place=place, budget=Budget(MAX_STEPS)
             )
             self._flows[key] = plan_flow(diagram, root)
@@ -350,7 +348,7 @@ expression, got 'apolgy'. Did you mean `apology`?
 
 def logic_errors(rubric: Rubric) -> Iterator[LogicError]:
     """Find all that `check_logic` refuses: in each expression, or else in each behavior."""
-    logic, budget = rubric.logic, Budget(_MAX_STEPS_OF_RUBRIC)
+    logic, budget = rubric.logic, Budget(MAX_STEPS)
     stages: tuple[list[Callable[[], None]], ...] = (
         [partial(logic.check_name, name) for name in rubric.expressions],
         [logic.check_expressions],
@@ -423,12 +421,17 @@ def _find_variables(
     definitions: Mapping[str, Expression],
     demands: Demands | None,
 ) -> tuple[str, ...]:
-    """List propositions as a reader meets them, following each name where it first stands."""
+    """List propositions in the order in which a diagram asks them.
+
+    A reader meets them so, following each name where it first stands; this keeps together what a
+    condition puts together. Members of a count come last in their expression, since everything
+    that is asked between them is asked anew for each count so far.
+    """
     of_name: dict[str, Iterable[str]] = {}
 
     def met_in(expression: Expression, place: Place) -> dict[str, None]:
         found: dict[str, None] = {}
-        for leaf in leaves(expression):
+        for leaf in sorted(leaves(expression), key=_is_count):
             if isinstance(leaf, GroupTest):
                 found.update((name, None) for name, _ in _group_states(leaf, demands, place))
             else:
@@ -442,54 +445,32 @@ def _find_variables(
     return tuple(dict.fromkeys(name for names in rows for name in names))
 
 
+def _is_count(leaf: Name | GroupTest) -> bool:
+    return isinstance(leaf, GroupTest) and leaf.number is not None
+
+
 def _check_variable_count(n_variables: int, place: Place) -> None:
     if n_variables > MAX_VARIABLES:
         rule = f"at most {MAX_VARIABLES} propositions may be depended on, got {n_variables}."
         raise fault(rule, where=place)
 
 
-def _smallest_diagram(
+def _make_diagram(
     resolved: _Resolved, ends: Sequence[int], *, n_leaves: int, place: Place, budget: Budget
 ) -> tuple[Diagram, int]:
-    """Build under each order of the variables that is worth a try; keep the smallest diagram."""
+    """Make one diagram of all expressions, as `_build` does; it may not become too large."""
     _check_variable_count(len(resolved.variables), place)
     # Reading costs about a step per character; who pays for it here has already read.
     budget.left -= resolved.n_characters
-    best: tuple[int, Diagram, int] | None = None
-    for order in _orders(resolved):
-        granted = max(0, min(budget.left, MAX_STEPS))
-        diagram = Diagram(order, n_leaves=n_leaves, budget=Budget(granted))
-        try:
-            root = _build(diagram, resolved, ends)
-        except BudgetSpentError:
-            continue
-        finally:
-            budget.left -= granted - max(diagram.budget.left, 0)
-        size = len(diagram.reachable(root))
-        if size <= MAX_NODES and (best is None or size < best[0]):
-            best = (size, diagram, root)
-    if best is None:
-        rule = f"this logic needs a decision diagram of more than {MAX_NODES:,} nodes, or too much"
-        raise fault(f"{rule} work to make one. Make its conditions simpler.", where=place)
-    return best[1], best[2]
-
-
-def _orders(resolved: _Resolved) -> list[tuple[str, ...]]:
-    """Give the orders worth a try: as propositions are met in the text, and by demand.
-
-    The first keeps together what a condition puts together. The second suits the default classes,
-    in which a demand decides alone or with demands of its own word.
-    """
-    last = len(_PRECEDENCE)
-    demands = resolved.demands or {}
-
-    def rank(name: str) -> tuple[int, bool]:
-        if name not in demands:
-            return last, True
-        word = demands[name].word
-        return _PRECEDENCE.index(word) if word in _PRECEDENCE else last, not demands[name].core
-
-    return list(dict.fromkeys((resolved.variables, tuple(sorted(resolved.variables, key=rank)))))
+    diagram = Diagram(resolved.variables, n_leaves=n_leaves, budget=budget)
+    try:
+        root = _build(diagram, resolved, ends)
+        if len(diagram.reachable(root)) <= MAX_NODES:
+            return diagram, root
+    except BudgetSpentError:
+        pass
+    rule = f"this logic needs a decision diagram of more than {MAX_NODES:,} nodes, or too much"
+    raise fault(f"{rule} work to make one. Make its conditions simpler.", where=place)
 
 
 def _build(diagram: Diagram, resolved: _Resolved, ends: Sequence[int]) -> int:
