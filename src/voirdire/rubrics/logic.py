@@ -61,7 +61,7 @@ MAX_VARIABLES = 256
 MAX_NODES = 20_000
 """How large a diagram may be in the end; the safety rubric's have about 20 nodes."""
 
-MAX_STEPS = 200_000
+MAX_STEPS = 400_000
 """For one diagram, and for all when a rubric is checked: many behaviors must not take longer."""
 
 _MOST_FLOWS = 256
@@ -168,7 +168,7 @@ class RubricLogic:
             last = n_classes if len(resolved.expressions) == n_classes else n_classes - 1
             diagram, root = _make_diagram(
                 resolved,
-                (*range(last), last),
+                range(last + 1),
                 n_leaves=n_classes + 1,
                 place=place,
                 budget=budget or Budget(MAX_STEPS),
