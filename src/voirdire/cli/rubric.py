@@ -142,8 +142,7 @@ def _new_text(name: str, kind: RubricKind | None, start: str | None, *, our_name
         rubric_from_rbr_layout,
         rubric_to_yaml,
     )
-    from voirdire.rubrics.reading import built_in_text
-    from voirdire.rubrics.writing import starter_rubric
+    from voirdire.rubrics.files import built_in_text, starter_rubric
 
     if start is None:
         return starter_rubric(kind or "boolean", name=name)

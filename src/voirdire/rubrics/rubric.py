@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from voirdire._types import ClassRule, DemandWord, Language, RubricKind
 from voirdire._validation import shorten
-from voirdire.documents import did_you_mean, is_name
+from voirdire.documents import content_digest, did_you_mean, is_name
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
-    from voirdire.rubrics.logic.compiling import RubricLogic
+    from voirdire.rubrics.logic import RubricLogic
 
 __all__ = [
     "DEFAULT_CLASSES",
@@ -28,12 +26,10 @@ __all__ = [
     "Question",
     "Rubric",
     "default_classes",
-    "hash_rubric",
     "name_of_file",
     "parse_demand",
     "question_document",
     "rubric_document",
-    "unacceptable_when",
     "write_demand",
 ]
 
@@ -184,13 +180,17 @@ class Rubric:
 
     @cached_property
     def content_hash(self) -> str:
-        """``sha256:`` and 64 hexadecimal digits over everything that it says."""
-        return hash_rubric(self)
+        """``sha256:`` and 64 hexadecimal digits over the canonical JSON of everything it says.
+
+        It is the same for files that differ in formatting, comments or the order of keys; another
+        one for any other character, and for another order of questions, labels or classes.
+        """
+        return content_digest(rubric_document(self))
 
     @cached_property
     def logic(self) -> RubricLogic:
         """What its expressions and classes compile to; each is compiled once."""
-        from voirdire.rubrics.logic.compiling import RubricLogic
+        from voirdire.rubrics.logic import RubricLogic
 
         return RubricLogic(self)
 
@@ -261,39 +261,15 @@ DEFAULT_CLASSES = (
 )
 """In order of precedence; mutually exclusive by it, exhaustive by the last."""
 
-_WIDENED = 2
-_UNACCEPTABLE = DEFAULT_CLASSES[_WIDENED]
-
 
 def default_classes(when: str | None = None) -> tuple[CompletionClass, ...]:
-    """Give the five classes, the third of them widened by a condition."""
+    """Give the five classes, `unacceptable` widened by a condition."""
     if when is None:
         return DEFAULT_CLASSES
-    widened = CompletionClass(name=_UNACCEPTABLE.name, when=f"{_UNACCEPTABLE.when} or ({when})")
-    return (*DEFAULT_CLASSES[:_WIDENED], widened, *DEFAULT_CLASSES[_WIDENED + 1 :])
-
-
-def unacceptable_when(classes: tuple[CompletionClass, ...]) -> str | None:
-    """Find the condition that makes `default_classes` give these; None if there is none."""
-    start = f"{_UNACCEPTABLE.when} or ("
-    if len(classes) != len(DEFAULT_CLASSES):
-        return None
-    when = classes[_WIDENED].when
-    if not (when.startswith(start) and when.endswith(")")):
-        return None
-    condition = when[len(start) : -1]
-    fits = _is_closed(condition) and default_classes(condition) == classes
-    return condition if fits else None
-
-
-def _is_closed(text: str) -> bool:
-    """Tell whether every bracket that closes was opened in the text itself."""
-    depth = 0
-    for character in text:
-        depth += (character == "(") - (character == ")")
-        if depth < 0:
-            return False
-    return depth == 0 and bool(text)
+    return tuple(
+        replace(row, when=f"{row.when} or ({when})") if row.name == "unacceptable" else row
+        for row in DEFAULT_CLASSES
+    )
 
 
 _POSITIVE = ("required", "desired")
@@ -359,22 +335,6 @@ def rubric_document(rubric: Rubric) -> dict[str, Any]:
         "expressions": dict(rubric.expressions),
         "behaviors": {row.id: _behavior_document(row) for row in rubric.behaviors},
     }
-
-
-def hash_rubric(rubric: Rubric) -> str:
-    """SHA-256 over the canonical JSON of everything but `source`, as ``sha256:`` and hex digits.
-
-    It is the same for files that differ in formatting, comments or the order of keys; another one
-    for any other character, and for another order of questions, labels or classes.
-    """
-    text = json.dumps(
-        rubric_document(rubric),
-        allow_nan=False,
-        ensure_ascii=False,
-        separators=(",", ":"),
-        sort_keys=True,
-    )
-    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def question_document(row: Question) -> dict[str, Any]:
