@@ -24,14 +24,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-REPOSITORY = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(REPOSITORY / "tests"))
-
-from realistic_comparisons import BEHAVIORS, N_STEPS, published_fit, realistic_comparisons
-
 from voirdire.rewards.comparisons.pairs import pairs_of_labels
 from voirdire.rewards.solving.problem import RankingProblem
 from voirdire.rewards.solving.solve import solve
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(REPOSITORY / "tests"))
 
 # Which label is better than which: ideal, less good, two that are not ordered, disallowed.
 BETTER_THAN = np.array(
@@ -113,6 +111,8 @@ def spent(work, repeats=REPEATS):
 
 def bench_plain(data):
     """Seconds of the plain fitter, its weights and its pairs."""
+    from realistic_comparisons import N_STEPS, published_fit
+
     features, labels, prompts, base = data
     pairs, pairing = spent(lambda: plain_pairs(labels, prompts), repeats=3)
     differences = features[pairs[:, 0]] - features[pairs[:, 1]]
@@ -156,7 +156,9 @@ def bench_ratio(data, plain, *, l2):
 
 
 def bench_held_out(l2=0.001):
-    """Print how both rank new prompts of realistic comparisons, and their times; what was missed."""
+    """Print how both rank new prompts of realistic comparisons; what was missed."""
+    from realistic_comparisons import BEHAVIORS, published_fit, realistic_comparisons
+
     more, ratios, gaps = [], [], []
     for seed in range(N_SETS):
         made = realistic_comparisons(
@@ -190,8 +192,8 @@ def bench_held_out(l2=0.001):
         ratios.append((pairing + fitting) / own)
         gaps.append(found.gap / max(1.0, found.objective))
         print(
-            f"  {made.behavior}, {len(pairs):,} pairs x {made.features.shape[1]} features: held-out "
-            f"error {rates[0]:.4f}, plain fitter {rates[1]:.4f}; {1e3 * own:.1f} ms, "
+            f"  {made.behavior}, {len(pairs):,} pairs x {made.features.shape[1]} features: "
+            f"held-out error {rates[0]:.4f}, plain fitter {rates[1]:.4f}; {1e3 * own:.1f} ms, "
             f"{ratios[-1]:.0f} x"
         )
     print(

@@ -1,4 +1,4 @@
-"""Comparisons as judges and people make them, and the fitter of the authors of rule-based rewards."""
+"""Comparisons as judges and people make them, and the published fitter of rule-based rewards."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Fits of comparisons as judges and people make them, against other solvers and the authors' fitter."""
+"""Fits of realistic comparisons, against other solvers and the published fitter."""
 
 import warnings
 
@@ -93,7 +93,7 @@ def test_the_optimum_is_that_of_other_solvers(seed, behavior):
         assert row.objective - row.bound <= 1e-6 * max(1.0, row.objective)
 
 
-def test_new_prompts_are_ranked_no_worse_than_by_the_authors_fitter():
+def test_new_prompts_are_ranked_no_worse_than_by_the_published_fitter():
     """Of twelve data sets; one alone may fall either way, by chance."""
     more = []
     for seed in range(12):
