@@ -1,9 +1,11 @@
 """Fits of realistic comparisons, against other solvers and the published fitter."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog, minimize
 
 from ranking_oracle import (
     RankingProblem,
@@ -20,7 +22,7 @@ from realistic_comparisons import (
 )
 from voirdire.errors import UncertifiedWarning
 from voirdire.records import Verdicts
-from voirdire.rewards import FitSettings, fit_reward
+from voirdire.rewards import FitSettings, feature_set, fit_reward
 from voirdire.rubrics import load_rubric
 
 SAFETY = load_rubric("safety")
@@ -125,3 +127,79 @@ def test_equal_prompts_weigh_alike_under_any_group_size():
     loss = weight @ short + 0.005 * weights @ weights
     assert row.objective == pytest.approx(loss)
     assert row.bound == pytest.approx(loss, abs=1e-6)
+
+
+# Weights that follow the rubric ------------------------------------------------------------------
+
+STEPS = ((0, 1), (1, 2), (1, 3), (2, 4), (3, 4))
+"""Each class, and one that is next below it."""
+
+
+def turned(made):
+    """Call half of the disallowed ones less good, and the other way around, so that order binds."""
+    labels = made.labels.copy()
+    odd = np.arange(labels.size) % 2 == 0
+    labels[odd] = np.array([0, 4, 3, 2, 1])[labels[odd]]
+    return replace(made, labels=labels)
+
+
+def rows_of_rubric(made):
+    """Rows whose product with the weights is to be at least 0."""
+    rows = np.eye(made.features.shape[1])
+    names = feature_set(SAFETY, made.behavior).names
+    demands = SAFETY.behavior(made.behavior).demands
+    place = {name: names.index(f"{made.behavior}.{name}") for name in CLASSES}
+    kept = [rows[place["ideal"]], *(-rows[place[name]] for name in CLASSES[1:])]
+    kept += [rows[place[CLASSES[high]]] - rows[place[CLASSES[low]]] for high, low in STEPS]
+    for column, name in enumerate(names[:-5]):
+        wanted = demands[name].demanded
+        kept += [] if wanted is None else [rows[column] if wanted else -rows[column]]
+    return np.array(kept)
+
+
+def best_within(made, rows, *, l2):
+    """The optimum within the rows: HiGHS on the linear program, or the dual climbed by L-BFGS-B."""
+    pairs = made.pairs()
+    differences, gap = made.differences(pairs), made.gap(*pairs.T)
+    n_pairs, n_features = differences.shape
+    weight = np.full(n_pairs, 1 / n_pairs)
+    if l2 == 0:
+        short = np.hstack([differences, np.eye(n_pairs)])
+        within = np.hstack([rows, np.zeros((len(rows), n_pairs))])
+        found = linprog(
+            np.append(np.zeros(n_features), weight),
+            A_ub=-np.vstack([short, within]),
+            b_ub=-np.append(gap, np.zeros(len(rows))),
+            bounds=[(None, None)] * n_features + [(0, None)] * n_pairs,
+        )
+        return found.fun
+    every, offset = np.vstack([differences, rows]), np.append(gap, np.zeros(len(rows)))
+
+    def falling(forces):
+        w = every.T @ forces / l2
+        return l2 / 2 * w @ w - forces @ offset, every @ w - offset
+
+    found = minimize(
+        falling,
+        np.append(weight / 2, np.zeros(len(rows))),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[*((0, most) for most in weight), *[(0, None)] * len(rows)],
+        options={"maxiter": 50_000, "maxfun": 200_000, "ftol": 1e-16, "gtol": 1e-12},
+    )
+    return -found.fun
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.01])
+@pytest.mark.parametrize("behavior", BEHAVIORS)
+@pytest.mark.parametrize("seed", range(3))
+def test_signs_of_the_rubric_keep_the_classes_in_its_order(seed, behavior, l2):
+    made = turned(realistic_comparisons(20 + seed, behavior, n_prompts=40))
+
+    weights, row = fit(made, l2=l2, signs="rubric")
+
+    rows = rows_of_rubric(made)
+    assert (rows @ weights >= 0).all()
+    assert (rows_of_rubric(made) @ fit(made, l2=l2)[0]).min() < -0.01  # not so by itself
+    assert row.objective == pytest.approx(best_within(made, rows, l2=l2), rel=1e-6)
+    assert row.objective - row.bound <= 1e-6 * max(1.0, row.objective)

@@ -120,6 +120,11 @@ class LabelOrder:
         return tuple(tuple(row) for row in rows)
 
     @property
+    def steps(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of a label and one that is next below it, best first: all others follow."""
+        return tuple((label, low) for label in self.labels for low in self._next_best(label))
+
+    @property
     def better_than(self) -> NDArray[np.bool_]:
         """Whether the label of a row is better than that of a column, both as in `labels`."""
         rows = [[other in self._better[label] for other in self.labels] for label in self.labels]

@@ -135,11 +135,12 @@ def read_comparisons(
     the messages before them are the same.
 
     *Set aside, each with its reason and place:* rows that are no items; a base reward or margin
-    that is not a finite number; a split that is neither train nor test; a second behavior, split
-    or conversation of one prompt; a completion that its prompt has already (both, where their
-    labels differ); a pair of equal texts; prompts with one completion (the number, and the
-    first). A completion that several pairs or rankings of a prompt hold is kept once and not
-    listed. An unknown label is found by `fit_reward`, where the order is known.
+    that is not a finite number (in a ranked list the completion stays, without one); a split that
+    is neither train nor test; a second behavior, split or conversation of one prompt; a completion
+    that its prompt has already (both, where their labels differ); a pair of equal texts; prompts
+    with one completion (the number, and the first). A completion that several pairs or rankings of
+    a prompt hold is kept once and not listed. An unknown label is found by `fit_reward`, where the
+    order is known.
 
     *Nothing there.* Null and empty cells are nothing; so is nan in Parquet, where it cannot be
     told from it. NaN in JSON or CSV is a base reward that is no number.
@@ -363,6 +364,7 @@ class _RowTaker:
             if found is None:
                 self._take_one(row, line)
             elif found.levels:
+                self.own.base_reward(row)  # one for the whole row must be a number
                 self._take_ranked(found, line, margin=self.own.margin(row))
             else:
                 self._take_listed(found, line)
@@ -391,12 +393,22 @@ class _RowTaker:
         """Take a ranked list: every completion is better than all after it that are no tie."""
         above: list[tuple[int, int]] = []
         for level, row in zip(found.levels, found.rows, strict=True):
-            here = self._take_items(row, line, group=found.group)
+            here = self._take_items(self._without_bad_base(row, line), line, group=found.group)
             for other, better in above:
                 if other < level:
                     for worse in here:
                         self._declare(better, worse, margin=margin)
             above += [(level, place) for place in here]
+
+    def _without_bad_base(self, row: dict[str, Any] | RowError, line: int) -> Any:
+        """List a base reward that is no number: its place in the ranking stands without it."""
+        try:
+            if isinstance(row, dict):
+                self.own.base_reward(row)
+        except RowError as error:
+            self._set_aside(error, line, row)
+            return {key: value for key, value in row.items() if key != error.column}
+        return row
 
     def _take_listed(self, found: CompletionList, line: int) -> None:
         """Take a prompt's completions, of which each may be set aside by itself."""
