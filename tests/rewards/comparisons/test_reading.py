@@ -493,7 +493,9 @@ def test_a_table_without_responses_is_refused():
 
 
 def test_a_file_without_two_completions_of_a_prompt_is_refused():
-    message = "must hold at least one prompt with two completions, got none .*nothing to compare with"
+    message = (
+        "must hold at least one prompt with two completions, got none .*nothing to compare with"
+    )
     with pytest.raises(NoDataError, match=message):
         read(A, {**B, "prompt": "Lo"})
 

@@ -133,7 +133,7 @@ class LabelOrder:
     def __str__(self) -> str:
         """Write the order as text that `of` reads."""
         levels = self.levels
-        if all(set(low) <= self._better[label] for high, low in _steps(levels) for label in high):
+        if all(set(low) <= self._better[label] for high, low in pairwise(levels) for label in high):
             return " > ".join(", ".join(row) for row in levels)
         chains = []
         for label in self.labels:
@@ -234,7 +234,7 @@ def _read_text(text: object) -> dict[str, set[str]]:
         levels = [[_check_label(word) for word in level.split(",")] for level in chain.split(">")]
         for label in (label for level in levels for label in level):
             stated.setdefault(label, set())
-        for high, low in _steps(levels):
+        for high, low in pairwise(levels):
             for label in high:
                 stated[label].update(low)
     return stated
@@ -302,10 +302,6 @@ def _count_above(better: Mapping[str, frozenset[str]]) -> dict[str, int]:
         for other in better[label]:
             depth[other] = max(depth[other], depth[label] + 1)
     return depth
-
-
-def _steps(levels: Sequence[Sequence[str]]) -> list[tuple[Sequence[str], Sequence[str]]]:
-    return list(pairwise(levels))
 
 
 def _check_known(labels: Sequence[str], known: Sequence[str]) -> None:
