@@ -206,5 +206,5 @@ def _drops(
             why = judged.missing.get(item, "there is none")
             reason = f"its features cannot be computed, since a verdict is missing: {why}"
         else:
-            reason = "it has no base reward, and others have one"
+            reason = "it has no base reward, and others have one (`--no-base` fits without)"
         yield Dropped(reason=reason, source=data.source, item=item)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from voirdire.rewards.comparisons.order import LabelOrder
     from voirdire.rewards.features import FeatureSet
     from voirdire.rewards.fitting.settings import FitSettings
     from voirdire.rubrics import Rubric
@@ -48,6 +49,8 @@ class FeatureChoice:
         Features that get no weight.
     vetoes : tuple of str
         What puts a response below all others.
+    order : tuple of (int, int)
+        Fitted features of which the first is to have at least the weight of the second.
     """
 
     features: FeatureSet
@@ -56,6 +59,7 @@ class FeatureChoice:
     upper: NDArray[np.float64] = field(repr=False)
     ignored: frozenset[str] = frozenset()
     vetoes: tuple[str, ...] = ()
+    order: tuple[tuple[int, int], ...] = ()
 
     @property
     def is_fitted(self) -> NDArray[np.bool_]:
@@ -94,9 +98,7 @@ def feature_choices(rubric: Rubric, settings: FitSettings) -> dict[str, FeatureC
             _refuse(name, known, rubric=rubric)
     vetoes = vetoes_by_behavior(settings.veto, rubric, sets)
     return {
-        behavior: replace(
-            _choice(row, said, demanded=_demanded_signs(rubric, row)), vetoes=vetoes[behavior]
-        )
+        behavior: replace(_choice(row, said, rubric=rubric), vetoes=vetoes[behavior])
         for behavior, row in sets.items()
     }
 
@@ -107,10 +109,10 @@ def _said(settings: FitSettings) -> dict[str, Said]:
     return said | dict.fromkeys(settings.ignored, ("ignored", 0.0))
 
 
-def _choice(
-    features: FeatureSet, said: Mapping[str, Said], *, demanded: Mapping[str, str]
-) -> FeatureChoice:
-    names = features.names
+def _choice(features: FeatureSet, said: Mapping[str, Said], *, rubric: Rubric) -> FeatureChoice:
+    names, ranked = features.names, []
+    order = _class_order(rubric, features.behavior)
+    demanded = _demanded_signs(rubric, features, order)
     given = np.full(len(names), np.nan)
     lower, upper = np.full(len(names), -np.inf), np.full(len(names), np.inf)
     ignored = set()
@@ -122,15 +124,37 @@ def _choice(
         if word == "ignored":
             ignored.add(name)
         if word == "rubric":
+            ranked.append(name)
             word = demanded.get(name, "")
         lower[place] = 0.0 if word == "positive" else -np.inf
         upper[place] = 0.0 if word == "negative" else np.inf
+    fitted = [name for name, weight in zip(names, given, strict=True) if np.isnan(weight)]
+    places = {name.removeprefix(f"{features.behavior}."): fitted.index(name) for name in ranked}
     return FeatureChoice(
-        features=features, given=given, lower=lower, upper=upper, ignored=frozenset(ignored)
+        features=features,
+        given=given,
+        lower=lower,
+        upper=upper,
+        ignored=frozenset(ignored),
+        order=tuple(
+            (places[high], places[low])
+            for high, low in ([] if order is None else order.steps)
+            if high in places and low in places
+        ),
     )
 
 
-def _demanded_signs(rubric: Rubric, features: FeatureSet) -> dict[str, str]:
+def _class_order(rubric: Rubric, behavior: str) -> LabelOrder | None:
+    """Give the order of the classes; None where nobody has said which of them are better."""
+    try:
+        return default_order(rubric, behavior)
+    except InputError:
+        return None
+
+
+def _demanded_signs(
+    rubric: Rubric, features: FeatureSet, order: LabelOrder | None
+) -> dict[str, str]:
     """Give the signs under which no weight pays against a demand.
 
     Class probabilities add up to 1, so that comparisons see how far class weights are apart and not
@@ -142,11 +166,9 @@ def _demanded_signs(rubric: Rubric, features: FeatureSet) -> dict[str, str]:
     for name, is_flipped in zip(features.propositions, features.flipped, strict=True):
         if (demanded := demands[name].demanded) is not None:
             found[name] = "positive" if demanded is not is_flipped else "negative"
-    try:
-        best = default_order(rubric, features.behavior).best
-    except InputError:  # nobody has said which of its classes is the best
+    if order is None:
         return found
-    top = {f"{features.behavior}.{name}" for name in best}
+    top = {f"{features.behavior}.{name}" for name in order.best}
     return found | {name: "positive" if name in top else "negative" for name in features.classes}
 
 

@@ -53,7 +53,8 @@ class FitSettings:
         Sign constraints by feature; ``*`` is for all other features, and ``"rubric"`` alone is that
         for all. It holds the weight of a proposition to the rubric's demand: at least 0 where it
         is to be true, at most 0 where it is to be false, free where it is allowed. The best class
-        gets at least 0, and every other class at most 0.
+        gets at least 0, every other class at most 0, and, under the hinge loss, no class more than
+        one that is better.
     fixed : mapping of str to float
         Weights that are given and not fitted, by feature.
     ignored : sequence of str

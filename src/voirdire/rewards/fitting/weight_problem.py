@@ -102,6 +102,7 @@ class WeightProblem:
             lower=self.choice.lower[fitted],
             upper=self.choice.upper[fitted],
             loss=self.loss,
+            order=self.choice.order if self.loss == "hinge" else (),
         )
 
     def solve(self, l2: float) -> tuple[NDArray[np.float64], RankingSolution]:
