@@ -28,12 +28,13 @@ def _names(kind):
 def test_keys_are_the_names_of_the_fields(reward_examination):
     found = json.loads(reward_examination_to_json(reward_examination))
 
-    assert list(found) == ["schema", *_names(studies.RewardExamination)]
+    assert list(found) == _names(studies.RewardExamination)
     assert found["schema"] == "voirdire.reward_examination/1"
     kinds = {
         "error_rates": studies.ErrorRate,
         "histograms": studies.LabelHistogram,
         "near_ideal": studies.NearIdeal,
+        "misranked": studies.MisrankedPair,
         "refusals": studies.RefusalErrors,
         "degenerate": studies.DegenerateCheck,
         "drives": studies.FeatureDrive,
@@ -46,7 +47,6 @@ def test_keys_are_the_names_of_the_fields(reward_examination):
         assert found[key], key
         assert all(list(row) == _names(kind) for row in found[key])
     assert list(found["degenerate"][0]["examples"][0]) == _names(studies.DegenerateExample)
-    assert list(found["router"]) == _names(studies.RouterCheck)
     assert list(found["policy"]) == _names(studies.PolicyCheck)
     assert list(found["error_rates"][0]["rate"]) == _names(studies.RateEstimate)
 
