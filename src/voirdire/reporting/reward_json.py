@@ -68,7 +68,9 @@ def reward_examination_to_json(examination: RewardExamination) -> str:
     str
         One object: the fields of `RewardExamination` under their names.
     """
-    return msgspec.json.format(msgspec.json.encode(examination), indent=2).decode()
+    # by way of a dict: msgspec leaves out what a record that it has read has by default
+    written = msgspec.json.encode(reward_examination_as_dict(examination))
+    return msgspec.json.format(written, indent=2).decode()
 
 
 def reward_examination_as_dict(examination: RewardExamination) -> dict[str, Any]:
