@@ -267,7 +267,7 @@ def _scales(found: RewardExamination) -> Table:
 
 def _policy(found: RewardExamination) -> Table:
     policy = found.policy
-    table = _table("what", "figure")
+    table = _table("what", "figure", width=_FEATURE_WIDTH)
     if policy is None:
         return table
     share = policy.n_without_variance / policy.n_groups if policy.n_groups else math.nan
