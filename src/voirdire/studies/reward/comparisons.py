@@ -97,14 +97,14 @@ class RatedComparisons:
     behaviors: tuple[BehaviorComparisons, ...]
 
 
-def examine_comparisons(comparisons: Any, request: ExaminationRequest, verdicts: Any) -> Part:
+def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any) -> Part:
     """Examine a reward on comparisons: all figures but those of the policy and the benchmark.
 
     Where some completions are of the split ``"test"``, only those count. Where nothing says which
     are better, the classes of the verdicts do.
     """
     reward = request.reward
-    read = comparisons_of(comparisons, behavior=request.behavior, judged=reward.judge.judged)
+    read = comparisons_of(source, behavior=request.behavior, judged=reward.judge.judged)
     read = with_behaviors(read, reward.rubric)
     is_test = np.array([split == "test" for split in read.splits], dtype=bool)
     notes = []
@@ -112,7 +112,7 @@ def examine_comparisons(comparisons: Any, request: ExaminationRequest, verdicts:
         notes.append(note("train_left_out", n=int((~is_test).sum())))
         read = select_completions(read, is_test)
     items = [
-        msgspec.structs.replace(item, behavior=behavior)
+        item if item.behavior == behavior else msgspec.structs.replace(item, behavior=behavior)
         for item, behavior in zip(read.items, read.behaviors, strict=True)
     ]
     judged = judge_responses(items, request, verdicts)
@@ -122,21 +122,21 @@ def examine_comparisons(comparisons: Any, request: ExaminationRequest, verdicts:
         notes.append(note("labels_from_classes"))
     orders = _settle_orders(reward, read, asked=request.orders)
     data = drop_unknown_labels(read, orders)
-    of = _rate(data, judged, reward, orders, is_labelled_by_people=by_people)
-    resamples = PromptResamples(of.rated.n_prompts, **request.resampling)
+    comparisons = _rate(data, judged, reward, orders, is_labelled_by_people=by_people)
+    resamples = PromptResamples(comparisons.rated.n_prompts, **request.resampling)
     seen = find_held_out(reward, _first_of_prompts(data), data_hash=data.data_hash)
     figures: dict[str, Any] = {
-        "n_items": int(of.rated.is_rated.sum()),
-        "n_prompts": int(np.unique(of.rated.prompts[of.rated.is_rated]).size),
-        "n_comparisons": sum(row.better.size for row in of.behaviors),
+        "n_items": int(comparisons.rated.is_rated.sum()),
+        "n_prompts": int(np.unique(comparisons.rated.prompts[comparisons.rated.is_rated]).size),
+        "n_comparisons": sum(row.better.size for row in comparisons.behaviors),
         "is_held_out": seen.is_held_out,
-        "error_rates": error_rates(of, resamples),
-        "histograms": label_histograms(of, n_bins=request.n_bins),
-        "near_ideal": near_ideal(of, resamples),
-        "misranked": misranked_pairs(of, texts=request.texts),
-        "refusals": refusal_errors(of, resamples),
-        "drives": feature_drives(of),
-        "scales": behavior_scales(of),
+        "error_rates": error_rates(comparisons, resamples),
+        "histograms": label_histograms(comparisons, n_bins=request.n_bins),
+        "near_ideal": near_ideal(comparisons, resamples),
+        "misranked": misranked_pairs(comparisons, texts=request.texts),
+        "refusals": refusal_errors(comparisons, resamples),
+        "drives": feature_drives(comparisons),
+        "scales": behavior_scales(comparisons),
     }
     if seen.n_seen:
         notes.append(note("seen_prompts", n_seen=seen.n_seen, n_prompts=seen.n_prompts))
@@ -144,7 +144,7 @@ def examine_comparisons(comparisons: Any, request: ExaminationRequest, verdicts:
         notes.append(note("held_out_unknown"))
     notes += [
         *_notes_on_judge(reward, judged),
-        *_notes_on_comparisons(of),
+        *_notes_on_comparisons(comparisons),
         *notes_on_errors(figures["error_rates"]),
         *notes_on_drives(figures["drives"], _find_uncertified(reward)),
         *notes_on_scales(figures["scales"]),
@@ -152,7 +152,9 @@ def examine_comparisons(comparisons: Any, request: ExaminationRequest, verdicts:
     if refusal_expression(reward.rubric) is None and not figures["refusals"]:
         notes.append(note("no_refusals"))
     if request.n_degenerate:
-        checks = check_degenerate(of, request, judged=judged, is_stored=verdicts is not None)
+        checks = check_degenerate(
+            comparisons, request, judged=judged, is_stored=verdicts is not None
+        )
         notes += notes_on_degenerate(checks, texts=request.texts)
         figures["degenerate"] = tuple(
             check if request.texts else replace(check, examples=()) for check in checks or ()
@@ -160,12 +162,12 @@ def examine_comparisons(comparisons: Any, request: ExaminationRequest, verdicts:
     return Part(
         figures=figures,
         notes=notes,
-        dropped=(*data.dropped, *of.rated.dropped),
+        dropped=(*data.dropped, *comparisons.rated.dropped),
         settings={
             "comparisons": data.source,
             "data_hash": data.data_hash,
             "judge": judged.judge,
-            "orders": {row.behavior: str(row.order) for row in of.behaviors},
+            "orders": {row.behavior: str(row.order) for row in comparisons.behaviors},
         },
     )
 
@@ -274,25 +276,25 @@ def _notes_on_judge(reward: RewardModel, judged: Verdicts) -> list[RewardNote]:
     ]
 
 
-def _notes_on_comparisons(of: RatedComparisons) -> list[RewardNote]:
+def _notes_on_comparisons(comparisons: RatedComparisons) -> list[RewardNote]:
     """Say what is missing in the comparisons."""
     found = []
-    reward, rated = of.reward, of.rated
-    silent = [row.behavior for row in of.behaviors if not row.better.size]
+    reward, rated = comparisons.reward, comparisons.rated
+    silent = [row.behavior for row in comparisons.behaviors if not row.better.size]
     silent += [name for name in reward.behaviors if name not in rated.features]
     if silent:
         found.append(note("no_comparisons", behaviors=tuple(silent)))
-    few = {row.behavior: len(set(row.prompts.tolist())) for row in of.behaviors}
+    few = {row.behavior: len(set(row.prompts.tolist())) for row in comparisons.behaviors}
     few = {name: n for name, n in few.items() if 0 < n < FEW_PROMPTS}
     if few:
         found.append(note("few_prompts", prompts=few, least=FEW_PROMPTS))
-    if not any(label is not None for label in of.labels):
+    if not any(label is not None for label in comparisons.labels):
         found.append(note("no_labels"))
     if reward.uses_base and not rated.has_base:
         found.append(note("base_missing"))
     if rated.has_base and reward.data_hash and not reward.uses_base:
         found.append(note("base_not_in_fit"))
-    if without := set(prompts_without_best(of)):
+    if without := set(prompts_without_best(comparisons)):
         first: dict[int, str] = {}  # a prompt is named by its first completion
         for prompt, item in zip(rated.prompts.tolist(), rated.items, strict=True):
             if prompt in without:

@@ -108,7 +108,7 @@ class _Degenerate:
 
 
 def check_degenerate(
-    of: RatedComparisons, request: ExaminationRequest, *, judged: Verdicts, is_stored: bool
+    comparisons: RatedComparisons, request: ExaminationRequest, *, judged: Verdicts, is_stored: bool
 ) -> tuple[DegenerateCheck, ...] | None:
     """Compare what degenerate responses get with what real ones do, by the rules alone.
 
@@ -121,7 +121,9 @@ def check_degenerate(
         if reward.judge.made_by.get("judge") != "local":
             return None
         judge = "local"
-    made = _write_responses(of, request, reads_cues=_reads_cues(asked_judge(reward.judge, judge)))
+    made = _write_responses(
+        comparisons, request, reads_cues=_reads_cues(asked_judge(reward.judge, judge))
+    )
     if not made:
         return ()
     items = [row.item for row in made]
@@ -141,7 +143,7 @@ def check_degenerate(
     for row, value in zip(made, rules.tolist(), strict=True):
         if np.isfinite(value):
             rated.setdefault((row.behavior, row.kind), []).append((row, value))
-    order = {row.behavior: place for place, row in enumerate(of.behaviors)}
+    order = {row.behavior: place for place, row in enumerate(comparisons.behaviors)}
     found = [_check(behavior, kind, rows) for (behavior, kind), rows in rated.items()]
     found.sort(key=lambda x: (order[x.behavior], -x.share_above_best, -x.share_above_median))
     return tuple(found)
@@ -193,14 +195,14 @@ def _reads_cues(judge: Any) -> bool:
 
 
 def _write_responses(
-    of: RatedComparisons, request: ExaminationRequest, *, reads_cues: bool
+    comparisons: RatedComparisons, request: ExaminationRequest, *, reads_cues: bool
 ) -> list[_Degenerate]:
     """Write the degenerate responses for prompts that are drawn, as many of each behavior."""
-    rated, rng = of.rated, np.random.default_rng(request.resampling.get("seed", 0))
-    n_each = -(-request.n_degenerate // max(1, len(of.behaviors)))
+    rated, rng = comparisons.rated, np.random.default_rng(request.resampling.get("seed", 0))
+    n_each = -(-request.n_degenerate // max(1, len(comparisons.behaviors)))
     word = refusal_expression(request.reward.rubric)
     found = []
-    for row in of.behaviors:
+    for row in comparisons.behaviors:
         prompts = np.unique(rated.prompts[row.rows])
         has_refusal = word is not None and (
             kind_of(request.reward.rubric, row.behavior, word) == "false_refusal"

@@ -33,12 +33,12 @@ completion in 400 is of. How its weight stands to those of others is then no fin
 _BLOCK_PAIRS = 50_000
 
 
-def feature_drives(of: RatedComparisons) -> tuple[FeatureDrive, ...]:
+def feature_drives(comparisons: RatedComparisons) -> tuple[FeatureDrive, ...]:
     r"""Tell what each feature does to rankings, and what would be lost without it.
 
     Parameters
     ----------
-    of : RatedComparisons
+    comparisons : RatedComparisons
         Rated completions and comparisons.
 
     Returns
@@ -61,27 +61,27 @@ def feature_drives(of: RatedComparisons) -> tuple[FeatureDrive, ...]:
     weights: classes and propositions are computed from the same verdicts, so that what one of them
     pays against may be made up for by another.
     """
-    vouched = {name for name, status in certified(of.reward).items() if status.is_valid}
+    vouched = {name for name, status in certified(comparisons.reward).items() if status.is_valid}
     found: list[FeatureDrive] = []
-    for row in of.behaviors:
-        found += _of_behavior(of, row, vouched)
+    for row in comparisons.behaviors:
+        found += _of_behavior(comparisons, row, vouched)
     return tuple(found)
 
 
 def _of_behavior(
-    of: RatedComparisons, row: BehaviorComparisons, vouched: set[str]
+    comparisons: RatedComparisons, row: BehaviorComparisons, vouched: set[str]
 ) -> list[FeatureDrive]:
-    reward, features = of.reward, of.rated.features[row.behavior]
+    reward, features = comparisons.reward, comparisons.rated.features[row.behavior]
     about = reward.feature_set(row.behavior)
     demands = reward.rubric.behavior(row.behavior).demands
     values = features.at(row.rows)
-    prompts = of.rated.prompts[row.rows]
+    prompts = comparisons.rated.prompts[row.rows]
     spreads = [_within(prompts, column) for column in contributions(values, features.weights).T]
     is_seen = [_within(prompts, column) >= SEEN_SPREAD for column in values.T]
     total = sum(x for x in spreads if np.isfinite(x))
     shares = [x / total if total > 0 and np.isfinite(x) else 0.0 for x in spreads]
     is_dead = [share < DEAD_SHARE for share in shares]
-    without = _errors_without(of, row, features)
+    without = _errors_without(comparisons, row, features)
     paid = paid_against_demands(reward)
     against = {each.proposition for each in paid if each.behavior == row.behavior}
     against |= _against_order(row, features, is_seen=is_seen, is_dead=is_dead)
@@ -126,13 +126,13 @@ def _mean(values: NDArray[np.float64]) -> float:
 
 
 def _errors_without(
-    of: RatedComparisons, row: BehaviorComparisons, features: BehaviorFeatures
+    comparisons: RatedComparisons, row: BehaviorComparisons, features: BehaviorFeatures
 ) -> list[float]:
     """Rank all comparisons once for each feature that is left out."""
     n_features = len(features.names)
     if not row.better.size:
         return [float("nan")] * n_features
-    total = of.rated.signals["total"]
+    total = comparisons.rated.signals["total"]
     wrong = np.zeros(n_features)
     for start in range(0, row.better.size, _BLOCK_PAIRS):
         sides = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -68,16 +69,19 @@ def per_prompt(
     return np.bincount(prompts, weights=values, minlength=n_prompts).astype(np.float64)
 
 
-def error_rates(of: RatedComparisons, resamples: PromptResamples) -> tuple[ErrorRate, ...]:
+def error_rates(comparisons: RatedComparisons, resamples: PromptResamples) -> tuple[ErrorRate, ...]:
     """Compute how often every signal ranks the wrong way, overall and per behavior."""
     places: list[tuple[str | None, Signal, Against]] = []
     sums: list[NDArray[np.float64]] = []
     cases: tuple[Against, ...] = ("all", "best")
-    for signal in of.rated.signals:
+    for signal in comparisons.rated.signals:
         for against in cases:
-            rows = [_errors_by_prompt(of, row, signal, against) for row in of.behaviors]
+            rows = [
+                _errors_by_prompt(comparisons, row, signal, against)
+                for row in comparisons.behaviors
+            ]
             places += [(None, signal, against)]
-            places += [(row.behavior, signal, against) for row in of.behaviors]
+            places += [(row.behavior, signal, against) for row in comparisons.behaviors]
             sums += [np.sum(rows, axis=0), *rows] if rows else []
     if not sums:
         return ()
@@ -95,38 +99,40 @@ def error_rates(of: RatedComparisons, resamples: PromptResamples) -> tuple[Error
             places, rates, table[2].sum(axis=0), strict=True
         )
     ]
-    order = [None, *(row.behavior for row in of.behaviors)]
+    order = [None, *(row.behavior for row in comparisons.behaviors)]
     return tuple(sorted(found, key=lambda row: order.index(row.behavior)))
 
 
 def _errors_by_prompt(
-    of: RatedComparisons, row: BehaviorComparisons, signal: Signal, against: Against
+    comparisons: RatedComparisons, row: BehaviorComparisons, signal: Signal, against: Against
 ) -> NDArray[np.float64]:
     chosen = row.is_best if against == "best" else np.ones(row.better.size, dtype=bool)
-    reward = of.rated.signals[signal]
+    reward = comparisons.rated.signals[signal]
     wrong, tied = wrongness(reward[row.better[chosen]], reward[row.worse[chosen]])
     return np.stack(
         [
-            per_prompt(row.prompts[chosen], values, n_prompts=of.rated.n_prompts)
+            per_prompt(row.prompts[chosen], values, n_prompts=comparisons.rated.n_prompts)
             for values in (wrong, None, tied)
         ]
     )
 
 
-def near_ideal(of: RatedComparisons, resamples: PromptResamples) -> tuple[NearIdeal, ...]:
+def near_ideal(comparisons: RatedComparisons, resamples: PromptResamples) -> tuple[NearIdeal, ...]:
     """Compare the completions of each best label with those of the next label that occurs."""
     places: list[dict[str, Any]] = []
     sums: list[list[NDArray[np.float64]]] = []  # errors, gaps and comparisons by prompt
-    for row in of.behaviors:
-        for best, following, chosen in _find_nearest(of, row):
-            for signal, reward in of.rated.signals.items():
+    for row in comparisons.behaviors:
+        for best, following, chosen in _find_nearest(comparisons, row):
+            for signal, reward in comparisons.rated.signals.items():
                 high, low = reward[row.better[chosen]], reward[row.worse[chosen]]
                 places.append(
                     {"behavior": row.behavior, "signal": signal, "best": best, "next": following}
                 )
                 sums.append(
                     [
-                        per_prompt(row.prompts[chosen], values, n_prompts=of.rated.n_prompts)
+                        per_prompt(
+                            row.prompts[chosen], values, n_prompts=comparisons.rated.n_prompts
+                        )
                         for values in (wrongness(high, low)[0], high - low, None)
                     ]
                 )
@@ -142,10 +148,10 @@ def near_ideal(of: RatedComparisons, resamples: PromptResamples) -> tuple[NearId
 
 
 def _find_nearest(
-    of: RatedComparisons, row: BehaviorComparisons
+    comparisons: RatedComparisons, row: BehaviorComparisons
 ) -> list[tuple[str, str, NDArray[np.int64]]]:
     """Find the comparisons of each best label with each label of the next level that has any."""
-    high, low = of.labels[row.better], of.labels[row.worse]
+    high, low = comparisons.labels[row.better], comparisons.labels[row.worse]
     for level in row.order.levels[1:]:
         found = [
             (best, following, np.flatnonzero((high == best) & (low == following)))
@@ -157,36 +163,37 @@ def _find_nearest(
     return []
 
 
-def misranked_pairs(of: RatedComparisons, *, texts: bool) -> tuple[MisrankedPair, ...]:
+def misranked_pairs(comparisons: RatedComparisons, *, texts: bool) -> tuple[MisrankedPair, ...]:
     """Name the pairs of each behavior that the whole reward ranks the wrong way by most.
 
     At most twenty of a behavior; of pairs that are as wrong, those with the first ids.
     """
-    items, reward = of.rated.items, of.rated.signals["total"]
+    items, reward = comparisons.rated.items, comparisons.rated.signals["total"]
     found = []
-    for row in of.behaviors:
+    for row in comparisons.behaviors:
         high, low = reward[row.better], reward[row.worse]
         gaps = low - high
         wrong = np.flatnonzero(wrongness(high, low)[0] == 1.0)
         if wrong.size > MOST_MISRANKED:
             least = np.partition(gaps[wrong], -MOST_MISRANKED)[-MOST_MISRANKED]
             wrong = wrong[gaps[wrong] >= least]
-        ranked = sorted(
+        worst = heapq.nsmallest(
+            MOST_MISRANKED,
             wrong.tolist(),
             key=lambda k: (-gaps[k], items[row.better[k]].id, items[row.worse[k]].id),
         )
         found += [
-            _describe_pair(of, row, int(row.better[k]), int(row.worse[k]), texts=texts)
-            for k in ranked[:MOST_MISRANKED]
+            _describe_pair(comparisons, row, int(row.better[k]), int(row.worse[k]), texts=texts)
+            for k in worst
         ]
     return tuple(found)
 
 
 def _describe_pair(
-    of: RatedComparisons, row: BehaviorComparisons, better: int, worse: int, *, texts: bool
+    comparisons: RatedComparisons, row: BehaviorComparisons, better: int, worse: int, *, texts: bool
 ) -> MisrankedPair:
-    prompt = last_question(of.rated.items[better])
-    sides = [_describe_side(of, place, texts=texts) for place in (better, worse)]
+    prompt = last_question(comparisons.rated.items[better])
+    sides = [_describe_side(comparisons, place, texts=texts) for place in (better, worse)]
     return MisrankedPair(
         behavior=row.behavior,
         prompt=_cut(prompt) if texts else None,
@@ -194,15 +201,15 @@ def _describe_pair(
         better=sides[0],
         worse=sides[1],
         difference=sides[1].reward - sides[0].reward,
-        features=_find_causes(of, row, better, worse),
+        features=_find_causes(comparisons, row, better, worse),
     )
 
 
-def _describe_side(of: RatedComparisons, place: int, *, texts: bool) -> MisrankedSide:
-    rated, item = of.rated, of.rated.items[place]
+def _describe_side(comparisons: RatedComparisons, place: int, *, texts: bool) -> MisrankedSide:
+    rated, item = comparisons.rated, comparisons.rated.items[place]
     return MisrankedSide(
         item=item.id,
-        label=of.labels[place],
+        label=comparisons.labels[place],
         reward=float(rated.signals["total"][place]),
         base=float(rated.signals["base"][place]) if rated.has_base else _NAN,
         rules=float(rated.rules[place]),
@@ -212,10 +219,10 @@ def _describe_side(of: RatedComparisons, place: int, *, texts: bool) -> Misranke
 
 
 def _find_causes(
-    of: RatedComparisons, row: BehaviorComparisons, better: int, worse: int
+    comparisons: RatedComparisons, row: BehaviorComparisons, better: int, worse: int
 ) -> tuple[FeatureDifference, ...]:
     """Find the features that pay most for the worse side; the first of those that pay alike."""
-    features = of.rated.features[row.behavior]
+    features = comparisons.rated.features[row.behavior]
     paid = contributions(features.at(np.array([better, worse])), features.weights)
     differences = paid[1] - paid[0]
     first = np.argsort(-differences, kind="stable")[:_MOST_FEATURES].tolist()
@@ -231,23 +238,23 @@ def _cut(text: str) -> str:
     return printable(text if whole else f"{text[: MOST_CHARACTERS - 1]}…")
 
 
-def label_histograms(of: RatedComparisons, *, n_bins: int) -> tuple[LabelHistogram, ...]:
+def label_histograms(comparisons: RatedComparisons, *, n_bins: int) -> tuple[LabelHistogram, ...]:
     """Centre rewards on the best label's completions of their prompt, and count them by label.
 
     The base reward differs between prompts by far more than between the completions of one. What
     has no best completion has no centre, and is left out.
     """
     found: list[LabelHistogram] = []
-    n, prompts = of.rated.n_prompts, of.rated.prompts
-    for row in of.behaviors:
-        labelled, best, n_best = _find_best(of, row)
+    n, prompts = comparisons.rated.n_prompts, comparisons.rated.prompts
+    for row in comparisons.behaviors:
+        labelled, best, n_best = _find_best(comparisons, row)
         centred = labelled[n_best[prompts[labelled]] > 0]
-        for signal, reward in of.rated.signals.items():
+        for signal, reward in comparisons.rated.signals.items():
             sums = per_prompt(prompts[best], reward[best], n_prompts=n)
             values = reward[centred] - sums[prompts[centred]] / n_best[prompts[centred]]
             edges = _bin_edges(values, n_bins=n_bins) if values.size else None
             for label in row.order.labels:
-                own = values[of.labels[centred] == label]
+                own = values[comparisons.labels[centred] == label]
                 if edges is None or not own.size:
                     continue
                 found.append(
@@ -264,23 +271,25 @@ def label_histograms(of: RatedComparisons, *, n_bins: int) -> tuple[LabelHistogr
     return tuple(found)
 
 
-def prompts_without_best(of: RatedComparisons) -> list[int]:
+def prompts_without_best(comparisons: RatedComparisons) -> list[int]:
     """Find the prompts with labels, none of which is the best: they are in no histogram."""
     found: set[int] = set()
-    for row in of.behaviors:
-        labelled, _, n_best = _find_best(of, row)
-        prompts = of.rated.prompts[labelled]
+    for row in comparisons.behaviors:
+        labelled, _, n_best = _find_best(comparisons, row)
+        prompts = comparisons.rated.prompts[labelled]
         found |= set(prompts[n_best[prompts] == 0].tolist())
     return sorted(found)
 
 
 def _find_best(
-    of: RatedComparisons, row: BehaviorComparisons
+    comparisons: RatedComparisons, row: BehaviorComparisons
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Find the completions with a label, those with the best, and how many of these by prompt."""
-    labelled = row.rows[np.array([x is not None for x in of.labels[row.rows]], dtype=bool)]
-    best = labelled[np.isin(of.labels[labelled].astype(str), row.order.best)]
-    n_best = per_prompt(of.rated.prompts[best], None, n_prompts=of.rated.n_prompts)
+    labelled = row.rows[np.array([x is not None for x in comparisons.labels[row.rows]], dtype=bool)]
+    best = labelled[np.isin(comparisons.labels[labelled].astype(str), row.order.best)]
+    n_best = per_prompt(
+        comparisons.rated.prompts[best], None, n_prompts=comparisons.rated.n_prompts
+    )
     return labelled, best, n_best
 
 
@@ -292,20 +301,20 @@ def _bin_edges(values: NDArray[np.float64], *, n_bins: int) -> NDArray[np.float6
     return np.linspace(low, high, n_bins + 1)
 
 
-def behavior_scales(of: RatedComparisons) -> tuple[BehaviorScale, ...]:
+def behavior_scales(comparisons: RatedComparisons) -> tuple[BehaviorScale, ...]:
     """Describe the rule rewards of every behavior.
 
     A fit looks at differences within prompts only, so that every behavior has an origin of its
     own: the same number may be a good response under one and a bad one under another. The worst
     label is that of the lowest level that any completion has.
     """
-    rated = of.rated
+    rated = comparisons.rated
     found = []
-    for row in of.behaviors:
+    for row in comparisons.behaviors:
         if not row.rows.size:
             continue
         rules = rated.rules[row.rows]
-        levels = [rules[_is_labelled(of, row, level)] for level in row.order.levels]
+        levels = [rules[_is_labelled(comparisons, row, level)] for level in row.order.levels]
         labelled = [level for level in levels if level.size]
         found.append(
             BehaviorScale(
@@ -327,6 +336,6 @@ def behavior_scales(of: RatedComparisons) -> tuple[BehaviorScale, ...]:
 
 
 def _is_labelled(
-    of: RatedComparisons, row: BehaviorComparisons, level: Sequence[str]
+    comparisons: RatedComparisons, row: BehaviorComparisons, level: Sequence[str]
 ) -> NDArray[np.bool_]:
-    return np.array([label in level for label in of.labels[row.rows]], dtype=bool)
+    return np.array([label in level for label in comparisons.labels[row.rows]], dtype=bool)

@@ -56,12 +56,14 @@ def _label_refuses(label: str | None) -> float:
     return float(said.pop()) if len(said) == 1 else float("nan")
 
 
-def refusal_errors(of: RatedComparisons, resamples: PromptResamples) -> tuple[RefusalErrors, ...]:
+def refusal_errors(
+    comparisons: RatedComparisons, resamples: PromptResamples
+) -> tuple[RefusalErrors, ...]:
     """Count prompts whose best-rewarded completion refuses wrongly, or wrongly does not.
 
     Parameters
     ----------
-    of : RatedComparisons
+    comparisons : RatedComparisons
         Completions with rewards, labels and verdicts.
     resamples : PromptResamples
         Of their prompts.
@@ -80,15 +82,15 @@ def refusal_errors(of: RatedComparisons, resamples: PromptResamples) -> tuple[Re
     behavior is to refuse where its best label names a refusal, or else where meeting its demands
     makes one likelier, see `kind_of`.
     """
-    word, n = refusal_expression(of.reward.rubric), len(of.rated.items)
-    by_judge = np.full(n, np.nan) if word is None else _refuses(of, word)
+    word, n = refusal_expression(comparisons.reward.rubric), len(comparisons.rated.items)
+    by_judge = np.full(n, np.nan) if word is None else _refuses(comparisons, word)
     by_labels = np.full(n, np.nan)
-    if of.is_labelled_by_people:
-        by_labels[:] = [_label_refuses(label) for label in of.labels]
+    if comparisons.is_labelled_by_people:
+        by_labels[:] = [_label_refuses(label) for label in comparisons.labels]
     found = []
-    for row in of.behaviors:
-        found += _count_of_behavior(of, row, word, by="labels", refuses=by_labels) or (
-            _count_of_behavior(of, row, word, by="judge", refuses=by_judge)
+    for row in comparisons.behaviors:
+        found += _count_of_behavior(comparisons, row, word, by="labels", refuses=by_labels) or (
+            _count_of_behavior(comparisons, row, word, by="judge", refuses=by_judge)
         )
     if not found:
         return ()
@@ -100,7 +102,7 @@ def refusal_errors(of: RatedComparisons, resamples: PromptResamples) -> tuple[Re
 
 
 def _count_of_behavior(
-    of: RatedComparisons,
+    comparisons: RatedComparisons,
     row: BehaviorComparisons,
     expression: str | None,
     *,
@@ -108,12 +110,12 @@ def _count_of_behavior(
     refuses: NDArray[np.float64],
 ) -> list[tuple[dict[str, Any], NDArray[np.float64], NDArray[np.float64]]]:
     """Give for each signal the errors by prompt and which prompts count; nothing where none do."""
-    kind = _kind(of.reward.rubric, row, expression, by)
+    kind = _kind(comparisons.reward.rubric, row, expression, by)
     known = row.rows[~np.isnan(refuses[row.rows])]
     is_error = refuses[known] == (kind == "false_refusal")
     found = []
-    for signal, reward in of.rated.signals.items():
-        shares, counted = _shares(of.rated, known, reward[known], is_error)
+    for signal, reward in comparisons.rated.signals.items():
+        shares, counted = _shares(comparisons.rated, known, reward[known], is_error)
         if kind is not None and counted.any():
             place = {"behavior": row.behavior, "signal": signal, "kind": kind, "by": by}
             found.append((place, shares, counted))
@@ -150,14 +152,14 @@ def kind_of(
     return "missed_refusal" if due > plain else "false_refusal"
 
 
-def _refuses(of: RatedComparisons, expression: str) -> NDArray[np.float64]:
-    rated = of.rated
+def _refuses(comparisons: RatedComparisons, expression: str) -> NDArray[np.float64]:
+    rated = comparisons.rated
     if not len(rated.items):
         return np.empty(0)
     given = rated.probabilities
-    limits = threshold_of_each(of.reward.judge.threshold, rated.propositions)
+    limits = threshold_of_each(comparisons.reward.judge.threshold, rated.propositions)
     return expression_holds(
-        of.reward.rubric,
+        comparisons.reward.rubric,
         expression,
         labels=np.where(np.isnan(given), np.nan, given >= limits),
         propositions=rated.propositions,
