@@ -325,7 +325,7 @@ def _write(
 
         written.append(("report", report, reward_report(found, language=language)))
     if table is not None:
-        from voirdire.reporting.reward_paper import paper_table
+        from voirdire.reporting.reward_tables import paper_table
 
         written.append(("table", table, paper_table(found)))
     for what, path, text in written:

@@ -96,11 +96,11 @@ def print_fit(fit: RewardFit, target: Path, *, as_json: bool) -> None:
     """Print weights and error rates; what was left out goes to standard error."""
     _say_what_was_left_out(fit)
     if as_json:
-        from voirdire.reporting.reward_fit_json import reward_fit_as_dict
+        from voirdire.reporting.reward_json import reward_fit_as_dict
 
         print_json({"output": str(target), **reward_fit_as_dict(fit)})
         return
-    from voirdire.reporting.reward_fit_tables import RewardFitTables
+    from voirdire.reporting.reward_tables import RewardFitTables
 
     print_tables(RewardFitTables(fit))
     sys.stdout.write(f"{target}: weights of {_named(fit)}\n\n{_how_to_go_on(fit.model, target)}\n")
