@@ -14,7 +14,7 @@ from voirdire.cli.option_groups import Numbers, option_group
 from voirdire.cli.options import AsJson, Files
 from voirdire.cli.printing import print_tables, print_text, progress
 from voirdire.cli.shell import Call, UsageError, say
-from voirdire.cli.study_files import ReadingOptions, declare_kind, read_files
+from voirdire.cli.study_files import ReadingOptions, check_streams, declare_kind, read_files
 from voirdire.cli.written_files import check_picture, write_picture
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
@@ -172,9 +172,7 @@ def _check_pilot(humans: list[str], judges: list[str], assumed: dict[str, Any]) 
     if not humans or not judges:
         msg = "a pilot needs both `--humans` and `--judges`."
         raise UsageError(msg)
-    if [*humans, *judges].count("-") > 1:
-        msg = "standard input (-) can be read once, got it twice."
-        raise UsageError(msg)
+    check_streams(*humans, *judges)
     if any(value is not None for value in assumed.values()):
         msg = "noise, categories and prevalences come from the pilot: leave their options out."
         raise UsageError(msg)

@@ -81,7 +81,7 @@ def _page_of_run(
     source: str, *, language: Language, title: str | None, created: str | None
 ) -> tuple[str, tuple[str, ...]]:
     """Write the page of a training run; also what is said of it in the terminal."""
-    from voirdire.cli.training_output import say_left_out
+    from voirdire.cli.fit_output import say_notes
     from voirdire.errors import InputError
     from voirdire.reporting.training_page import training_report
     from voirdire.reporting.training_tables import training_summary
@@ -94,7 +94,7 @@ def _page_of_run(
         )
         raise InputError(msg)
     run = read_training_run(source)
-    say_left_out(run.dropped)
+    say_notes((), run.dropped)
     page = training_report(run, language=language, title=title, created=created, source=source)
     return page, training_summary(run)
 
