@@ -128,7 +128,7 @@ def examine_command(
     population
         Which items the examined ones stand for, in words; stands in the certificate.
     details
-        Print every annotator.
+        Print controls, agreement and every annotator of each question, and all notes.
     """
     check_streams(*humans, *judges, gold, items)
     _check_sources(call, judges, judge, people=bool(humans), gold=gold, items=items)

@@ -24,6 +24,7 @@ from voirdire.cli.model_judges import (
 )
 from voirdire.cli.options import AsJson, OtherJudge, Output, RewardFile
 from voirdire.cli.printing import listen_for_interrupts, plain_table, print_json, print_tables
+from voirdire.cli.score import missing_line
 from voirdire.cli.shell import Call, say
 from voirdire.judging import Asking
 
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["replay_command"]
 
-_MOST_SHOWN = 5
 _MOST_STEPS = 12
 
 
@@ -139,7 +139,7 @@ def _print(found: Replay, *, as_json: bool) -> None:
         *([f"{_MOST_STEPS} of {n_steps:,} steps; --json has all"] * (n_steps > _MOST_STEPS)),
         "",
         _order(found.whole.ranks),
-        *_missing(found),
+        *(["", missing_line(found.missing)] if found.missing else []),
         *(() if found.output is None else ("", f"rewards: {found.output}")),
     )
 
@@ -199,15 +199,6 @@ def _order(ranks: GroupRanks) -> str:
     else:
         said += f"{_share(ranks.same_order_share)} of the pairs stay in the same order ({pairs})"
     return f"{said}; another completion is best in {_share(ranks.best_changed_share)} of the groups"
-
-
-def _missing(found: Replay) -> list[str]:
-    if not found.missing:
-        return []
-    rows = list(found.missing.items())
-    listed = ", ".join(f"{shorten(why, width=120)} ({n:,})" for why, n in rows[:_MOST_SHOWN])
-    more = f" and {len(rows) - _MOST_SHOWN} other reasons" if len(rows) > _MOST_SHOWN else ""
-    return ["", f"without a reward: {listed}{more}"]
 
 
 def _number(value: float) -> str:

@@ -47,13 +47,13 @@ from voirdire.cli.shell import Call, UsageError, say
 from voirdire.judging import Asking
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from rich.table import Table
 
     from voirdire.rewards.scoring.score_summary import ScoringProgress, ScoringSummary
 
-__all__ = ["score_command"]
+__all__ = ["missing_line", "score_command"]
 
 _MOST_SHOWN = 5
 _WAYS_OUT = {
@@ -142,28 +142,21 @@ def score_command(
     }
     if not verdicts:
         prepare_to_be_stopped(items)
-    loading = {"rubric": rubric, "require_certified": require_certified}
-    summary = _scored(items, output, reward=reward, loading=loading, settings=settings)
-    _print(summary, as_json=as_json)
-    if not summary.n_scored:
-        say("voirdire: no item got a reward.")
-        raise SystemExit(1)
-
-
-def _scored(
-    items: str, output: Path, *, reward: Path, loading: dict[str, Any], settings: dict[str, Any]
-) -> ScoringSummary:
     try:
         with caught_warnings(), _scoring_progress(items) as tell:
             from voirdire.rewards.file_scoring import score_file
             from voirdire.rewards.model_file import load_reward
 
-            model = load_reward(reward, **loading)
-            return score_file(items, output, reward=model, progress=tell, **settings)
+            model = load_reward(reward, rubric=rubric, require_certified=require_certified)
+            summary = score_file(items, output, reward=model, progress=tell, **settings)
     except KeyboardInterrupt:
-        if settings["verdicts"] is None:
+        if not verdicts:
             _say_how_to_go_on(output, source=items)
         raise
+    _print(summary, as_json=as_json)
+    if not summary.n_scored:
+        say("voirdire: no item got a reward.")
+        raise SystemExit(1)
 
 
 @contextmanager
@@ -211,13 +204,10 @@ def _print(summary: ScoringSummary, *, as_json: bool) -> None:
 
 def _say_how_to_go_on(output: Path, *, source: str) -> None:
     """Say, after an interruption, what is kept."""
+    said = f"what is judged is kept in '{output}.scoring'; the same command goes on from there"
     if "-" in (source, str(output)):
-        say("voirdire: a language model's replies are kept in the store")
-        return
-    say(
-        f"voirdire: what is judged is kept in '{output}.scoring'; the same command goes on "
-        "from there"
-    )
+        said = "a language model's replies are kept in the store"
+    say(f"voirdire: {said}")
 
 
 def _table(summary: ScoringSummary) -> Table:
@@ -241,10 +231,14 @@ def _number(value: float) -> str:
 def _missing_lines(summary: ScoringSummary) -> list[str]:
     if not summary.n_missing:
         return []
-    listed = ", ".join(
-        f"{shorten(reason)} ({n:,})" for reason, n in list(summary.missing.items())[:_MOST_SHOWN]
-    )
-    more = len(summary.missing) - _MOST_SHOWN
-    rest = f" and {more} other reasons" if more > 0 else ""
     ways = [f"  {reason}: {way}" for reason, way in _WAYS_OUT.items() if reason in summary.missing]
-    return ["", f"without a reward: {listed}{rest}", *ways]
+    return ["", missing_line(summary.missing), *ways]
+
+
+def missing_line(missing: Mapping[str, int]) -> str:
+    """Count the items that have no reward, by reason."""
+    listed = ", ".join(
+        f"{shorten(why, width=120)} ({n:,})" for why, n in list(missing.items())[:_MOST_SHOWN]
+    )
+    more = len(missing) - _MOST_SHOWN
+    return f"without a reward: {listed}" + (f" and {more} other reasons" if more > 0 else "")
