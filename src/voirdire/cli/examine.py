@@ -12,7 +12,6 @@ from cyclopts import Group, Parameter
 
 from voirdire._types import AlignmentName
 from voirdire._validation import shorten
-from voirdire.cli.model_judges import typed_flags
 from voirdire.cli.option_groups import Text, option_group
 from voirdire.cli.options import AsJson, Behavior, File, Files, ReportLanguage, RubricName
 from voirdire.cli.printing import print_examination, print_gold, progress
@@ -218,8 +217,8 @@ def _check_sources(
 ) -> None:
     """Refuse sources that are missing, and options that mean nothing beside those given."""
     typed = call.options
-    if judge is None and (idle := typed_flags(call, _OF_STEP)):
-        msg = f"{idle} must be left out: nobody is asked. Name a `--judge`."
+    if judge is None and (idle := [typed[name] for name in _OF_STEP if name in typed]):
+        msg = f"{', '.join(idle)} must be left out: nobody is asked. Name a `--judge`."
         raise UsageError(msg)
     if judge is not None and judges:
         msg = "`--judge` beside `--judges` is now `--only`: it chooses among those examined."
