@@ -13,7 +13,7 @@ from cyclopts import Group, Parameter
 
 from voirdire._validation import shorten
 from voirdire.cli.judging_output import print_estimate, say_drops, say_how_to_go_on
-from voirdire.cli.judging_progress import probing_progress
+from voirdire.cli.judging_progress import several_progress
 from voirdire.cli.model_judges import (
     DryRun,
     RetryFailures,
@@ -162,7 +162,7 @@ def probe_command(
     more = " and ".join(f"`--{x}`" for x in ("writer", "again") if x in call.options)
     say(f"asking about {announced}{more and f'; calls of {more} come on top'}")
     try:
-        with probing_progress(n_versions) as tell:
+        with several_progress(n_versions, together="probing") as tell:
             report = probe_judge(
                 rows, asked, progress=tell, retry_failures=retry_failures, **chosen, **beside
             )

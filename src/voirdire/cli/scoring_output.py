@@ -46,7 +46,7 @@ def scoring_progress(source: str) -> Iterator[Callable[[ScoringProgress], None] 
             done = (state if judging is None else judging).n_items + state.n_dropped
             said = f"{state.n_items:,} items"
             if judging is not None:
-                words = said_of(judging, seconds=lines.seconds, total=total, done=done)
+                words = said_of(judging, seconds=lines.seconds)
                 said = f"judging: {words}"
             lines.show("scoring", said, done=done, total=total)
 
