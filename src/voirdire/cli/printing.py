@@ -76,11 +76,7 @@ def print_examination(examination: Examination, *, as_json: bool, details: bool)
 def print_gold(examination: GoldExamination, *, as_json: bool, details: bool) -> None:
     """Print judges against gold labels as a table, or as one JSON object."""
     if as_json:
-        from voirdire.documents import plain_json
-        from voirdire.records import as_plain
-
-        found = {"gold": as_plain(examination.results), "dropped": as_plain(examination.dropped)}
-        print_json(plain_json(found))
+        print_json({"gold": examination.results, "dropped": examination.dropped})
         return
     from voirdire.reporting.gold_tables import GoldTables
 
@@ -120,9 +116,13 @@ def plain_table(
     return table
 
 
-def print_json(content: dict[str, Any]) -> None:
-    """Print one JSON object."""
-    print_text(json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+def print_json(result: Any) -> None:
+    """Print a result as one JSON object; null stands for what is no number."""
+    from voirdire.documents import plain_json
+    from voirdire.records import as_plain
+
+    content = plain_json(as_plain(result))
+    print_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n")
 
 
 def print_text(text: str) -> None:

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
-from voirdire.cli.call_output import call_lines
-from voirdire.cli.judging_output import say_drops
+from voirdire.cli.judging_output import call_lines, say_drops
 from voirdire.cli.judging_progress import estimated_rows, progress_lines, said_of
 from voirdire.cli.printing import plain_table, print_json, print_tables
 from voirdire.cli.shell import say
