@@ -79,7 +79,6 @@ __all__ = [
     "refuse_typed",
     "store_option",
     "typed_flags",
-    "typed_names",
 ]
 
 OF_REPLIES = ("store", "retry_failures")
@@ -166,45 +165,33 @@ def judge_or_own(
     return asked_judge(name, asking, call=call, reads_keys=reads_keys)
 
 
-def typed_names(call: Call, names: Iterable[str]) -> list[str]:
-    """Name those of the options that were typed."""
-    return [name for name in names if name in call.options]
-
-
 def typed_flags(call: Call, names: Iterable[str]) -> str:
     """Write those of the options that were typed as they were typed."""
-    return ", ".join(call.options[name] for name in typed_names(call, names))
+    return ", ".join(call.options[name] for name in names if name in call.options)
 
 
 def refuse_typed(call: Call, names: Iterable[str], *, why: str) -> None:
     """Refuse these options, each of which is idle here."""
-    typed = typed_flags(call, names)
-    if typed:
+    if typed := typed_flags(call, names):
         msg = f"{typed} must be left out: {why}."
         raise UsageError(msg)
 
 
-def refuse_idle_options(
-    call: Call, *, judge: str, judges: str | None = None, names: Sequence[str] = USUAL
-) -> None:
+def refuse_idle_options(call: Call, *, judge: str, names: Sequence[str] = USUAL) -> None:
     """Refuse options of models where none is called, or where a file says them."""
     from voirdire.judging.judges.cascade_jury_files import kind_of_file
     from voirdire.models import is_model_name
 
-    if judges is not None:
-        _refuse_beside(f"`{shorten(judges)}`", typed_flags(call, names))
-    elif kind_of_file(judge):
-        of_file = [name for name in names if name != "max_cost"]  # which is this run's
-        _refuse_beside(f"`{shorten(judge)}`", typed_flags(call, of_file))
+    kind = kind_of_file(judge)
+    if kind or is_judges_file(judge):
+        of_file = [name for name in names if not (kind and name == "max_cost")]  # this run's
+        if typed := typed_flags(call, of_file):
+            said = f"`{shorten(judge)}` must say everything about its judges"
+            msg = f"{said}, got {typed} beside it. Write it into the file."
+            raise UsageError(msg)
     elif not is_model_name(judge) and (typed := typed_flags(call, [*names, *OF_REPLIES])):
         msg = f"`--judge` must name a language model for {typed}, such as openai/gpt-4o-mini, got "
         raise UsageError(f"{msg}{shorten(judge)!r}.")
-
-
-def _refuse_beside(file: str, typed: str) -> None:
-    if typed:
-        msg = f"{file} must say everything about its judges, got {typed} beside it."
-        raise UsageError(f"{msg} Write it into the file.")
 
 
 def prepare_to_be_stopped(source: str) -> None:
