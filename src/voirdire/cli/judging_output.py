@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
-from voirdire.cli.printing import plain_table, print_json, print_tables
+from voirdire.cli.printing import counted, plain_table, print_json, print_tables
 from voirdire.cli.shell import say
 
 if TYPE_CHECKING:
@@ -187,16 +187,20 @@ def _say_drops(summary: JudgingSummary) -> None:
 
 
 def say_drops(
-    dropped: Sequence[Dropped], *, n_dropped: int, output: str | None = None, what: str = "row"
+    dropped: Sequence[Dropped],
+    *,
+    n_dropped: int | None = None,
+    output: str | None = None,
+    what: str = "row",
 ) -> None:
     """Say how many rows were set aside, and why the first of them were."""
+    n_dropped = len(dropped) if n_dropped is None else n_dropped
     if not n_dropped:
         return
     shown = dropped[:_MOST_DROPS]
-    where = "" if output is None else f"; all in {output}"
-    say(f"{_counted(n_dropped, what)} set aside{where}")
+    say(f"{counted(n_dropped, what)} set aside{'' if output is None else f'; all in {output}'}")
     for row in shown:
-        about = "" if row.item is None else f" {shorten(row.item)!r}"
+        about = "".join(f" {shorten(name)!r}" for name in (row.item, row.question) if name)
         value = "" if row.value is None else f" ({shorten(row.value)!r})"
         say(f"  {row.place()}:{about} {shorten(row.reason, width=160)}{value}")
     if n_dropped > len(shown):
@@ -207,7 +211,7 @@ def _heading(summary: JudgingSummary) -> str:
     from voirdire.records.thresholds import threshold_words
 
     reused = f" ({summary.n_reused:,} from an earlier run)" if summary.n_reused else ""
-    items = f"{_counted(summary.n_items, 'item')}{reused}"
+    items = f"{counted(summary.n_items, 'item')}{reused}"
     rubric = f"rubric {shorten(summary.rubric)} {shorten(summary.rubric_version)}"
     threshold = f", threshold {threshold_words(summary.threshold)}" if summary.questions else ""
     judge = f"{shorten(summary.judge)!r}{_asked(summary)}"
@@ -286,10 +290,6 @@ def _percent(share: float) -> str:
     return "–" if math.isnan(share) else f"{share:.1%}"
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
-
-
 def _number(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.3f}"
 
@@ -315,7 +315,7 @@ def call_lines(calls: CallSummary) -> list[str]:
         failed = f" ({row.n_failed:,} failed)" if row.n_failed else ""
         lines.append(f"{row.question}: {shares or mean or f'{row.n_answered:,} answered'}{failed}")
     if calls.n_kept is not None:
-        kept = f"{_counted(calls.n_kept, 'item')} answered by the first judge"
+        kept = f"{counted(calls.n_kept, 'item')} answered by the first judge"
         lines.append(f"cascade: {kept}, the others by the language model")
     said = [f"{calls.n_calls:,} calls"]
     said += [f"{calls.n_retries:,} of them repeats"] if calls.n_retries else []

@@ -14,7 +14,7 @@ from cyclopts import Group, Parameter
 
 from voirdire._types import Language
 from voirdire._validation import shorten
-from voirdire.cli.option_groups import converted, option_group
+from voirdire.cli.option_groups import called, converted, option_group
 from voirdire.cli.options import File
 from voirdire.cli.shell import Call, UsageError
 from voirdire.judging import Asking, Price
@@ -34,12 +34,25 @@ if TYPE_CHECKING:
     AskingOptions: TypeAlias = Asking
     UsualAskingOptions: TypeAlias = Asking
     WriterOptions: TypeAlias = Asking
+    PriceOfText: TypeAlias = Price | None
 else:
+
+    def _price(tokens: Sequence[Any]) -> Price:
+        """Read a price: US dollars per million tokens in and out."""
+        try:
+            paid_in, paid_out = map(float, tokens[0].value.split(","))
+        except ValueError as error:
+            rule = "must be two numbers with a comma between them"
+            msg = f"{called(tokens[0])} {rule}, got {tokens[0].value!r}."
+            raise UsageError(msg) from error
+        return Price(input=paid_in, output=paid_out)
+
+    PriceOfText = converted(_price, metavar="IN,OUT")
     _MODELS = Group("Language models", sort_key=10)
     _OWN = {
         "language": Annotated[Language, Parameter(name="--prompt-language")],
         "calibration": File,
-        "price": converted(lambda tokens: price_of_text(tokens[0].value), metavar="IN,OUT"),
+        "price": PriceOfText,
     }
     AskingOptions = option_group(
         Asking,
@@ -65,6 +78,7 @@ __all__ = [
     "AskingOptions",
     "DryRun",
     "Only",
+    "PriceOfText",
     "RetryFailures",
     "Store",
     "UsualAskingOptions",
@@ -74,7 +88,6 @@ __all__ = [
     "judge_or_own",
     "named_judge",
     "prepare_to_be_stopped",
-    "price_of_text",
     "refuse_idle_options",
     "refuse_typed",
     "store_option",
@@ -212,13 +225,3 @@ def _read_input_apart() -> None:
     except (OSError, ValueError):  # it is no file
         return
     sys.stdin = cast("TextIO", SimpleNamespace(buffer=os.fdopen(number, "rb", closefd=False)))
-
-
-def price_of_text(text: str) -> Price:
-    """Read a price: US dollars per million tokens in and out."""
-    try:
-        paid_in, paid_out = (float(number) for number in text.split(","))
-    except ValueError as error:
-        msg = f"`--price` must be two numbers with a comma between them, got {text!r}."
-        raise UsageError(msg) from error
-    return Price(input=paid_in, output=paid_out)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from voirdire.studies import Examination, GoldExamination
 
 __all__ = [
+    "counted",
     "listen_for_interrupts",
     "plain_table",
     "print_examination",
@@ -114,6 +115,11 @@ def plain_table(
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def counted(number: int, what: str) -> str:
+    """Write a number of things."""
+    return f"{number:,} {what}{'s'[: number != 1]}"
 
 
 def print_json(result: Any) -> None:

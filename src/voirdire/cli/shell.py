@@ -1,9 +1,9 @@
 """What every command stands on: how a call is read, what help shows, how a call ends.
 
-A command is a function in a file of its own, which is loaded when it is called: `rubric new` is
-`new_command` of `rubric.py`. The table of `voirdire.cli.main` lists them. Its parameters are its options, and a dataclass marked ``Parameter(name="*")`` is
-a group of them. What a caller got wrong is a `UsageError`. A command that takes a `Call` is told
-which options were typed.
+A command is a function in a file of its own, loaded when it is called: `rubric new` is
+`new_command` of `rubric.py`, and `voirdire.cli.main` lists them. Its parameters are its options,
+and a dataclass marked ``Parameter(name="*")`` is a group of them. What a caller got wrong is a
+`UsageError`. A command that takes a `Call` is told which options were typed.
 """
 
 from __future__ import annotations
