@@ -264,14 +264,13 @@ def _print_estimate(estimate: SynthesisEstimate, *, as_json: bool) -> None:
 
 def _heading(summary: SynthesisSummary) -> str:
     by = f"written by {shorten(summary.model)!r}, verified by {shorten(summary.judge)!r}"
-    said = (
-        f"{summary.n_written:,} completions for {counted(summary.n_prompts, 'prompt')}, {by} on rubric "
-        f"{shorten(summary.rubric)} {shorten(summary.rubric_version)}"
-    )
+    written = f"{summary.n_written:,} completions for {counted(summary.n_prompts, 'prompt')}"
+    rubric = f"{shorten(summary.rubric)} {shorten(summary.rubric_version)}"
     whole = f"all of their completions: {counted(summary.n_complete, 'prompt')}"
     lacking = summary.n_without_best
     best = f"; without the best one: {counted(lacking, 'prompt')}" if lacking else ""
-    return f"{said}\n{whole}{best}; recipes {shorten(summary.recipes)}\n"
+    recipes = f"recipes {shorten(summary.recipes)}"
+    return f"{written}, {by} on rubric {rubric}\n{whole}{best}; {recipes}\n"
 
 
 def _table(summary: SynthesisSummary) -> Table:
