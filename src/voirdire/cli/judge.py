@@ -140,7 +140,7 @@ def judge_command(
     if str(output) == "-" and as_json:
         msg = "`--json` must not be given with `-o -`: both print to standard output."
         raise UsageError(msg)
-    alone = {} if judges else {"workers": workers or "auto", "restart": restart}
+    alone: dict[str, Any] = {} if judges else {"workers": workers or "auto", "restart": restart}
     settings |= {"threshold": threshold, "layout": layout, **alone}
     found = run_judges(items, str(output), judges=judges, asked=asked, settings=settings)
     if judges is None:
@@ -192,10 +192,14 @@ def _check(items: str | None, judge: str, asking: Asking, *, call: Typed, as_jso
         rule = "`--check` needs `--judge` with a language model, and no ITEMS"
         msg = f"{rule}, got {shorten(items or judge)!r}. Write --check --judge openai/gpt-4o-mini."
         raise UsageError(msg)
-    server = {"base_url": asking.base_url, "api_key_env": asking.api_key_env}
     if "api_key_env" in call.from_file:
         check_key_of_file(asking.api_key_env, model=judge, base_url=asking.base_url)
-    model = load_model(judge, timeout_s=asking.timeout_s, **server)
+    model = load_model(
+        judge,
+        base_url=asking.base_url,
+        api_key_env=asking.api_key_env,
+        timeout_s=asking.timeout_s,
+    )
 
     async def checked() -> ModelCheck:
         try:
@@ -242,6 +246,8 @@ def _print_prompt(
         judges_of = [found.then] if isinstance(found, CascadeJudge) else found.judges
         asked = [each for each in judges_of if isinstance(each, LlmJudge)]
     for each in asked:
-        how = {name: getattr(each, name) for name in ("mode", "probability", "language")}
+        how: dict[str, Any] = {
+            name: getattr(each, name) for name in ("mode", "probability", "language")
+        }
         shown = show_prompt(rubric, item=item, n_examples=each.n_examples, **how)
         print(shown if isinstance(each, Asking) else f"##### {each.name} #####\n\n{shown}\n")

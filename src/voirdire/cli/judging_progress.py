@@ -69,7 +69,8 @@ def progress_lines() -> Iterator[ProgressLines | None]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     words = (TextColumn("{task.description}"), TextColumn("{task.fields[said]}"))
-    columns = (words[0], BarColumn(bar_width=24), words[1], TimeRemainingColumn())
+    left = (TimeRemainingColumn(), TextColumn("left"))
+    columns = (words[0], BarColumn(bar_width=24), words[1], *left)
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         yield ProgressLines(bar)
 
@@ -78,7 +79,10 @@ def progress_lines() -> Iterator[ProgressLines | None]:
 def steps_progress(doing: str) -> Iterator[Callable[[int, int], None] | None]:
     """Give what is told of steps done and steps in all; nothing where nobody watches."""
     with progress_lines() as lines:
-        yield lines and (lambda done, total: lines.show(doing, "", done=done, total=total))
+        if lines is None:
+            yield None
+        else:
+            yield lambda done, total: lines.show(doing, "", done=done, total=total)
 
 
 @contextmanager
@@ -93,7 +97,9 @@ def several_progress(
     notice = StopNotice()
     answered: dict[str, int] = {}
     with progress_lines() as lines:
-        total = estimated_rows(source) if lines and isinstance(source, str) else source
+        total = source if isinstance(source, int) else None
+        if lines is not None and isinstance(source, str):
+            total = estimated_rows(source)
 
         def tell(name: str, state: JudgingProgress) -> None:
             answered[name] = _answered(state)

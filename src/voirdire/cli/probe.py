@@ -146,7 +146,7 @@ def probe_command(
         "store": store,
     }
     other = again if again in (None, "auto") else load(again, asking)
-    beside = {"writer": _load_writer(writer, asking, load), "mitigation": other}
+    beside: dict[str, Any] = {"writer": _load_writer(writer, asking, load), "mitigation": other}
     prepare_to_be_stopped(items)
     table = read_items(
         items,
@@ -155,7 +155,7 @@ def probe_command(
         judged=judged,
         behavior=behavior,
         columns=columns,
-        format=format,
+        format=format,  # type: ignore[arg-type]  # checked there
     )
     say_drops(table.dropped)
     _check_labels(humans, chosen["rubric"])

@@ -80,7 +80,7 @@ def replies_command(
     if items is not None:
         batches = stream_items(
             items,
-            format=format,
+            format=format,  # type: ignore[arg-type]  # checked there
             columns=columns,
             judged=judged,
             pairs=all(row.kind == "pairwise" for row in asked.questions),

@@ -201,7 +201,7 @@ def in_options(message: str) -> str:
     """Rewrite what a message of the library says about arguments: it means options here."""
     message = _COLUMNS.sub(r"--column \2=YOURS", message)
     message = message.replace("columns={...}", "--column OURS=YOURS")
-    message = message.replace("`source` must be a file", "what is read must be a file", 1)
+    message = message.replace("`source` must", "what is read must", 1)
     message = _RATERS.sub("--rater COLUMN", message)
     message = message.replace("`other_judge=True`", "`--other-judge`")
     message = _KEYWORD.sub(_as_keyword, message)
@@ -378,8 +378,10 @@ def _lines(
             f"Example: {command.example}",
             f"Help: {program} --help",
         ]
-    example = [f"Example: {command.example}"] if command and is_bare else []
-    return [f"{program}: {_message(error)}", *example, f"Help: {program} --help"]
+    if command and is_bare:
+        said = f"{program}: {_message(error)} {command.summary}"
+        return [said, f"Example: {command.example}", f"Help: {program} --help"]
+    return [f"{program}: {_message(error)}", f"Help: {program} --help"]
 
 
 def _name(error: CycloptsError) -> str:
