@@ -78,7 +78,9 @@ def print_card(judge: str, *, as_json: bool) -> None:
 def print_check(found: ModelCheck, *, as_json: bool) -> None:
     """Print what a model's server can do, one line for each thing that was tried."""
     if as_json:
-        print_json(found)
+        import msgspec
+
+        print_json(msgspec.to_builtins(found))
         return
     said = {True: "yes", False: "no", None: "not known"}
     print_tables(f"{shorten(found.model)}:")

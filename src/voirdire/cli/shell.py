@@ -201,7 +201,8 @@ def in_options(message: str) -> str:
     """Rewrite what a message of the library says about arguments: it means options here."""
     message = _COLUMNS.sub(r"--column \2=YOURS", message)
     message = message.replace("columns={...}", "--column OURS=YOURS")
-    message = message.replace("`source` must", "what is read must", 1)
+    for rule in ("must be a file", "must end in"):
+        message = message.replace(f"`source` {rule}", f"what is read {rule}", 1)
     message = _RATERS.sub("--rater COLUMN", message)
     message = message.replace("`other_judge=True`", "`--other-judge`")
     message = _KEYWORD.sub(_as_keyword, message)
