@@ -148,6 +148,7 @@ def test_a_bare_call_gets_an_example(call, command):
     done = call(command)
 
     assert done.code == 2
+    assert COMMANDS[command].summary in done.err.splitlines()[0]
     assert done.err.splitlines()[1:] == [
         f"Example: {COMMANDS[command].example}",
         f"Help: voirdire {command} --help",

@@ -32,6 +32,7 @@ __all__ = [
     "Labels",
     "Numbers",
     "Text",
+    "called",
     "converted",
     "number_of",
     "option_group",

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from voirdire._validation import shorten
-from voirdire.cli.call_output import call_lines
 from voirdire.cli.fit_output import caught_warnings, say_notes
-from voirdire.cli.judging_output import say_drops
+from voirdire.cli.judging_output import call_lines, say_drops
 from voirdire.cli.judging_progress import estimated_rows, progress_lines, said_of
 from voirdire.cli.model_judges import (
     OF_REPLIES,
@@ -173,7 +172,7 @@ def _scoring_progress(source: str) -> Iterator[Callable[[ScoringProgress], None]
             done = (state if judging is None else judging).n_items + state.n_dropped
             said = f"{state.n_items:,} items"
             if judging is not None:
-                words = said_of(judging, seconds=lines.seconds, total=total, done=done)
+                words = said_of(judging, seconds=lines.seconds)
                 said = f"judging: {words}"
             lines.show("scoring", said, done=done, total=total)
 
