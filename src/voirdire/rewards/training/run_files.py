@@ -17,9 +17,10 @@ from voirdire.documents import open_regular, write_whole
 from voirdire.errors import InputError
 from voirdire.judging.fingerprint import hash_of
 from voirdire.records.plain import without_nan
+from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.training.completion_rows import WHOLE, RowLayout
 from voirdire.rewards.training.parquet_part import parquet_bytes
-from voirdire.rewards.training.run_certificates import certificates_document
+from voirdire.rewards.training.run_certificates import certificates_document, read_certificates
 from voirdire.rewards.training.step_metrics import asked_of, class_names, used_propositions
 from voirdire.rubrics.rubric import question_document
 
@@ -38,6 +39,7 @@ __all__ = [
     "RUN_FILE",
     "RUN_SCHEMA",
     "SESSION_NAME",
+    "describe_run",
     "is_part_of_run",
     "layout_of",
     "new_session",
@@ -199,6 +201,37 @@ def layout_of(document: Mapping[str, Any]) -> RowLayout:
         propositions=tuple(map(str, document["propositions"])),
         classes={name: tuple(map(str, names)) for name, names in classes.items()},
     )
+
+
+def describe_run(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Take what `run.json` says of the run as it is."""
+    reward, rubric, judge = document["reward"], document["rubric"], document["judge"]
+    list(reward["propositions"]), document["reference"]  # needed later
+    return {
+        "name": str(document["name"]),
+        "framework": str(document["framework"]),
+        "reward_name": str(reward["name"]),
+        "reward_hash": str(reward["content_hash"]),
+        "rubric": f"{rubric['name']} {rubric['version']}",
+        "rubric_hash": str(rubric["content_hash"]),
+        "class_rule": str(rubric["class_rule"]),
+        "judge": str(judge["name"]),
+        "fingerprint": str(judge["fingerprint"]),
+        "judge_fingerprint": str(judge["judge_fingerprint"]),
+        "threshold": threshold_from_cell(judge["threshold"]),
+        "judged": str(judge["judged"]),
+        "propositions": tuple(map(str, document["propositions"])),
+        "paying": {name: tuple(asked) for name, asked in reward["behaviors"].items()},
+        "question_hashes": dict(document["question_hashes"]),
+        "question_texts": dict(document["questions"]),
+        "behaviors": tuple(reward["classes"]),
+        "created": str(document["created"]),
+        "versions": dict(document["versions"]),
+        "is_centered": bool(document["is_centered"]),
+        "certificates": read_certificates(
+            document.get("certificates"), fingerprint=str(judge["fingerprint"])
+        ),
+    }
 
 
 def is_part_of_run(path: Path, folder: Path) -> bool:

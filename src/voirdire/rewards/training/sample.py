@@ -13,7 +13,6 @@ from voirdire.errors import InputError, NoDataError
 from voirdire.rewards.training.completion_rows import (
     ITEM_COLUMNS,
     item_of_row,
-    proposition_column,
     texts_of_row,
 )
 from voirdire.rewards.training.run import TrainingRun
@@ -172,7 +171,7 @@ def sample_training_run(
     different = (
         rows[rng.permutation(rows.height)]  # so that the first of equal ones is any of them
         .group_by("key", maintain_order=True)
-        .agg(pl.first("item", "stratum"), n_occurrences=pl.len())
+        .agg(pl.first("item"), pl.first("stratum").cast(pl.String), n_occurrences=pl.len())
     )
     sizes = dict(different["stratum"].value_counts().sort("stratum").iter_rows())
     shares = _shares(sizes, n=n)
@@ -196,30 +195,28 @@ def sample_training_run(
 
 def _read_places(run: TrainingRun, *, by: frozenset[str]) -> pl.DataFrame:
     """List the completions that people can label: what each says as a hash, and its stratum."""
-    verdicts = [proposition_column(name) for name in run.propositions]
     n = len(run.steps)
     phases = {step.step: PHASES[k * len(PHASES) // n] for k, step in enumerate(run.steps)}
     phase = pl.col("step").replace_strict(phases, default=PHASES[-1], return_dtype=pl.String)
     parts = [pl.col("behavior")] * ("behavior" in by) + [phase] * ("step" in by)
     said = {
+        "item": pl.col("item").hash(),  # names of a million completions are large
         "key": pl.struct(ITEM_COLUMNS).hash(),
-        "stratum": pl.concat_str(parts or [pl.lit("all")], separator="/"),
+        "stratum": pl.concat_str(parts or [pl.lit("all")], separator="/").cast(pl.Categorical),
     }
     found = []
-    for frame in completion_frames(run, columns=["item", "step", *ITEM_COLUMNS, *verdicts]):
+    for frame in completion_frames(run, columns=["item", "step", "missing", *ITEM_COLUMNS]):
         rows = frame.filter(
             pl.col("behavior").is_in(list(run.paying)),
             pl.any_horizontal(pl.col("response", "messages").is_not_null()),
         )
-        unjudged = rows.filter(
-            pl.col("messages").is_not_null(), pl.all_horizontal(pl.col(verdicts).is_null())
-        )
+        unpaid = rows.filter(pl.all_horizontal(pl.col("messages", "missing").is_not_null()))
         no_items = [
             row["item"]
-            for row in unjudged.iter_rows(named=True)
+            for row in unpaid.iter_rows(named=True)
             if item_of_row(row, name="", judged=run.judged) is None
         ]
-        found.append(rows.filter(~pl.col("item").is_in(no_items)).select("item", **said))
+        found.append(rows.filter(~pl.col("item").is_in(no_items)).select(**said))
     return pl.concat(found)
 
 
@@ -243,7 +240,11 @@ def _read_items(
 ) -> tuple[SampledItem, ...]:
     """Read the texts of what was drawn, and mix them."""
     about = [name for name in drawn.columns if name != "item"]
-    rows = pl.concat(frame.join(drawn, on="item") for frame in completion_frames(run))
+    wanted = drawn.rename({"item": "hash"})
+    rows = pl.concat(
+        frame.with_columns(hash=pl.col("item").hash()).join(wanted, on="hash").drop("hash")
+        for frame in completion_frames(run)
+    )
     width = max(3, len(str(rows.height)))
     found = []
     for place, number in enumerate(rng.permutation(rows.height).tolist(), start=1):

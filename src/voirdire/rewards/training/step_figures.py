@@ -48,7 +48,11 @@ _EQUAL = 1e-9
 
 
 def steps_of(
-    rows: pl.DataFrame | Mapping[str, Column], layout: RowLayout, *, by_tokens: bool | None = None
+    rows: pl.DataFrame | Mapping[str, Column],
+    layout: RowLayout,
+    *,
+    by_tokens: bool | None = None,
+    began: float = math.nan,
 ) -> list[TrainingStep]:
     """Work out the figures of the steps that completions are of.
 
@@ -61,6 +65,8 @@ def steps_of(
     by_tokens : bool, optional
         Whether lengths are counted in tokens, else in characters; by default tokens where those
         of every completion are known.
+    began : float, optional
+        When the run began, in seconds since 1970.
 
     Returns
     -------
@@ -75,7 +81,6 @@ def steps_of(
     known = ~np.isnan(reward)
     n, n_known = steps.count(np.ones(len(place), dtype=bool)), steps.count(known)
     length = _number(rows, "n_tokens" if by_tokens else "n_characters")
-    seconds = steps.least(_number(rows, "time"))
     columns: dict[str, Any] = {
         "step": numbers,
         "n": n,
@@ -87,7 +92,7 @@ def steps_of(
         "length_mean": steps.mean(length),
         "length_reward_correlation": steps.correlation(length, reward),
         "n_missing": n - n_known,
-        "seconds": seconds - seconds.min(initial=math.inf),
+        "seconds": steps.least(_number(rows, "time")) - began,
         **_group_figures(rows, steps, reward),
     }
     rates = {
