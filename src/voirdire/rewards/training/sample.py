@@ -239,30 +239,25 @@ def _read_items(
     run: TrainingRun, drawn: pl.DataFrame, *, rng: np.random.Generator
 ) -> tuple[SampledItem, ...]:
     """Read the texts of what was drawn, and mix them."""
-    about = [name for name in drawn.columns if name != "item"]
-    wanted = drawn.rename({"item": "hash"})
-    rows = pl.concat(
-        frame.with_columns(hash=pl.col("item").hash()).join(wanted, on="hash").drop("hash")
+    wanted = drawn.drop("key").rename({"item": "hash"})
+    rows = [
+        row
         for frame in completion_frames(run)
-    )
-    width = max(3, len(str(rows.height)))
+        for row in frame.with_columns(hash=pl.col("item").hash())
+        .join(wanted, on="hash", maintain_order="left")
+        .iter_rows(named=True)
+    ]
+    width = max(3, len(str(len(rows))))
     found = []
-    for place, number in enumerate(rng.permutation(rows.height).tolist(), start=1):
-        row = rows.row(number, named=True)
+    for place, number in enumerate(rng.permutation(len(rows)).tolist(), start=1):
+        row = rows[number]
         name = f"s{place:0{width}d}"
         item = item_of_row(row, name=name, judged=run.judged)
         if item is None:  # it was one a moment ago
             continue
-        _, stratum, n_occurrences, probability = (row.pop(column) for column in about)
+        about = {column: row.pop(column) for column in wanted.columns}
+        del about["hash"]
         prompt, response = texts_of_row(row)
-        found.append(
-            SampledItem(
-                name=name,
-                completion=row | {"prompt": prompt, "response": response},
-                item=item,
-                stratum=stratum,
-                n_occurrences=n_occurrences,
-                inclusion_probability=probability,
-            )
-        )
+        completion = row | {"prompt": prompt, "response": response}
+        found.append(SampledItem(name=name, completion=completion, item=item, **about))
     return tuple(found)
