@@ -15,14 +15,13 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from voirdire.rewards.training.replay_result import (
+    from voirdire.rewards.training.replay import (
         GroupRanks,
         Replay,
         ReplayEstimate,
         ReplayPart,
     )
-    from voirdire.rewards.training.sample import TrainingSample
-    from voirdire.rewards.training.sample_files import SampleFiles
+    from voirdire.rewards.training.sample import SampleFiles, TrainingSample
 
 from voirdire.cli.shell import in_options, say
 

@@ -17,10 +17,10 @@ from voirdire.reporting.page_frame.speech import (
 )
 
 if TYPE_CHECKING:
-    from voirdire.rewards.training.run import TrainingRun
-    from voirdire.rewards.training.run_certificates import (
+    from voirdire.rewards.training.run import (
         CertifiedExamination,
         PropositionCertificate,
+        TrainingRun,
     )
 
 __all__ = [

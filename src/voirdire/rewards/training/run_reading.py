@@ -12,10 +12,11 @@ is not read yet begins with it or before it, so that its rows are in memory only
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import polars as pl
 
 from voirdire._validation import check_count, shorten
@@ -34,6 +35,7 @@ from voirdire.rewards.training.run_files import (
     layout_of,
     read_document,
     read_json,
+    with_nan,
 )
 from voirdire.rewards.training.step_figures import FIGURE_COLUMNS, steps_of
 
@@ -44,7 +46,10 @@ if TYPE_CHECKING:
 
 __all__ = ["comparable_steps", "completion_frames", "read_reference", "read_training_run"]
 
-_DAMAGED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+_DAMAGED = (
+    KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError,
+    msgspec.ValidationError,
+)  # fmt: skip
 _FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 _ABOUT_PARTS = ("session", "step", "time", "n_tokens")
 """What says which rows count, and how lengths are counted."""
@@ -290,7 +295,8 @@ class _Completions:
         self.n_sessions = self._sessions.height
         steps = self._counting(steps)
         self.by_tokens = steps.height > 0 and bool(steps["has_tokens"].all())
-        self.began = steps["began"].min()
+        began = steps["began"].min()
+        self.began = began if isinstance(began, float) else math.nan
         firsts = steps.group_by("part").agg(pl.col("step").min()).sort("step", "part")
         self._parts: list[tuple[str, int]] = list(firsts.iter_rows())
 
@@ -308,7 +314,7 @@ class _Completions:
                 yield self._counting(rows.select(sound)), following
                 chunk, n_bytes = [], 0
 
-    def _scan(self, paths: Sequence[str | Path], columns: Sequence[str]) -> pl.LazyFrame:
+    def _scan(self, paths: Sequence[str] | Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
         rows = self._old
         if rows is None:
             rows = _scan_parts(paths, self.layout)
@@ -358,10 +364,12 @@ def _part_paths(folder: Path, dropped: list[str]) -> list[Path]:
     return found
 
 
-def _scan_parts(paths: Sequence[str | Path], layout: RowLayout) -> pl.LazyFrame:
+def _scan_parts(paths: Sequence[str] | Sequence[Path], layout: RowLayout) -> pl.LazyFrame:
     if not paths:
         return pl.LazyFrame(schema=layout.schema | {"part": pl.String})
-    return pl.scan_parquet(list(paths), schema=layout.schema, glob=False, include_file_paths="part")
+    return pl.scan_parquet(
+        [str(path) for path in paths], schema=layout.schema, glob=False, include_file_paths="part"
+    )
 
 
 def _sound(name: str, layout: RowLayout) -> pl.Expr:
@@ -377,11 +385,7 @@ def _sound(name: str, layout: RowLayout) -> pl.Expr:
 # The reference run --------------------------------------------------------------------------
 
 
-def comparable_steps(
-    run: TrainingRun | Reference | None,
-    *,
-    by_tokens: bool,
-) -> tuple[TrainingStep, ...] | None:
+def comparable_steps(run: Reference | None, *, by_tokens: bool) -> tuple[TrainingStep, ...] | None:
     """Give the steps of a reference run; without lengths where they are in another unit."""
     if run is None:
         return None
@@ -394,45 +398,8 @@ def read_reference(folder: Path, dropped: list[str]) -> Reference | None:
     """Read the copy of the reference run's steps."""
     try:
         found = read_json(folder / REFERENCE_FILE)
-        steps = tuple(_step(row) for row in found["steps"])
-        return Reference(
-            name=str(found["name"]),
-            reward_name=str(found["reward_name"]),
-            reward_hash=str(found["reward_hash"]),
-            length_unit="tokens" if found["length_unit"] == "tokens" else "characters",
-            steps=steps,
-        )
+        return msgspec.convert(found | {"steps": with_nan(found["steps"])}, Reference)
     except (OSError, *_DAMAGED) as error:
         why = f"the steps of the reference run cannot be read ({type(error).__name__})"
         dropped.append(f"{REFERENCE_FILE}: {why}")
         return None
-
-
-_STEP_FIELDS = tuple(row.name for row in fields(TrainingStep) if row.name != "alarms")
-
-
-_LEVELS = {"proposition_rates": 1, "n_by_behavior": 1, "answered_by": 1, "class_shares": 2}
-"""Fields that hold numbers by name, and by name of name; the others hold a number."""
-
-
-def _step(row: dict[str, Any]) -> TrainingStep:
-    """Make a step again of what was written of it; null is nan."""
-    return TrainingStep(
-        **{
-            name: _numbers(row[name], levels=_LEVELS.get(name, 0))
-            for name in _STEP_FIELDS
-            if name in row  # a run of an earlier version lacks what has a default
-        }
-    )
-
-
-def _numbers(value: Any, *, levels: int) -> Any:
-    """Check that these are numbers; a `TypeError` where they are not."""
-    if levels:
-        return {key: _numbers(inner, levels=levels - 1) for key, inner in value.items()}
-    if value is None:
-        return math.nan
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        msg = "no number"
-        raise TypeError(msg)
-    return value
