@@ -289,11 +289,11 @@ def replay(
     same questions. Base rewards and behaviors are the run's; where its rewards were centred,
     those of the replay are too, if the other reward knows its means.
 
-    *Order*: rewards follow the files of the run. *Errors*: what a judge does is a missing reward;
-    a file that cannot be read is left out and listed. *Cancellation*: nothing is written under
-    the name of the output; replies that came are in the store. *Memory*: some 50,000 completions,
-    and some 50 bytes for each. *Retries and caching*: the judge's limits and the store; equal
-    completions are judged once.
+    *Order*: rewards follow the parts of the run, in the order of their first steps. *Errors*: what
+    a judge does is a missing reward; a file that cannot be read is left out and listed.
+    *Cancellation*: nothing is written under the name of the output; replies that came are in the
+    store. *Memory*: some 50,000 completions, and some 50 bytes for each. *Retries and caching*: the
+    judge's limits and the store; equal completions are judged once.
     """
     found = _Rescorer(run, reward, judge=judge, other_judge=other_judge, store=store)
     found.asking |= {"retry_failures": retry_failures, "stopping": stopping}
