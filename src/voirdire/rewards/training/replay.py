@@ -36,7 +36,7 @@ from voirdire.rewards.training.completion_rows import ITEM_COLUMNS, item_of_row,
 from voirdire.rewards.training.run import TrainingRun
 from voirdire.rewards.training.run_files import is_part_of_run, question_hashes
 from voirdire.rewards.training.run_reading import completion_frames, read_training_run
-from voirdire.rewards.training.step_figures import asked_of
+from voirdire.rewards.training.step_figures import EQUAL_REWARDS, asked_of
 
 if TYPE_CHECKING:
     import threading
@@ -61,8 +61,6 @@ _NOT_CENTRED = (
 )
 _JUDGED_ELSEWHERE = "judged by another judge than the rest of the run"
 _MOST_REASONS = 100
-_EQUAL = 1e-9
-"""Rewards that differ by less, as a share of their size, are taken for equal."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -743,7 +741,7 @@ def _ranks(values: NDArray[np.float64], groups: NDArray[Any]) -> NDArray[np.int6
     """Replace values by whole numbers that compare as they do within a group."""
     order = np.lexsort((values, groups))
     ordered = values[order]
-    is_more = np.diff(ordered) > _EQUAL * np.maximum(1.0, np.abs(ordered[1:]))
+    is_more = np.diff(ordered) > EQUAL_REWARDS * np.maximum(1.0, np.abs(ordered[1:]))
     found = np.empty(values.size, dtype=np.int64)
     found[order] = np.cumsum(np.r_[0, is_more | (groups[1:] != groups[:-1])])
     return found

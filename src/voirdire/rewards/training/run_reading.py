@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from voirdire._validation import check_count, shorten
+from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.rewards.training.alarms import alarms_of
 from voirdire.rewards.training.completion_rows import HEAD
@@ -56,6 +56,8 @@ _ABOUT_PARTS = ("session", "step", "time", "n_tokens")
 
 _MOST_BYTES = 1 << 24
 """Bytes of the files that are read at once."""
+
+_BATCH_ROWS = 50_000
 
 
 def read_training_run(folder: str | Path) -> TrainingRun:
@@ -127,7 +129,7 @@ def read_training_run(folder: str | Path) -> TrainingRun:
 
 
 def completion_frames(
-    run: TrainingRun, *, columns: Sequence[str] | None = None, batch_rows: int = 50_000
+    run: TrainingRun, *, columns: Sequence[str] | None = None
 ) -> Iterator[pl.DataFrame]:
     """Give the completions of a run that count, in batches.
 
@@ -137,8 +139,6 @@ def completion_frames(
         What `read_training_run` gave.
     columns : sequence of str, optional
         Those to read; by default all.
-    batch_rows : int, optional
-        Completions in a batch at most, at least 1.
 
     Yields
     ------
@@ -157,12 +157,11 @@ def completion_frames(
     Parts that `run.dropped` names are left out. Memory is that of one batch, or of parts of 16 MiB
     together; a run of version 0.1.0 is held whole.
     """
-    check_count("batch_rows", batch_rows, minimum=1)
     document = read_document(run.folder)
     wanted = columns or [*HEAD, *layout_of(document).numbers]
     try:
         for frame, _ in _Completions(run.folder, document, wanted, list(run.dropped)).frames():
-            for batch in frame.select(wanted).iter_slices(batch_rows):
+            for batch in frame.select(wanted).iter_slices(_BATCH_ROWS):
                 if batch.height:
                     yield batch
     except _FAULTS as error:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 __all__ = [
+    "EQUAL_REWARDS",
     "FIGURE_COLUMNS",
     "asked_of",
     "class_names",
@@ -62,7 +63,7 @@ FIGURE_COLUMNS = (
 )
 """What figures are made of, beside propositions and classes."""
 
-_EQUAL = 1e-9
+EQUAL_REWARDS = 1e-9
 """Rewards of a group that differ by less, as a share of their size, are taken for equal."""
 
 
@@ -208,7 +209,7 @@ def _group_figures(
     of_step = _Groups(keys // max(len(names), 1), steps.n)
     low, high = groups.least(found), groups.most(found)
     is_shared = groups.count(np.ones(len(place), dtype=bool)) > 1
-    is_flat = high - low <= _EQUAL * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high)))
+    is_flat = high - low <= EQUAL_REWARDS * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high)))
     gain = np.where(odd, found - groups.mean(np.where(odd, np.nan, found))[place], np.nan)
     return {
         "n_groups": of_step.count(is_shared),
