@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from voirdire.cli.demo_steps import DemoReward
     from voirdire.rewards.certification import CertificateStatus
-    from voirdire.rewards.fitting.result import Estimate
+    from voirdire.rewards.fitting.weight_problem import Estimate
     from voirdire.studies.reward.result import FeatureDrive
 
 __all__ = ["print_reward", "said_of_certificates", "said_of_nonsense"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from voirdire._types import AlignmentName
     from voirdire.io import LabelTable
     from voirdire.judging import JudgingSummary
-    from voirdire.rewards.fitting.result import RewardFit
+    from voirdire.rewards.fitting.fit import RewardFit
     from voirdire.studies import Examination
     from voirdire.studies.reward.result import RewardExamination
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.rewards.fitting.result import RewardFit
+    from voirdire.rewards.fitting.fit import RewardFit
     from voirdire.rewards.model import RewardModel
 
     FittingOptions: TypeAlias = FitSettings

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire.records.plain import without_nan
 from voirdire.rewards.against_demands import paid_against_demands
-from voirdire.rewards.fitting.assembling import fit_figures
+from voirdire.rewards.fitting.fit import fit_figures
 
 if TYPE_CHECKING:
-    from voirdire.rewards.fitting.result import RewardFit
+    from voirdire.rewards.fitting.fit import RewardFit
 
 __all__ = ["reward_fit_as_dict", "reward_fit_to_json"]
 

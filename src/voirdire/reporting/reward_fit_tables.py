@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, RenderableType
 
-    from voirdire.rewards.fitting.result import BehaviorFit, Estimate, RewardFit
+    from voirdire.rewards.fitting.behavior_fitting import BehaviorFit
+    from voirdire.rewards.fitting.fit import RewardFit
+    from voirdire.rewards.fitting.weight_problem import Estimate
 
 __all__ = ["RewardFitTables"]
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from voirdire.records import Dropped
     from voirdire.rewards.comparisons.data import ComparisonData
-    from voirdire.rewards.fitting.parts import BehaviorPart
-    from voirdire.rewards.fitting.result import BehaviorFit
+    from voirdire.rewards.fitting.behavior_fitting import BehaviorFit
+    from voirdire.rewards.fitting.judged_comparisons import BehaviorPart
     from voirdire.rewards.fitting.settings import FitSettings
     from voirdire.rewards.fitting.weight_problem import WeightProblem
     from voirdire.rewards.solving.problem import RankingSolution
@@ -36,22 +36,41 @@ __all__ = [
 ]
 
 FEW_PROMPTS = 20
+
+
 """Percentiles over fewer prompts are ends of an interval in name only."""
 
+
 _FAR_APART = 10.0
+
+
 _CERTIFIED = 1e-6
+
+
 _MOST_NAMED = 6
 
+
 _ZERO = 1e-7
+
+
 """Coordinates of directions below this are rounding."""
 
+
 _FEW_FEATURES = 3
+
+
 """Directions of more features are counted, not spelt out."""
 
+
 _MOST_SAID = 5
+
+
 """So many sentences about a few features; others are counted too."""
 
+
 _AS_GOOD_AS_NOTHING = 0.01
+
+
 """Of the largest weight of a behavior: nobody asks how smaller ones are shared."""
 
 

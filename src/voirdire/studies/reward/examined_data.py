@@ -10,7 +10,7 @@ import numpy as np
 
 from voirdire.rewards.comparisons.data import select_completions
 from voirdire.rewards.comparisons.reading import comparisons_of
-from voirdire.rewards.fitting.compared import with_behaviors
+from voirdire.rewards.fitting.judged_comparisons import with_behaviors
 from voirdire.studies.reward.notes import counted, note
 
 if TYPE_CHECKING:
