@@ -75,6 +75,8 @@ else:
         fixed=pairs_of(float, named="FEATURE"),
         ignored=spelled("--ignore", list[str], metavar="FEATURE"),
         veto=spelled("--veto", list[str], metavar="PROPOSITION"),
+        caps=spelled("--cap", pairs_of(float, named="PROPOSITION")),
+        features=spelled("--feature", list[str], metavar="QUESTION"),
         confidence_level=Confidence,
     )
 

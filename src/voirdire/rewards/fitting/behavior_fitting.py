@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -185,8 +185,8 @@ class FittedBehavior:
         How they came about.
     weights : ndarray of float, shape (n_features,)
         All of them, without that of the veto.
-    vetoes : tuple of str
-        What puts a response below all others.
+    choice : FeatureChoice
+        Its features.
     left_open : Undetermined
         What no comparison tells.
     data : BehaviorData
@@ -195,7 +195,7 @@ class FittedBehavior:
 
     record: BehaviorFit
     weights: NDArray[np.float64] = field(repr=False)
-    vetoes: tuple[str, ...] = ()
+    choice: FeatureChoice
     left_open: Undetermined = field(default_factory=Undetermined, repr=False)
     data: BehaviorData = field(repr=False)
 
@@ -284,7 +284,7 @@ def fit_behavior(
         notes=tuple(notes),
     )
     return FittedBehavior(
-        record=record, weights=weights, vetoes=choice.vetoes, left_open=left_open, data=data
+        record=record, weights=weights, choice=choice, left_open=left_open, data=data
     )
 
 
@@ -404,7 +404,11 @@ def _penalty(
 ) -> float:
     """Give what a veto takes off: more than these weights, and these base rewards, make up for."""
     base = data.base if test is None else np.concatenate([data.base, test.base])
-    return veto_penalty(weights, base_range=float(np.ptp(base))) if choice.vetoes else 0.0
+    if not choice.vetoes:
+        return 0.0
+    features = replace(choice.features, vetoes=choice.vetoes)
+    named = dict(zip(choice.features.names, weights.tolist(), strict=True))
+    return veto_penalty(features, named, base_range=float(np.ptp(base)))
 
 
 def _fitted_weights(
@@ -433,6 +437,6 @@ def _fitted_weights(
     if choice.vetoes:
         nowhere = float("nan")
         veto = Estimate(value=-penalty, low=nowhere, high=nowhere)
-        place = len(choice.features.propositions)
+        place = len(choice.features.asked)
         found.insert(place, FittedWeight(feature=VETO, weight=veto, origin="veto"))
     return tuple(found)

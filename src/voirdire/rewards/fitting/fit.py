@@ -17,6 +17,7 @@ from voirdire.rewards.certification import check_certified, read_certificate
 from voirdire.rewards.comparisons.data import labelled_by_class
 from voirdire.rewards.comparisons.order import default_order
 from voirdire.rewards.comparisons.reading import comparisons_of
+from voirdire.rewards.features import questions_of_numbers
 from voirdire.rewards.fitting.behavior_fitting import fit_parts
 from voirdire.rewards.fitting.judged_comparisons import (
     behavior_parts,
@@ -24,7 +25,7 @@ from voirdire.rewards.fitting.judged_comparisons import (
     judged_comparisons,
 )
 from voirdire.rewards.fitting.notes import fit_notes, loose_notes, refuse_nothing
-from voirdire.rewards.fitting.settings import FitSettings, feature_choices
+from voirdire.rewards.fitting.settings import FeatureChoice, FitSettings, feature_choices
 from voirdire.rewards.given_weights import reward_versions
 from voirdire.rewards.model import BehaviorReward, RewardModel
 from voirdire.rewards.vetoes import VETO
@@ -197,7 +198,14 @@ def fit_reward(
     own = _with_behaviors(rubric)
     choices = feature_choices(own, chosen)
     kept = tuple(_certificate(one) for one in certificates)
-    source = fit_verdicts(judge, own, verdicts=verdicts, threshold=threshold, judged=judged)
+    source = fit_verdicts(
+        judge,
+        own,
+        verdicts=verdicts,
+        threshold=threshold,
+        judged=judged,
+        questions=_asked_too(choices, own),
+    )
     compared = judged_comparisons(
         comparisons_of(comparisons, judged=judged),
         source,
@@ -210,7 +218,7 @@ def fit_reward(
     )
     use_base = _uses_base(compared.data, compared.pairs, chosen)
     parts = behavior_parts(compared, rubric=own, choices=choices, use_base=use_base)
-    notes = (*source.notes, *compared.notes, *fit_notes(compared.data, own, parts))
+    notes = (*source.notes, *compared.notes, *fit_notes(compared.data, own, parts, choices))
     dropped = tuple(drop for part in parts.values() for drop in part.dropped)
     fitted = fit_parts(
         parts, choices=choices, settings=chosen, has_base=use_base, progress=progress
@@ -254,6 +262,12 @@ def _uses_base(data: ComparisonData, pairs: Mapping[str, PairSet], settings: Fit
     return found if settings.use_base is None else settings.use_base
 
 
+def _asked_too(choices: Mapping[str, FeatureChoice], rubric: Rubric) -> tuple[str, ...]:
+    """Name the scale and choice questions that any behavior has for features."""
+    names = [name for row in choices.values() for name in row.features.answers]
+    return questions_of_numbers(rubric, names)
+
+
 def _with_behaviors(rubric: Rubric | str | Path) -> Rubric:
     found = load_rubric(rubric)
     if not found.behaviors:
@@ -295,7 +309,8 @@ def behavior_reward(
         mean=float(rule.mean()),
         standard_deviation=float(rule.std(ddof=1)) if rule.size > 1 else math.nan,
         mean_ideal=float(rule[is_best].mean()) if is_best.any() else math.nan,
-        vetoes=fitted.vetoes,
+        vetoes=fitted.choice.vetoes,
+        caps=fitted.choice.features.caps,
         figures=fit_figures(fitted.record),
     )
 

@@ -13,14 +13,16 @@ from voirdire.documents import did_you_mean
 from voirdire.errors import CyclicComparisonsWarning, InputError
 from voirdire.io import read_verdicts
 from voirdire.io.rbr_files import is_rbr_file, read_rbr_verdicts
+from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import judge_by_plan
+from voirdire.judging.plan import needs_engine
 from voirdire.records import Dropped
 from voirdire.records.thresholds import threshold_on, threshold_words
 from voirdire.rewards.comparisons.data import drop_unknown_labels, labelled_by_class
 from voirdire.rewards.comparisons.order import LabelOrder, default_order
 from voirdire.rewards.comparisons.pairs import PreferenceCycles, find_cycles, pairs_of
 from voirdire.rewards.comparisons.prompts import our_behavior
-from voirdire.rewards.features import feature_values
+from voirdire.rewards.features import values_of_features
 from voirdire.rewards.fitting.notes import fit_notes, refuse_nothing
 from voirdire.rewards.prompt_hash import prompt_hash
 from voirdire.rewards.reward_judge import RewardJudge, reward_judge
@@ -98,6 +100,8 @@ class FitVerdicts:
         What of a response is judged.
     threshold : float, mapping of str to float, or None
         Of a file of the authors.
+    questions : tuple of str
+        Scale and choice questions whose answers are features.
     """
 
     given: Verdicts | None = None
@@ -107,6 +111,7 @@ class FitVerdicts:
     made_from: Any = field(default=None, repr=False)
     judged: Judged = "final_answer"
     threshold: Threshold | None = None
+    questions: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -130,13 +135,14 @@ class FitVerdicts:
                 msg = "verdicts come from a plan, or are given"
                 raise TypeError(msg)
             return self.given
-        return judge_by_plan(
+        judged = judge_by_plan(
             items,
             self.plan,
             store=store,
             retry_failures=retry_failures,
             progress=_telling(items, progress),
         )
+        return add_numbers(judged, self.rubric, self.questions)
 
     def described(self, told: Verdicts, rubric: Rubric) -> RewardJudge:
         """Describe the judge, and how it is made again where that is known."""
@@ -145,7 +151,7 @@ class FitVerdicts:
         found = RewardJudge(
             name=told.judge,
             fingerprint=told.fingerprint,
-            threshold=told.threshold,
+            threshold=threshold_on(told.threshold, rubric.propositions),
             judged=self.judged,
         )
         return _recognised(found, rubric) if told.fingerprint else found
@@ -158,6 +164,7 @@ def fit_verdicts(
     verdicts: Any,
     threshold: Threshold | None,
     judged: Judged,
+    questions: tuple[str, ...] = (),
 ) -> FitVerdicts:
     """Settle where verdicts come from, before anything is spent.
 
@@ -190,7 +197,16 @@ def fit_verdicts(
 
         asked = "local" if judge is None else judge
         plan = plan_judging(asked, rubric, threshold=threshold, judged=judged)
-        return FitVerdicts(rubric=rubric, plan=plan, made_from=asked, judged=judged)
+        if questions and not needs_engine(plan.judge):
+            msg = (
+                f"`judge` must be a language model where {shorten(questions[0])!r} is a feature, "
+                f"got {shorten(plan.judge.name)!r}, which answers propositions only. Name a model, "
+                "or give verdicts."
+            )
+            raise InputError(msg)
+        return FitVerdicts(
+            rubric=rubric, plan=plan, made_from=asked, judged=judged, questions=questions
+        )
     if judge is not None and not isinstance(judge, str):
         msg = (
             "`judge` must be the name of a judge of the verdicts where `verdicts` are given, got "
@@ -199,7 +215,14 @@ def fit_verdicts(
         raise InputError(msg)
     if is_rbr_file(verdicts):
         return FitVerdicts(rubric=rubric, rbr_file=verdicts, judged=judged, threshold=threshold)
-    given = read_verdicts(verdicts, rubric=rubric, judge=judge)
+    given = read_verdicts(verdicts, rubric=rubric, judge=judge, numbers_of=questions)
+    for name in questions:
+        if not set(rubric.question(name).number_names) <= set(given.questions):
+            msg = (
+                f"`verdicts` must be on {shorten(name)!r}, which is to be a feature, got none. "
+                "Judge with the rubric that asks it."
+            )
+            raise InputError(msg)
     return FitVerdicts(rubric=rubric, given=_under(given, threshold), judged=judged)
 
 
@@ -564,7 +587,9 @@ def behavior_data(
         "probabilities": _probabilities(data, judged, used),
         "propositions": judged.questions,
     }
-    features = feature_values(rubric, behavior, **given, orientation=choice.features.orientation)
+    features = values_of_features(
+        choice.features, rubric, probabilities=given["probabilities"], columns=judged.questions
+    )
     vetoed = veto_values(rubric, behavior, choice.vetoes, **given, threshold=judged.threshold)
     base = data.base_rewards[used] if use_base else np.zeros(used.size)
     unjudged = ~np.all(np.isfinite(np.column_stack([features, vetoed])), axis=1)

@@ -15,7 +15,7 @@ from voirdire._validation import check_choice, check_count, check_fraction, shor
 from voirdire.documents import did_you_mean
 from voirdire.errors import InputError
 from voirdire.rewards.comparisons.order import default_order
-from voirdire.rewards.features import feature_set
+from voirdire.rewards.features import caps_by_behavior, feature_set, questions_by_behavior
 from voirdire.rewards.vetoes import vetoes_by_behavior
 
 if TYPE_CHECKING:
@@ -84,6 +84,13 @@ class FitSettings:
         Must-haves: a response of which one of these holds lies below all others, whatever the
         weights are. Propositions, named expressions or conditions of the rubric; as
         ``behavior:expression`` in one behavior only.
+    caps : mapping of str to float
+        By proposition the value in (0, 1) above which the feature does not grow, in the fit and in
+        every reward: more of it than that pays, or costs, nothing more.
+    features : sequence of str
+        Scale and choice questions of the rubric whose answers are features too; as
+        ``behavior:question`` in one behavior only. A scale is one feature, from 0 at its minimum
+        to 1 at its maximum; a choice is one for each label, called ``question=label``.
     refuse_cycles : bool
         Whether it is an error, and not a warning, if comparisons go in cycles.
     use_base : bool or None
@@ -115,6 +122,8 @@ class FitSettings:
     fixed: Mapping[str, float] = field(default_factory=dict)
     ignored: Sequence[str] = ()
     veto: Sequence[str] = ()
+    caps: Mapping[str, float] = field(default_factory=dict)
+    features: Sequence[str] = ()
     refuse_cycles: bool = False
     use_base: bool | None = None
     n_folds: int = 5
@@ -131,7 +140,7 @@ class FitSettings:
         _check_margin("margin", self.margin)
         if isinstance(self.signs, str):
             check_choice("signs", self.signs, Literal["rubric"])
-        for name in ("margins", "orders", "signs", "fixed"):
+        for name in ("margins", "orders", "signs", "fixed", "caps"):
             value = self.signs_by_feature if name == "signs" else getattr(self, name)
             _check_mapping(name, value)
         for label, margin in self.margins.items():
@@ -142,6 +151,7 @@ class FitSettings:
             _check_number(f"fixed[{shorten(feature)!r}]", weight, rule="a finite number")
         _check_names("ignored", self.ignored, named="feature")
         _check_names("veto", self.veto, named="proposition")
+        _check_names("features", self.features, named="question")
         _check_said_once(self)
         check_count("n_folds", self.n_folds, minimum=2)
         _check_resamples(self.n_resamples)
@@ -168,6 +178,8 @@ class FitSettings:
             "fixed": {name: float(self.fixed[name]) for name in sorted(self.fixed)},
             "ignored": sorted(self.ignored),
             **({"veto": sorted(self.veto)} if self.veto else {}),
+            **({"caps": dict(sorted(self.caps.items()))} if self.caps else {}),
+            **({"features": sorted(self.features)} if self.features else {}),
             "refuse_cycles": bool(self.refuse_cycles),
             "use_base": self.use_base,
             "n_folds": int(self.n_folds),
@@ -272,28 +284,32 @@ class FeatureChoice:
     @property
     def is_class(self) -> NDArray[np.bool_]:
         """Which features are classes."""
-        return np.arange(self.given.size) >= len(self.features.propositions)
+        return np.arange(self.given.size) >= len(self.features.asked)
 
     def gauge(self) -> NDArray[np.float64]:
-        """Directions that are known to say nothing: classes add up to 1 where all are fitted.
+        """Give the directions that are known to say nothing, one a row, over the fitted weights.
 
-        Returns
-        -------
-        ndarray of float, shape (n_gauge, n_fitted)
-            One row, or none.
+        Classes add up to 1, and so do the answers to a choice, where all are fitted and uncapped.
         """
-        fitted = self.is_fitted
-        if not self.features.classes or not fitted[self.is_class].all():
-            return np.zeros((0, int(fitted.sum())))
-        return self.is_class[fitted][np.newaxis].astype(np.float64)
+        fitted, names = self.is_fitted, np.array(self.features.names)
+        heads = np.array([name.partition("=")[0] if "=" in name else "" for name in names.tolist()])
+        groups = [self.is_class, *(heads == head for head in dict.fromkeys(heads) if head)]
+        is_capped = np.isin(names, list(self.features.caps))
+        whole = [row for row in groups if row.any() and (fitted & ~is_capped)[row].all()]
+        return np.array([row[fitted] for row in whole], dtype=np.float64).reshape(
+            len(whole), int(fitted.sum())
+        )
 
 
 def feature_choices(rubric: Rubric, settings: FitSettings) -> dict[str, FeatureChoice]:
     """Settle what the settings say of the features of each behavior; refuse unknown names."""
+    asked = questions_by_behavior(settings.features, rubric)
     sets = {
-        row.id: feature_set(rubric, row.id, orientation=settings.orientation)
-        for row in rubric.behaviors
+        name: feature_set(rubric, name, orientation=settings.orientation, questions=questions)
+        for name, questions in asked.items()
     }
+    caps = caps_by_behavior(settings.caps, sets)
+    sets = {name: replace(row, caps=caps[name]) for name, row in sets.items()}
     known = {key for row in sets.values() for name in row.names for key in _called(row, name)}
     said = _said(settings)
     for name in said:
@@ -359,7 +375,7 @@ def _demanded_signs(rubric: Rubric, features: FeatureSet) -> dict[str, str]:
 
 def _called(features: FeatureSet, name: str) -> tuple[str, str]:
     """Give the names that a feature goes by: in this behavior only, and in all of them."""
-    if name in features.propositions:
+    if name in features.asked:
         return f"{features.behavior}:{name}", name
     return name, name.removeprefix(f"{features.behavior}.")
 

@@ -144,7 +144,7 @@ def check_degenerate(
         store=request.store,
         judging=request.judging,
     ).judged
-    if not _agree(said, judged, again, propositions=reward.rubric.propositions):
+    if not _agree(said, judged, again, propositions=reward.columns):
         return None
     rules = rate_items(
         items,

@@ -13,6 +13,7 @@ import numpy as np
 from voirdire.errors import NoDataError
 from voirdire.io import read_verdicts
 from voirdire.io.rbr_files import is_rbr_file, read_rbr_verdicts
+from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.given_items import given_items
 from voirdire.judging.plan import plan_judging
@@ -156,7 +157,9 @@ def judge_responses(
         return JudgedBy(judged=found, calls=None, seconds=float("nan"))
     if verdicts is not None:
         named = judge if isinstance(judge, str) else None
-        found = read_verdicts(verdicts, rubric=reward.rubric, judge=named)
+        found = read_verdicts(
+            verdicts, rubric=reward.rubric, judge=named, numbers_of=reward.questions
+        )
         return JudgedBy(judged=found, calls=None, seconds=float("nan"))
     started = time.perf_counter()
     plan = plan_judging(
@@ -167,7 +170,8 @@ def judge_responses(
     )
     asked, _ = given_items(items, judged=plan.judged, behavior=None, pairs=plan.asks_about_pairs)
     found = judge_by_plan(asked, plan, store=store, progress=judging)
-    return JudgedBy(judged=found, calls=found.calls, seconds=time.perf_counter() - started)
+    numbered = add_numbers(found, reward.rubric, reward.questions)
+    return JudgedBy(judged=numbered, calls=found.calls, seconds=time.perf_counter() - started)
 
 
 def base_reward(metadata: Mapping[str, Any], *names: str) -> float:

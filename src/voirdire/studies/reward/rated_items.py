@@ -129,7 +129,7 @@ def rate_items(
     RatedItems
         With three signals where there is a base reward, else with one.
     """
-    propositions = reward.rubric.propositions
+    propositions = reward.columns
     probabilities = joined_probabilities(items, judged, propositions=propositions)
     features: dict[str, BehaviorFeatures] = {}
     rules = np.full(len(items), np.nan)
