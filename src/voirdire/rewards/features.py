@@ -233,13 +233,13 @@ def caps_by_behavior(
 ) -> dict[str, dict[str, float]]:
     """Settle the caps of each behavior; refuse those of nothing and those outside (0, 1)."""
     found: dict[str, dict[str, float]] = {behavior: {} for behavior in sets}
-    narrow: set[tuple[str, str]] = set()
-    for key, cap in said.items():
+    for key in sorted(said, key=lambda key: ":" in key):  # what is said of one behavior goes before
+        cap = said[key]
         is_number = isinstance(cap, int | float) and not isinstance(cap, bool)
         if not is_number or not 0 < cap < 1:
             msg = (
                 f"`caps[{shorten(key)!r}]` must be in the open interval (0, 1), got "
-                f"{shorten(cap)!r}. Features lie in [0, 1]."
+                f"{shorten(cap)}. Features lie in [0, 1]."
             )
             raise InputError(msg)
         behaviors, name = _parted(key, sets)
@@ -251,12 +251,7 @@ def caps_by_behavior(
                 f"{shorten(key)!r}.{did_you_mean(name, known)}"
             )
             raise InputError(msg)
-        for behavior in capped:
-            if len(behaviors) == 1:
-                narrow.add((behavior, name))
-            elif (behavior, name) in narrow:  # what is said of one behavior goes before
-                continue
-            found[behavior][name] = float(cap)
+        found |= {behavior: found[behavior] | {name: float(cap)} for behavior in capped}
     return {
         behavior: {name: found[behavior][name] for name in row.asked if name in found[behavior]}
         for behavior, row in sets.items()

@@ -94,12 +94,10 @@ def reward_of_weights(
     veto: Any = ()
     caps: Any = {}
     if isinstance(given, Mapping):
-        own = {row.id for row in known.behaviors}
-        beside = {
-            name: given[name] for name in ("veto", "caps") if name in given and name not in own
-        }
+        beside = {"veto", "caps"} - {row.id for row in known.behaviors}
+        veto, caps = given.get("veto", ()), given.get("caps", {})
+        veto, caps = veto if "veto" in beside else (), caps if "caps" in beside else {}
         given = {name: row for name, row in given.items() if name not in beside}
-        veto, caps = beside.get("veto", ()), beside.get("caps", {})
     if not isinstance(given, Mapping) or not given:
         msg = (
             "`weights` must hold weights for at least one behavior, got "
@@ -108,7 +106,10 @@ def reward_of_weights(
         raise InputError(msg)
     _check_veto(veto)
     if not isinstance(caps, Mapping):
-        msg = f'`caps` must be a mapping of features to numbers, got {shorten(caps)}. Write {{"apology": 0.5}}.'
+        msg = (
+            f"`caps` must be a mapping of features to numbers, got {shorten(caps)}. "
+            'Write {"apology": 0.5}.'
+        )
         raise InputError(msg)
     vetoes = vetoes_by_behavior(veto, known, map(str, given))
     sets = {
@@ -214,7 +215,7 @@ def _feature(word: str, features: FeatureSet, *, rubric: Rubric) -> str:
         hint = (
             f" Name its labels: {', '.join(row.number_names)}."
             if row.kind == "choice"
-            else f" Answers to a {row.kind} question are no numbers: only those of scales and choices are features."
+            else f" Answers to a {row.kind} question are no numbers."
         )
     elif word in rubric.propositions:
         hint = f" Behavior {features.behavior!r} says nothing of it: add it to the rubric."

@@ -90,10 +90,9 @@ class LiveReward:
         said = said_of_demands(paid_against_demands(reward))
         self.notes = (*notes, said) if said else notes
         self._combiner = Combiner(reward, center=center)
+        propositions = self._plan.rubric.propositions
         answers_all = needs_engine(self._plan.judge)
-        self._combiner.check_asked(
-            reward.columns if answers_all else self._plan.rubric.propositions
-        )
+        self._combiner.check_asked(reward.columns if answers_all else propositions)
         self.settings = LiveSettings() if settings is None else settings
         self.store = store if needs_engine(self._plan.judge) else None
         self._judge = LiveJudge(
