@@ -75,7 +75,7 @@ else:
         fixed=pairs_of(float, named="FEATURE"),
         ignored=spelled("--ignore", list[str], metavar="FEATURE"),
         veto=spelled("--veto", list[str], metavar="PROPOSITION"),
-        caps=spelled("--cap", pairs_of(float, named="PROPOSITION")),
+        caps=spelled("--cap", pairs_of(float, named="PROPOSITION"), metavar="PROPOSITION=NUMBER"),
         features=spelled("--feature", list[str], metavar="QUESTION"),
         confidence_level=Confidence,
     )

@@ -166,7 +166,7 @@ def add_numbers(given: Verdicts, rubric: Rubric, questions: Collection[str]) -> 
         }
         values = question.to_numbers(details.labels[name])
         given = replace(
-            given.with_numbers(question.number_names, values, failures), details=details
+            given.with_numbers(question.number_names, values, failures=failures), details=details
         )
     return replace(given, details=None) if questions else given
 

@@ -383,6 +383,7 @@ class Verdicts:
         self,
         names: Sequence[str],
         values: NDArray[np.float64],
+        *,
         failures: Mapping[tuple[int, int], Failure],
     ) -> Self:
         """Put answers to other questions, as numbers in [0, 1], beside the probabilities.
