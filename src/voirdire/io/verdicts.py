@@ -372,9 +372,10 @@ class _TableReader:
             labels = self._text(column).gather(rows).to_list()
             values = self._to_numbers(question, labels, rows, sure, column=column)
             places = [self._propositions.index(name) for name in question.number_names]
-            probabilities[np.ix_(items, places)] = values
+            cells = np.ix_(items, np.array(places, dtype=np.int64))
+            probabilities[cells] = values
             given[:, places] = True
-            reasons = [None] * rows.size
+            reasons: list[str | None] = [None] * rows.size
             if "failure" in self._rows.columns:
                 reasons = self._text("failure").gather(rows).to_list()
             failures |= {

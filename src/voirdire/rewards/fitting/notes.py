@@ -186,9 +186,9 @@ def fit_notes(
 ) -> Iterator[str]:
     """Say which behaviors get no weights, which prompts do nothing for them, and why."""
     weighed = {name.partition("=")[0] for row in choices.values() for name in row.features.answers}
-    if idle := [row.id for row in rubric.questions if row.number_names and row.id not in weighed]:
+    if unused := [row.id for row in rubric.questions if row.number_names and row.id not in weighed]:
         yield (
-            f"answers to {_named(idle)} are no features: name scale and choice questions with "
+            f"answers to {_named(unused)} are no features: name scale and choice questions with "
             "`features`, or --feature, to weigh them"
         )
     for row in rubric.behaviors:

@@ -109,7 +109,7 @@ def run_document(
 
 def question_hashes(reward: RewardModel) -> dict[str, str]:
     """Hash what is asked for each column that a reward takes: text, examples, labels and ends."""
-    hashes = {}
+    hashes: dict[str, str] = {}
     for row in reward.rubric.questions:
         hashed = hash_of(question_document(row))
         names = (row.id,) if row.kind == "boolean" else row.number_names
