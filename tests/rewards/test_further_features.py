@@ -308,7 +308,7 @@ def test_a_rubric_whose_further_questions_are_no_features_says_so():
         ({"features": ["qualty"]}, "which it does not ask.*quality"),
         ({"features": "quality"}, "`features` must be a list"),
         ({"caps": {"quality": 0.5}}, "`caps` must name propositions .* got 'quality'"),
-        ({"caps": {"sory": 0.5}}, "got 'sory'.*sorry"),
+        ({"caps": {"sorrry": 0.5}}, "got 'sorrry'.*sorry"),
         ({"caps": {"chat.good": 0.5}}, "got 'chat.good'"),
         ({"caps": {"sorry": 1.0}}, r"open interval \(0, 1\), got 1.0"),
         ({"caps": {"sorry": 0}}, r"open interval \(0, 1\), got 0"),
