@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from voirdire._types import Language
-    from voirdire.reporting.plots.reward_plot import RewardPlotKind
+    from voirdire.reporting.plots import PlotKind
     from voirdire.reporting.reward_page.content import RewardReport
 
 __all__ = ["RewardDrawer"]
@@ -34,22 +34,22 @@ class RewardDrawer:
         self._language = language
 
     def __call__(
-        self, kind: RewardPlotKind, *, name: str, behavior: str | None = None
+        self, kind: PlotKind, *, name: str, behavior: str | None = None
     ) -> Markup | None:
         """Draw a figure as inline SVG; None where the JSON has not what it shows.
 
         Parameters
         ----------
         kind : str
-            One of `voirdire.reporting.plots.reward_plot.RewardPlotKind`.
+            One of `voirdire.reporting.plots.PlotKind`.
         name : str
             Prefix of the ids within the figure: unique on the page.
         behavior : str, optional
             Of histograms and drives.
         """
-        from voirdire.reporting.plots.reward_plot import plot_reward
+        from voirdire.reporting.plots import plot
 
         return inline_svg(
-            lambda: plot_reward(self._plain, kind=kind, behavior=behavior, language=self._language),
+            lambda: plot(self._plain, kind=kind, behavior=behavior, language=self._language),
             name=name,
         )
