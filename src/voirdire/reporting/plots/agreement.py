@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError
-from voirdire.reporting.plots.chart import KeyItem, Panel, draw_chart, finite, interval_item, write
+from voirdire.reporting.plots.chart import KeyItem, Panel, draw_chart, finite, write
 from voirdire.reporting.plots.dots import DotRow, dots_panel
 from voirdire.reporting.plots.rows import number
-from voirdire.reporting.plots.style import LIGHT, SMALL_PX
+from voirdire.reporting.plots.style import LIGHT, NARROW_PX, SMALL_PX
 from voirdire.reporting.plots.words import distinct_labels, label, text_px, widest_px
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ __all__ = ["draw_agreement", "draw_ceiling", "draw_confusion"]
 # Cells ----------------------------------------------------------------------------------------
 
 _MOST_CELLS_DRAWN = 30
-_LEAST_CELL, _LARGEST_CELL = 16.0, 54.0
+_LEAST_CELL, _LARGEST_CELL, _LARGEST_OF_MANY = 14.0, 46.0, 32.0
+_MANY = 8
 _STRONGEST = 0.9
 """Opacity of 1 and -1: numbers in the ink of the page can still be read on it."""
 
@@ -53,7 +54,8 @@ def _cells_panel(
     left = widest_px(rows, SMALL_PX) + 10
     right = 8.0
     across = places[-1] + 1
-    cell = min(max((room - left - right) / across, _LEAST_CELL), _LARGEST_CELL)
+    largest = _LARGEST_CELL if len(rows) <= _MANY else _LARGEST_OF_MANY
+    cell = min(max((room - left - right) / across, _LEAST_CELL), largest)
     tall = (places[-1] if split else len(rows) - 1) + 1
     at = [(i, j) for i in range(len(rows)) for j in range(len(columns)) if not oneself or i != j]
     has_texts = max((text_px(text(i, j), SMALL_PX) for i, j in at), default=0.0) <= cell - 3
@@ -194,7 +196,8 @@ def draw_agreement(sheet: Sheet, frame: Frame) -> Figure:
     raters, values = _of_chosen_judges(given, sheet)
     is_judge = [rater["role"] == "judge" for rater in raters]
     order = sorted(range(len(raters)), key=lambda at: (is_judge[at], _mean(values[at], is_judge)))
-    names = distinct_labels((raters[at]["name"] for at in order), width=20)
+    width = 20 if frame.is_narrow else 28
+    names = distinct_labels((raters[at]["name"] for at in order), width=width)
     values = [[values[row][column] for column in order] for row in order]
     coefficient = _name_coefficient(given["coefficient"], given.get("weights"), say)
     others = [value for i, row in enumerate(values) for j, value in enumerate(row) if i != j]
@@ -358,13 +361,13 @@ def _has_table(given: Mapping[str, Any] | None) -> bool:
 
 def _confusion_panel(judge: Mapping[str, Any], room: float, say: Words) -> Panel:
     """Draw one judge; of label sets a row per label: who gave it, where anybody did."""
-    given = judge["confusion"]
+    given, width = judge["confusion"], 18 if room < NARROW_PX else 28
     if given.get("per_label"):
-        rows = _quoted((row["label"] for row in given["per_label"]), say)
+        rows = _quoted([row["label"] for row in given["per_label"]], say, width=width)
         columns = [say(name) for name in _SETS]
         counts = [[int(row[name]) for name in _SETS] for row in given["per_label"]]
     else:
-        rows = _quoted(given["labels"], say)
+        rows = _quoted(given["labels"], say, width=width)
         counts = [list(row) for row in given["counts"]]
         if len(counts) > len(rows):  # the other labels together
             rows = [*rows, say("other_labels", n=given["n_other"])]
@@ -379,9 +382,9 @@ def _confusion_panel(judge: Mapping[str, Any], room: float, say: Words) -> Panel
         columns=columns,
         text=lambda i, j: f"{counts[i][j]:,}",
         room=room,
-        title=label(judge["judge"], width=max(10, int(room / 9))),
+        title=label(judge["judge"]),
     )
 
 
-def _quoted(labels: Iterable[str], say: Words) -> list[str]:
-    return [say.quote(text) for text in distinct_labels(labels, width=18)]
+def _quoted(labels: Sequence[str], say: Words, *, width: int) -> list[str]:
+    return [say.quote(text) for text in distinct_labels(labels, width=width)]

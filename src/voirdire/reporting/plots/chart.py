@@ -35,6 +35,7 @@ __all__ = [
     "Frame",
     "KeyItem",
     "Panel",
+    "columns_for",
     "draw_chart",
     "finite",
     "interval_item",
@@ -50,6 +51,8 @@ __all__ = [
 LINE_PX = 20.0
 GAP_PX = 18.0
 _SYMBOL_PX = 26.0
+_NOTE_PX = 66.0
+"""Room for a number beside the title of a small panel."""
 _LITERALLY: dict[str, Any] = {"parse_math": False, "usetex": False}
 _BOLD = 1.08
 """Bold letters are so much wider."""
@@ -135,6 +138,15 @@ def draw_chart(
         if width > frame.width:
             figure.min_width_px = width
         return figure
+
+
+def columns_for(titles: Sequence[str], frame: Frame, *, most: int) -> int:
+    """Return in how many columns panels fit with these titles, no word of which is broken."""
+    words = [part for text in titles for part in wrap_text(text, size=SMALL_PX, width=0)]
+    widest = max((text_px(word, SMALL_PX * _BOLD) for word in words), default=0.0)
+    needed = widest + GAP_PX + _NOTE_PX
+    fitting = (n for n in range(most, 1, -1) if (frame.width + GAP_PX) / n >= needed)
+    return next(fitting, 1)
 
 
 def _draw_on(ax: Axes, panel: Panel, *, heading: str, key: Sequence[KeyItem]) -> Figure:
@@ -322,8 +334,9 @@ def _draw_key(
                 figure.add_artist(box)
             elif item.style:
                 is_point = item.style.get("linestyle") == "none"
-                xs = [x + 9] if is_point else [x, x + 18]
-                figure.add_artist(Line2D(xs, [y] * len(xs), transform=place, **item.style))
+                xs = [x + 9] if is_point else [x, x + 9, x + 18]
+                style = item.style | {"transform": place, "markevery": [len(xs) // 2]}
+                figure.add_artist(Line2D(xs, [y] * len(xs), **style))
             _note(figure, item.text, x=x + (_SYMBOL_PX if item.style else 0.0), top=at)
 
 
@@ -411,7 +424,7 @@ def nice_ticks(axis: Any, low: float, high: float, *, whole: bool = False) -> li
     from matplotlib.ticker import MaxNLocator
 
     width, height = size_px(axis.axes)
-    room = width / 62 if axis.axis_name == "x" else height / 42
+    room = width / 48 if axis.axis_name == "x" else height / 42
     n = max(2, min(6, int(room)))
     steps = [1, 2, 5, 10] if whole else [1, 2, 2.5, 5, 10]
     values = MaxNLocator(nbins=n, steps=steps, integer=whole).tick_values(low, high)

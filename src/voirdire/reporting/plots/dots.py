@@ -30,6 +30,7 @@ __all__ = ["REFERENCE", "DotRow", "dots_panel"]
 
 _STEP_PX = 24.0
 _GROUP_GAP = 0.6
+_LINE: dict[str, Any] = {"color": LIGHT["ink"], "linewidth": 1.4, "zorder": 1.5}
 _MOST_BESIDE = 0.42
 """Labels that need more of the width than this stand above their rows."""
 REFERENCE: dict[str, Any] = {
@@ -83,10 +84,11 @@ def dots_panel(
 
     It always shows `limits` and never goes beyond `bounds`; `line` is upright, `band` shaded.
     """
-    widest = widest_px((row.label for row in rows), FONT_PX) + 10
+    widest = widest_px((row.label for row in rows if not row.is_heading), FONT_PX) + 10
     is_above = frame.ax is None and widest > _MOST_BESIDE * frame.width
+    left = 8.0 if is_above else widest
     steps = [
-        (1.0 if row.is_heading or not is_above else 1.8) + _GROUP_GAP * (row.starts_group and n > 0)
+        (1.0 if row.is_heading or not is_above else 1.9) + _GROUP_GAP * (row.starts_group and n > 0)
         for n, row in enumerate(rows)
     ]
     places = [place - 0.5 for place in accumulate(steps)]
@@ -100,8 +102,11 @@ def dots_panel(
         low, high = _scale(rows, [line, *limits, *band], bounds)
         if math.isfinite(band[0]):
             axes.axvspan(*band, color=LIGHT["region-1"], linewidth=0, zorder=0.4, gid="band")
-        if math.isfinite(line):
-            axes.axvline(line, color=LIGHT["ink"], linewidth=1.4, zorder=1.5, gid="line")
+        if math.isfinite(line) and not is_above:
+            axes.axvline(line, gid="line", **_LINE)
+        elif math.isfinite(line):  # names stand between the rows
+            axes.vlines([line] * len(places), [at - 0.3 for at in places],
+                        [at + 0.4 for at in places], gid="line", **_LINE)  # fmt: skip
         for place, (row, at) in enumerate(zip(rows, places, strict=True)):
             _draw_row(axes, row, number=place, at=at)
         axes.set_xlim(low, high)
@@ -109,12 +114,13 @@ def dots_panel(
         set_numbers(axes.xaxis, nice_ticks(axes.xaxis, low, high), frame.say)
         if frame.ax is None:
             _write_numbers(axes, numbers, places)
-        _write_labels(axes, rows, places, is_above=is_above)
+        start = None if frame.ax is not None else left
+        _write_labels(axes, rows, places, is_above=is_above, left=start)
 
     return Panel(
         draw=draw,
         height=(sum(steps) + 0.1) * _STEP_PX,
-        left=8.0 if is_above else widest,
+        left=left,
         right=widest_px(numbers, SMALL_PX) + 12,
         x_title=x_title,
         note=note,
@@ -162,24 +168,20 @@ def _write_numbers(axes: Axes, numbers: Sequence[str], places: Sequence[float]) 
 
 
 def _write_labels(
-    axes: Axes, rows: Sequence[DotRow], places: Sequence[float], *, is_above: bool
+    axes: Axes,
+    rows: Sequence[DotRow],
+    places: Sequence[float],
+    *,
+    is_above: bool,
+    left: float | None,
 ) -> None:
-    """Write the names beside their rows, or above them; a heading is bold."""
-    colours = [LIGHT["muted" if row.outcome == "control" else "ink"] for row in rows]
-    weights = ["bold" if row.is_heading else "normal" for row in rows]
-    if not is_above:
-        set_ticks(axes.yaxis, places, [row.label for row in rows], fontsize=FONT_PX)
-        ticks = axes.yaxis.get_major_ticks()
-        for tick, colour, weight in zip(ticks, colours, weights, strict=True):
-            tick.label1.set_color(colour)
-            tick.label1.set_fontweight(weight)
-        return
-    axes.set_yticks([])
-    from matplotlib.transforms import offset_copy
-
-    figure: Any = axes.get_figure(root=True)
-    start = offset_copy(axes.get_yaxis_transform(), fig=figure, x=-8, units="points")
-    for row, at, colour, weight in zip(rows, places, colours, weights, strict=True):
-        up = 0.0 if row.is_heading else 0.85
-        style: dict[str, Any] = {"color": colour, "fontweight": weight, "transform": start}
-        write(axes, row.label, x=0, y=at - up, fontsize=FONT_PX, **style)
+    """Write names beside their rows or above them; headings, in bold, begin at `left`."""
+    up = [0.78 if is_above and not row.is_heading else 0.0 for row in rows]
+    at = [place - offset for place, offset in zip(places, up, strict=True)]
+    set_ticks(axes.yaxis, at, [row.label for row in rows], fontsize=FONT_PX)
+    for tick, row in zip(axes.yaxis.get_major_ticks(), rows, strict=True):
+        if left is not None and (is_above or row.is_heading):
+            tick.set_pad(left)
+            tick.label1.set_horizontalalignment("left")
+        tick.label1.set_color(LIGHT["muted" if row.outcome == "control" else "ink"])
+        tick.label1.set_fontweight("bold" if row.is_heading else "normal")

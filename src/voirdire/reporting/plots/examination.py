@@ -9,6 +9,7 @@ from voirdire.errors import InputError
 from voirdire.reporting.plots.chart import (
     KeyItem,
     Panel,
+    columns_for,
     draw_chart,
     finite,
     interval_item,
@@ -17,7 +18,6 @@ from voirdire.reporting.plots.chart import (
     outcome_key,
     set_numbers,
     size_px,
-    write,
 )
 from voirdire.reporting.plots.dots import REFERENCE, DotRow, dots_panel
 from voirdire.reporting.plots.rows import controls_of, number
@@ -320,8 +320,14 @@ def draw_scatter(sheet: Sheet, frame: Frame) -> Figure:
         heading = f"{label(found[0]['judge'])} · {heading}"
         panels = [_one_judge(found, frame, titles)]
     elif frame.ax is None and len(found) <= _MOST_PANELS:
-        n_columns = 2 if len(found) <= 4 or frame.is_narrow else 3
-        panels = _small_panels(found, frame, n_columns=n_columns)
+        names = distinct_labels(row["judge"] for row in found)
+        most = 2 if len(found) <= 4 or frame.is_narrow else 3
+        n_columns = columns_for(names, frame, most=most)
+        side = min((frame.width - (n_columns - 1) * 18) / n_columns - 42, 320.0)
+        panels = [
+            _small_panel(found, row, frame.say, title=name, side=side)
+            for row, name in zip(found, names, strict=True)
+        ]
         key = [KeyItem(text=say("across_up", **titles)), *key]
     else:
         panels = [_many_judges(found, frame, titles)]
@@ -362,9 +368,7 @@ def _one_judge(
     )
 
 
-def _name_points(
-    axes: Axes, points: Sequence[tuple[float, float]], names: Sequence[str]
-) -> None:
+def _name_points(axes: Axes, points: Sequence[tuple[float, float]], names: Sequence[str]) -> None:
     """Write names in a column right of the axes, in the order of the points' heights."""
     height = size_px(axes)[1]
     low, high = axes.get_ylim()
@@ -394,22 +398,20 @@ def _name_points(
         )
 
 
-def _small_panels(
-    found: Sequence[Mapping[str, Any]], frame: Frame, *, n_columns: int
-) -> list[Panel]:
-    say = frame.say
-    column = (frame.width - (n_columns - 1) * 18) / n_columns
-    names = distinct_labels((row["judge"] for row in found), width=int((column - 50) / 9))
+def _small_panel(
+    found: Sequence[Mapping[str, Any]],
+    row: Mapping[str, Any],
+    say: Words,
+    *,
+    title: str,
+    side: float,
+) -> Panel:
+    def draw(axes: Axes) -> None:
+        _draw_plane(axes, found, say)
+        _draw_points(axes, _points(row), colour=LIGHT["series-1"], size=8)
 
-    def panel(row: Mapping[str, Any], name: str) -> Panel:
-        def draw(axes: Axes) -> None:
-            _draw_plane(axes, found, say)
-            _draw_points(axes, _points(row), colour=LIGHT["series-1"], size=8)
-
-        note = f"ω {say.two_digits(number(row['winning_rate']))}"
-        return Panel(draw=draw, height=column - 42, left=34, title=name, note=note)
-
-    return [panel(row, name) for row, name in zip(found, names, strict=True)]
+    note = f"ω {say.two_digits(number(row['winning_rate']))}"
+    return Panel(draw=draw, height=side, width=side, left=34, title=title, note=note)
 
 
 def _many_judges(

@@ -12,6 +12,7 @@ from voirdire.errors import InputError
 from voirdire.reporting.plots.chart import (
     KeyItem,
     Panel,
+    columns_for,
     draw_chart,
     interval_item,
     mark_style,
@@ -64,7 +65,7 @@ def _choose(
     ]
 
 
-def _name_rows(rows: Sequence[Any], *, width: int = 40) -> list[str]:
+def _name_rows(rows: Sequence[Any], *, width: int = 60) -> list[str]:
     """Name results by what differs between them: question, judge or both."""
     pairs = [(field_of(row, "question"), field_of(row, "judge")) for row in rows]
     if len({judge for _, judge in pairs}) == 1:
@@ -93,7 +94,11 @@ def draw_gold(
         msg = f"`kind` 'gold' needs what `examine_gold` returns, got {_shown(result)}."
         raise InputError(msg)
     rows = []
-    for row, text in zip(found[:_MOST_GROUPS], _name_rows(found[:_MOST_GROUPS]), strict=True):
+    for row, text in zip(
+        found[:_MOST_GROUPS],
+        _name_rows(found[:_MOST_GROUPS], width=36 if frame.is_narrow else 60),
+        strict=True,
+    ):
         measured = field_of(row, "classification")
         figures, always = field_of(measured, "figures"), field_of(measured, "always")
         is_boolean = all(name in figures for name in _BOOLEAN)
@@ -119,7 +124,7 @@ def _heading(text: str, found: Sequence[Any], frame: Frame) -> str:
     for name in ("question", "judge"):
         names = {field_of(row, name) for row in found}
         if len(names) == 1:
-            text = f"{label(names.pop())} · {text}"
+            text = frame.say("titled", title=text, name=label(names.pop()))
     if len(found) > _MOST_GROUPS:
         text += f", {frame.say('n_of', n=_MOST_GROUPS, total=len(found))}"
     return text
@@ -142,7 +147,11 @@ def draw_rates(
         msg = f"`kind` 'rates' needs what `rate` returns, got {_shown(result)}."
         raise InputError(msg)
     rows = []
-    for row, text in zip(found[:_MOST_GROUPS], _name_rows(found[:_MOST_GROUPS]), strict=True):
+    for row, text in zip(
+        found[:_MOST_GROUPS],
+        _name_rows(found[:_MOST_GROUPS], width=36 if frame.is_narrow else 60),
+        strict=True,
+    ):
         groups: Mapping[str, Any] = field_of(row, "groups") or {}
         for group, measured in ((None, field_of(row, "result")), *groups.items()):
             heading = text if group is None else f"{text}: {label(group, width=20)}"
@@ -163,8 +172,9 @@ def draw_rates(
         heading=_heading(say("rates_title"), found, frame),
         alt=say("alt_rates", n=len(found)),
         panels=[
-            dots_panel(rows, frame, x_title=say("share_true"), limits=(0.0, math.nan),
-                       bounds=(0.0, 1.0))  # fmt: skip
+            dots_panel(
+                rows, frame, x_title=say("share_true"), limits=(0.0, math.nan), bounds=(0.0, 1.0)
+            )  # fmt: skip
         ],
         key=[
             KeyItem(text=say("report_this"), style=mark_style("passed", LIGHT["series-1"])),
@@ -203,9 +213,9 @@ def draw_reliability(
     if len(found) > _MOST_PANELS and frame.ax is None:
         heading += f", {say('farthest_of', n=_MOST_PANELS, total=len(found))}"
     shown = found[:_MOST_PANELS]
-    n_columns = 2 if len(shown) <= 4 or frame.is_narrow else 3
-    side = (frame.width - (n_columns - 1) * 18) / n_columns - 42
-    names = _name_rows(shown, width=int((side - 50) / 9) if frame.ax is None else 28)
+    names = _name_rows(shown)
+    n_columns = columns_for(names, frame, most=2 if len(shown) <= 4 or frame.is_narrow else 3)
+    side = min((frame.width - (n_columns - 1) * 18) / n_columns - 42, 320.0)
     panels = [
         _reliability_panel(field_of(row, "calibration"), frame, title=name, side=side)
         for row, name in zip(shown, names, strict=True)
@@ -246,11 +256,11 @@ def _reliability_panel(measured: Any, frame: Frame, *, title: str, side: float) 
         axes.set_xlim(-0.03, 1.03)
         axes.set_ylim(-0.03, 1.03)
         for axis in (axes.xaxis, axes.yaxis):
-            set_numbers(axis, _TICKS[:: 1 if side > 160 else 2], say)  # noqa: PLR2004
+            set_numbers(axis, _TICKS[:: 1 if side > 160 else 2], say)
 
     error = number(field_of(measured, "calibration_error"))
     note = f"ECE {say.two_digits(error)}"
-    return Panel(draw=draw, height=side, left=34, title=title, note=note)
+    return Panel(draw=draw, height=side, width=side, left=34, title=title, note=note)
 
 
 def _reliability_key(row: Any, frame: Frame) -> list[KeyItem]:

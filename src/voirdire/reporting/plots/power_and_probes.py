@@ -118,7 +118,7 @@ def _power_curves(rows: Sequence[Any]) -> dict[tuple[Any, Any], list[tuple[float
 
 
 def _curve_style(place: int) -> dict[str, Any]:
-    line = "-" if place < 8 else "--"  # noqa: PLR2004  # there are eight colours
+    line = "-" if place < 8 else "--"  # there are eight colours
     return {"color": series(place), "linewidth": 2.2, "linestyle": line, "marker": "o",
             "markersize": 6}  # fmt: skip
 

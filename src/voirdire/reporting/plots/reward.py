@@ -261,7 +261,9 @@ def _histogram_panel(
             write(axes, text, x=0, y=place - 0.78, transform=axes.get_yaxis_transform())
             if name in by_label:
                 _draw_label(axes, by_label[name], place=place, tallest=tallest)
-        axes.axvline(0, color=LIGHT["ink"], linewidth=1.2, zorder=2.5, gid="zero")
+        places = list(range(len(texts)))
+        zero: Any = {"color": LIGHT["ink"], "linewidth": 1.2, "zorder": 2.5, "gid": "zero"}
+        axes.vlines([0] * len(places), [at - _TALLEST for at in places], places, **zero)
         set_numbers(axes.xaxis, nice_ticks(axes.xaxis, low, high), say, grid=False)
         axes.set_yticks([])
 
@@ -334,8 +336,9 @@ def draw_reward_drives(result: Any, frame: Frame, *, behavior: str | None = None
         heading=heading,
         alt=say("alt_drives", behavior=label(sheet.behavior)),
         panels=[
-            dots_panel(rows, frame, x_title=say("drives_weight"), line=0.0,
-                       note=say("drives_share"))  # fmt: skip
+            dots_panel(
+                rows, frame, x_title=say("drives_weight"), line=0.0, note=say("drives_share")
+            )  # fmt: skip
         ],
         key=_drives_key(shown, sheet, say),
     )

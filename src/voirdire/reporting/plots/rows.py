@@ -149,14 +149,18 @@ class Contents:
 
     def alignments(self, question: str) -> list[str]:
         """Return under which alignments a question was examined."""
-        return list(dict.fromkeys(field_of(row, "alignment") for row in self._raw.get(question, ())))
+        return list(
+            dict.fromkeys(field_of(row, "alignment") for row in self._raw.get(question, ()))
+        )
 
     def rows(self, question: str, alignment: str) -> list[dict[str, Any]]:
         """Return the examinations of a question under an alignment; read once."""
         at = (question, alignment)
         if at not in self._read:
             rows = self._raw.get(question, ())
-            self._read[at] = [_examination(r) for r in rows if field_of(r, "alignment") == alignment]
+            self._read[at] = [
+                _examination(r) for r in rows if field_of(r, "alignment") == alignment
+            ]
         return self._read[at]
 
     def findings(self, question: str) -> dict[str, Any] | None:
@@ -243,7 +247,9 @@ def _examination(row: Any) -> dict[str, Any]:
         figures["outcome"] = "close"
     return figures | {
         "annotators": [_part(person, _ANNOTATOR_FIELDS) for person in field_of(row, "annotators")],
-        "controls": [_part(control, _CONTROL_FIELDS) for control in field_of(row, "controls") or ()],
+        "controls": [
+            _part(control, _CONTROL_FIELDS) for control in field_of(row, "controls") or ()
+        ],
         "uncertainty": None if uncertainty is None else _plain(uncertainty),
     }
 

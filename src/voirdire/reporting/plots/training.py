@@ -66,7 +66,9 @@ def draw_training_reward(result: Any, frame: Frame) -> Figure:
     """Draw the mean reward with its spread, its parts where there is a base, and the alarms."""
     sheet, say = training_sheet(result), frame.say
     run, reference = sheet.run, sheet.reference
-    parts = {name: each for name, each in _PARTS.items() if name == "reward_mean" or sheet.whole.has_base}
+    parts = {
+        name: each for name, each in _PARTS.items() if name == "reward_mean" or sheet.whole.has_base
+    }
     pairs = list(zip(run.figures["reward_mean"], run.figures["reward_sd"], strict=True))
     lows, highs = [mean - sd for mean, sd in pairs], [mean + sd for mean, sd in pairs]
     before = [] if reference is None else reference.figures["reward_mean"]
@@ -125,9 +127,7 @@ def draw_training_propositions(result: Any, frame: Frame) -> Figure:
     n_columns = 1 if frame.is_narrow or len(shown) == 1 else 2
     texts = distinct_labels((move.name for move in shown), width=60)
     panels = [
-        _proposition_panel(
-            sheet, move, say, title=text, is_lowest=place + n_columns >= len(shown)
-        )
+        _proposition_panel(sheet, move, say, title=text, is_lowest=place + n_columns >= len(shown))
         for place, (move, text) in enumerate(zip(shown, texts, strict=True))
     ]
     names = {move.name for move in shown}
@@ -222,7 +222,9 @@ def draw_training_classes(result: Any, frame: Frame, *, behavior: str | None = N
     about = {name: [a for a in sheet.alarms if a.subject.startswith(f"{name}/")] for name in shown}
     panels = [
         Panel(
-            draw=_classes_drawing(sheet, name, order, about[name], say, is_lowest=name == shown[-1]),
+            draw=_classes_drawing(
+                sheet, name, order, about[name], say, is_lowest=name == shown[-1]
+            ),
             height=130.0,
             left=_LEFT_PX,
             above=10.0,

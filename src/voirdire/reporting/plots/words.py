@@ -84,13 +84,13 @@ class Words:
 # Names ----------------------------------------------------------------------------------------
 
 
-def label(name: object, *, width: int = 40) -> str:
+def label(name: object, *, width: int = 36) -> str:
     """Show a name on one line of at most `width` columns; a Chinese character takes two."""
     text = shorten(name if isinstance(name, str) else str(name), width=width)
     return _fit(text.translate(_UNWRITABLE), width=width)
 
 
-def distinct_labels(names: Iterable[object], *, width: int = 40) -> list[str]:
+def distinct_labels(names: Iterable[object], *, width: int = 36) -> list[str]:
     """Show names so that different names look different.
 
     A name that is cut short like another keeps its end as well; names that are still alike get
@@ -161,11 +161,12 @@ def widest_px(texts: Iterable[str], size: float) -> float:
 
 
 def wrap_text(text: str, *, size: float, width: float) -> list[str]:
-    """Break a text into lines of at most `width` pixels, never within a word."""
+    """Break a text into lines of at most `width` pixels, within a word only if it is longer."""
     lines, line, word = [], "", ""
     for character in f"{text} ":
+        is_too_long = 0 < width < text_px(word + character, size)
         word += character
-        if character not in _BREAK_AFTER and _columns(character) == 1:
+        if character not in _BREAK_AFTER and _columns(character) == 1 and not is_too_long:
             continue
         fits = text_px((line + word).rstrip(), size) <= width
         if line and not fits and character not in _NEVER_FIRST:
