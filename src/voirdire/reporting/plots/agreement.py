@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError
 from voirdire.reporting.plots.chart import KeyItem, Panel, draw_chart, finite, write
-from voirdire.reporting.plots.dots import DotRow, dots_panel
+from voirdire.reporting.plots.dots import dot_row, dots_panel
 from voirdire.reporting.plots.rows import number
 from voirdire.reporting.plots.style import LIGHT, NARROW_PX, SMALL_PX
 from voirdire.reporting.plots.words import distinct_labels, label, text_px, widest_px
@@ -259,13 +259,13 @@ def draw_ceiling(sheet: Sheet, frame: Frame, *, coefficient: str | None = None) 
     ceiling = _named(agreement["ceiling"], wanted)
     found = sheet.judges_in(agreement)
     rows = [
-        _coefficient_row(_named(each["coefficients"], wanted), label=text)
+        dot_row(_named(each["coefficients"], wanted), "estimate", label=text)
         for each, text in zip(found, distinct_labels(e["judge"] for e in found), strict=True)
     ]
     rows.sort(key=lambda row: (math.isnan(row.value), -row.value))
     if rows:
         rows[0] = replace(rows[0], starts_group=True)
-    human = _coefficient_row(ceiling, label=say("human_row"), colour=LIGHT["ink"])
+    human = dot_row(ceiling, "estimate", label=say("human_row"), colour=LIGHT["ink"])
     text = _name_coefficient(wanted, ceiling.get("weights"), say)
     key = [KeyItem(text=say("ceiling"), style={"color": LIGHT["ink"], "linewidth": 1.4})]
     if math.isfinite(human.low) and ceiling.get("confidence_level") is not None:
@@ -289,11 +289,6 @@ def draw_ceiling(sheet: Sheet, frame: Frame, *, coefficient: str | None = None) 
         ],
         key=key,
     )
-
-
-def _coefficient_row(figure: Mapping[str, Any], **row: Any) -> DotRow:
-    ends = {name: number(figure.get(name)) for name in ("low", "high")}
-    return DotRow(value=number(figure.get("estimate")), **ends, **row)
 
 
 def _choose_coefficient(given: Sequence[Mapping[str, Any]], wanted: str | None) -> str:
@@ -356,7 +351,7 @@ def draw_confusion(sheet: Sheet, frame: Frame) -> Figure:
 
 
 def _has_table(given: Mapping[str, Any] | None) -> bool:
-    return bool(given) and bool(given["counts"] or given.get("per_label"))  # type: ignore[index]
+    return given is not None and bool(given["counts"] or given.get("per_label"))
 
 
 def _confusion_panel(judge: Mapping[str, Any], room: float, say: Words) -> Panel:

@@ -16,6 +16,7 @@ from voirdire.reporting.plots.chart import (
     set_ticks,
     write,
 )
+from voirdire.reporting.plots.rows import field_of, number
 from voirdire.reporting.plots.style import FONT_PX, LIGHT, SMALL_PX
 from voirdire.reporting.plots.words import widest_px
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from voirdire.reporting.plots.chart import Frame
 
-__all__ = ["REFERENCE", "DotRow", "dots_panel"]
+__all__ = ["REFERENCE", "DotRow", "dot_row", "dots_panel"]
 
 _STEP_PX = 24.0
 _GROUP_GAP = 0.6
@@ -67,6 +68,12 @@ class DotRow:
         """Every number that must be on the scale."""
         more = [value for _, value, _ in self.marks]
         return [self.value, self.low, self.high, self.reference, *self.range_, *more]
+
+
+def dot_row(found: Any, figure: str, **row: Any) -> DotRow:
+    """Make a row of a figure and its interval: a record, the JSON of one, or None."""
+    value, low, high = (number(field_of(found, name)) for name in (figure, "low", "high"))
+    return DotRow(value=value, low=low, high=high, **row)
 
 
 def dots_panel(
@@ -146,7 +153,7 @@ def _draw_row(axes: Axes, row: DotRow, *, number: int, at: float) -> None:
         if all(map(math.isfinite, ends)):
             given: Any = style | {"solid_capstyle": "butt"}
             axes.plot(ends, [at, at], gid=f"{name}-{number}", **given)
-    points = (
+    points: Any = (
         ("reference", row.reference, REFERENCE),
         ("value", row.value, mark_style(row.outcome, row.colour) | {"zorder": 3}),
         *row.marks,

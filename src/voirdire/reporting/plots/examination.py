@@ -19,7 +19,7 @@ from voirdire.reporting.plots.chart import (
     set_numbers,
     size_px,
 )
-from voirdire.reporting.plots.dots import REFERENCE, DotRow, dots_panel
+from voirdire.reporting.plots.dots import REFERENCE, DotRow, dot_row, dots_panel
 from voirdire.reporting.plots.rows import controls_of, number
 from voirdire.reporting.plots.style import LIGHT, SMALL_PX, outcome_colour, series
 from voirdire.reporting.plots.words import distinct_labels, label, widest_px
@@ -183,11 +183,10 @@ def draw_slices(sheet: Sheet, frame: Frame) -> Figure:
         if parts and len(judges) > 1:
             rows.append(DotRow(label=name, is_heading=True, starts_group=True))
         rows += [
-            DotRow(
+            dot_row(
+                part,
+                "difference",
                 label=text,
-                value=number(part["difference"]),
-                low=number(part["low"]),
-                high=number(part["high"]),
                 outcome="passed" if part["worse"] else "failed",
                 colour=LIGHT["fail" if part["worse"] else "series-8"],
             )
@@ -343,7 +342,7 @@ def draw_scatter(sheet: Sheet, frame: Frame) -> Figure:
 
 
 def _one_judge(
-    found: Sequence[Mapping[str, Any]], frame: Frame, titles: Mapping[str, str]
+    found: Sequence[Mapping[str, Any]], frame: Frame, titles: Mapping[str, Any]
 ) -> Panel:
     """Draw every annotator with a name, in a column at the right."""
     points = _points(found[0])
@@ -415,7 +414,7 @@ def _small_panel(
 
 
 def _many_judges(
-    found: Sequence[Mapping[str, Any]], frame: Frame, titles: Mapping[str, str]
+    found: Sequence[Mapping[str, Any]], frame: Frame, titles: Mapping[str, Any]
 ) -> Panel:
     side = min(frame.width - 50, 480.0)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +17,13 @@ from voirdire.reporting.plots.chart import (
     mark_style,
     set_numbers,
 )
-from voirdire.reporting.plots.dots import REFERENCE, DotRow, dots_panel
+from voirdire.reporting.plots.dots import REFERENCE, DotRow, dot_row, dots_panel
 from voirdire.reporting.plots.rows import field_of, number
 from voirdire.reporting.plots.style import LIGHT
 from voirdire.reporting.plots.words import distinct_labels, label
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -65,6 +64,12 @@ def _choose(
     ]
 
 
+def _named_groups(rows: Sequence[Any], frame: Frame) -> Iterable[tuple[Any, str]]:
+    """Pair the results that are drawn with their names."""
+    shown = rows[:_MOST_GROUPS]
+    return zip(shown, _name_rows(shown, width=36 if frame.is_narrow else 60), strict=True)
+
+
 def _name_rows(rows: Sequence[Any], *, width: int = 60) -> list[str]:
     """Name results by what differs between them: question, judge or both."""
     pairs = [(field_of(row, "question"), field_of(row, "judge")) for row in rows]
@@ -74,11 +79,6 @@ def _name_rows(rows: Sequence[Any], *, width: int = 60) -> list[str]:
         return distinct_labels((judge for _, judge in pairs), width=width)
     half = width // 2 - 1
     return [f"{label(q, width=half)} · {label(judge, width=half)}" for q, judge in pairs]
-
-
-def _estimate_row(estimate: Any, **row: Any) -> DotRow:
-    low, high = (number(field_of(estimate, name)) for name in ("low", "high"))
-    return DotRow(value=number(field_of(estimate, "estimate")), low=low, high=high, **row)
 
 
 # Gold labels ----------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def draw_gold(
         rows.append(DotRow(label=text, is_heading=True, starts_group=True))
         for name in ("accuracy", *(_BOOLEAN if is_boolean else ("balanced_accuracy",))):
             reference = number(always.get(name))
-            shown = _estimate_row(figures[name], label=say(name), reference=reference)
+            shown = dot_row(figures[name], "estimate", label=say(name), reference=reference)
             rows.append(shown if name == "accuracy" else replace(shown, colour=LIGHT["series-8"]))
     level = number(field_of(field_of(found[0], "classification"), "confidence_level"))
     return draw_chart(
@@ -161,7 +161,7 @@ def draw_rates(
                 ("human", "passed", "series-8"),
                 ("naive", "failed", "muted"),
             ):
-                shown = _estimate_row(field_of(measured, name), label=say(f"rate_{name}"),
+                shown = dot_row(field_of(measured, name), "estimate", label=say(f"rate_{name}"),
                                       outcome=outcome, colour=LIGHT[role])  # fmt: skip
                 value = shown.value
                 text_of = "–" if math.isnan(value) else f"{value:.1%}"
@@ -174,7 +174,7 @@ def draw_rates(
         panels=[
             dots_panel(
                 rows, frame, x_title=say("share_true"), limits=(0.0, math.nan), bounds=(0.0, 1.0)
-            )  # fmt: skip
+            )
         ],
         key=[
             KeyItem(text=say("report_this"), style=mark_style("passed", LIGHT["series-1"])),
@@ -220,7 +220,7 @@ def draw_reliability(
         _reliability_panel(field_of(row, "calibration"), frame, title=name, side=side)
         for row, name in zip(shown, names, strict=True)
     ]
-    axes = {"x_title": say("stated"), "y_title": say("came_true")}
+    axes: dict[str, Any] = {"x_title": say("stated"), "y_title": say("came_true")}
     key = _reliability_key(found[0], frame)
     if frame.ax is None:
         key.insert(0, KeyItem(text=say("across_up", **axes)))

@@ -128,6 +128,7 @@ _USUAL: tuple[tuple[str, Callable[[Any], bool]], ...] = (
 _ONLY = {"power": "a power analysis", "probes": "probes of a judge"}
 """Results that have one figure."""
 
+_STAND_IN = "voirdire-figure-name"
 _NEEDS_EXAMINATIONS = ("advantage", "controls", "scatter", "winning_rate")
 
 
@@ -166,12 +167,12 @@ def plot(
         answers under each probe. ``"gold"``: how often judges are right by gold labels.
         ``"rates"``: how often something holds, corrected, by labels alone, and by raw verdicts.
         ``"reliability"``: how often what a judge states comes true, also of what `examine_gold`
-        returns. ``"reward_errors"``: comparisons that a reward ranks the wrong way. ``"reward_histograms"``: centred rewards by label.
-        ``"reward_drives"``: weights, and what they do to rankings. ``"reward_scales"``: the
-        behaviors side by side. ``"training_reward"``: the mean reward of each step.
-        ``"training_propositions"``: how often propositions are true. ``"training_classes"``: the
-        classes of the responses. ``"training_length"``: length beside reward.
-        ``"training_missing"``: missing rewards.
+        returns. ``"reward_errors"``: comparisons that a reward ranks the wrong way.
+        ``"reward_histograms"``: centred rewards by label. ``"reward_drives"``: weights, and their
+        share of the spread. ``"reward_scales"``: the behaviors side by side.
+        ``"training_reward"``: the mean reward of each step. ``"training_propositions"``: how often
+        propositions are true. ``"training_classes"``: the classes of the responses.
+        ``"training_length"``: length beside reward. ``"training_missing"``: missing rewards.
     epsilon : float, optional
         Which margin, of several; by default .2 where it is among them, else the first.
     alignment, question : str, optional
@@ -266,20 +267,13 @@ def draw_svg(
     )
 
 
-_STAND_IN = "voirdire-figure-name"
-
-
 def _draw(kind: str, result: Any, frame: Frame, **which: Any) -> Figure:
-    for usual, is_such in _USUAL if kind not in _OF_RESULT else ():
-        if is_such(result):
-            if kind != "advantage":
-                what = _ONLY.get(usual)
-                msg = f"`kind` must be {usual!r} for {what}, got {kind!r}."
-                if what is not None:
-                    raise InputError(msg)
-                break
-            kind = usual
-            break
+    usual = next((name for name, is_such in _USUAL if is_such(result)), None)
+    if usual is not None and kind == "advantage":
+        kind = usual
+    elif usual in _ONLY and kind != usual:
+        msg = f"`kind` must be {usual!r} for {_ONLY[usual]}, got {kind!r}."
+        raise InputError(msg)
     if kind in _OF_RESULT:
         draw, names = _OF_RESULT[kind]
         return draw(result, frame, **{name: which.get(name) for name in names})
@@ -288,6 +282,5 @@ def _draw(kind: str, result: Any, frame: Frame, **which: Any) -> Figure:
     if not sheet.rows and kind in _NEEDS_EXAMINATIONS:
         msg = f"`kind` {kind!r} needs at least one examination, got a result without."
         raise InputError(msg)
-    draw = _OF_QUESTION[kind]
     more = {"coefficient": which.get("coefficient")} if kind == "ceiling" else {}
-    return draw(sheet, frame, **more)
+    return _OF_QUESTION[kind](sheet, frame, **more)

@@ -15,7 +15,7 @@ from voirdire.reporting.plots.chart import (
     nice_ticks,
     set_numbers,
 )
-from voirdire.reporting.plots.dots import DotRow, dots_panel
+from voirdire.reporting.plots.dots import DotRow, dot_row, dots_panel
 from voirdire.reporting.plots.rows import field_of, number
 from voirdire.reporting.plots.style import LIGHT, series
 from voirdire.reporting.plots.words import distinct_labels, label
@@ -190,11 +190,10 @@ def _probe_rows(probes: Sequence[ProbeFinding]) -> list[DotRow]:
     ):
         shift = None if question is None else question.change.shift
         rows.append(
-            DotRow(
+            dot_row(
+                shift,
+                "estimate",
                 label=name,
-                value=math.nan if shift is None else shift.estimate,
-                low=math.nan if shift is None else shift.low,
-                high=math.nan if shift is None else shift.high,
                 outcome="passed" if probe.is_found else "failed",
                 colour=LIGHT["fail" if probe.is_found else "muted"],
                 starts_group=place > 0 and probes[place - 1].family != probe.family,

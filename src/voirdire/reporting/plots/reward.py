@@ -21,7 +21,7 @@ from voirdire.reporting.plots.chart import (
     set_numbers,
     write,
 )
-from voirdire.reporting.plots.dots import DotRow, dots_panel
+from voirdire.reporting.plots.dots import DotRow, dot_row, dots_panel
 from voirdire.reporting.plots.rows import choose, number
 from voirdire.reporting.plots.style import LIGHT
 from voirdire.reporting.plots.words import distinct_labels, label
@@ -167,10 +167,11 @@ def _error_rows(sheet: _RewardSheet, say: Words) -> list[DotRow]:
         text = say("all_behaviors") if behavior is None else texts[behavior]
         rows.append(DotRow(label=text, is_heading=True, starts_group=True))
         rows += [
-            DotRow(
+            dot_row(
+                row["rate"],
+                "value",
                 label=say(row["signal"]),
                 colour=LIGHT[_COLOURS[row["signal"]]],
-                **{name: number(row["rate"][name]) for name in ("value", "low", "high")},
             )
             for row in found
             if row["behavior"] == behavior
@@ -240,7 +241,7 @@ def draw_reward_histograms(result: Any, frame: Frame, *, behavior: str | None = 
 
 
 def _histogram_panel(
-    rows: Sequence[Mapping[str, Any]], texts: Mapping[str, str], say: Words, **titles: str
+    rows: Sequence[Mapping[str, Any]], texts: Mapping[str, str], say: Words, **titles: Any
 ) -> Panel:
     by_label = {str(row["label"]): row for row in rows}
     tallest = max(max(row["counts"]) / sum(row["counts"]) for row in rows)
@@ -320,11 +321,10 @@ def draw_reward_drives(result: Any, frame: Frame, *, behavior: str | None = None
     if len(shown) < len(found):
         heading += f", {say('drives_first', n=len(shown), total=len(found))}"
     rows = [
-        DotRow(
+        dot_row(
+            row,
+            "weight",
             label=text,
-            value=number(row["weight"]),
-            low=number(row["low"]),
-            high=number(row["high"]),
             outcome="passed" if row["is_certified"] else "failed",
             colour=LIGHT[_drive_role(row)],
             number=say.percent(number(row["share"])),
@@ -338,7 +338,7 @@ def draw_reward_drives(result: Any, frame: Frame, *, behavior: str | None = None
         panels=[
             dots_panel(
                 rows, frame, x_title=say("drives_weight"), line=0.0, note=say("drives_share")
-            )  # fmt: skip
+            )
         ],
         key=_drives_key(shown, sheet, say),
     )
