@@ -40,7 +40,7 @@ SEEDS = (0, 1, 2)
 N_CONTROLS = 5
 MOST_BYTES = 150_000
 PAD_PX = 16.0
-BAND = {"facecolor": LIGHT["series-8"], "alpha": 0.2, "linewidth": 0}
+BAND: dict[str, Any] = {"facecolor": LIGHT["series-8"], "alpha": 0.2, "linewidth": 0}
 ALT = (
     "Mean reward of a batch over 60 steps. Three models that get the reward rise from about 0 to "
     "about 5; fifteen that get permuted rewards stay near where they began."

@@ -33,9 +33,7 @@ class RewardDrawer:
         self._plain: dict[str, Any] = msgspec.to_builtins(report)
         self._language = language
 
-    def __call__(
-        self, kind: PlotKind, *, name: str, behavior: str | None = None
-    ) -> Markup | None:
+    def __call__(self, kind: PlotKind, *, name: str, behavior: str | None = None) -> Markup | None:
         """Draw a figure as inline SVG; None where the JSON has not what it shows.
 
         Parameters

@@ -43,6 +43,4 @@ class TrainingDrawer:
         """
         from voirdire.reporting.plots import plot
 
-        return inline_svg(
-            lambda: plot(self._sheet, kind=kind, language=self._language), name=name
-        )
+        return inline_svg(lambda: plot(self._sheet, kind=kind, language=self._language), name=name)
