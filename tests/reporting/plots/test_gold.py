@@ -8,8 +8,7 @@ import pytest
 from reporting.plots.svg_reading import covered_texts, cut_texts
 from voirdire.errors import InputError
 from voirdire.records import as_plain
-from voirdire.reporting import plot
-from voirdire.reporting.plots import draw_svg
+from voirdire.reporting import draw_svg, plot
 from voirdire.studies import examine_gold, rate
 
 N = 60

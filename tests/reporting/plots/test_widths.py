@@ -12,7 +12,7 @@ from made_training_run import made_run
 from reporting.plots.svg_reading import KINDS, covered_texts, cut_texts, texts_of
 from reporting.plots.test_reward_figures import JSON
 from voirdire.errors import InputError
-from voirdire.reporting.plots import draw_svg
+from voirdire.reporting import draw_svg
 
 TRAINING = (
     "training_classes", "training_length", "training_missing", "training_propositions",

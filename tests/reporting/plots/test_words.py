@@ -1,15 +1,15 @@
 """Words and numbers on the figures are those of the page around them."""
 
 import re
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 import yaml
 
+from voirdire import reporting
 from voirdire.reporting import plot
 
-FOLDER = files("voirdire.reporting.plots")
+FOLDER = Path(reporting.__file__).parent / "plots"
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_both_languages_have_the_same_words_with_the_same_figures():
 
 
 def test_every_word_is_used():
-    sources = "".join(path.read_text("utf-8") for path in Path(str(FOLDER)).glob("*.py"))
+    sources = "".join(path.read_text("utf-8") for path in FOLDER.glob("*.py"))
     made = {"base", "total", "rules", "region_1", "region_2", "rate_rate", "rate_human",
             "rate_naive"}  # fmt: skip
     made |= {f"training_length_axis_{unit}" for unit in ("tokens", "characters")}

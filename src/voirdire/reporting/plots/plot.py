@@ -234,7 +234,7 @@ def draw_svg(
 
     Parameters
     ----------
-    kind, result, language, **which
+    kind, result, language
         As of `plot`.
     width_px : float
         CSS pixels. Text is the same size at every width; below 480 labels stand above their rows
@@ -244,6 +244,8 @@ def draw_svg(
         that differ never share an id.
     heading : bool, optional
         Whether to keep the line above the figure.
+    **which
+        What is drawn of several, as of `plot`.
 
     Returns
     -------
@@ -254,6 +256,16 @@ def draw_svg(
     ------
     InputError
         As of `plot`.
+
+    Examples
+    --------
+    >>> import voirdire
+    >>> from voirdire.reporting import draw_svg
+    >>> humans = {name: {item: item % 2 for item in range(40)} for name in ("ann", "bob", "eve")}
+    >>> result = voirdire.alt_test({item: item % 2 for item in range(40)}, humans)
+    >>> svg = draw_svg("advantage", result, language="en", width_px=340)
+    >>> 'width="340"' in svg
+    True
     """
     frame = Frame(say=Words(language), width=width_px)
     with DRAWING:
