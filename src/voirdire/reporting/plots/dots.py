@@ -18,7 +18,7 @@ from voirdire.reporting.plots.chart import (
 )
 from voirdire.reporting.plots.rows import field_of, number
 from voirdire.reporting.plots.style import FONT_PX, LIGHT, SMALL_PX
-from voirdire.reporting.plots.words import widest_px
+from voirdire.reporting.plots.words import widest_px, wrap_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from voirdire.reporting.plots.chart import Frame
 
-__all__ = ["REFERENCE", "DotRow", "dot_row", "dots_panel"]
+__all__ = ["REFERENCE", "DotRow", "dot_row", "dots_panel", "heading_rows"]
 
 _STEP_PX = 24.0
 _GROUP_GAP = 0.6
@@ -74,6 +74,15 @@ def dot_row(found: Any, figure: str, **row: Any) -> DotRow:
     """Make a row of a figure and its interval: a record, the JSON of one, or None."""
     value, low, high = (number(field_of(found, name)) for name in (figure, "low", "high"))
     return DotRow(value=value, low=low, high=high, **row)
+
+
+def heading_rows(text: str, frame: Frame) -> list[DotRow]:
+    """Begin a group with a heading, in as many lines as it needs."""
+    lines = wrap_text(text, size=1.08 * FONT_PX, width=frame.width)
+    return [
+        DotRow(label=line, is_heading=True, starts_group=number == 0)
+        for number, line in enumerate(lines)
+    ]
 
 
 def dots_panel(

@@ -17,7 +17,7 @@ from voirdire.reporting.plots.chart import (
     mark_style,
     set_numbers,
 )
-from voirdire.reporting.plots.dots import REFERENCE, DotRow, dot_row, dots_panel
+from voirdire.reporting.plots.dots import REFERENCE, DotRow, dot_row, dots_panel, heading_rows
 from voirdire.reporting.plots.rows import field_of, number
 from voirdire.reporting.plots.style import LIGHT
 from voirdire.reporting.plots.words import distinct_labels, label
@@ -64,10 +64,10 @@ def _choose(
     ]
 
 
-def _named_groups(rows: Sequence[Any], frame: Frame) -> Iterable[tuple[Any, str]]:
+def _named_groups(rows: Sequence[Any]) -> Iterable[tuple[Any, str]]:
     """Pair the results that are drawn with their names."""
     shown = rows[:_MOST_GROUPS]
-    return zip(shown, _name_rows(shown, width=36 if frame.is_narrow else 60), strict=True)
+    return zip(shown, _name_rows(shown), strict=True)
 
 
 def _name_rows(rows: Sequence[Any], *, width: int = 60) -> list[str]:
@@ -93,7 +93,7 @@ def draw_gold(
     if not found:
         msg = f"`kind` 'gold' needs what `examine_gold` returns, got {_shown(result)}."
         raise InputError(msg)
-    rows = []
+    rows: list[DotRow] = []
     for row, text in zip(
         found[:_MOST_GROUPS],
         _name_rows(found[:_MOST_GROUPS], width=36 if frame.is_narrow else 60),
@@ -102,7 +102,7 @@ def draw_gold(
         measured = field_of(row, "classification")
         figures, always = field_of(measured, "figures"), field_of(measured, "always")
         is_boolean = all(name in figures for name in _BOOLEAN)
-        rows.append(DotRow(label=text, is_heading=True, starts_group=True))
+        rows += heading_rows(text, frame)
         for name in ("accuracy", *(_BOOLEAN if is_boolean else ("balanced_accuracy",))):
             reference = number(always.get(name))
             shown = dot_row(figures[name], "estimate", label=say(name), reference=reference)
@@ -146,7 +146,7 @@ def draw_rates(
     if not found:
         msg = f"`kind` 'rates' needs what `rate` returns, got {_shown(result)}."
         raise InputError(msg)
-    rows = []
+    rows: list[DotRow] = []
     for row, text in zip(
         found[:_MOST_GROUPS],
         _name_rows(found[:_MOST_GROUPS], width=36 if frame.is_narrow else 60),
@@ -155,7 +155,7 @@ def draw_rates(
         groups: Mapping[str, Any] = field_of(row, "groups") or {}
         for group, measured in ((None, field_of(row, "result")), *groups.items()):
             heading = text if group is None else f"{text}: {label(group, width=20)}"
-            rows.append(DotRow(label=heading, is_heading=True, starts_group=True))
+            rows += heading_rows(heading, frame)
             for name, outcome, role in (
                 ("rate", "passed", "series-1"),
                 ("human", "passed", "series-8"),

@@ -263,7 +263,7 @@ def _histogram_panel(
             if name in by_label:
                 _draw_label(axes, by_label[name], place=place, tallest=tallest)
         places = list(range(len(texts)))
-        zero: Any = {"color": LIGHT["ink"], "linewidth": 1.2, "zorder": 2.5, "gid": "zero"}
+        zero: Any = {"color": LIGHT["muted"], "linewidth": 1, "zorder": 1.5, "gid": "zero"}
         axes.vlines([0] * len(places), [at - _TALLEST for at in places], places, **zero)
         set_numbers(axes.xaxis, nice_ticks(axes.xaxis, low, high), say, grid=False)
         axes.set_yticks([])
