@@ -61,6 +61,7 @@ def draw_advantage(sheet: Sheet, frame: Frame) -> Figure:
                 low=number(uncertainty.get("advantage_low")),
                 high=number(uncertainty.get("advantage_high")),
                 reference=number(row["human_advantage"]),
+                range_=_margin_of(row),
                 outcome=row["outcome"],
                 colour=outcome_colour(row["outcome"]),
             )
@@ -85,9 +86,17 @@ def draw_advantage(sheet: Sheet, frame: Frame) -> Figure:
         key=[
             *outcome_key((row["outcome"] for row in found), say),
             KeyItem(text=say("human_mark"), style=REFERENCE),
+            KeyItem(text=say("margin_mark"), style={"color": LIGHT["muted"], "linewidth": 1.2}),
             *interval_item(level if has_interval else None, say),
         ],
     )
+
+
+def _margin_of(row: Mapping[str, Any]) -> tuple[float, float]:
+    """Give how far below people's ρ a judge may be."""
+    people, epsilon = number(row["human_advantage"]), row["epsilon"]
+    least = people * (1 - epsilon) if row["epsilon_mode"] == "multiplicative" else people - epsilon
+    return least, people
 
 
 def draw_controls(sheet: Sheet, frame: Frame) -> Figure:
