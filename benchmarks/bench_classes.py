@@ -96,7 +96,7 @@ def main():
     rubric = load_rubric("safety")
     rng = np.random.default_rng(0)
     p = rng.beta(0.4, 0.4, (N_ITEMS, len(rubric.propositions)))
-    labels = p >= rubric.threshold
+    labels = p >= (rubric.threshold or 0.5)
     missed = []
     row = "{:<34} {:>16} {:>16} {:>8} {:>8}"
     title = f"{N_ITEMS:,} items, {p.shape[1]} columns"

@@ -1,12 +1,14 @@
-"""Pairs and fit of a reward: a plain fitter in one run with ours, and a million pairs.
+"""Pairs and fit of a reward: a plain fitter in one run with ours, new prompts, a million pairs.
 
 Run as `make bench`. The plain fitter is what one writes first: a double loop over all completions
 finds the pairs, and 1,000 full-batch steps of AdamW (learning rate 0.01, weight decay 0.05 apart
 from the gradient) bring the mean hinge loss down, every step over all differences. Ours makes the
 pairs from labels and solves the problem to its certified gap, for λ = 0.01, where the ratio is
 wanted, and for λ = 0. Both rank 3,300 completions of 220 prompts by 18 features: 13 probabilities
-of propositions and 5 of completion classes, which add up to 1. Time is the processor's, on one
-core. Fails where a figure is missed.
+of propositions and 5 of completion classes, which add up to 1. Twelve data sets more are those of
+the tests (`realistic_comparisons`), with prompts held out: there the λ is 0.001, since 0.01 holds
+weights further down than the plain fitter's steps do. Time is the processor's, on one core. Fails
+where a figure is missed.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import os
 import sys
 import time
 from dataclasses import replace
-from statistics import median
+from pathlib import Path
+from statistics import mean, median
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -24,6 +27,9 @@ import numpy as np
 from voirdire.rewards.comparisons.pairs import pairs_of_labels
 from voirdire.rewards.solving.problem import RankingProblem
 from voirdire.rewards.solving.solve import solve
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(REPOSITORY / "tests"))
 
 # Which label is better than which: ideal, less good, two that are not ordered, disallowed.
 BETTER_THAN = np.array(
@@ -36,9 +42,11 @@ BETTER_THAN = np.array(
     ]
 )
 SHARES = (0.3, 0.2, 0.2, 0.1, 0.2)
-N_STEPS, LEARNING_RATE, DECAY, MARGIN = 1_000, 0.01, 0.05, 1.0
+MARGIN = 1.0
 WANTED_RATIO, WANTED_SECONDS, WANTED_GAP, WANTED_MS = 25, 20.0, 1e-6, 40.0
-REPEATS = 15
+WANTED_REALISTIC_RATIO = 15
+"""Many ties take more steps."""
+REPEATS, N_SETS = 15, 12
 
 
 def completions(n_prompts, n_each, n_propositions, seed=0):
@@ -66,22 +74,6 @@ def plain_pairs(labels, prompts):
         if prompts[better] == prompts[worse] and better_than[labels[better]][labels[worse]]
     ]
     return np.array(pairs)
-
-
-def plain_fit(features, pairs, base):
-    """Take the steps."""
-    differences = features[pairs[:, 0]] - features[pairs[:, 1]]
-    gap = MARGIN - (base[pairs[:, 0]] - base[pairs[:, 1]])
-    weights, first, second = (np.zeros(features.shape[1]) for _ in range(3))
-    for step in range(1, N_STEPS + 1):
-        is_short = gap - differences @ weights > 0
-        slope = -(is_short @ differences) / len(gap)
-        first = 0.9 * first + 0.1 * slope
-        second = 0.999 * second + 0.001 * slope**2
-        size = np.sqrt(second / (1 - 0.999**step)) + 1e-8
-        weights = weights * (1 - LEARNING_RATE * DECAY)
-        weights = weights - LEARNING_RATE * first / (1 - 0.9**step) / size
-    return weights
 
 
 def problem_of(features, labels, prompts, base, *, l2):
@@ -119,9 +111,13 @@ def spent(work, repeats=REPEATS):
 
 def bench_plain(data):
     """Seconds of the plain fitter, its weights and its pairs."""
+    from realistic_comparisons import N_STEPS, published_fit
+
     features, labels, prompts, base = data
     pairs, pairing = spent(lambda: plain_pairs(labels, prompts), repeats=3)
-    weights, fitting = spent(lambda: plain_fit(features, pairs, base), repeats=3)
+    differences = features[pairs[:, 0]] - features[pairs[:, 1]]
+    gap = MARGIN - (base[pairs[:, 0]] - base[pairs[:, 1]])
+    weights, fitting = spent(lambda: published_fit(differences, gap), repeats=3)
     print(
         f"plain fitter, {len(labels):,} completions, {len(pairs):,} pairs, {features.shape[1]} "
         f"features: {pairing:.2f} s for pairs, {fitting:.2f} s for {N_STEPS:,} steps"
@@ -159,6 +155,61 @@ def bench_ratio(data, plain, *, l2):
     return [what for what, is_reached in checks.items() if not is_reached]
 
 
+def bench_held_out(l2=0.001):
+    """Print how both rank new prompts of realistic comparisons; what was missed."""
+    from realistic_comparisons import BEHAVIORS, published_fit, realistic_comparisons
+
+    more, ratios, gaps = [], [], []
+    for seed in range(N_SETS):
+        made = realistic_comparisons(
+            1_000 + seed, BEHAVIORS[seed % 3], n_prompts=370, mean_group=12
+        )
+        pairs, pairing = spent(made.pairs, repeats=3)
+        differences, gap = made.differences(pairs), made.gap(*pairs.T)
+        theirs, fitting = spent(lambda d=differences, c=gap: published_fit(d, c), repeats=3)
+        train = ~made.is_test
+        places, labels, prompts = np.flatnonzero(train), made.labels[train], made.prompts[train]
+
+        def fit(made=made, places=places, labels=labels, prompts=prompts):
+            better, worse = (places[side] for side in pairs_of_labels(prompts, labels, BETTER_THAN))
+            n_features = made.features.shape[1]
+            problem = RankingProblem(
+                features=made.features,
+                better=better,
+                worse=worse,
+                gap=made.gap(better, worse),
+                weight=np.full(better.size, 1 / better.size),
+                l2=l2,
+                lower=np.full(n_features, -np.inf),
+                upper=np.full(n_features, np.inf),
+            )
+            return solve(problem)
+
+        found, own = spent(fit, repeats=5)
+        test = made.pairs(is_test=True)
+        rates = made.error_rate(test, found.weights), made.error_rate(test, theirs)
+        more.append(rates[0] - rates[1])
+        ratios.append((pairing + fitting) / own)
+        gaps.append(found.gap / max(1.0, found.objective))
+        print(
+            f"  {made.behavior}, {len(pairs):,} pairs x {made.features.shape[1]} features: "
+            f"held-out error {rates[0]:.4f}, plain fitter {rates[1]:.4f}; {1e3 * own:.1f} ms, "
+            f"{ratios[-1]:.0f} x"
+        )
+    print(
+        f"held-out error of {N_SETS} realistic data sets, λ = {l2:g}: {mean(more):+.4f} on average "
+        f"({min(more):+.4f} to {max(more):+.4f}), above in {sum(one > 0 for one in more)}; ratio "
+        f"{median(ratios):.0f} x (from {min(ratios):.0f}); certified gap at most {max(gaps):.1e}"
+    )
+    checks = {
+        "held-out error": mean(more) <= 0,
+        f"a ratio of {WANTED_REALISTIC_RATIO} on realistic data": median(ratios)
+        >= WANTED_REALISTIC_RATIO,
+        "gap on realistic data": max(gaps) <= WANTED_GAP,
+    }
+    return [what for what, is_reached in checks.items() if not is_reached]
+
+
 def bench_million():
     """Print the fits of a million pairs; what was missed."""
     data = completions(4_640, 26, 18)
@@ -183,6 +234,7 @@ def main():
     data = completions(220, 15, 13)
     plain = bench_plain(data)
     missed = [what for l2 in (0.01, 0.0) for what in bench_ratio(data, plain, l2=l2)]
+    missed += bench_held_out()
     missed += bench_million()
     if missed:
         print(f"\nMISSED: {'; '.join(missed)}")

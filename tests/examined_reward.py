@@ -61,7 +61,6 @@ def drawn_rows(*, n_prompts=40, seed=0):
                     "label": label,
                     "p": p.round(3).tolist(),
                     "base": round(float(rng.normal()), 3),
-                    "more": {"routed_behavior": "comply" if prompt % 10 == 0 else behavior},
                 }
             )
     return rows

@@ -236,7 +236,7 @@ def test_a_calibration_is_of_one_judge_rubric_and_prompt(run, calibrate, more, m
         (
             ("--judges", "other.jsonl"),
             1,
-            "must be of one judge, got 'openai/test', 'other'",
+            "must be one of 'openai/test', 'other'",
         ),
         (("--calibration", "gold.jsonl"), 1, "must not replace 'gold.jsonl'"),
     ],

@@ -2,7 +2,7 @@
 
 import pytest
 
-from voirdire.cli.call_output import shown_store
+from voirdire.cli.judging_output import shown_store
 
 SECRET = "swordfish"
 

@@ -12,7 +12,7 @@ from importlib.resources import files as package_files
 import polars as pl
 import pytest
 
-from voirdire.cli.demo_steps import ALIGNMENTS, EPSILON, EPSILONS
+from voirdire.cli.demo import ALIGNMENTS, EPSILON, EPSILONS
 from voirdire.errors import UncertifiedWarning
 from voirdire.rewards import load_reward
 from voirdire.rewards.certification import certified, paying_propositions, read_certificate
@@ -35,6 +35,7 @@ COPIED = {
     "responses.jsonl",
     "response_annotations.jsonl",
     "comparisons.jsonl",
+    "commands.sh",
     "dataset.json",
     "README.md",
 }
@@ -51,11 +52,12 @@ BETTER = (
 )
 BEHAVIORS = ("hard_refuse", "soft_refuse", "comply")
 CLASSES = ("ideal", "less_good", "unacceptable", "illogical", "disallowed")
-COMMANDS = re.compile(r"^  (voirdire \w.*?[^\\])$", re.DOTALL | re.MULTILINE)
+COMMANDS = re.compile(r"^(voirdire \w.*?[^\\])$", re.DOTALL | re.MULTILINE)
 
 
-def commands(text):
-    """Find the commands that are printed, each as its words."""
+def commands(folder):
+    """Find the commands that make everything in the folder, each as its words."""
+    text = (folder / "commands.sh").read_text(encoding="utf-8")
     return [shlex.split(found.replace("\\\n", " ")) for found in COMMANDS.findall(text)]
 
 
@@ -84,19 +86,32 @@ def test_it_writes_its_folder_where_it_is_run(demonstration):
         assert (folder / "voirdire-demo" / name).read_bytes() == bundled
 
 
-def test_it_says_who_is_simulated(demonstration):
+def test_it_says_in_a_few_lines_who_is_simulated_and_where_everything_is(demonstration):
     folder, done = demonstration
 
     text = done.stdout.decode()
-    assert text.splitlines()[0].startswith("Report: voirdire-demo/report.html")
-    assert text.splitlines()[2].startswith("A REAL JUDGE, SIMULATED ANNOTATORS: the local judge")
-    assert "\nSIMULATED DATA: 50 short texts" in text
-    assert "simulated judges" in text
+    lines = text.splitlines()
+    assert len(lines) <= 35
+    assert max(len(line) for line in lines if not line.startswith("next: ")) <= 100
+    assert "annotators, other judges and base rewards are SIMULATED" in text
+    assert "page: voirdire-demo/report.html" in lines
     written = json.loads((folder / "voirdire-demo" / "examination.json").read_text())
     assert written["settings"]["simulated"] is True
     assert written["settings"]["real_judges"] == ["local"]
     assert "\x1b" not in text
-    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_the_next_command_that_it_names_runs(demonstration, environment, program):
+    folder, done = demonstration
+    [line] = [x for x in done.stdout.decode().splitlines() if x.startswith("next: voirdire ")]
+
+    words = shlex.split(line)[2:]
+    run = subprocess.run(
+        [*program, *words], cwd=folder, env=environment, capture_output=True, check=False
+    )
+
+    assert run.returncode == 0
+    assert "sim-careful" in run.stdout.decode()
 
 
 def test_it_examines_every_judge_by_every_margin(demonstration):
@@ -140,42 +155,32 @@ def test_the_verdicts_hold_propositions_and_classes_of_every_response(demonstrat
     assert classes.group_by("item").agg(pl.col("label").sum())["label"].to_list() == [1] * 90
 
 
-def test_it_prints_what_people_and_the_judge_say_and_what_comes_of_it(demonstration):
+def test_it_prints_the_verdict_of_every_judge_and_question(demonstration):
     folder, done = demonstration
-    text = done.stdout.decode()
+    text = " ".join(done.stdout.decode().split())
     written = json.loads((folder / "voirdire-demo" / "examination.json").read_text())
-    table = pl.read_parquet(folder / "voirdire-demo" / "verdicts.parquet")
-    answers = read_lines(folder / "voirdire-demo" / "response_annotations.jsonl")
 
-    marks = {"passed": "✓ passed", "failed": "✗ failed", "no_evidence": "? no evidence"}
+    expected = {}
     for row in written["examinations"]:
-        if row["judge"] != "local":
-            continue
-        votes = [sum(list(x.values())[2:]) for x in answers if x["question"] == row["question"]]
-        judged = table.filter(pl.col("question") == row["question"])["label"].sum()
-        figures = [row[key] for key in ("winning_rate", "advantage_probability", "human_advantage")]
-        cells = [
-            rf"{row['question']}(?: \*)?",
-            str(sum(vote > 2 for vote in votes)),
-            str(judged),
-            *(f"{figure:.2f}" for figure in figures),
-            re.escape(marks[row["outcome"]]),
-        ]
-        assert re.search("^" + r"\s+".join(cells), text, re.MULTILINE), cells
+        is_local = row["judge"] == "local"
+        title, name = ("local", row["question"]) if is_local else (row["question"], row["judge"])
+        if (row["epsilon"], row["alignment"]) == (EPSILON, ALIGNMENTS.get(title, ["accuracy"])[0]):
+            expected.setdefault(title, {}).setdefault(row["outcome"], []).append(name)
+    assert set(expected) == {"local", *ALIGNMENTS}
+    for title, outcomes in expected.items():
+        passed, failed = (", ".join(outcomes[key]) for key in ("passed", "failed"))
+        assert f"{title}: ✓ {passed}; ✗ {failed}" in text
 
 
-def test_it_prints_the_share_of_every_class(demonstration):
-    folder, done = demonstration
-    text = done.stdout.decode()
+def test_the_judge_answers_by_the_thresholds_of_its_card(demonstration):
+    folder, _ = demonstration
     table = pl.read_parquet(folder / "voirdire-demo" / "verdicts.parquet")
 
-    for behavior in BEHAVIORS:
-        cells = []
-        for name in CLASSES:
-            rows = table.filter(pl.col("question") == f"{behavior}.{name}")
-            assert rows.height == 30
-            cells.append(rf"{rows['label'].mean():.0%} \({rows['probability'].mean():.2f}\)")
-        assert re.search(rf"^{behavior}\s+" + r"\s+".join(cells), text, re.MULTILINE), cells
+    used = dict(table.filter(source="classifier").select("question", "threshold").iter_rows())
+
+    card = json.loads((package_files("voirdire") / "data/local_judge/card.json").read_text())
+    assert used == {row["question"]: row["threshold"] for row in card["figures"]}
+    assert set(used.values()) != {0.5}
 
 
 def test_the_certificate_says_what_the_examination_says(demonstration):
@@ -205,8 +210,11 @@ def test_the_reward_holds_the_certificate_and_pays_for_what_it_does_not_cover(de
     statuses = certified(model)
     assert {name for name in statuses if statuses[name].is_valid} == passed
     paid = set(paying_propositions(model))
-    said = f"On {len(paid - passed)} of the {len(paid)} propositions that it pays for"
-    assert said in done.stdout.decode()
+    said = (
+        f"the reward pays for {len(paid)} propositions, and the judge has not passed on "
+        f"{len(paid - passed)} of them"
+    )
+    assert said in " ".join(done.stdout.decode().split())
 
 
 def wrong_share(rows, key):
@@ -258,51 +266,12 @@ def test_it_says_that_the_reward_was_examined_on_the_prompts_of_its_fit(demonstr
     assert found["settings"]["simulated"] is True
     assert "few_prompts" in {note["code"] for note in found["notes"]}
     text = " ".join(done.stdout.decode().split())
-    assert "not tested: on those that it has seen" in text
-    assert "SIMULATED base reward" in text
     assert "nobody should train with this reward" in text
-
-
-def test_it_prints_the_mean_reward_of_every_class(demonstration):
-    folder, done = demonstration
-    rows = scored_completions(folder / "voirdire-demo")
-
-    for behavior in BEHAVIORS:
-        cells = [behavior]
-        for label in CLASSES:
-            own = [row for row in rows if (row["behavior"], row["label"]) == (behavior, label)]
-            assert len(own) == 6
-            total, base = (sum(row[key] for row in own) / 6 for key in ("reward", "base_reward"))
-            cells.append(re.escape(f"{total:.1f} ({base:.1f})"))
-        assert re.search("^" + r"\s+".join(cells), done.stdout.decode(), re.MULTILINE), cells
-
-
-def test_it_prints_what_does_most_and_how_its_judge_did(demonstration):
-    folder, done = demonstration
-    text = done.stdout.decode()
-    written = json.loads((folder / "voirdire-demo" / "examination.json").read_text())
-    found = json.loads((folder / "voirdire-demo" / "reward_examination.json").read_text())
-    outcomes = {
-        row["question"]: row["outcome"]
-        for row in written["examinations"]
-        if row["judge"] == "local"
-    }
-    marks = {"passed": "✓ passed", "failed": "✗ failed", "no_evidence": "? no evidence"}
-
-    for behavior in BEHAVIORS:
-        own = [row for row in found["drives"] if row["behavior"] == behavior]
-        for row in sorted(own, key=lambda row: row["share"])[-3:]:
-            name = row["feature"].removeprefix(f"{behavior}.")
-            said = marks[outcomes[name]] if name in outcomes else "a class"
-            cells = [
-                behavior,
-                f"{row['share']:.0%}",
-                f"{row['weight']:.2f}",
-                f"{row['low']:.2f} to {row['high']:.2f}",
-                name + (" !" if row["is_contradictory"] else ""),
-                re.escape(said),
-            ]
-            assert re.search("^" + r"\s+".join(cells), text, re.MULTILINE), cells
+    worst = max(found["degenerate"], key=lambda row: row["share_above_best"])
+    n_above = round(worst["share_above_best"] * worst["n_prompts"])
+    assert f"on {n_above} of {worst['n_prompts']} prompts of {worst['behavior']}" in text
+    n_against = sum(row["is_contradictory"] for row in found["drives"])
+    assert f"{n_against} weights pay against" in text
 
 
 def test_the_report_holds_the_examination_and_the_reward(demonstration):
@@ -320,22 +289,20 @@ def test_the_report_holds_the_examination_and_the_reward(demonstration):
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(ids)
 
 
-def test_every_command_that_it_prints_does_the_same_from_the_files(
+def test_every_command_of_the_folder_does_the_same_from_the_files(
     demonstration, environment, program
 ):
     folder, done = demonstration
     text, own = done.stdout.decode(), folder / "voirdire-demo"
-    assert "examination.json" in text
-    assert "voirdire-demo/" in text
     written = json.loads((own / "examination.json").read_text())
     rewarded = json.loads((own / "reward_examination.json").read_text())
     names = ("verdicts.parquet", "rewards.jsonl", "reward.json", "certificate.json")
     before = {name: (own / name).read_bytes() for name in names}
-    judging, examining, fitting, scoring, of_reward, of_texts = commands(text)
+    judging, examining, fitting, scoring, of_reward, of_texts = commands(own)
 
     def call(words):
         line = [*program, *words[1:], "--json"]
-        done = subprocess.run(line, cwd=folder, env=environment, capture_output=True, check=True)
+        done = subprocess.run(line, cwd=own, env=environment, capture_output=True, check=True)
         return json.loads(done.stdout)
 
     assert [words[1] for words in (judging, fitting, scoring, of_reward)] == [
@@ -364,8 +331,8 @@ def test_every_command_that_it_prints_does_the_same_from_the_files(
     found = call(of_reward)
     for key in ("error_rates", "histograms", "refusals", "drives", "scales", "notes"):
         assert found[key] == rewarded[key]
-    for page in ("report.html", "reward.html"):
-        assert (folder / page).read_text(encoding="utf-8").startswith("<!doctype html>")
+    for page in ("judge.html", "texts.html", "reward.html"):
+        assert (own / page).read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
 def read(folder, name):
@@ -376,13 +343,12 @@ def assert_error_rates_are_printed(fit, text):
     """Compare the printed rates with those that `voirdire fit --json` gives."""
     assert [row["behavior"] for row in fit["behaviors"]] == list(BEHAVIORS)
     for row in fit["behaviors"]:
-        cells = [row["behavior"], str(row["n_pairs"])]
-        for name in ("error_rate_base", "error_rate"):
-            rate = row[name]
-            cell = f"{rate['value']:.0%} ({rate['low']:.0%} to {rate['high']:.0%})"
-            cells.append(re.escape(cell))
-        cells.append(f"{row['error_rate_fitted']:.0%}")
-        assert re.search("^" + r"\s+".join(cells), text, re.MULTILINE), cells
+        base, rate = row["error_rate_base"], row["error_rate"]
+        said = (
+            f"{row['behavior']} +{base['value']:.0%} of {row['n_pairs']}, and {rate['value']:.0%} "
+            rf"\({rate['low']:.0%} to {rate['high']:.0%}\)"
+        )
+        assert re.search(said, text), said
 
 
 def is_needs_review(row):
@@ -414,8 +380,8 @@ def test_json_is_alone_on_stdout_and_what_the_files_hold(call, tmp_path):
 @pytest.fixture
 def brief(monkeypatch):
     """Examine at one margin only, without resamples, where figures are not what is tested."""
-    monkeypatch.setattr("voirdire.cli.demo_steps.EPSILONS", (0.2,))
-    monkeypatch.setattr("voirdire.cli.demo_steps.RESAMPLES", 0)
+    monkeypatch.setattr("voirdire.cli.demo.EPSILONS", (0.2,))
+    monkeypatch.setattr("voirdire.cli.demo.RESAMPLES", 0)
 
 
 @pytest.mark.slow
@@ -457,27 +423,10 @@ def test_what_is_printed_can_be_pasted_whatever_the_folder(call, tmp_path):
     done = call("demo", "--output", folder)
 
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith(f"Report: {folder}")
-    printed = commands(done.out)
-    named = {word for words in printed for word in words if word.startswith(str(folder))}
-    assert {path.removeprefix(f"{folder}/") for path in named} == {
-        *(COPIED - {"dataset.json", "README.md"}),
-        "verdicts.parquet",
-        "certificate.json",
-        "comparisons_of_fit.jsonl",
-        "reward.json",
-        "rewards.jsonl",
-    }
-    assert all((folder / path).is_file() for path in named)
-    assert [words[1] for words in printed] == [
-        "judge",
-        "examine",
-        "fit",
-        "score",
-        "examine-reward",
-        "examine",
-    ]
-    assert str(folder) in done.out
+    assert f"page: {folder}/report.html" in done.out
+    [line] = [x for x in done.out.splitlines() if x.startswith("next: voirdire examine ")]
+    named = [word for word in shlex.split(line) if word.startswith(str(folder))]
+    assert named == [f"{folder}/annotations.jsonl", f"{folder}/judges.jsonl"]
 
 
 @pytest.mark.parametrize("place", ["file", "file/below"])
@@ -516,7 +465,7 @@ def test_the_folder_we_are_in_will_do_and_the_report_speaks_chinese_if_asked(
 
     assert done.code == 0
     assert {path.name for path in tmp_path.iterdir()} == COPIED | WRITTEN
-    assert re.search(r"\bare in \.\s", done.out) or "are in ./" in done.out
+    assert "(commands.sh): ./" in done.out
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert '<html lang="zh' in page
     assert "gentle_encouragement" in page

@@ -153,11 +153,11 @@ def test_ties_unlabelled_items_and_strangers_are_counted(call, given, tmp_path, 
     done = call("distill", *given, "--labels", tmp_path / "two.csv")
 
     assert done.code == 0
-    assert "6 ties left out" in done.err
-    assert "i0 sorry tie: as many raters say yes as no" in done.err
+    assert "6 ties set aside" in done.err
+    assert "'i0' 'sorry' tie: as many raters say yes as no" in done.err
     assert "and 1 more" in done.err
     assert "8 items without a label" in done.err  # five more, and three of which all is tied
-    assert "1 labelled items that are not in the file of items" in done.err
+    assert "1 labelled item not in the file of items" in done.err
 
 
 def test_a_question_with_one_answer_is_left_out_by_name(call, given, tmp_path, rows):
@@ -180,7 +180,7 @@ def test_rows_that_are_no_items_are_named(call, given):
 
     done = call("distill", *given)
 
-    assert "1 rows and labels set aside" in done.err
+    assert "1 row set aside" in done.err
     assert f"{given[0]}:121: " in done.err
 
 

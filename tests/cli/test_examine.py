@@ -966,22 +966,19 @@ def test_one_run_prints_the_table_ranked_by_advantage(call, toxicity):
 
     shown = call("examine", *toxicity).out
 
-    tables = shown.split("toxicity: ")[1:]
-    assert [table.partition(",")[0] for table in tables] == [
-        "accuracy",
-        "jaccard",
-        "jaccard_macro",
-        "hamming",
-    ]
-    for table in tables:
-        alignment = table.partition(",")[0]
+    title, table_head = shown.splitlines()[0], shown.splitlines()[1]
+    assert title.rstrip() == "toxicity: additive ε"
+    heads = [float(head) for head in re.findall(r"ε (\d?\.?\d+)", table_head)]
+    assert heads == list(EPSILONS)
+    marked = [line for line in shown.splitlines() if len(MARKED.findall(line)) == 7]
+    alignments = [line.split()[0] for line in marked]
+    assert list(dict.fromkeys(alignments)) == ["accuracy", "jaccard", "jaccard_macro", "hamming"]
+    for alignment in dict.fromkeys(alignments):
         found = {
             (row["judge"], row["epsilon"]): row for row in rows if row["alignment"] == alignment
         }
-        heads = [float(head) for head in re.findall(r"ε (\d?\.?\d+)", table.splitlines()[1])]
-        assert heads == list(EPSILONS)
-        lines = [line for line in table.splitlines() if len(MARKED.findall(line)) == 7]
-        judges = [line.split()[0] for line in lines]
+        lines = [line for line in marked if line.split()[0] == alignment]
+        judges = [line.split()[1] for line in lines]
         advantages = [found[judge, 0.0]["advantage_probability"] for judge in judges]
         assert len(judges) == 8
         assert advantages == sorted(advantages, reverse=True)

@@ -91,6 +91,42 @@ def test_a_model_is_paid_once(call, place, faulty_server):
     assert (place / "voirdire-replies.sqlite").exists()
 
 
+@pytest.mark.parametrize("wrong", ["labels", "gold"])
+def test_a_wrong_file_of_labels_is_seen_before_a_model_is_paid(call, place, faulty_server, wrong):
+    text = (place / "labels.csv").read_text().replace(",apology,", ",sorry,")
+    (place / "labels.csv").write_text(text)
+    (place / "gold.csv").write_text("item,gold,question,label\ni0,gold,sorry,yes\n")
+    (place / f"{wrong}.csv").write_text("who,what\nann,yes\n")
+    (place / "judges.yaml").write_text(
+        "schema: voirdire.judges/1\njudges:\n  - {name: one, model: openai/test, "
+        f'base_url: "{faulty_server.url}", probability: stated}}\n'
+    )
+    before = sum(faulty_server.served.values())
+
+    done = call(
+        *("examine", "--humans", "labels.csv", "--gold", "gold.csv", "--judge", "judges.yaml"),
+        *("--rubric", "tiny.yaml", "--items", "items.jsonl"),
+    )
+
+    assert done.code == 1
+    assert f"{wrong}.csv" in done.err
+    assert sum(faulty_server.served.values()) == before
+
+
+def test_labels_from_standard_input_are_read_before_judging(call, place):
+    text = (place / "labels.csv").read_text()
+
+    done = call(
+        *("examine", "--humans", "-", "--format", "csv", "--judge", "local"),
+        *("--items", "items.jsonl", "--resamples", "0", "--json"),
+        stdin=text.encode(),
+    )
+
+    assert done.code == 0, done.err
+    at_once = examined(call, "--judge", "local", "--items", "items.jsonl")
+    assert done.json["examinations"] == at_once
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -378,3 +378,14 @@ def test_help_loads_nothing_heavy(environment):
     )
 
     assert json.loads(done.stderr) == []
+
+
+def test_the_prompt_is_shown_about_an_item_whose_columns_have_other_names(call, tmp_path):
+    (tmp_path / "items.csv").write_text("id,question,answer\n1,Which colour?,Teal.\n")
+    named = ("--column", "prompt=question", "--column", "response=answer")
+
+    done = call("judge", tmp_path / "items.csv", "--show-prompt", *named)
+
+    assert (done.code, done.err) == (0, "")
+    assert "Which colour?" in done.out
+    assert "Teal." in done.out

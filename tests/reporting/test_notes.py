@@ -21,7 +21,7 @@ def examination(make_examination):
     """Give three judges at two margins."""
     found = make_examination(epsilon=[0.1, 0.2])
     rows = tuple(replace(row, cautions=()) for row in found.results)
-    return replace(found, results=rows, questions=())
+    return replace(found, results=rows, questions=(), cautions=())
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +34,9 @@ def results(examination):
 def notes(examination, shown):
     """Print an examination of these results, wide enough that no note is folded."""
 
-    def print_notes(rows=(), **parts):
+    def print_notes(rows=(), *, details=False, **parts):
         rows = tuple(rows) or examination.results
-        return shown(replace(examination, results=rows, **parts), width=500)
+        return shown(replace(examination, results=rows, **parts), width=500, details=details)
 
     return print_notes
 
@@ -52,9 +52,45 @@ def test_every_caution_has_words_for_several_results_and_for_one(results, notes,
     several = notes([marked(at_one_margin[0], code), *at_one_margin[1:]])
     one = notes([marked(results[0], code)])
 
-    assert several.count("  note: ") == 1
+    assert several.count("note: ") == 1
     assert f"so {code}" not in several
-    assert f"  note: so {code}" in one
+    assert f"note: so {code}" in one
+
+
+def test_three_notes_are_shown_and_the_others_counted(results, notes):
+    rows = [marked(row, *CODES) for row in results]
+
+    brief, full = notes(rows), notes(rows, details=True)
+
+    assert brief.count("note: ") == 3
+    assert f"{len(CODES) - 3} more notes stand in --details and on the page" in brief
+    assert full.count("note: ") == len(CODES)
+    assert "more notes" not in full
+    first = [line for line in full.splitlines() if line.startswith("note: ")][:3]
+    assert first == [line for line in brief.splitlines() if line.startswith("note: ")]
+    assert notes([marked(row, *CODES[:4]) for row in results]).count("1 more note stands") == 1
+
+
+def test_a_control_that_passes_is_said_once(results, notes):
+    lenient = tuple(replace(row, passed=True) for row in results[0].controls)
+    rows = [replace(row, controls=lenient) for row in results]
+
+    assert notes(rows).count("never looks at the item passes too") == 1
+    assert "never looks at" not in notes(results)
+
+
+def test_a_note_names_question_and_judge_where_there_are_several(results, notes):
+    others = [replace(row, question="helpful") for row in results]
+    good = [marked(row, "failures") if row.judge == "good" else row for row in others]
+
+    assert re.search(r"note: failed calls.*: good on helpful *$", notes([*results, *good]), re.M)
+
+
+def test_the_best_of_several_judges_is_confirmed_elsewhere(make_examination, shown):
+    one, several = (make_examination(x, epsilon=0.2) for x in ({"good": 0.1}, None))
+
+    assert "confirm it on fresh items" not in shown(one, details=True)
+    assert "confirm it on fresh items" in shown(several, details=True)
 
 
 def test_a_note_names_only_whom_it_concerns(results, notes):
@@ -94,15 +130,15 @@ def test_agreement_is_said_with_its_interval_where_it_has_one(results, notes):
     row = results[0]
     agreement = row.human_agreement
 
-    text = notes([row])
+    text = notes([row], details=True)
 
     assert f"α = {agreement.alpha:.2f}" in text
     assert f"95% interval {agreement.low:.2f} to {agreement.high:.2f}" in text
     without = replace(agreement, low=math.nan, high=math.nan)
-    assert "95% interval" not in notes([replace(row, human_agreement=without)])
+    assert "95% interval" not in notes([replace(row, human_agreement=without)], details=True)
     undefined = replace(agreement, alpha=math.nan)
-    assert "α =" not in notes([replace(row, human_agreement=undefined)])
-    assert "α =" not in notes([replace(row, human_agreement=None)])
+    assert "α =" not in notes([replace(row, human_agreement=undefined)], details=True)
+    assert "α =" not in notes([replace(row, human_agreement=None)], details=True)
 
 
 def test_drops_are_counted_by_reason_with_the_first_place(notes):
@@ -125,8 +161,8 @@ def test_many_reasons_are_counted(notes):
 
     lines = [line.rstrip() for line in notes(dropped=rows).splitlines()]
 
-    assert sum(line.startswith("dropped 1: reason") for line in lines) == 10
-    assert lines[-1] == "and 1,490 other reasons; --json lists every row"
+    assert sum(line.startswith("dropped 1: reason") for line in lines) == 3
+    assert lines[-1] == "and 1,497 other reasons; --json lists every row"
 
 
 @pytest.mark.parametrize("hostile", ["\x1b[31m", "[red]x[/]", "a\nb", "\u202e", "x" * 10**6])
@@ -159,7 +195,7 @@ def test_kappa_with_annotators_stands_beside_theirs_with_each_other(make_examina
     examination = make_examination(epsilon=0.2)
     [findings] = examination.questions
 
-    text = shown(examination, width=500)
+    text = shown(examination, width=500, details=True)
 
     [line] = [line for line in text.splitlines() if "themselves" in line]
     coefficients = {row.judge: row.coefficients for row in findings.agreement.judges}
@@ -168,4 +204,4 @@ def test_kappa_with_annotators_stands_beside_theirs_with_each_other(make_examina
         assert f"{name} {kappa:.2f}" in line
     assert line.index("good") < line.index("fair") < line.index("poor")
     nothing = replace(examination, questions=(replace(findings, agreement=None),))
-    assert "themselves" not in shown(nothing, width=500)
+    assert "themselves" not in shown(nothing, width=500, details=True)

@@ -60,7 +60,6 @@ def test_every_part_has_its_table(shown, reward_examination):
         "comply refusal 1.50 1.25 0.50 65% 100% 20",
         "what drives refuse",
         "rule rewards of the behaviors side by side",
-        "router: prompts by their behavior",
         "the policy's own responses",
         "benchmark: share of pairs",
         "Note: ",

@@ -81,6 +81,16 @@ def test_everything_of_a_small_rubric_is_there():
     )
 
 
+def test_a_question_of_several_lines_is_shown_in_lines():
+    text = SMALL.replace("Which", '"Which?\\n- warm\\n- \\u202ecold"')
+    assert text != SMALL
+
+    lines = [line.rstrip() for line in shown(RubricTables(rubric_from_text(text))).splitlines()]
+
+    start = lines.index("tone  choice")
+    assert lines[start + 1 : start + 4] == ["  Which?", "  - warm", "  - \\u202ecold"]
+
+
 @pytest.mark.parametrize("name", built_in_rubrics())
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_every_text_of_a_built_in_rubric_is_shown_in_its_language(name, language):

@@ -164,8 +164,8 @@ def test_controls_stand_below_and_a_passing_constant_is_marked(make_examination,
         replace(row, passed=True) if row.control == "constant" else row for row in first.controls
     )
 
-    text = shown(examination)
-    warned = shown(replace(examination, results=(replace(first, controls=alarming),)))
+    text = shown(examination, details=True)
+    warned = shown(replace(examination, results=(replace(first, controls=alarming),)), details=True)
 
     controls = re.findall(r"^control: (\w+)", text, re.M)
     assert controls == ["always", "random", "majority"]
@@ -175,10 +175,23 @@ def test_controls_stand_below_and_a_passing_constant_is_marked(make_examination,
     assert "!" not in line_of(warned, "control: majority")
 
 
-def test_each_question_and_alignment_has_its_table(make_examination, shown):
-    examination = make_examination(questions=("polite", "helpful"), epsilon_mode="multiplicative")
+def test_every_judge_and_question_has_one_line(make_examination, shown):
+    examination = make_examination(questions=("polite", "helpful"), epsilon=0.2)
 
     text = shown(examination)
+
+    for row in examination.results:
+        assert len(re.findall(rf"^{row.question} +{row.judge} ", text, re.M)) == 1
+    assert text.count("accuracy, additive ε") == 1
+    assert text.count("ω: share") == 1
+    assert "control:" not in text
+    assert len(text.splitlines()) <= 20
+
+
+def test_in_detail_each_question_and_alignment_has_its_table(make_examination, shown):
+    examination = make_examination(questions=("polite", "helpful"), epsilon_mode="multiplicative")
+
+    text = shown(examination, details=True)
 
     assert text.count("control: majority") == 2
     assert "polite: accuracy, multiplicative ε" in text
@@ -188,7 +201,7 @@ def test_each_question_and_alignment_has_its_table(make_examination, shown):
 def test_pooled_questions_have_their_table(make_examination, shown):
     examination = make_examination(questions=("polite", "helpful"), epsilon=[0.1, 0.2])
 
-    text = shown(examination)
+    text = shown(examination, details=True)
 
     pooled = text[text.index("all questions under one") :]
     assert "ω polite" in pooled
@@ -205,11 +218,11 @@ def test_pooled_questions_have_their_table(make_examination, shown):
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_a_single_result_shows_every_annotator(make_examination, shown, width):
+def test_details_show_the_figures_of_every_annotator(make_examination, shown, width):
     examination = make_examination({"good": 0.1})
     (result,) = examination.results
 
-    text = shown(examination, width=width)
+    text = shown(examination, width=width, details=True)
 
     assert widest(text) <= width
     for person in result.annotators:
@@ -242,7 +255,7 @@ def test_fifty_judges_and_twenty_annotators_are_readable(make_examination, shown
     )
     single = replace(examination, results=examination.results[:1])
 
-    text, details = shown(examination), shown(single)
+    text, details = shown(examination), shown(single, details=True)
 
     assert widest(text) <= 120
     rows = [line for line in text.splitlines() if len(MARKED.findall(line)) == 7]
@@ -363,11 +376,11 @@ def test_judges_who_differ_are_named(make_examination, shown):
     examination = make_examination(epsilon=0.1)
     [findings] = examination.questions
 
-    text = " ".join(shown(examination).split())
+    text = " ".join(shown(examination, details=True).split())
 
     clear = [pair for pair in findings.comparisons if pair.p_adjusted <= 0.05]
     assert "good > poor" in text
     assert f"of {len(findings.comparisons)} pairs" in text
     assert text.count(" > ") == min(len(clear), 4)
     nothing = replace(findings, comparisons=(), diagnosis=None)
-    assert " > " not in shown(replace(examination, questions=(nothing,)))
+    assert " > " not in shown(replace(examination, questions=(nothing,)), details=True)

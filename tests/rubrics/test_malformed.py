@@ -105,6 +105,11 @@ MALFORMED = {
         9,
         "one of voirdire.rubric/1, got 'voird",
     ),
+    "a file of another kind": (
+        HEAD.replace("rubric/1", "reward/1") + ASKED,
+        *(1, 9),
+        "`schema` of a rubric must be voirdire.rubric/1, got 'voirdire.reward/1'. This is another",
+    ),
     "a name with a space": (
         HEAD.replace("small", "so small") + ASKED,
         2,
@@ -626,6 +631,15 @@ def test_a_question_that_cannot_be_read_may_still_be_demanded():
         rubric_from_text(text)
 
     assert [row.line for row in caught.value.problems] == [5]
+
+
+def test_a_file_of_another_kind_is_told_once():
+    text = '{"schema": "voirdire.reward/1", "behaviors": [], "rubric": ""}'
+
+    with pytest.raises(RubricError, match="This is another kind of file") as caught:
+        rubric_from_text(text)
+
+    assert len(caught.value.problems) == 1
 
 
 def test_every_anchor_alias_and_tag_is_reported():

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import yaml
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rubric_strategies import TEXTS, rubrics
 from voirdire.errors import InputError, RubricError
@@ -54,6 +55,15 @@ def test_small_and_large_numbers_are_written_without_a_tag(end):
 
     assert rubric_from_text(text) == rubric
     assert yaml.safe_load(text)["questions"][0]["maximum"] == end  # YAML 1.1 needs the point
+
+
+@given(st.text(alphabet="ab \n:#-'", min_size=1).map(str.strip).filter(bool))
+def test_lines_are_written_as_lines_whatever_they_end_in(text):
+    written = rubric_to_yaml(asking({"en": text, "zh": text}))
+
+    assert rubric_from_text(written).question("apology").text == {"en": text, "zh": text}
+    assert yaml.safe_load(written)["questions"][0]["text"] == {"en": text, "zh": text}
+    assert "\\n" not in written
 
 
 @given(TEXTS)

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from voirdire._validation import shorten
 from voirdire.cli.examine import GATE_NOT_PASSED, PlanOptions
 from voirdire.cli.options import AsJson, File, Files
-from voirdire.cli.printing import print_json, print_tables, print_text, progress
+from voirdire.cli.printing import plain_table, print_json, print_tables, print_text, progress
 from voirdire.cli.shell import Call, UsageError
 from voirdire.cli.study_files import ReadingOptions, read_files, read_judges
 from voirdire.io import Reading
@@ -78,13 +78,18 @@ def check_command(
             questions=record.settings.get("questions") or (),
         )
     settings = {name: x for name, x in plan.as_settings().items() if name in call.options}
+    rubric_hash = None
+    if rubric is not None:
+        from voirdire.rubrics import load_rubric
+
+        rubric_hash = load_rubric(rubric).content_hash
     with progress("examining"):
         changes = check_certificate(
             record,
             humans=study.humans,
             judges=study.judges,
             gold=study.gold,
-            rubric_hash=_rubric_hash(rubric),
+            rubric_hash=rubric_hash,
             settings=settings,
         )
     if as_json:
@@ -94,14 +99,6 @@ def check_command(
         print_text("".join(f"{line}\n" for line in _lines(changes, len(record.outcomes))))
     if changes:
         raise SystemExit(GATE_NOT_PASSED)
-
-
-def _rubric_hash(rubric: str | None) -> str | None:
-    if rubric is None:
-        return None
-    from voirdire.rubrics import load_rubric
-
-    return load_rubric(rubric).content_hash
 
 
 def _lines(changes: tuple[CertificateChange, ...], n_outcomes: int) -> list[str]:
@@ -166,20 +163,15 @@ def anchor_command(
 
 
 def _anchor_table(results: Sequence[AnchorResult]) -> Table:
-    from rich.table import Table
-
-    table = Table("question", "judge", "verdict", "items", "changed", "interval", "shift to yes")
+    heads = ("question", "judge", "verdict", "items", "changed", "interval", "shift to yes")
+    rows = []
     for row in results:
         drift, shift = row.drift, row.drift.shift
-        table.add_row(
-            shorten(row.question, width=40),
-            shorten(row.judge, width=40),
-            drift.verdict,
-            f"{drift.n_items:,}",
-            f"{drift.n_changed:,} ({drift.changed.estimate:.1%})",
-            f"{drift.changed.low:.1%} to {drift.changed.high:.1%}",
-            ""
-            if shift is None
-            else f"{shift.estimate:+.1%} ({shift.low:+.1%} to {shift.high:+.1%})",
-        )
-    return table
+        names = (shorten(row.question, width=40), shorten(row.judge, width=40), drift.verdict)
+        changed = f"{drift.n_changed:,} ({drift.changed.estimate:.1%})"
+        interval = f"{drift.changed.low:.1%} to {drift.changed.high:.1%}"
+        moved = ""
+        if shift is not None:
+            moved = f"{shift.estimate:+.1%} ({shift.low:+.1%} to {shift.high:+.1%})"
+        rows.append((*names, f"{drift.n_items:,}", changed, interval, moved))
+    return plain_table(heads, rows, words=heads[:3])

@@ -9,22 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from voirdire._validation import shorten
+from voirdire.cli.judging_output import say_drops
 from voirdire.cli.judging_progress import steps_progress
 from voirdire.cli.options import AsJson, Columns, Format
-from voirdire.cli.printing import listen_for_interrupts, print_json
+from voirdire.cli.printing import counted, listen_for_interrupts, print_json
 from voirdire.cli.shell import UsageError, say
 from voirdire.cli.written_files import check_apart, check_card, check_place, write_text
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from voirdire.judging import Distilled
-    from voirdire.records import Dropped
 
 __all__ = ["distill_command"]
-
-_MOST_SHOWN = 5
 
 
 def distill_command(
@@ -107,18 +103,15 @@ def distill_command(
         print_json(_as_dict(made, output))
         return
     print(made.judge.card.to_markdown())
-    n_questions = len(made.judge.questions)
-    counted = "1 question" if n_questions == 1 else f"{n_questions} questions"
-    print(f"{output}: learnt {counted} from {made.n_items:,} items\n")
-    print(_how_to_judge(output, None if questions else rubric))
-
-
-def _how_to_judge(output: Path, rubric: str | None) -> str:
-    """Give the next command; what was not learnt is left out of the rubric, and said."""
-    asked = "RUBRIC.yaml" if rubric is None else shlex.quote(rubric)
-    said = "With a rubric that asks these questions:\n" if rubric is None else ""
+    learnt = counted(len(made.judge.questions), "question")
+    print(f"{output}: learnt {learnt} from {made.n_items:,} items\n")
+    asked = "RUBRIC.yaml"
+    if rubric is None or questions:
+        print("With a rubric that asks these questions:")
+    else:  # what was not learnt is left out of it, and said
+        asked = shlex.quote(rubric)
     judge = shlex.quote(str(output))
-    return f"{said}  voirdire judge ITEMS --judge {judge} --rubric {asked} -o verdicts.parquet"
+    print(f"  voirdire judge ITEMS --judge {judge} --rubric {asked} -o verdicts.parquet")
 
 
 def _as_dict(made: Distilled, output: Path) -> dict[str, Any]:
@@ -126,12 +119,12 @@ def _as_dict(made: Distilled, output: Path) -> dict[str, Any]:
         "output": str(output),
         "judge": made.judge.name,
         "fingerprint": made.judge.fingerprint,
-        "questions": list(made.judge.questions),
+        "questions": made.judge.questions,
         "n_items": made.n_items,
         "n_unlabelled": made.n_unlabelled,
         "n_strangers": made.n_strangers,
-        "raters": list(made.raters),
-        "left_out": [{"question": row.question, "reason": row.reason} for row in made.left_out],
+        "raters": made.raters,
+        "left_out": made.left_out,
         "n_tied": len(made.tied),
         "n_dropped": len(made.dropped),
         "card": made.judge.card.to_dict(),
@@ -141,26 +134,12 @@ def _as_dict(made: Distilled, output: Path) -> dict[str, Any]:
 def _say_what_was_left_out(made: Distilled) -> None:
     for row in made.left_out:
         say(f"left out: {shorten(row.question)}: {row.reason}")
-    _say_drops("ties left out", made.tied)
-    _say_drops("rows and labels set aside", made.dropped)
-    counts = {
-        "items without a label": made.n_unlabelled,
-        "labelled items that are not in the file of items": made.n_strangers,
-    }
-    for what, count in counts.items():
-        if count:
-            say(f"{count:,} {what}")
-
-
-def _say_drops(what: str, rows: Sequence[Dropped]) -> None:
-    if not rows:
-        return
-    say(f"{len(rows):,} {what}")
-    for row in rows[:_MOST_SHOWN]:
-        about = " ".join(shorten(x) for x in (row.item, row.question) if x is not None)
-        say(f"  {row.place()}: {about} {shorten(row.reason, width=160)}".rstrip())
-    if len(rows) > _MOST_SHOWN:
-        say(f"  and {len(rows) - _MOST_SHOWN:,} more")
+    say_drops(made.tied, what="tie")
+    say_drops(made.dropped)
+    if made.n_unlabelled:
+        say(f"{counted(made.n_unlabelled, 'item')} without a label")
+    if made.n_strangers:
+        say(f"{counted(made.n_strangers, 'labelled item')} not in the file of items")
 
 
 def _check_output(output: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -16,7 +16,13 @@ from voirdire.cli.option_groups import Text, option_group
 from voirdire.cli.options import AsJson, Behavior, File, Files, ReportLanguage, RubricName
 from voirdire.cli.printing import print_examination, print_gold, progress
 from voirdire.cli.shell import Call, UsageError, say
-from voirdire.cli.study_files import ReadingOptions, declare_kind, read_files, read_items
+from voirdire.cli.study_files import (
+    ReadingOptions,
+    check_streams,
+    declare_kind,
+    read_files,
+    read_items,
+)
 from voirdire.cli.written_files import (
     check_apart,
     check_calibration,
@@ -25,7 +31,6 @@ from voirdire.cli.written_files import (
     write_report,
     write_text,
 )
-from voirdire.errors import InputError
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
 
@@ -122,49 +127,50 @@ def examine_command(
     population
         Which items the examined ones stand for, in words; stands in the certificate.
     details
-        Print every annotator.
+        Print controls, agreement and every annotator of each question, and all notes.
     """
-    reading = _check_step(
-        call, judges, judge, items=items, rubric=rubric, reading=reading, questions=questions
-    )
+    check_streams(*humans, *judges, gold, items)
+    _check_sources(call, judges, judge, people=bool(humans), gold=gold, items=items)
+    check_calibration(calibration)
+    check_apart(report=report, certificate=certificate)
+    check_certificate(certificate)
+    check_report(report)
+    alignments = list(dict.fromkeys(alignments))
+    reading = declare_kind(reading, alignments) if humans else reading
+    people: Any = humans
+    truth: Any = gold
+    if judge is not None:  # a wrong file of labels is seen before a judge is paid
+        reading = _reading_of(rubric, reading, questions)
+        people, truth, reading = _read_first(humans, gold, reading, questions)
     judging = _verdict_files(
         judges, judge, call=call, source=str(items), rubric=rubric, behavior=behavior, store=store
     )
     if not humans:
-        check_calibration(calibration)
-        _check_gold(call, judges, judge, gold)
-        with judging as judges:
-            found = _examine_gold(
-                judges, str(gold), reading, plan, questions=questions, calibration=calibration
+        with judging as files, progress("reading and measuring"):
+            from voirdire.studies import examine_gold
+
+            measured = examine_gold(
+                judges=files,
+                gold=truth,
+                questions=questions or None,
+                clustered=reading.cluster is not None,
+                reading=reading,
+                confidence_level=plan.confidence_level,
+                seed=plan.seed,
             )
-        print_gold(found, as_json=as_json, details=details)
+        say(measured.understood)
+        if calibration is not None:
+            _write_calibration(calibration, measured)
+        print_gold(measured, as_json=as_json, details=details)
         return
-    if calibration is not None:
-        msg = "`--calibration` must be left out beside `--humans`: it is fitted to `--gold` alone."
-        raise UsageError(msg)
-    alignments = list(dict.fromkeys(alignments))
-    reading = declare_kind(reading, alignments)
-    if not judges and judge is None and not reading.judge_columns:
-        msg = (
-            "`--judges` must be given, or `--judge-column` where one file holds people and judges, "
-            "or `--judge` with `--items`."
-        )
-        raise UsageError(msg)
-    sources = [*humans, *judges, gold, items]
-    _check_sources(sources, slices=slices)
-    if gold is not None and "epsilon" not in call.options:
-        plan = replace(plan, epsilon=0.0)
-    check_apart(report=report, certificate=certificate)
-    check_certificate(certificate)
-    check_report(report)
-    with judging as found_in, progress("reading"):
+    with judging as files, progress("reading"):
         study = read_files(
-            humans, found_in or humans, gold, reading=reading, questions=questions, only=only
+            people, files or humans, truth, reading=reading, questions=questions, only=only
         )
-    metadata = None
-    if judge is None or slices:
-        with progress("reading"):
-            metadata = read_items(items, reading, slices, streams="-" in sources[:-1])
+        metadata = None
+        if judge is None or slices:
+            streams = "-" in [*humans, *judges, gold]
+            metadata = read_items(items, reading, slices, streams=streams)
     say(study.understood())
     with progress("examining"):
         from voirdire.studies import examine
@@ -173,7 +179,7 @@ def examine_command(
             judges=study.judges,
             humans=study.humans,
             alignment=alignments,
-            plan=plan,
+            plan=replace(plan, epsilon=0.0) if gold and "epsilon" not in call.options else plan,
             questions=questions or None,
             labels=reading.labels,
             gold=study.gold,
@@ -185,55 +191,82 @@ def examine_command(
     if report is not None:
         with progress("writing the report"):
             write_report(report, examination, language=language)
-        say(f"report: {report}")
     print_examination(examination, as_json=as_json, details=details)
+    if report is not None:
+        say(f"report: {report}")
     if gate:
-        _leave_if_closed(closed_gates(examination, study.judges.raters))
+        _leave_unless_passed(examination, study.judges.raters)
 
 
 _OF_STEP = ("rubric", "behavior", "store")
-_OF_PEOPLE = (
-    *("items", "only", "alignments", "slices", "gate", "report", "certificate", "population"),
-    *("epsilon", "epsilon_reason", "epsilon_mode", "method", "weights", "quality", "expert"),
-    *("normalize", "min_items", "min_annotators", "family", "n_resamples", "false_discovery_rate"),
+_OF_GOLD = (
+    *("judges", "judge", *_OF_STEP, "gold", "questions", "calibration", "details"),
+    *("as_json", "confidence_level", "seed", *(row.name for row in fields(Reading))),
 )
+"""What means something without annotators."""
 
 
-def _check_sources(sources: Sequence[str | None], *, slices: Sequence[str]) -> None:
-    """Refuse standard input twice, and slices without items, which stand last."""
-    if sources.count("-") > 1:
-        msg = "standard input (-) can be read once, got it twice."
-        raise UsageError(msg)
-    if slices and sources[-1] is None:
-        msg = "`--slice` must name a column of `--items`, which is not given."
-        raise UsageError(msg)
-
-
-def _check_step(
+def _check_sources(
     call: Call,
     judges: Sequence[str],
     judge: str | None,
     *,
+    people: bool,
+    gold: str | None,
     items: str | None,
-    rubric: str,
-    reading: Reading,
-    questions: Sequence[str],
-) -> Reading:
-    """Refuse a judge beside verdicts or without items; say how what it says is read."""
-    if judge is None:
-        idle = [call.options[name] for name in _OF_STEP if name in call.options]
-        if idle:
-            msg = f"{', '.join(idle)} must be left out: nobody is asked. Name a `--judge`."
-            raise UsageError(msg)
-        return reading
-    if judges:
+) -> None:
+    """Refuse sources that are missing, and options that mean nothing beside those given."""
+    typed = call.options
+    if judge is None and (idle := [typed[name] for name in _OF_STEP if name in typed]):
+        msg = f"{', '.join(idle)} must be left out: nobody is asked. Name a `--judge`."
+        raise UsageError(msg)
+    if judge is not None and judges:
         msg = "`--judge` beside `--judges` is now `--only`: it chooses among those examined."
         raise UsageError(msg)
-    if items is None or items == "-":
+    if judge is not None and items in (None, "-"):
         got = "none" if items is None else "standard input, which cannot be read again"
         msg = f"`--judge` needs a file of prompts with responses as `--items`, got {got}."
         raise UsageError(msg)
-    return _reading_of(rubric, reading, questions)
+    if people and "calibration" in typed:
+        msg = "`--calibration` must be left out beside `--humans`: it is fitted to `--gold` alone."
+        raise UsageError(msg)
+    if people and not (judges or judge or "judge_columns" in typed):
+        msg = (
+            "`--judges` must be given, or `--judge-column` where one file holds people and judges, "
+            "or `--judge` with `--items`."
+        )
+        raise UsageError(msg)
+    if not people and (gold is None or not (judges or judge)):
+        lacking = "`--judges`" if gold else "`--humans`"
+        known = " (or `--gold`, to see how often a judge is right)" if gold is None else ""
+        msg = f"{lacking} is missing{known}. Test whether judges may stand in for human annotators."
+        raise UsageError(msg)
+    of_gold = (*_OF_GOLD, "items") if judge is not None else _OF_GOLD
+    strange = [flag for name, flag in typed.items() if name not in of_gold]
+    if strange and not people:
+        msg = f"`{strange[0]}` must be left out without `--humans`: gold labels are no annotators."
+        raise UsageError(msg)
+    if "slices" in typed and items is None:
+        msg = "`--slice` must name a column of `--items`, which is not given."
+        raise UsageError(msg)
+
+
+def _read_first(
+    humans: list[str], gold: str | None, reading: Reading, questions: Sequence[str]
+) -> tuple[Any, Any, Reading]:
+    """Read what people say; a declared format is that of their files, and not of verdicts."""
+    from voirdire.studies.study import read_side
+
+    people: Any = humans
+    with progress("reading"):
+        if humans:
+            people = read_side("humans", humans, reading, questions)
+            reading = replace(reading, kind=people.kind)
+        as_gold = replace(reading, raters=None, judge_columns=None, threshold=None)
+        if humans:
+            as_gold = replace(as_gold, cluster=None)
+        truth = None if gold is None else read_side("gold", gold, as_gold, questions)
+    return people, truth, replace(reading, format=None)
 
 
 def _reading_of(rubric: str, reading: Reading, questions: Sequence[str]) -> Reading:
@@ -285,58 +318,8 @@ def _verdict_files(
         yield [row.output for row in judged]
 
 
-def _check_gold(call: Call, judges: Sequence[str], judge: str | None, gold: str | None) -> None:
-    """Refuse what means nothing where there are no annotators."""
-    if gold is None or not (judges or judge):
-        lacking = "`--judges`" if gold else "`--humans`"
-        known = " (or `--gold`, to see how often a judge is right)" if gold is None else ""
-        msg = f"{lacking} is missing{known}. Test whether judges may stand in for human annotators."
-        raise UsageError(msg)
-    strange = [
-        call.options[name]
-        for name in _OF_PEOPLE
-        if name in call.options and not (name == "items" and judge)
-    ]
-    if strange:
-        msg = f"`{strange[0]}` must be left out without `--humans`: gold labels are no annotators."
-        raise UsageError(msg)
-
-
-def _examine_gold(
-    judges: Sequence[str],
-    gold: str,
-    reading: Reading,
-    plan: TestPlan,
-    *,
-    questions: Sequence[str],
-    calibration: Path | None,
-) -> GoldExamination:
-    """Measure judges against gold labels, where there are no annotators; write a calibration."""
-    with progress("reading and measuring"):
-        from voirdire.studies import examine_gold
-
-        found = examine_gold(
-            judges=list(judges),
-            gold=gold,
-            questions=questions or None,
-            clustered=reading.cluster is not None,
-            reading=reading,
-            confidence_level=plan.confidence_level,
-            seed=plan.seed,
-        )
-    say(found.understood)
-    if calibration is not None:
-        _write_calibration(calibration, found)
-    return found
-
-
 def _write_calibration(path: Path, examination: GoldExamination) -> None:
     """Write the calibration of the one judge that was examined, and say what it is worth."""
-    judges = dict.fromkeys(row.judge for row in examination.results)
-    if len(judges) > 1:
-        listed = ", ".join(repr(shorten(name)) for name in judges)
-        msg = f"`--calibration` must be of one judge, got {listed}. Give verdicts of one."
-        raise InputError(msg)
     found = examination.calibration()
     found.save(path)
     say(f"calibration: {path}")
@@ -349,8 +332,8 @@ def _write_calibration(path: Path, examination: GoldExamination) -> None:
         say(f"  {shorten(question)}: {said}")
 
 
-def closed_gates(examination: Examination, judges: Sequence[str]) -> list[str]:
-    """Say which results have another outcome than `passed`, or are missing.
+def _leave_unless_passed(examination: Examination, judges: Sequence[str]) -> None:
+    """Leave with status 3 where another outcome than `passed` was found, and say where.
 
     A judge without labels for a question that others were examined on has not passed it.
     """
@@ -358,26 +341,16 @@ def closed_gates(examination: Examination, judges: Sequence[str]) -> list[str]:
         (row.judge, row.question, row.alignment, row.epsilon): row.outcome
         for row in examination.results
     }
-    asked = dict.fromkeys(place[1:] for place in outcomes)
-    found = [
-        (judge, place, outcomes.get((judge, *place), "not examined"))
-        for judge in dict.fromkeys([*judges, *(row.judge for row in examination.results)])
-        for place in asked
+    closed = [
+        f"{shorten(judge)}: {outcome} ({shorten(place[0])}, {place[1]}, ε {place[2]:g})"
+        for judge in dict.fromkeys([*judges, *examination.judges])
+        for place in dict.fromkeys(place[1:] for place in outcomes)
+        if (outcome := outcomes.get((judge, *place), "not examined")) != "passed"
     ]
-    return [
-        f"{shorten(judge)}: {outcome} ({shorten(question)}, {alignment}, ε {epsilon:g})"
-        for judge, (question, alignment, epsilon), outcome in found
-        if outcome != "passed"
-    ]
-
-
-def _leave_if_closed(closed: Sequence[str]) -> None:
-    """Leave with status 3, and say which gates are not passed."""
-    if not closed:
-        return
-    more = f"; and {len(closed) - _MOST_SAID} more" if len(closed) > _MOST_SAID else ""
-    say(f"voirdire: gate not passed: {'; '.join(closed[:_MOST_SAID])}{more}")
-    raise SystemExit(GATE_NOT_PASSED)
+    if closed:
+        more = f"; and {len(closed) - _MOST_SAID} more" if len(closed) > _MOST_SAID else ""
+        say(f"voirdire: gate not passed: {'; '.join(closed[:_MOST_SAID])}{more}")
+        raise SystemExit(GATE_NOT_PASSED)
 
 
 def _write_certificate(

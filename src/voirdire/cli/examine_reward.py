@@ -15,7 +15,13 @@ from voirdire._validation import shorten
 from voirdire.cli.fit_output import caught_warnings
 from voirdire.cli.judging_output import say_how_to_go_on
 from voirdire.cli.judging_progress import judging_progress, steps_progress
-from voirdire.cli.model_judges import Only, named_judge, prepare_to_be_stopped, store_option
+from voirdire.cli.model_judges import (
+    Only,
+    named_judge,
+    prepare_to_be_stopped,
+    store_option,
+    typed_flags,
+)
 from voirdire.cli.options import (
     AsJson,
     Base,
@@ -29,7 +35,8 @@ from voirdire.cli.options import (
     RewardFile,
 )
 from voirdire.cli.printing import listen_for_interrupts, print_tables, print_text
-from voirdire.cli.shell import UsageError, say
+from voirdire.cli.shell import Call, UsageError, say
+from voirdire.cli.study_files import check_streams
 from voirdire.cli.written_files import check_apart, check_place, check_report, write_text
 from voirdire.errors import InputError, NoDataError, UncertifiedWarning
 
@@ -42,13 +49,14 @@ if TYPE_CHECKING:
 
 __all__ = ["examine_reward_command"]
 
-_TABLE_SIGN = "| Behavior | Case | n |"
+_TABLE_SIGN = b"| Behavior | Case | n |"
 
 
 def examine_reward_command(
     comparisons: Annotated[str | None, Parameter(metavar="[COMPARISONS]")] = None,
     /,
     *,
+    call: Call,
     reward: RewardFile,
     verdicts: Annotated[list[Path], Parameter(metavar="FILE")] = [],
     only: Only = None,
@@ -134,47 +142,63 @@ def examine_reward_command(
     details
         Show every feature.
     """
-    _check_sources(comparisons, policy, bench)
-    _refuse_idle(
-        comparisons,
-        verdicts=verdicts,
-        order=orders,
-        from_classes=from_classes,
-        base=base,
-        column=columns,
-        format=format,
-    )
-    _refuse_idle(policy, name="--policy", policy_verdicts=policy_verdicts)
-    _refuse_idle(bench, name="--bench", bench_verdicts=bench_verdicts)
+    _check_sources(call, COMPARISONS=comparisons, policy=policy, bench=bench)
     check_report(report)
     _check_table(table)
     check_apart(report=report, table=table)
     listen_for_interrupts()
     if only is not None or (policy is None and bench is None):
         judge = named_judge(judge, only, verdicts=verdicts)
-    found = _examined(
-        reward,
-        comparisons,
-        reading={"format": format, "columns": columns or None, "behavior": behavior, "base": base},
-        from_classes=from_classes,
-        verdicts=verdicts or None,
-        judge=judge,
-        behavior=behavior,
-        orders=orders,
-        policy=policy,
-        policy_verdicts=policy_verdicts or None,
-        step_size=step_size,
-        bench=bench,
-        bench_verdicts=bench_verdicts or None,
-        store=store,
-        n_resamples=n_resamples,
-        confidence_level=confidence_level,
-        seed=seed,
-        n_bins=n_bins,
-        n_degenerate=n_degenerate,
-    )
+    reading = {"format": format, "columns": columns or None, "behavior": behavior, "base": base}
+    asked: dict[str, Any] = {
+        "verdicts": verdicts or None,
+        "judge": judge,
+        "behavior": behavior,
+        "orders": orders,
+        "policy": policy,
+        "policy_verdicts": policy_verdicts or None,
+        "step_size": step_size,
+        "bench": bench,
+        "bench_verdicts": bench_verdicts or None,
+        "store": store,
+        "n_resamples": n_resamples,
+        "confidence_level": confidence_level,
+        "seed": seed,
+        "n_bins": n_bins,
+        "n_degenerate": n_degenerate,
+    }
+    found = _examined(reward, comparisons, reading=reading, from_classes=from_classes, asked=asked)
     _write(found, report=report, language=language, table=table)
-    _print(found, as_json=as_json, details=details)
+    if as_json:
+        from voirdire.reporting.reward_json import reward_examination_to_json
+
+        print_text(reward_examination_to_json(found) + "\n")
+        return
+    from voirdire.reporting.reward_tables import RewardExaminationTables
+
+    print_tables(RewardExaminationTables(found, details=details))
+
+
+_OPTIONS_OF = {
+    "COMPARISONS": ("verdicts", "orders", "from_classes", "base", "columns", "format"),
+    "policy": ("policy_verdicts",),
+    "bench": ("bench_verdicts",),
+}
+"""What says something of one source only."""
+
+
+def _check_sources(call: Call, **sources: str | None) -> None:
+    """Refuse no source, standard input twice, and options about a source that is not given."""
+    if all(source is None for source in sources.values()):
+        msg = "give COMPARISONS, `--policy` or `--bench`: there is nothing to examine it on."
+        raise UsageError(msg)
+    check_streams(*sources.values())
+    for name, source in sources.items():
+        idle = typed_flags(call, _OPTIONS_OF[name])
+        if source is None and idle:
+            beside = name if name.isupper() else f"--{name}"
+            msg = f"{idle} must stand beside {beside}, which is not given."
+            raise UsageError(msg)
 
 
 def _examined(
@@ -183,17 +207,21 @@ def _examined(
     *,
     reading: dict[str, Any],
     from_classes: bool,
-    **asked: Any,
+    asked: dict[str, Any],
 ) -> RewardExamination:
     from voirdire.judging.plan import check_behavior
+    from voirdire.judging.runs.outputs import STORE_NAME
+    from voirdire.rewards.model_file import load_reward
     from voirdire.studies.reward.examine import examine_reward
 
-    model = _loaded(reward)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UncertifiedWarning)  # a note of the examination says it
+        model = load_reward(reward)
     check_behavior(asked["behavior"], model.rubric)
     asks_a_model = _asks_a_model(model, comparisons, asked)
     if asks_a_model:
         prepare_to_be_stopped("-" if "-" in (comparisons, asked["policy"], asked["bench"]) else "")
-        asked["store"] = asked["store"] or _store_beside(reward)
+        asked["store"] = asked["store"] or str(reward.resolve().parent / STORE_NAME)
     data = None
     try:
         with caught_warnings(), _watched(asks_a_model=asks_a_model) as told:
@@ -223,13 +251,6 @@ def _asks_a_model(model: RewardModel, comparisons: str | None, asked: Mapping[st
     return not isinstance(judge, str) or is_model_name(judge) or kind_of_file(judge) is not None
 
 
-def _store_beside(reward: Path) -> str:
-    """Keep replies where `voirdire fit` keeps those that the reward was fitted on."""
-    from voirdire.judging.runs.outputs import STORE_NAME
-
-    return str(reward.resolve().parent / STORE_NAME)
-
-
 @contextmanager
 def _watched(*, asks_a_model: bool) -> Iterator[dict[str, Any]]:
     """Show calls where some are made, else the steps of the examination."""
@@ -239,14 +260,6 @@ def _watched(*, asks_a_model: bool) -> Iterator[dict[str, Any]]:
     else:
         with steps_progress("examining") as tell:
             yield {"progress": tell}
-
-
-def _loaded(reward: Path) -> RewardModel:
-    from voirdire.rewards.model_file import load_reward
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UncertifiedWarning)  # a note of the examination says it
-        return load_reward(reward)
 
 
 def _read(
@@ -279,24 +292,6 @@ def _refuse_nothing(found: RewardExamination, *, source: str) -> None:
     raise NoDataError(msg)
 
 
-def _check_sources(comparisons: str | None, policy: str | None, bench: str | None) -> None:
-    given = [source for source in (comparisons, policy, bench) if source is not None]
-    if not given:
-        msg = "give COMPARISONS, `--policy` or `--bench`: there is nothing to examine it on."
-        raise UsageError(msg)
-    if given.count("-") > 1:
-        msg = "standard input (-) can be read once, got it twice."
-        raise UsageError(msg)
-
-
-def _refuse_idle(source: str | None, *, name: str = "COMPARISONS", **typed: Any) -> None:
-    """Refuse options about a source that is not given."""
-    idle = [f"--{option.replace('_', '-')}" for option, value in typed.items() if value]
-    if source is None and idle:
-        msg = f"{', '.join(idle)} must stand beside {name}, which is not given."
-        raise UsageError(msg)
-
-
 def _check_table(path: Path | None) -> None:
     """Refuse to replace a file that is no table of ours, before any work is done."""
     if path is None:
@@ -307,12 +302,13 @@ def _check_table(path: Path | None) -> None:
             msg += " LaTeX is no longer written: `pandoc table.md -o table.tex` makes it."
         raise UsageError(msg)
     check_place(path)
-    if path.exists() and path.stat().st_size:
+    start = b""
+    if path.exists():
         with path.open("rb") as file:
-            start = file.read(200).decode(errors="replace")
-        if not start.startswith(_TABLE_SIGN):
-            msg = f"`--table` must not replace {str(path)!r}, which is no table of a reward."
-            raise InputError(f"{msg} Name another file.")
+            start = file.read(len(_TABLE_SIGN))
+    if start not in (b"", _TABLE_SIGN):
+        msg = f"`--table` must not replace {str(path)!r}, which is no table of a reward."
+        raise InputError(f"{msg} Name another file.")
 
 
 def _write(
@@ -325,20 +321,9 @@ def _write(
 
         written.append(("report", report, reward_report(found, language=language)))
     if table is not None:
-        from voirdire.reporting.reward_paper import paper_table
+        from voirdire.reporting.reward_tables import paper_table
 
         written.append(("table", table, paper_table(found)))
     for what, path, text in written:
         write_text(path, text)
         say(f"{what}: {path}")
-
-
-def _print(found: RewardExamination, *, as_json: bool, details: bool) -> None:
-    if as_json:
-        from voirdire.reporting.reward_json import reward_examination_to_json
-
-        print_text(reward_examination_to_json(found) + "\n")
-        return
-    from voirdire.reporting.reward_tables import RewardExaminationTables
-
-    print_tables(RewardExaminationTables(found, details=details))

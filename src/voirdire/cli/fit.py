@@ -51,8 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.rewards.fitting.result import RewardFit
-    from voirdire.rewards.model import RewardModel
+    from voirdire.rewards.fitting.fit import RewardFit
 
     FittingOptions: TypeAlias = FitSettings
 else:
@@ -75,6 +74,8 @@ else:
         fixed=pairs_of(float, named="FEATURE"),
         ignored=spelled("--ignore", list[str], metavar="FEATURE"),
         veto=spelled("--veto", list[str], metavar="PROPOSITION"),
+        caps=spelled("--cap", pairs_of(float, named="PROPOSITION"), metavar="PROPOSITION=NUMBER"),
+        features=spelled("--feature", list[str], metavar="QUESTION"),
         confidence_level=Confidence,
     )
 
@@ -156,7 +157,12 @@ def fit_command(
     made: dict[str, Any] = {"rubric": rubric, "name": name or target.stem}
     if weights is not None:
         _refuse_fitting(call)
-        given = _given_weights(Path(weights), orientation=fitting.orientation, judge=judge, **made)
+        from voirdire.rewards.given_weights import reward_of_weights
+
+        judge = judge or "local"
+        given = reward_of_weights(
+            Path(weights), orientation=fitting.orientation, judge=judge, **made
+        )
         given.save(target)
         print_given(given, target, as_json=as_json)
         return
@@ -171,7 +177,9 @@ def fit_command(
     asks_a_model = not isinstance(asked, str) and asked is not None
     if asks_a_model:
         prepare_to_be_stopped(comparisons)
-        store = _store_beside(target) if store is None else store
+        from voirdire.judging.runs.outputs import STORE_NAME
+
+        store = store or str(target.resolve().parent / STORE_NAME)
     reading: dict[str, Any] = {
         "format": format,
         "columns": columns or None,
@@ -233,13 +241,6 @@ def _checked_output(output: Path | None) -> Path:
     return output
 
 
-def _store_beside(target: Path) -> str:
-    """Keep replies where `voirdire judge` and `voirdire score` keep them."""
-    from voirdire.judging.runs.outputs import STORE_NAME
-
-    return str(target.resolve().parent / STORE_NAME)
-
-
 def _asked(
     call: Call, judge: str | None, asking: Asking, *, has_verdicts: bool
 ) -> JudgeLike | None:
@@ -267,9 +268,3 @@ def _refuse_fitting(call: Call) -> None:
     if shown:
         msg = f"`--weights` must stand without {shown}: given weights are not fitted."
         raise UsageError(msg)
-
-
-def _given_weights(path: Path, *, judge: str | None, **made: Any) -> RewardModel:
-    from voirdire.rewards.given_weights import reward_of_weights
-
-    return reward_of_weights(path, judge=judge or "local", **made)

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING
 from voirdire._validation import shorten
 from voirdire.cli.judging_progress import steps_progress
 from voirdire.cli.printing import print_json, print_tables
-from voirdire.cli.shell import say
+from voirdire.cli.shell import in_options, say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from voirdire.records import Dropped
-    from voirdire.rewards.fitting.result import FitProgress, RewardFit
+    from voirdire.rewards.fitting.fit import RewardFit
+    from voirdire.rewards.fitting.judged_comparisons import FitProgress
     from voirdire.rewards.model import RewardModel
 
-__all__ = ["caught_warnings", "fit_progress", "print_fit", "print_given"]
+__all__ = ["caught_warnings", "fit_progress", "print_fit", "print_given", "say_notes"]
 
 _MOST_SHOWN = 5
 
@@ -55,6 +56,16 @@ def caught_warnings() -> Iterator[None]:
         say(f"note: {shorten(text, width=600)}")
 
 
+def say_notes(notes: Iterable[str], dropped: Sequence[str] = ()) -> None:
+    """Say what a reader should know, and name the parts of a run that could not be read."""
+    for note in notes:
+        say(f"note: {shorten(in_options(note), width=600)}")
+    for row in dropped[:_MOST_SHOWN]:
+        say(f"left out: {shorten(row, width=160)}")
+    if len(dropped) > _MOST_SHOWN:
+        say(f"and {len(dropped) - _MOST_SHOWN} more")
+
+
 @contextmanager
 def fit_progress() -> Iterator[Callable[[FitProgress], None] | None]:
     """Give what a fit tells its progress to; nothing where nobody watches."""
@@ -63,12 +74,6 @@ def fit_progress() -> Iterator[Callable[[FitProgress], None] | None]:
             yield None
         else:
             yield lambda state: tell(state.n_done, state.n_total)
-
-
-def _say_what_was_left_out(fit: RewardFit) -> None:
-    _say_drops(fit.dropped)
-    for note in fit.notes:
-        say(f"note: {shorten(note, width=600)}")
 
 
 def _say_drops(rows: Sequence[Dropped]) -> None:
@@ -94,13 +99,14 @@ def _say_drops(rows: Sequence[Dropped]) -> None:
 
 def print_fit(fit: RewardFit, target: Path, *, as_json: bool) -> None:
     """Print weights and error rates; what was left out goes to standard error."""
-    _say_what_was_left_out(fit)
+    _say_drops(fit.dropped)
+    say_notes(fit.notes)
     if as_json:
-        from voirdire.reporting.reward_fit_json import reward_fit_as_dict
+        from voirdire.reporting.reward_json import reward_fit_as_dict
 
         print_json({"output": str(target), **reward_fit_as_dict(fit)})
         return
-    from voirdire.reporting.reward_fit_tables import RewardFitTables
+    from voirdire.reporting.reward_tables import RewardFitTables
 
     print_tables(RewardFitTables(fit))
     sys.stdout.write(f"{target}: weights of {_named(fit)}\n\n{_how_to_go_on(fit.model, target)}\n")

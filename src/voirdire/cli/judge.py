@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -18,7 +19,7 @@ from voirdire.cli.judging_output import (
     say_how_to_go_on,
     say_if_all_failed,
 )
-from voirdire.cli.judging_progress import judging_progress, several_progress
+from voirdire.cli.judging_progress import several_progress
 from voirdire.cli.model_judges import (
     ASKING,
     AskingOptions,
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from voirdire.judging import LlmJudge, SeveralJudged
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.models import ModelCheck
-    from voirdire.records import Item
 
 __all__ = ["judge_command", "run_judges"]
 
@@ -118,34 +118,31 @@ def judge_command(
     if show_card:
         print_card(judge, as_json=as_json)
         return
-    judges = Path(judge) if is_judges_file(judge) else None
+    reading: dict[str, Any] = {"judged": judged, "columns": columns, "format": format}
     if show_prompt:
-        item = None if items is None else _first(items, format=format)
-        _print_prompt(item, asking, judge=judge, judges=judges, rubric=rubric)
+        _print_prompt(items, asking, judge=judge, rubric=rubric, reading=reading)
         return
-    refuse_idle_options(call, judge=judge, judges=None if judges is None else judge, names=ASKING)
-    reading: dict[str, Any] = {
-        "rubric": rubric,
-        "judged": judged,
-        "behavior": behavior,
-        "columns": columns,
-        "format": format,
-        "store": store,
-        "retry_failures": retry_failures,
-    }
+    refuse_idle_options(call, judge=judge, names=ASKING)
+    if items is None:
+        msg = "`ITEMS` must be a file of items. Name one, or ask for --show-card or --check."
+        raise UsageError(msg)
     listen_for_interrupts()
     asked = asked_judge(judge, asking, call=call, reads_keys=not dry_run)
+    judges = Path(judge) if is_judges_file(judge) else None
+    settings = reading | {"rubric": rubric, "behavior": behavior, "store": store}
+    settings["retry_failures"] = retry_failures
     if dry_run:
-        _estimate(items, output, judges=judges, asked=asked, as_json=as_json, reading=reading)
+        _estimate(items, output, judges=judges, asked=asked, settings=settings, as_json=as_json)
         return
-    source, target = _given(items, output)
-    if target == "-" and as_json:
+    if output is None:
+        msg = "`--output` must name the file of verdicts: -o verdicts.parquet."
+        raise UsageError(msg)
+    if str(output) == "-" and as_json:
         msg = "`--json` must not be given with `-o -`: both print to standard output."
         raise UsageError(msg)
-    settings = reading | {"threshold": threshold, "layout": layout}
-    if judges is None:
-        settings |= {"workers": workers or "auto", "restart": restart}
-    found = run_judges(source, target, judges=judges, asked=asked, settings=settings)
+    alone: dict[str, Any] = {} if judges else {"workers": workers or "auto", "restart": restart}
+    settings |= {"threshold": threshold, "layout": layout, **alone}
+    found = run_judges(items, str(output), judges=judges, asked=asked, settings=settings)
     if judges is None:
         print_summary(found[0], as_json=as_json)
     else:
@@ -172,15 +169,15 @@ def run_judges(
     if asks_a_model:
         prepare_to_be_stopped(source)
     try:
-        if judges is not None:
-            with several_progress(source) as tell_of:
+        with several_progress(source) as tell:
+            if judges is not None:
                 return judge_file_with_several(
-                    source, target, judges=judges, progress=tell_of, **settings
+                    source, target, judges=judges, progress=tell, **settings
                 )
-        found = SeveralJudged()
-        with judging_progress(source) as tell:
-            found.append(judge_file(source, target, judge=asked, progress=tell, **settings))
-        return found
+            found = SeveralJudged()
+            alone = partial(tell, "judging")
+            found.append(judge_file(source, target, judge=asked, progress=alone, **settings))
+            return found
     except KeyboardInterrupt:
         say_how_to_go_on(target, store=settings["store"], asks_a_model=asks_a_model)
         raise
@@ -192,11 +189,9 @@ def _check(items: str | None, judge: str, asking: Asking, *, call: Typed, as_jso
     from voirdire.models.known_providers import check_key_of_file
 
     if items is not None or not is_model_name(judge):
-        got = judge if items is None else items
-        msg = (
-            f"`--check` needs `--judge` with a language model, and no ITEMS, got {shorten(got)!r}."
-        )
-        raise UsageError(f"{msg} Write --check --judge openai/gpt-4o-mini.")
+        rule = "`--check` needs `--judge` with a language model, and no ITEMS"
+        msg = f"{rule}, got {shorten(items or judge)!r}. Write --check --judge openai/gpt-4o-mini."
+        raise UsageError(msg)
     if "api_key_env" in call.from_file:
         check_key_of_file(asking.api_key_env, model=judge, base_url=asking.base_url)
     model = load_model(
@@ -216,66 +211,43 @@ def _check(items: str | None, judge: str, asking: Asking, *, call: Typed, as_jso
 
 
 def _estimate(
-    items: str | None,
+    items: str,
     output: Path | None,
     *,
     judges: Path | None,
     asked: JudgeLike,
+    settings: Mapping[str, Any],
     as_json: bool,
-    reading: dict[str, Any],
 ) -> None:
     from voirdire.judging import estimate_run, load_llm_judges
 
-    if items is None:
-        msg = "`ITEMS` must be a file of items. Name one."
-        raise UsageError(msg)
-    if judges is None:
-        asking: list[JudgeLike] = [asked]
-        beside = output
-    else:
-        asking = [*load_llm_judges(judges, reads_keys=False)]
-        beside = None if output is None else output / "any"
-    found = [estimate_run(items, judge=each, output=beside, **reading) for each in asking]
+    several: Sequence[JudgeLike] = [asked]
+    if judges is not None:
+        several = load_llm_judges(judges, reads_keys=False)
+        output = None if output is None else output / "any"
+    found = [estimate_run(items, judge=each, output=output, **settings) for each in several]
     print_estimate(found, as_json=as_json)
 
 
-def _given(items: str | None, output: Path | None) -> tuple[str, str]:
-    if items is None:
-        msg = "`ITEMS` must be a file of items. Name one, or ask for --show-card or --check."
-        raise UsageError(msg)
-    if output is None:
-        msg = "`--output` must name the file of verdicts: -o verdicts.parquet."
-        raise UsageError(msg)
-    return items, str(output)
-
-
 def _print_prompt(
-    item: Item | None, asking: Asking, *, judge: str, judges: Path | None, rubric: str
+    items: str | None, asking: Asking, *, judge: str, rubric: str, reading: Mapping[str, Any]
 ) -> None:
     """Print what a model is asked, or that of a cascade, or each of several judges."""
+    from voirdire.io import stream_items
     from voirdire.judging import CascadeJudge, LlmJudge, load_llm_judges, show_prompt
     from voirdire.judging.judges.cascade_jury_files import load_judge_file
 
+    batches = () if items is None else stream_items(items, **reading)
+    item = next((item for batch in batches for item in batch.items), None)
     asked: Sequence[Asking | LlmJudge] = [asking]
-    if judges is not None:
-        asked = load_llm_judges(judges, reads_keys=False)
+    if is_judges_file(judge):
+        asked = load_llm_judges(judge, reads_keys=False)
     elif (found := load_judge_file(judge, reads_keys=False)) is not None:
         judges_of = [found.then] if isinstance(found, CascadeJudge) else found.judges
         asked = [each for each in judges_of if isinstance(each, LlmJudge)]
     for each in asked:
-        shown = show_prompt(
-            rubric,
-            item=item,
-            mode=each.mode,
-            probability=each.probability,
-            language=each.language,
-            n_examples=each.n_examples,
-        )
+        how: dict[str, Any] = {
+            name: getattr(each, name) for name in ("mode", "probability", "language")
+        }
+        shown = show_prompt(rubric, item=item, n_examples=each.n_examples, **how)
         print(shown if isinstance(each, Asking) else f"##### {each.name} #####\n\n{shown}\n")
-
-
-def _first(items: str, *, format: str | None) -> Item | None:
-    from voirdire.io import stream_items
-
-    batches = stream_items(items, format=format)  # type: ignore[arg-type]  # checked there
-    return next((item for batch in batches for item in batch.items), None)

@@ -8,13 +8,14 @@ import time
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from rich.progress import Progress, TaskID
 
@@ -26,7 +27,6 @@ __all__ = [
     "StopNotice",
     "estimated_rows",
     "judging_progress",
-    "probing_progress",
     "progress_lines",
     "said_of",
     "several_progress",
@@ -37,7 +37,7 @@ _SAMPLE_BYTES = 1 << 22
 
 
 class ProgressLines:
-    """Lines on a terminal, one for each name: a bar, and words beside it."""
+    """Lines on a terminal, one for each name: a bar, words beside it, and the time left."""
 
     def __init__(self, bar: Progress) -> None:
         self._bar = bar
@@ -55,13 +55,8 @@ class ProgressLines:
         """Say how far one of them is; `label` stands before the bar instead of the name."""
         if name not in self._tasks:
             self._tasks[name] = self._bar.add_task("", said="…")
-        self._bar.update(
-            self._tasks[name],
-            description=shorten(label or name),
-            completed=done,
-            total=total,
-            said=said,
-        )
+        about = {"description": shorten(label or name), "said": said}
+        self._bar.update(self._tasks[name], completed=done, total=total, **about)  # type: ignore[arg-type]  # fields
 
 
 @contextmanager
@@ -71,13 +66,11 @@ def progress_lines() -> Iterator[ProgressLines | None]:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[said]}"),
-    )
+    words = (TextColumn("{task.description}"), TextColumn("{task.fields[said]}"))
+    left = (TimeRemainingColumn(), TextColumn("left"))
+    columns = (words[0], BarColumn(bar_width=24), words[1], *left)
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         yield ProgressLines(bar)
 
@@ -88,27 +81,33 @@ def steps_progress(doing: str) -> Iterator[Callable[[int, int], None] | None]:
     with progress_lines() as lines:
         if lines is None:
             yield None
-            return
-
-        def tell(done: int, total: int) -> None:
-            said = _left(done, done / lines.seconds if lines.seconds > 0 else 0.0, total=total)
-            lines.show(doing, said, done=done, total=total)
-
-        yield tell
+        else:
+            yield lambda done, total: lines.show(doing, "", done=done, total=total)
 
 
 @contextmanager
-def several_progress(source: str) -> Iterator[Callable[[str, JudgingProgress], None]]:
-    """Give what judges tell their progress to, a line for each; said little if nobody watches."""
+def several_progress(
+    source: str | int, *, together: str | None = None
+) -> Iterator[Callable[[str, JudgingProgress], None]]:
+    """Give what runs over a file, or over so many items, tell their progress to.
+
+    Each has a line of its own, or all are on one line `together`. Where nobody watches, little is
+    said.
+    """
     notice = StopNotice()
+    answered: dict[str, int] = {}
     with progress_lines() as lines:
-        total = None if lines is None else estimated_rows(source)
+        total = source if isinstance(source, int) else None
+        if lines is not None and isinstance(source, str):
+            total = estimated_rows(source)
 
         def tell(name: str, state: JudgingProgress) -> None:
+            answered[name] = _answered(state)
             if lines is not None:
-                done = _answered(state) + state.n_dropped
-                said = said_of(state, seconds=lines.seconds, total=total, done=done)
-                lines.show(name, said, done=done, total=total)
+                n_items = sum(answered.values()) if together else answered[name]
+                said = said_of(replace(state, n_items=n_items), seconds=lines.seconds)
+                done = n_items + state.n_dropped
+                lines.show(together or name, said, done=done, total=total, label=name)
             notice.note(state.calls, name=name)
 
         yield tell
@@ -121,65 +120,25 @@ def judging_progress(source: str) -> Iterator[Callable[[JudgingProgress], None]]
         yield partial(tell, "judging")
 
 
-@contextmanager
-def probing_progress(total: int) -> Iterator[Callable[[str, JudgingProgress], None]]:
-    """Give what one prompt after the other tells its progress to, all on one line."""
-    notice = StopNotice()
-    answered: dict[str, int] = {}
-    with progress_lines() as lines:
-
-        def tell(name: str, state: JudgingProgress) -> None:
-            answered[name] = _answered(state)
-            done = sum(answered.values())
-            if lines is not None:
-                whole = replace(state, n_items=done)
-                said = said_of(whole, seconds=lines.seconds, total=total, done=done)
-                lines.show("probing", said, done=done, total=total, label=name)
-            notice.note(state.calls, name=name)
-
-        yield tell
-
-
 def _answered(state: JudgingProgress) -> int:
     return max(state.n_items, 0 if state.calls is None else state.calls.n_answered)
 
 
-def _left(done: float, rate: float, *, total: float) -> str:
-    left = round(max(total - done, 0) / rate) if rate > 0 else 0
-    return f"about {left // 60}:{left % 60:02d} left"
-
-
-def said_of(state: JudgingProgress, *, seconds: float, total: float | None, done: int) -> str:
-    """Words for a state: items, items a second, and the time left where the total is known."""
+def said_of(state: JudgingProgress, *, seconds: float) -> str:
+    """Words for a state: items, items a second; of a model's calls cost, flight and failures."""
     if state.finishing:
         return f"{state.n_items:,} items · writing the file"
-    if state.calls is not None:
-        return _said_of_calls(state, state.calls, seconds=seconds, total=total)
-    rate = (state.n_items - state.n_reused) / seconds if seconds > 0 else 0.0
-    said = f"{state.n_items:,} items"
-    if state.n_reused:
-        said += f" ({state.n_reused:,} from before)"
-    if rate > 0:
-        said += f" · {rate:,.0f}/s"
-        if total is not None:
-            said += f" · {_left(done, rate, total=total)}"
-    return said
-
-
-def _said_of_calls(
-    state: JudgingProgress, calls: CallProgress, *, seconds: float, total: float | None
-) -> str:
-    """Words for a run of calls: items, rate, cost, calls in flight, failures, time left."""
-    answered = _answered(state)
-    rate = (answered - state.n_reused) / seconds if seconds > 0 else 0.0
-    said = [f"{answered:,} items"]
+    calls, n_items = state.calls, _answered(state)
+    rate = (n_items - state.n_reused) / seconds if seconds > 0 else 0.0
+    said = [f"{n_items:,} items"]
+    if calls is None:
+        said[0] += f" ({state.n_reused:,} from before)" if state.n_reused else ""
+        return " · ".join([*said, *([f"{rate:,.0f}/s"] if rate > 0 else [])])
     said += [f"{rate:,.1f}/s"] if rate > 0 else []
     said += [] if calls.cost is None else [f"${calls.cost:,.4f}"]
     said += [f"{calls.n_in_flight} of {calls.concurrency} in flight"]
     said += [f"{calls.n_retries:,} tried again"] if calls.n_retries else []
     said += [f"{calls.n_failed:,} failed"] if calls.n_failed else []
-    if rate > 0 and total is not None:
-        said.append(_left(answered + state.n_dropped, rate, total=total))
     return " · ".join(said)
 
 
@@ -218,20 +177,13 @@ def estimated_rows(source: str) -> int | None:
             return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
         if suffix not in (".jsonl", ".ndjson", ".csv", ".tsv"):
             return None
-        size = path.stat().st_size
         with path.open("rb") as file:
             sample = file.read(_SAMPLE_BYTES)
+        lines = sample.splitlines()
+        n_rows = len(lines)
+        if suffix in (".csv", ".tsv"):  # a line end between quotes ends no row
+            quotes = accumulate(line.count(b'"') for line in lines)
+            n_rows = sum(n_quotes % 2 == 0 for n_quotes in quotes) - 1
+        return max(round(n_rows * path.stat().st_size / len(sample)), 1) if sample else None
     except Exception:  # noqa: BLE001  # whatever is wrong with it is said where it is read
         return None
-    lines = sample.splitlines()
-    n_rows = len(lines) if suffix in (".jsonl", ".ndjson") else _records(lines) - 1
-    return max(round(n_rows * size / len(sample)), 1) if sample else None
-
-
-def _records(lines: Iterable[bytes]) -> int:
-    """Count the records of a delimited file, whose cells may hold line ends between quotes."""
-    n_records, quoted = 0, False
-    for line in lines:
-        quoted ^= line.count(b'"') % 2 == 1
-        n_records += not quoted
-    return n_records

@@ -13,36 +13,30 @@ from voirdire.errors import RubricError, VoirdireError
 __all__ = ["COMMANDS", "app", "run"]
 
 HELP = "Judge responses by a rubric, examine judges against people, turn verdicts into rewards."
-_CLI = "voirdire.cli"
 _PROMPT = {"--language": "`--prompt-language`"}
 _REPORT = {"--language": "`--report-language`"}
 COMMANDS = {
     "certify anchor": Command(
-        target=f"{_CLI}.certify:anchor_command",
         summary="Compare a judge's answers to frozen items, then and now.",
         example="voirdire certify anchor --then certified.parquet --now today.parquet",
         usual="--then --now --question --only --tolerance --kind --json",
     ),
     "certify check": Command(
-        target=f"{_CLI}.certify:check_command",
         summary="Check that a certificate still holds.",
         example="voirdire certify check certificate.json --humans labels.csv "
         "--judges verdicts.parquet",
         usual="--humans --judges --gold --rubric --epsilon --epsilon-reason --json",
     ),
     "demo": Command(
-        target=f"{_CLI}.demo:demo_command",
         summary="Judge bundled responses, examine the judge, fit a reward to its verdicts.",
         example="voirdire demo",
         gone=_REPORT,
     ),
     "distill": Command(
-        target=f"{_CLI}.distill:distill_command",
         summary="Make a local judge from verdicts or labels.",
         example="voirdire distill items.jsonl --labels verdicts.parquet -o judge.npz",
     ),
     "examine": Command(
-        target=f"{_CLI}.examine:examine_command",
         summary="Test whether judges may stand in for human annotators.",
         example="voirdire examine --humans labels.csv --judges verdicts.parquet --epsilon 0.1",
         usual="--humans --judges --judge --gold --items --kind --question --only --alignment "
@@ -50,7 +44,6 @@ COMMANDS = {
         gone=_REPORT,
     ),
     "examine-reward": Command(
-        target=f"{_CLI}.examine_reward:examine_reward_command",
         summary="Examine what a reward does to the responses that it ranks.",
         example="voirdire examine-reward comparisons.jsonl --reward reward.json",
         usual="--reward --verdicts --only --from-classes --order --base --behavior "
@@ -58,7 +51,6 @@ COMMANDS = {
         gone=_REPORT,
     ),
     "fit": Command(
-        target=f"{_CLI}.fit:fit_command",
         summary="Fit a reward to comparisons.",
         example="voirdire fit comparisons.jsonl --rubric safety -o reward.json",
         usual="--rubric --base --from-classes --behavior --output --certificate "
@@ -71,7 +63,6 @@ COMMANDS = {
         },
     ),
     "judge": Command(
-        target=f"{_CLI}.judge:judge_command",
         summary="Judge responses by a rubric.",
         example="voirdire judge items.jsonl --rubric safety -o verdicts.parquet",
         usual="--rubric --judge --threshold --behavior --output --layout --mode "
@@ -84,7 +75,6 @@ COMMANDS = {
         },
     ),
     "power": Command(
-        target=f"{_CLI}.power:power_command",
         summary="Plan a study: how many items and annotators it needs.",
         example="voirdire power --human-noise 0.1 --judge-noise 0.1",
         usual="--human-noise --judge-noise --categories --prevalence --humans "
@@ -93,7 +83,6 @@ COMMANDS = {
         gone={"--judge": "`--only`: it chooses among the judges of the pilot"},
     ),
     "probe": Command(
-        target=f"{_CLI}.probe:probe_command",
         summary="Find out which influences move a judge's answers.",
         example="voirdire probe items.jsonl --judge openai/gpt-4o-mini",
         usual="--rubric --judge --only --without --items --humans --reward --again --own "
@@ -101,57 +90,47 @@ COMMANDS = {
         gone=_PROMPT,
     ),
     "rate": Command(
-        target=f"{_CLI}.rate:rate_command",
         summary="Estimate how often something holds, from verdicts and few labels.",
         example="voirdire rate --judges verdicts.parquet --humans labels.csv",
         usual="--judges --humans --items --question --only --label --by --labelled --method "
         "--probabilities --kind --json",
     ),
     "replay": Command(
-        target=f"{_CLI}.replay:replay_command",
         summary="Give a training run's completions another reward.",
         example="voirdire replay run/ --reward new.json -o rewards.jsonl",
         usual="--reward --judge --output --max-cost --store --dry-run --json",
         gone=_PROMPT,
     ),
     "replies": Command(
-        target=f"{_CLI}.replies:replies_command",
         summary="Show what language models replied, why calls failed, and what was sent.",
         example="voirdire replies voirdire-replies.sqlite",
     ),
     "report": Command(
-        target=f"{_CLI}.report:report_command",
         summary="Make a page of an examination or a training run.",
         example="voirdire report examination.json -o report.html",
         gone=_REPORT,
     ),
     "rubric list": Command(
-        target=f"{_CLI}.rubric:list_command",
         summary="List the rubrics that come with voirdire.",
         example="voirdire rubric list",
     ),
     "rubric show": Command(
-        target=f"{_CLI}.rubric:show_command",
         summary="Show a rubric: questions, demands, completion classes.",
         example="voirdire rubric show safety",
     ),
     "rubric check": Command(
-        target=f"{_CLI}.rubric:check_command",
         summary="Check rubric files, every problem with its place.",
         example="voirdire rubric check rubric.yaml",
     ),
     "rubric new": Command(
-        target=f"{_CLI}.rubric:new_command",
         summary="Write a rubric to start from.",
         example="voirdire rubric new rubric.yaml",
     ),
     "sample": Command(
-        target=f"{_CLI}.sample:sample_command",
         summary="Draw completions of a training run for people to label.",
         example="voirdire sample run/ -o sample/",
     ),
     "score": Command(
-        target=f"{_CLI}.score:score_command",
         summary="Give responses their rewards.",
         example="voirdire score items.jsonl --reward reward.json -o rewards.jsonl",
         usual="--reward --center --base --behavior --verdicts --only --judge --output "
@@ -159,7 +138,6 @@ COMMANDS = {
         gone=_PROMPT,
     ),
     "serve": Command(
-        target=f"{_CLI}.serve:serve_command",
         summary="Give rewards over HTTP.",
         example="voirdire serve --reward reward.json",
         usual="--reward --center --missing-reward --judge --base-url --concurrency "
@@ -168,7 +146,6 @@ COMMANDS = {
         gone=_PROMPT,
     ),
     "synthesize": Command(
-        target=f"{_CLI}.synthesize:synthesize_command",
         summary="Have a model write completions to compare.",
         example="voirdire synthesize prompts.jsonl --model openai/gpt-4o-mini -o completions.jsonl",
         usual="--model --output --rubric --recipes --prompt-language --seed --judge "
@@ -177,7 +154,6 @@ COMMANDS = {
         gone=_PROMPT,
     ),
     "variance": Command(
-        target=f"{_CLI}.variance:variance_command",
         summary="Find where the spread of scores comes from, and what would halve their error.",
         example="voirdire variance scores.csv --score agrees --facet item --facet run",
     ),

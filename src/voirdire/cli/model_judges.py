@@ -14,7 +14,7 @@ from cyclopts import Group, Parameter
 
 from voirdire._types import Language
 from voirdire._validation import shorten
-from voirdire.cli.option_groups import converted, option_group
+from voirdire.cli.option_groups import called, converted, option_group
 from voirdire.cli.options import File
 from voirdire.cli.shell import Call, UsageError
 from voirdire.judging import Asking, Price
@@ -34,12 +34,25 @@ if TYPE_CHECKING:
     AskingOptions: TypeAlias = Asking
     UsualAskingOptions: TypeAlias = Asking
     WriterOptions: TypeAlias = Asking
+    PriceOfText: TypeAlias = Price | None
 else:
+
+    def _price(tokens: Sequence[Any]) -> Price:
+        """Read a price: US dollars per million tokens in and out."""
+        try:
+            paid_in, paid_out = map(float, tokens[0].value.split(","))
+        except ValueError as error:
+            rule = "must be two numbers with a comma between them"
+            msg = f"{called(tokens[0])} {rule}, got {tokens[0].value!r}."
+            raise UsageError(msg) from error
+        return Price(input=paid_in, output=paid_out)
+
+    PriceOfText = converted(_price, metavar="IN,OUT")
     _MODELS = Group("Language models", sort_key=10)
     _OWN = {
         "language": Annotated[Language, Parameter(name="--prompt-language")],
         "calibration": File,
-        "price": converted(lambda tokens: price_of_text(tokens[0].value), metavar="IN,OUT"),
+        "price": PriceOfText,
     }
     AskingOptions = option_group(
         Asking,
@@ -65,6 +78,7 @@ __all__ = [
     "AskingOptions",
     "DryRun",
     "Only",
+    "PriceOfText",
     "RetryFailures",
     "Store",
     "UsualAskingOptions",
@@ -74,12 +88,10 @@ __all__ = [
     "judge_or_own",
     "named_judge",
     "prepare_to_be_stopped",
-    "price_of_text",
     "refuse_idle_options",
     "refuse_typed",
     "store_option",
     "typed_flags",
-    "typed_names",
 ]
 
 OF_REPLIES = ("store", "retry_failures")
@@ -166,45 +178,33 @@ def judge_or_own(
     return asked_judge(name, asking, call=call, reads_keys=reads_keys)
 
 
-def typed_names(call: Call, names: Iterable[str]) -> list[str]:
-    """Name those of the options that were typed."""
-    return [name for name in names if name in call.options]
-
-
 def typed_flags(call: Call, names: Iterable[str]) -> str:
     """Write those of the options that were typed as they were typed."""
-    return ", ".join(call.options[name] for name in typed_names(call, names))
+    return ", ".join(call.options[name] for name in names if name in call.options)
 
 
 def refuse_typed(call: Call, names: Iterable[str], *, why: str) -> None:
     """Refuse these options, each of which is idle here."""
-    typed = typed_flags(call, names)
-    if typed:
+    if typed := typed_flags(call, names):
         msg = f"{typed} must be left out: {why}."
         raise UsageError(msg)
 
 
-def refuse_idle_options(
-    call: Call, *, judge: str, judges: str | None = None, names: Sequence[str] = USUAL
-) -> None:
+def refuse_idle_options(call: Call, *, judge: str, names: Sequence[str] = USUAL) -> None:
     """Refuse options of models where none is called, or where a file says them."""
     from voirdire.judging.judges.cascade_jury_files import kind_of_file
     from voirdire.models import is_model_name
 
-    if judges is not None:
-        _refuse_beside(f"`{shorten(judges)}`", typed_flags(call, names))
-    elif kind_of_file(judge):
-        of_file = [name for name in names if name != "max_cost"]  # which is this run's
-        _refuse_beside(f"`{shorten(judge)}`", typed_flags(call, of_file))
+    kind = kind_of_file(judge)
+    if kind or is_judges_file(judge):
+        of_file = [name for name in names if not (kind and name == "max_cost")]  # this run's
+        if typed := typed_flags(call, of_file):
+            said = f"`{shorten(judge)}` must say everything about its judges"
+            msg = f"{said}, got {typed} beside it. Write it into the file."
+            raise UsageError(msg)
     elif not is_model_name(judge) and (typed := typed_flags(call, [*names, *OF_REPLIES])):
         msg = f"`--judge` must name a language model for {typed}, such as openai/gpt-4o-mini, got "
         raise UsageError(f"{msg}{shorten(judge)!r}.")
-
-
-def _refuse_beside(file: str, typed: str) -> None:
-    if typed:
-        msg = f"{file} must say everything about its judges, got {typed} beside it."
-        raise UsageError(f"{msg} Write it into the file.")
 
 
 def prepare_to_be_stopped(source: str) -> None:
@@ -225,13 +225,3 @@ def _read_input_apart() -> None:
     except (OSError, ValueError):  # it is no file
         return
     sys.stdin = cast("TextIO", SimpleNamespace(buffer=os.fdopen(number, "rb", closefd=False)))
-
-
-def price_of_text(text: str) -> Price:
-    """Read a price: US dollars per million tokens in and out."""
-    try:
-        paid_in, paid_out = (float(number) for number in text.split(","))
-    except ValueError as error:
-        msg = f"`--price` must be two numbers with a comma between them, got {text!r}."
-        raise UsageError(msg) from error
-    return Price(input=paid_in, output=paid_out)

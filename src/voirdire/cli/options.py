@@ -30,7 +30,6 @@ else:
     )
 
 __all__ = [
-    "COLUMNS_OF_ITEMS",
     "AsJson",
     "Base",
     "Behavior",
@@ -70,7 +69,6 @@ RubricName: TypeAlias = Annotated[
     str, Parameter(help="A built-in rubric, or a YAML file.", metavar="NAME|FILE")
 ]
 
-COLUMNS_OF_ITEMS = "id, prompt, response, messages, chosen, rejected, behavior, group, cluster"
 Behavior: TypeAlias = Annotated[
     str | None, Parameter(help="The behavior of what has none.", metavar="ID")
 ]

@@ -14,7 +14,7 @@ from voirdire.cli.option_groups import Numbers, option_group
 from voirdire.cli.options import AsJson, Files
 from voirdire.cli.printing import print_tables, print_text, progress
 from voirdire.cli.shell import Call, UsageError, say
-from voirdire.cli.study_files import ReadingOptions, declare_kind, read_files
+from voirdire.cli.study_files import ReadingOptions, check_streams, declare_kind, read_files
 from voirdire.cli.written_files import check_picture, write_picture
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
@@ -105,46 +105,63 @@ def power_command(
         Draw the power curves into this file (.svg, .png, .pdf).
     """
     check_picture(plot)
-    chosen = {"n_items": _sizes(n_items), "n_annotators": n_annotators}
     asked: dict[str, Any] = {
         **{name: getattr(plan, name) for name in _OF_PLAN if name in call.options},
-        **{name: numbers for name, numbers in chosen.items() if numbers},
         "wanted_power": wanted_power,
         "n_simulations": n_simulations,
     }
-    assumed = {
+    asked |= {"n_items": sizes} if (sizes := _sizes(n_items)) else {}
+    asked |= {"n_annotators": n_annotators} if n_annotators else {}
+    assumed: dict[str, Any] = {
         "human_noise": human_noise,
         "judge_noise": judge_noise,
         "n_categories": n_categories,
         "prevalences": prevalences or None,
     }
-    if not humans and not judges:
-        for flag in [call.options[name] for name in _OF_PILOT if name in call.options]:
-            msg = f"`{flag}` belongs to a pilot: give `--humans` and `--judges` too."
-            raise UsageError(msg)
-        result = _from_assumptions(assumed, asked)
+    _check_sources(call, humans, judges, assumed)
+    if not humans:
+        from voirdire.stats.power_analysis import power
+
+        with progress("simulating"):
+            result = power(**{name: x for name, x in assumed.items() if x is not None}, **asked)
     else:
-        _check_pilot(humans, judges, assumed)
-        reading = declare_kind(reading, [alignment])
         asked |= {"judge": only, "question": question, "alignment": alignment}
-        result = _from_pilot(humans, judges, reading, asked)
+        result = _from_pilot(humans, judges, declare_kind(reading, [alignment]), asked)
     if plot is not None:
         write_picture(plot, result)
-    _print(result, as_json=as_json)
+    if as_json:
+        from voirdire.reporting.power_json import power_to_json
+
+        print_text(power_to_json(result) + "\n")
+        return
+    from voirdire.reporting.power_tables import PowerTables
+
+    print_tables(PowerTables(result))
 
 
-def _from_assumptions(assumed: dict[str, Any], asked: dict[str, Any]) -> PowerResult:
-    from voirdire.stats.power_analysis import power
-
-    if assumed["human_noise"] is None or assumed["judge_noise"] is None:
-        msg = "give `--human-noise` and `--judge-noise`, or a pilot with `--humans` and `--judges`."
-        raise UsageError(msg)
+def _check_sources(
+    call: Call, humans: list[str], judges: list[str], assumed: dict[str, Any]
+) -> None:
+    """Refuse half a pilot, assumptions beside one, and options of a pilot without one."""
+    check_streams(*humans, *judges)
     shares, number = assumed["prevalences"], assumed["n_categories"]
-    if shares is not None and number is not None and len(shares) != number:
+    of_pilot = [call.options[name] for name in _OF_PILOT if name in call.options]
+    if humans or judges:
+        if not humans or not judges:
+            msg = "a pilot needs both `--humans` and `--judges`."
+        elif any(value is not None for value in assumed.values()):
+            msg = "noise, categories and prevalences come from the pilot: leave their options out."
+        else:
+            return
+    elif of_pilot:
+        msg = f"`{of_pilot[0]}` belongs to a pilot: give `--humans` and `--judges` too."
+    elif assumed["human_noise"] is None or assumed["judge_noise"] is None:
+        msg = "give `--human-noise` and `--judge-noise`, or a pilot with `--humans` and `--judges`."
+    elif shares is not None and number is not None and len(shares) != number:
         msg = f"`--prevalence` must be given once for each of {number} labels, got {len(shares)}."
-        raise UsageError(msg)
-    with progress("simulating"):
-        return power(**{name: x for name, x in assumed.items() if x is not None}, **asked)
+    else:
+        return
+    raise UsageError(msg)
 
 
 def _from_pilot(
@@ -166,29 +183,6 @@ def _from_pilot(
             clustered=reading.cluster is not None,
             **asked,
         )
-
-
-def _check_pilot(humans: list[str], judges: list[str], assumed: dict[str, Any]) -> None:
-    if not humans or not judges:
-        msg = "a pilot needs both `--humans` and `--judges`."
-        raise UsageError(msg)
-    if [*humans, *judges].count("-") > 1:
-        msg = "standard input (-) can be read once, got it twice."
-        raise UsageError(msg)
-    if any(value is not None for value in assumed.values()):
-        msg = "noise, categories and prevalences come from the pilot: leave their options out."
-        raise UsageError(msg)
-
-
-def _print(result: PowerResult, *, as_json: bool) -> None:
-    if as_json:
-        from voirdire.reporting.power_json import power_to_json
-
-        print_text(power_to_json(result) + "\n")
-    else:
-        from voirdire.reporting.power_tables import PowerTables
-
-        print_tables(PowerTables(result))
 
 
 def _sizes(words: Sequence[str]) -> list[int]:

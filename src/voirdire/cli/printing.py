@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from voirdire.studies import Examination, GoldExamination
 
 __all__ = [
+    "counted",
     "listen_for_interrupts",
     "plain_table",
     "print_examination",
@@ -76,11 +77,7 @@ def print_examination(examination: Examination, *, as_json: bool, details: bool)
 def print_gold(examination: GoldExamination, *, as_json: bool, details: bool) -> None:
     """Print judges against gold labels as a table, or as one JSON object."""
     if as_json:
-        from voirdire.documents import plain_json
-        from voirdire.records import as_plain
-
-        found = {"gold": as_plain(examination.results), "dropped": as_plain(examination.dropped)}
-        print_json(plain_json(found))
+        print_json({"gold": examination.results, "dropped": examination.dropped})
         return
     from voirdire.reporting.gold_tables import GoldTables
 
@@ -120,9 +117,18 @@ def plain_table(
     return table
 
 
-def print_json(content: dict[str, Any]) -> None:
-    """Print one JSON object."""
-    print_text(json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+def counted(number: int, what: str) -> str:
+    """Write a number of things."""
+    return f"{number:,} {what}{'s'[: number != 1]}"
+
+
+def print_json(result: Any) -> None:
+    """Print a result as one JSON object; null stands for what is no number."""
+    from voirdire.documents import plain_json
+    from voirdire.records import as_plain
+
+    content = plain_json(as_plain(result))
+    print_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n")
 
 
 def print_text(text: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import runpy
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from cyclopts import Group, Parameter
 
 from voirdire._validation import shorten
-from voirdire.cli.judging_output import print_estimate, say_drops, say_how_to_go_on
-from voirdire.cli.judging_progress import probing_progress
+from voirdire.cli.judging_output import print_estimate, said_cost, say_drops, say_how_to_go_on
+from voirdire.cli.judging_progress import several_progress
 from voirdire.cli.model_judges import (
     DryRun,
     RetryFailures,
@@ -37,10 +37,8 @@ if TYPE_CHECKING:
 
     from voirdire.judging import RunEstimate
     from voirdire.probes import Probe
-    from voirdire.records import Item
     from voirdire.rewards import RewardModel
     from voirdire.rubrics import Rubric
-    from voirdire.studies import ProbeReport
 
     ProbeOptions: TypeAlias = ProbeSettings
 else:
@@ -124,15 +122,22 @@ def probe_command(
     plot
         Draw the largest shift under each probe into this file (.svg, .png, .pdf).
     """
-    _refuse_model(items)
-    _refuse_idle(call, judge, writer, again)
+    from voirdire.io import read_items
+    from voirdire.models import is_model_name
+    from voirdire.rubrics import load_rubric
+    from voirdire.studies.probing.study import estimate_probing, probe_judge
+
+    if is_model_name(items) and not Path(items).exists():
+        msg = f"the check of a server is now `voirdire judge --check --judge {shorten(items)}`."
+        raise UsageError(msg)
+    named = [name for name in (judge, writer, again) if name is not None]
+    refuse_idle_options(call, judge=next(filter(is_model_name, named), judge))
     check_picture(plot)
     listen_for_interrupts()
     load = partial(asked_judge, call=call, reads_keys=not dry_run)
-    asked = load(judge, asking)
-    other: Any = again if again in (None, "auto") else load(again, asking)
-    written = _load_writer(writer, asking, load)
     chosen: dict[str, Any] = {
+        "judge": load(judge, asking),
+        "rubric": load_rubric(rubric),
         "settings": settings,
         "own_probes": [probe for file in own_probes for probe in _load_probes(file)],
         "threshold": threshold,
@@ -140,32 +145,33 @@ def probe_command(
         "behavior": behavior,
         "store": store,
     }
-    chosen["rubric"] = found_rubric = _load_rubric(rubric)
+    other = again if again in (None, "auto") else load(again, asking)
+    beside: dict[str, Any] = {"writer": _load_writer(writer, asking, load), "mitigation": other}
     prepare_to_be_stopped(items)
-    rows = _read(
-        items, found_rubric, judged=judged, behavior=behavior, columns=columns, format=format
+    table = read_items(
+        items,
+        pairs=any(row.kind == "pairwise" for row in chosen["rubric"].questions),
+        images=True,
+        judged=judged,
+        behavior=behavior,
+        columns=columns,
+        format=format,  # type: ignore[arg-type]  # checked there
     )
-    beside = {
-        "humans": _check_labels(humans, found_rubric),
-        "reward": _load_reward(reward),
-        "writer": written,
-        "mitigation": other,
-    }
-    from voirdire.studies.probing.study import estimate_probing, probe_judge
-
-    n_versions, estimates = estimate_probing(rows, asked, **chosen)
-    n_drawn = min(len(rows), settings.n_items or len(rows))
+    say_drops(table.dropped)
+    _check_labels(humans, chosen["rubric"])
+    beside |= {"humans": humans, "reward": _load_reward(reward)}
+    n_versions, estimates = estimate_probing(table.items, **chosen)
+    n_drawn = min(len(table.items), settings.n_items or len(table.items))
     announced = _announced(n_versions, n_drawn, estimates)
     if dry_run:
         _print_estimate(n_versions, announced, estimates, as_json=as_json)
         return
     more = " and ".join(f"`--{x}`" for x in ("writer", "again") if x in call.options)
     say(f"asking about {announced}{more and f'; calls of {more} come on top'}")
+    beside |= {"retry_failures": retry_failures}
     try:
-        with probing_progress(n_versions) as tell:
-            report = probe_judge(
-                rows, asked, progress=tell, retry_failures=retry_failures, **chosen, **beside
-            )
+        with several_progress(n_versions, together="probing") as tell:
+            report = probe_judge(table.items, progress=tell, **chosen, **beside)
     except KeyboardInterrupt:
         say_how_to_go_on("-", store=store, asks_a_model=bool(estimates))
         raise
@@ -174,37 +180,22 @@ def probe_command(
         say(f"note: nothing was probed again with `--again`: {why}")
     if plot is not None:
         write_picture(plot, report)
-    _print(report, as_json=as_json)
+    if as_json:
+        print_json(report)
+    else:
+        from voirdire.reporting import ProbeTables
+
+        print_tables(ProbeTables(report))
     if gate and report.is_biased:
         raise SystemExit(_BIAS_FOUND)
 
 
 def _number_or_all(token: Any) -> int | None:
-    if token.value == "all":
-        return None
     try:
-        return int(token.value)
+        return None if token.value == "all" else int(token.value)
     except ValueError as error:
         msg = f"`--items` must be a whole number or all, got {token.value!r}."
         raise UsageError(msg) from error
-
-
-def _refuse_model(items: str) -> None:
-    """Send on whoever means the check of a server, which had this name."""
-    from voirdire.models import is_model_name
-
-    if is_model_name(items) and not Path(items).exists():
-        msg = f"the check of a server is now `voirdire judge --check --judge {shorten(items)}`."
-        raise UsageError(msg)
-
-
-def _refuse_idle(call: Call, *named: str | None) -> None:
-    """Refuse options of models where none of those that are named is one."""
-    from voirdire.models import is_model_name
-
-    names = [name for name in named if name is not None]
-    first = next((name for name in names if is_model_name(name)), names[0])
-    refuse_idle_options(call, judge=first)
 
 
 def _load_writer(writer: str | None, asking: Asking, load: Callable[..., Any]) -> LlmJudge | None:
@@ -217,10 +208,10 @@ def _load_writer(writer: str | None, asking: Asking, load: Callable[..., Any]) -
     return found
 
 
-def _check_labels(humans: str | None, rubric: Rubric) -> str | None:
-    """Read labels of people before anything is asked: they are needed when all is paid."""
+def _check_labels(humans: str | None, rubric: Rubric) -> None:
+    """Read labels of people before anything is said of asking: they are needed at the end."""
     if humans is None:
-        return None
+        return
     if humans == "-":
         msg = "`--humans` must be a file, got standard input."
         raise UsageError(msg)
@@ -229,81 +220,49 @@ def _check_labels(humans: str | None, rubric: Rubric) -> str | None:
 
     kinds: set[Any] = {row.kind for row in rubric.questions}
     read_side("humans", humans, Reading(kind=kinds.pop() if len(kinds) == 1 else None))
-    return humans
 
 
 def _load_reward(reward: Path | None) -> RewardModel | None:
-    if reward is None:
-        return None
     from voirdire.rewards import load_reward
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UncertifiedWarning)  # it is the judge that is asked about
-        return load_reward(reward)
-
-
-def _load_rubric(rubric: str) -> Rubric:
-    from voirdire.rubrics import load_rubric
-
-    return load_rubric(rubric)
-
-
-def _read(items: str, rubric: Rubric, **reading: Any) -> Sequence[Item]:
-    """Read the items, and say what was set aside."""
-    from voirdire.io import read_items
-
-    is_pair = any(row.kind == "pairwise" for row in rubric.questions)
-    table = read_items(items, pairs=is_pair, images=True, **reading)
-    say_drops(table.dropped, n_dropped=len(table.dropped))
-    return table.items
+        return None if reward is None else load_reward(reward)
 
 
 # Own probes -----------------------------------------------------------------------------------
 
 
 def _load_probes(named: str) -> list[Probe]:
-    """Run a Python file, and make probes of its functions."""
+    """Run a Python file, and make probes of its functions, or of the one after a colon."""
     from voirdire.probes import own_probe
 
-    path, function = _parted(named)
-    names = vars(_run_file(path))
-    wanted = (
-        [name for name in names if name.startswith("probe_")] if function is None else [function]
-    )
+    file, colon, function = named.rpartition(":")
+    if not (colon and function.isidentifier() and file.endswith(".py")):
+        file, function = named, ""
+    if not file.endswith(".py") or not Path(file).is_file():
+        msg = f"`--own` must be a Python file, got {file!r}."
+        raise UsageError(msg)
+    try:
+        names = runpy.run_path(file)
+    except Exception as error:
+        said = shorten(f"{type(error).__name__}: {error}", width=160)
+        msg = f"{file}: cannot be run ({said})."
+        raise InputError(msg) from error
+    own = [name for name in names if name.startswith("probe_") and callable(names[name])]
+    wanted = [function] if function else own
+    if not wanted:
+        msg = f"`--own` must be a file with functions that begin with probe_, got none in {file}."
+        raise UsageError(msg)
+    if not callable(names.get(wanted[0])):
+        msg = f"`--own` must name a function of {file}, got {shorten(wanted[0])!r}."
+        raise UsageError(msg)
     made = []
     for name in wanted:
-        if not callable(names.get(name)):
-            msg = f"`--own` must name a function of {path}, got {shorten(name)!r}."
-            raise UsageError(msg)
         short = name.removeprefix("probe_")
         control = names.get(f"control_{short}")
         made.append(own_probe(names[name], id=f"own/{short.lower()}", control=control))
-    if not made:
-        msg = f"`--own` must be a file with functions that begin with probe_, got none in {path}."
-        raise UsageError(msg)
     return made
-
-
-def _parted(named: str) -> tuple[Path, str | None]:
-    file, colon, function = named.rpartition(":")
-    if colon and function.isidentifier() and file.endswith(".py"):
-        return Path(file), function
-    return Path(named), None
-
-
-def _run_file(path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(f"voirdire_own_{path.stem}", path)
-    if path.suffix != ".py" or not path.is_file() or spec is None or spec.loader is None:
-        msg = f"`--own` must be a Python file, got {str(path)!r}."
-        raise UsageError(msg)
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        said = shorten(f"{type(error).__name__}: {error}", width=160)
-        msg = f"{path}: cannot be run ({said})."
-        raise InputError(msg) from error
-    return module
 
 
 # What is said ---------------------------------------------------------------------------------
@@ -316,7 +275,7 @@ def _announced(n_versions: int, n_items: int, estimates: Sequence[RunEstimate]) 
         return said
     n_calls, n_stored = (sum(getattr(row, x) for row in estimates) for x in ("n_calls", "n_stored"))
     costs = [row.cost for row in estimates]
-    cost = "price unknown" if None in costs else f"about ${sum(x or 0 for x in costs):,.4f}"
+    cost = "price unknown" if None in costs else f"about {said_cost(sum(x or 0 for x in costs))}"
     kept = f" ({n_stored:,} more are stored)" if n_stored else ""
     return f"{said}: {n_calls:,} calls{kept}, {cost}"
 
@@ -326,24 +285,9 @@ def _print_estimate(
 ) -> None:
     """Print what would be asked, and for a language model what each prompt would cost."""
     if as_json:
-        from voirdire.documents import plain_json
-        from voirdire.records import as_plain
-
-        print_json(plain_json({"n_versions": n_versions, "estimates": as_plain(estimates)}))
+        print_json({"n_versions": n_versions, "estimates": estimates})
         return
     print_tables(f"It would ask about {announced}.")
     if estimates:
         print_tables("")
         print_estimate(estimates, as_json=False)
-
-
-def _print(report: ProbeReport, *, as_json: bool) -> None:
-    if as_json:
-        from voirdire.documents import plain_json
-        from voirdire.records import as_plain
-
-        print_json(plain_json(as_plain(report)))
-        return
-    from voirdire.reporting import ProbeTables
-
-    print_tables(ProbeTables(report))

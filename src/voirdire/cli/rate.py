@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
@@ -13,9 +13,6 @@ from voirdire.cli.study_files import ReadingOptions, read_files, read_items
 from voirdire.io import Reading
 from voirdire.stats.rates import LabelledItems, RateMethod
 from voirdire.studies.rates import TruthOf
-
-if TYPE_CHECKING:
-    from voirdire.studies import RateReport
 
 __all__ = ["rate_command"]
 
@@ -93,10 +90,6 @@ def rate_command(
             confidence_level=confidence_level,
         )
     say(report.understood)
-    _print(report, as_json=as_json)
-
-
-def _print(report: RateReport, *, as_json: bool) -> None:
     if as_json:
         from voirdire.documents import plain_json
         from voirdire.records import as_plain

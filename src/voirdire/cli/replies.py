@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from voirdire.judging import ItemReplies, ReplyListing, StoredAttempt, StoredJudge
     from voirdire.records import Item
-    from voirdire.rubrics import Rubric
 
 __all__ = ["replies_command"]
 
@@ -72,55 +71,35 @@ def replies_command(
         Your name for a column of --items, as OURS=YOURS; repeatable.
     """
     listen_for_interrupts()
+    from voirdire.io import stream_items
     from voirdire.judging import list_replies, read_replies
-    from voirdire.records import as_plain
     from voirdire.rubrics import load_rubric
 
     asked = load_rubric(rubric)
-
-    def given() -> Iterator[Item]:
-        from voirdire.io import stream_items
-
+    given: Iterator[Item] | None = None
+    if items is not None:
         batches = stream_items(
-            items,  # type: ignore[arg-type]  # called where there are some
+            items,
             format=format,  # type: ignore[arg-type]  # checked there
             columns=columns,
             judged=judged,
-            pairs=_asks_about_pairs(asked),
+            pairs=all(row.kind == "pairwise" for row in asked.questions),
             images=True,
         )
-        return (item for batch in batches for item in batch.items)
-
-    if item is None:
-        with progress("reading replies"):
-            listing = list_replies(
-                store,
-                rubric=asked,
-                items=given() if items is not None else (),
-                failed=failed,
-                limit=limit,
-            )
-        if as_json:
-            print_json(as_plain(listing))
-        else:
-            _print_listing(listing)
-        return
+        given = (row for batch in batches for row in batch.items)
     with progress("reading replies"):
-        found = read_replies(
-            store,
-            item,
-            rubric=asked,
-            items=given() if items is not None else None,
-            failed=failed,
-        )
+        if item is None:
+            listing = list_replies(
+                store, rubric=asked, items=given or (), failed=failed, limit=limit
+            )
+        else:
+            found = read_replies(store, item, rubric=asked, items=given, failed=failed)
     if as_json:
-        print_json(as_plain(found))
+        print_json(listing if item is None else found)
+    elif item is None:
+        _print_listing(listing)
     else:
         _print_replies(found)
-
-
-def _asks_about_pairs(rubric: Rubric) -> bool:
-    return all(row.kind == "pairwise" for row in rubric.questions)
 
 
 def _print_listing(listing: ReplyListing) -> None:
@@ -145,8 +124,10 @@ def _judge_table(judges: tuple[StoredJudge, ...]) -> Table:
     rows = [
         (
             str(row.number),
-            *(shorten(word or "", width=40) for word in (row.name, row.model)),
-            *(shorten(word or "", width=40) for word in (row.mode, row.probability)),
+            *(
+                shorten(word or "", width=40)
+                for word in (row.name, row.model, row.mode, row.probability)
+            ),
             *(f"{row.n_calls:,}", f"{row.n_failed:,}"),
         )
         for row in judges
@@ -197,19 +178,11 @@ def _quoted(text: str) -> str:
 
 def _outcome(row: StoredAttempt) -> str:
     """Say in a line what came of an attempt."""
-    tokens = (
-        None
-        if row.prompt_tokens is None
-        else f"{row.prompt_tokens:,} tokens in, {row.completion_tokens:,} out"
-    )
-    facts = (
-        row.form,
-        row.finish_reason,
-        row.model,
-        tokens,
-        None if row.status is None else f"HTTP {row.status}",
-        None if (row.n_tries or 1) == 1 else f"{row.n_tries} tries",
-    )
+    facts = [row.form, row.finish_reason, row.model]
+    if row.prompt_tokens is not None:
+        facts.append(f"{row.prompt_tokens:,} tokens in, {row.completion_tokens:,} out")
+    facts += [] if row.status is None else [f"HTTP {row.status}"]
+    facts += [f"{row.n_tries} tries"] if row.n_tries not in (None, 1) else []
     said = ", ".join(shorten(fact) for fact in facts if fact)
     words = {"unreadable": "a reply that cannot be read", "reply": "a reply"}
     return f"{words.get(row.outcome, row.outcome)}{f' ({said})' if said else ''}"

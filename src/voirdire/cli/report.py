@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from voirdire._types import Language
 from voirdire.cli.option_groups import Text
 from voirdire.cli.options import ReportLanguage
 from voirdire.cli.printing import progress
@@ -48,8 +47,15 @@ def report_command(
     if not printed:
         check_report(output, option="--output")
     with progress("writing"):
-        make = _page_of_run if _is_folder(examination) else _page_of_examination
-        page, lines = make(examination, language=language, title=title, created=created)
+        asked: dict[str, Any] = {"language": language, "title": title, "created": created}
+        lines: tuple[str, ...] = ()
+        if examination != "-" and "\0" not in examination and Path(examination).is_dir():
+            page, lines = _page_of_run(examination, **asked)
+        else:
+            from voirdire.reporting.pages.examination import html_report
+
+            source = "<stdin>" if examination == "-" else examination
+            page = html_report(_read(examination), source=source, **asked)
     if printed:
         sys.stdout.buffer.write(page.encode())
         return
@@ -58,30 +64,9 @@ def report_command(
         print(line)
 
 
-def _is_folder(source: str) -> bool:
-    return source != "-" and "\0" not in source and Path(source).is_dir()
-
-
-def _page_of_examination(
-    source: str, *, language: Language, title: str | None, created: str | None
-) -> tuple[str, tuple[str, ...]]:
-    from voirdire.reporting.pages.examination import html_report
-
-    page = html_report(
-        _read(source),
-        language=language,
-        title=title,
-        created=created,
-        source="<stdin>" if source == "-" else source,
-    )
-    return page, ()
-
-
-def _page_of_run(
-    source: str, *, language: Language, title: str | None, created: str | None
-) -> tuple[str, tuple[str, ...]]:
+def _page_of_run(source: str, **asked: Any) -> tuple[str, tuple[str, ...]]:
     """Write the page of a training run; also what is said of it in the terminal."""
-    from voirdire.cli.training_output import say_left_out
+    from voirdire.cli.fit_output import say_notes
     from voirdire.errors import InputError
     from voirdire.reporting.pages.training import training_report
     from voirdire.reporting.training_tables import training_summary
@@ -94,9 +79,8 @@ def _page_of_run(
         )
         raise InputError(msg)
     run = read_training_run(source)
-    say_left_out(run.dropped)
-    page = training_report(run, language=language, title=title, created=created, source=source)
-    return page, training_summary(run)
+    say_notes((), run.dropped)
+    return training_report(run, source=source, **asked), training_summary(run)
 
 
 def _read(source: str) -> bytes:
@@ -109,19 +93,12 @@ def _read(source: str) -> bytes:
         if source == "-":
             return sys.stdin.buffer.read(MOST_BYTES + 1)
         return read_small(source, most_bytes=MOST_BYTES)
-    except FileNotFoundError as error:
-        msg = (
-            "`EXAMINATION.json` must be a file that exists, or the folder of a training run, got "
-            f"{source!r}. Check the path."
-        )
-        raise InputError(msg) from error
-    except IsADirectoryError as error:
-        msg = f"`EXAMINATION.json` must be a file, got the folder {source!r}. Name a file in it."
-        raise InputError(msg) from error
-    except NotRegularError as error:
-        msg = f"`EXAMINATION.json` must be a regular file, got {error.kind}: {source!r}."
-        raise InputError(f"{msg} Name a file.") from error
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        msg = f"`EXAMINATION.json` must be a file that can be read, got {source!r} ({why})."
+        rules = {
+            FileNotFoundError: "a file that exists, or the folder of a training run",
+            NotRegularError: "a regular file",
+        }
+        rule = rules.get(type(error), "a file that can be read")
+        why = getattr(error, "kind", None) or getattr(error, "strerror", None) or error
+        msg = f"`EXAMINATION.json` must be {rule}, got {source!r} ({why}). Name another."
         raise InputError(msg) from error

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from voirdire._types import Language, RubricKind
+from voirdire._validation import shorten
 from voirdire.cli.option_groups import utf8
 from voirdire.cli.options import AsJson
-from voirdire.cli.printing import print_json, print_tables, print_text
+from voirdire.cli.printing import counted, print_json, print_tables, print_text
 from voirdire.cli.shell import UsageError
 from voirdire.cli.written_files import write_text
 from voirdire.errors import InputError, RubricError
@@ -135,30 +136,25 @@ def new_command(
 
 
 def _new_text(name: str, kind: RubricKind | None, start: str | None, *, our_names: bool) -> str:
-    from voirdire.rubrics import (
-        OUR_NAMES,
-        built_in_rubrics,
-        load_rubric,
-        rubric_from_rbr_layout,
-        rubric_to_yaml,
-    )
-    from voirdire.rubrics.reading import built_in_text
-    from voirdire.rubrics.writing import starter_rubric
+    from voirdire import rubrics
+    from voirdire.rubrics.files import built_in_text, starter_rubric
 
     if start is None:
         return starter_rubric(kind or "boolean", name=name)
-    if our_names:
-        return rubric_to_yaml(rubric_from_rbr_layout(start, names=OUR_NAMES))
-    if start in built_in_rubrics():
+    if start in rubrics.built_in_rubrics():
         return built_in_text(start)
-    return rubric_to_yaml(load_rubric(start))
+    if our_names:
+        read = rubrics.rubric_from_rbr_layout(start, names=rubrics.OUR_NAMES)
+    else:
+        read = rubrics.load_rubric(start)
+    return rubrics.rubric_to_yaml(read)
 
 
 def _checked(file: str) -> dict[str, Any]:
     """Check one file; what is wrong is a result here, and no error."""
     named = {"file": file.encode("utf-8", "backslashreplace").decode()}  # a name may be any bytes
     try:
-        rubric = _loaded(file)
+        return named | {"valid": True, "problems": []} | _summary(_loaded(file))
     except RubricError as error:
         problems = [
             {"line": row.line, "column": row.column, "message": row.message, "text": str(row)}
@@ -166,8 +162,6 @@ def _checked(file: str) -> dict[str, Any]:
         ]
     except InputError as error:  # there is no such file
         problems = [{"line": None, "column": None, "message": str(error), "text": str(error)}]
-    else:
-        return named | {"valid": True, "problems": []} | _summary(rubric)
     return named | {"valid": False, "problems": problems}
 
 
@@ -181,25 +175,15 @@ def _loaded(name: str) -> Rubric:
 
 
 def _lines(row: dict[str, Any]) -> list[str]:
-    from voirdire._validation import shorten
-
     if not row["valid"]:
         return [problem["text"] for problem in row["problems"]]
-    languages = ", ".join(row["languages"])
     file, name, version = (shorten(row[key]) for key in ("file", "name", "version"))
-    return [
-        f"{file}: {name} {version}, {_count(row['n_questions'], 'question')}, in {languages}",
-        *(
-            f"  {name}: {_count(counts['propositions'], 'proposition')}, "
-            f"{_count(counts['features'], 'feature')}"
-            for name, counts in row["behaviors"].items()
-        ),
-        f"  {row['content_hash']}",
-    ]
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'s'[: number != 1]}"
+    said = f"{name} {version}, {counted(row['n_questions'], 'question')}"
+    lines = [f"{file}: {said}, in {', '.join(row['languages'])}"]
+    for behavior, counts in row["behaviors"].items():
+        found = [counted(n, word.removesuffix("s")) for word, n in counts.items()]
+        lines.append(f"  {behavior}: {', '.join(found)}")
+    return [*lines, f"  {row['content_hash']}"]
 
 
 def _summary(rubric: Rubric) -> dict[str, Any]:

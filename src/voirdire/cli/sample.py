@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from voirdire._types import Language
+from voirdire._validation import shorten
+from voirdire.cli.fit_output import say_notes
 from voirdire.cli.options import AsJson
-from voirdire.cli.printing import listen_for_interrupts, progress
-from voirdire.cli.training_output import print_sample
+from voirdire.cli.printing import (
+    listen_for_interrupts,
+    plain_table,
+    print_json,
+    print_tables,
+    progress,
+)
+
+if TYPE_CHECKING:
+    from voirdire.rewards.training.sample import SampleFiles, TrainingSample
 
 __all__ = ["sample_command"]
 
@@ -55,12 +65,39 @@ def sample_command(
     """
     listen_for_interrupts()
     with progress("drawing a sample"):
-        from voirdire.rewards.training.sample import sample_training_run
-        from voirdire.rewards.training.sample_files import write_sample
+        from voirdire.rewards.training.sample import sample_training_run, write_sample
 
         strata = by or ["behavior", "step"]
         found = sample_training_run(run, n=n, by=strata, seed=seed)  # type: ignore[arg-type]  # checked there
         files = write_sample(
             found, output, n_annotators=n_annotators, questions=questions, language=language
         )
-    print_sample(found, files, as_json=as_json)
+    _print(found, files, as_json=as_json)
+
+
+def _print(sample: TrainingSample, files: SampleFiles, *, as_json: bool) -> None:
+    """Print what was drawn, and what comes next."""
+    say_notes(files.notes, sample.dropped)
+    if as_json:
+        print_json(sample.as_dict() | {"files": files.as_dict()})
+        return
+    rows = [
+        (shorten(name, width=60), f"{n_different:,}", f"{n_drawn:,}")
+        for name, (n_different, n_drawn) in sample.strata.items()
+    ]
+    table = plain_table(("stratum", "different", "drawn"), rows, words=("stratum",))
+    sheets = [str(path) for path in files.sheets]
+    print_tables(
+        f"{len(sample.items):,} completions drawn from {sample.n_completions:,}, seed "
+        f"{sample.seed}",
+        "",
+        table,
+        "",
+        f"1. Give each annotator one sheet ({', '.join(sheets)}); {files.n_labels:,} cells of "
+        "column label to fill with yes or no.",
+        f"2. Keep {files.verdicts} and {files.key} from them: the judge's verdicts, and where "
+        "each item is from.",
+        "3. Examine the judge:",
+        "",
+        files.command,
+    )

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
-from voirdire.cli.fit_output import caught_warnings
+from voirdire.cli.fit_output import caught_warnings, say_notes
 from voirdire.cli.model_judges import UsualAskingOptions, judge_or_own, store_option
 from voirdire.cli.option_groups import option_group, spelled
 from voirdire.cli.options import Center, OtherJudge, RequireCertified, RewardFile, RewardRubric
-from voirdire.cli.shell import Call, UsageError, say
+from voirdire.cli.shell import Call, UsageError
 from voirdire.judging import Asking, LiveSettings
 from voirdire.web import ServerSettings
-
-MIB = 1024 * 1024
-
-
-def _bytes(_kind: Any, tokens: Any) -> int:
-    """Read a number of MiB."""
-    return int(tokens[0].value) * MIB
-
 
 if TYPE_CHECKING:
     ServerOptions: TypeAlias = ServerSettings
@@ -36,7 +28,7 @@ else:
         max_body=Annotated[
             int,
             Parameter(
-                converter=_bytes,
+                converter=lambda _kind, tokens: int(tokens[0].value) << 20,
                 help="MiB that a request may have. Default 16.",
                 metavar="MIB",
                 show_default=False,
@@ -118,13 +110,8 @@ def serve_command(
             store=DEFAULT_STORE if store is None else store,
             center=center,
         )
-    for note in live.notes:
-        say(f"note: {note}")
-    serve(live, settings=settings, started=_tell, host=host, port=port, json_log=json_log)
-
-
-def _tell(url: str) -> None:
-    print(url)
+    say_notes(live.notes)
+    serve(live, settings=settings, started=print, host=host, port=port, json_log=json_log)
 
 
 def _token(variable: str | None) -> str | None:

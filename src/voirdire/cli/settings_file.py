@@ -87,17 +87,20 @@ def _fill(row: Argument, value: Any, *, key: Any, document: Document) -> set[str
 
 
 def _texts(value: Any, *, is_list: bool) -> list[str]:
+    """Write a value of a file as it would be typed."""
     if value is None:
         return []
     if isinstance(value, dict):
-        return [f"{name}={_text(each)}" for name, each in value.items()]
-    if isinstance(value, list) and not is_list:
+        return [
+            f"{name}={_texts(each, is_list=False)[0]}"
+            for name, each in value.items()
+            if each is not None
+        ]
+    if isinstance(value, list):
+        if is_list:
+            return [text for each in value for text in _texts(each, is_list=False)]
         return [json.dumps(value, ensure_ascii=False)]  # a universe of labels
-    return [_text(each) for each in (value if isinstance(value, list) else [value])]
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return [str(value).lower() if isinstance(value, bool) else str(value)]
 
 
 def settings_text(called: str, arguments: ArgumentCollection, *, file: str) -> str:
@@ -111,7 +114,8 @@ def settings_text(called: str, arguments: ArgumentCollection, *, file: str) -> s
         if not row.tokens:
             default = row.field_info.default
             if default not in (None, row.field_info.empty, False, [], (), {}, ""):
-                remarks.append(f"#   {name}: {_plain(default)}")
+                shown = json.dumps(default, ensure_ascii=False, default=str)
+                remarks.append(f"#   {name}: {shown}")
             continue
         if row.is_flag():
             typed[name] = bool(row.tokens[-1].implicit_value)
@@ -129,36 +133,26 @@ def settings_text(called: str, arguments: ArgumentCollection, *, file: str) -> s
 
 
 def _number_or_text(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            number = kind(text)
-        except ValueError:
-            continue
-        if str(number) == text:
-            return number
-    return text
-
-
-def _plain(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, int | float) and str(value) == text else text
 
 
 def write_settings(called: str, arguments: ArgumentCollection) -> str | None:
     """Write the settings of a run beside its output; say why where that cannot be."""
-    typed = {row.field_info.name: row for row in arguments if row.tokens}
-    values = {row.field_info.name: row for row in arguments}
-    output = next(
-        (_output(values[name]) for name in _OUTPUTS if name in values and _output(values[name])), ""
-    )
-    if not output or output == "-" or any(name in typed for name in _NOTHING_WRITTEN):
+    rows = {row.field_info.name: row for row in arguments}
+    if any(name in rows and rows[name].tokens for name in _NOTHING_WRITTEN):
         return None
+    named = [rows[name] for name in _OUTPUTS if name in rows and rows[name].parse]
+    output = next((text for row in named if (text := _value_of(row))), "-")
     place = beside(Path(output))
-    if not Path(output).exists():
+    if output == "-" or not Path(output).exists():
         return None
     try:
-        if place.exists() and not place.read_text(encoding="utf-8", errors="replace").startswith(
-            _SIGN
-        ):
+        before = place.read_text("utf-8", "replace") if place.exists() else _SIGN
+        if not before.startswith(_SIGN):
             return f"{place}: is no settings file and stays; the settings of this run are not kept."
         text = settings_text(called, arguments, file=str(place))
         write_whole(place, text.encode("utf-8", "backslashreplace"))
@@ -167,7 +161,7 @@ def write_settings(called: str, arguments: ArgumentCollection) -> str | None:
     return None
 
 
-def _output(row: Argument) -> str:
+def _value_of(row: Argument) -> str:
     if row.tokens:
         return str(row.tokens[-1].value)
     default = row.field_info.default

@@ -1,16 +1,15 @@
 """What every command stands on: how a call is read, what help shows, how a call ends.
 
-A command is a function in a file of its own, named in the table of `voirdire.cli.main` and loaded
-when it is called. Its parameters are its options, and a dataclass marked ``Parameter(name="*")`` is
-a group of them. What a caller got wrong is a `UsageError`. A command that takes a `Call` is told
-which options were typed.
+A command is a function in a file of its own, loaded when it is called: `rubric new` is
+`new_command` of `rubric.py`, and `voirdire.cli.main` lists them. Its parameters are its options,
+and a dataclass marked ``Parameter(name="*")`` is a group of them. What a caller got wrong is a
+`UsageError`. A command that takes a `Call` is told which options were typed.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -30,7 +29,7 @@ from cyclopts.exceptions import (
 from voirdire.errors import VoirdireError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from cyclopts.argument import Argument, ArgumentCollection
     from cyclopts.help import HelpEntry, HelpPanel
@@ -106,13 +105,12 @@ _STATE: ContextVar[_State] = ContextVar("state", default=_State())  # noqa: B039
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A command: its function, what it does, a call, and the options that plain help shows.
+    """A command: what it does, a call, and the options that plain help shows.
 
     `usual` names options between spaces; empty shows all. `gone` holds old spellings of options,
     each with its new one.
     """
 
-    target: str
     summary: str
     example: str
     usual: str = ""
@@ -154,14 +152,15 @@ def make_app(
         group_parameters=Group("Options", sort_key=0),
     )
     made.register_install_completion_command()
-    for called, command in commands.items():
+    for called in commands:
         place = made
         *path, last = called.split(" ")
         for part in path:
             if part not in place:
                 place.command(App(name=part, help=families[part]))
             place = place[part]
-        place.command(command.target, name=last)
+        home = called.partition(" ")[0].replace("-", "_")
+        place.command(f"{__package__}.{home}:{last.replace('-', '_')}_command", name=last)
     return made
 
 
@@ -202,7 +201,8 @@ def in_options(message: str) -> str:
     """Rewrite what a message of the library says about arguments: it means options here."""
     message = _COLUMNS.sub(r"--column \2=YOURS", message)
     message = message.replace("columns={...}", "--column OURS=YOURS")
-    message = message.replace("`source` must be a file", "what is read must be a file", 1)
+    for rule in ("must be a file", "must end in"):
+        message = message.replace(f"`source` {rule}", f"what is read {rule}", 1)
     message = _RATERS.sub("--rater COLUMN", message)
     message = message.replace("`other_judge=True`", "`--other-judge`")
     message = _KEYWORD.sub(_as_keyword, message)
@@ -230,7 +230,7 @@ class _ShortHelp:
         for row in panel.entries:
             name = ", ".join(map(_plain_kind, row.display_labels_with_metavar))
             if panel.format == "command":
-                command = self._commands.get(self._whole_name(name))
+                command = self._commands.get(f"{_STATE.get().called} {name}".strip())
                 table.add_row(f"  {name}", command.summary if command else _plain(row.description))
             elif _is_shown(row):
                 table.add_row(Text(f"  {name}"), Text(_meaning(row)))
@@ -238,9 +238,6 @@ class _ShortHelp:
             console.print(panel.title, style="bold")
             console.print(table)
             console.print()
-
-    def _whole_name(self, name: str) -> str:
-        return " ".join([*_STATE.get().called.split(), name])
 
     def render_usage(self, console: Console, _options: ConsoleOptions, usage: Any) -> None:
         """Show how the command is called."""
@@ -309,8 +306,13 @@ def run_app(app: App, commands: Mapping[str, Command], tokens: Sequence[str]) ->
             exit_on_error=False,
         )
         given = {"call": state.typed} if "call" in ignored else {}
-        with _keeping_settings(called):
+        try:
             function(*bound.args, **(bound.kwargs | given))
+        except SystemExit as leaving:
+            if leaving.code in _DONE:
+                _keep_settings(called)
+            raise
+        _keep_settings(called)
         if not called and not any(word.startswith("-") for word in tokens):
             sys.exit(2)  # no command was named: help was shown
     except (CycloptsError, UsageError) as error:
@@ -336,23 +338,14 @@ def _without_settings(words: Sequence[str]) -> tuple[list[str], str | None]:
     return [*words[:place], *words[place + 2 :]], words[place + 1]
 
 
-@contextmanager
-def _keeping_settings(called: str) -> Iterator[None]:
-    """Write the settings of a run beside its output, where it came to its end."""
-    code: object = 0
-    try:
-        yield
-    except SystemExit as left:
-        code = left.code
-        raise
-    finally:
-        arguments = _STATE.get().arguments
-        is_done = sys.exc_info()[0] in (None, SystemExit) and code in _DONE
-        if arguments is not None and is_done:
-            from voirdire.cli.settings_file import write_settings
+def _keep_settings(called: str) -> None:
+    """Write the settings of a run that came to its end beside its output."""
+    arguments = _STATE.get().arguments
+    if arguments is not None:
+        from voirdire.cli.settings_file import write_settings
 
-            if note := write_settings(called, arguments):
-                say(f"note: {note}")
+        if note := write_settings(called, arguments):
+            say(f"note: {note}")
 
 
 def _called(commands: Mapping[str, Command], tokens: Sequence[str]) -> str:
@@ -386,8 +379,10 @@ def _lines(
             f"Example: {command.example}",
             f"Help: {program} --help",
         ]
-    example = [f"Example: {command.example}"] if command and is_bare else []
-    return [f"{program}: {_message(error)}", *example, f"Help: {program} --help"]
+    if command and is_bare:
+        said = f"{program}: {_message(error)} {command.summary}"
+        return [said, f"Example: {command.example}", f"Help: {program} --help"]
+    return [f"{program}: {_message(error)}", f"Help: {program} --help"]
 
 
 def _name(error: CycloptsError) -> str:

@@ -34,7 +34,21 @@ else:
         missing=spelled("--missing", list[str], metavar="WORD"),
     )
 
-__all__ = ["ReadingOptions", "declare_kind", "read_files", "read_items", "read_judges"]
+__all__ = [
+    "ReadingOptions",
+    "check_streams",
+    "declare_kind",
+    "read_files",
+    "read_items",
+    "read_judges",
+]
+
+
+def check_streams(*sources: str | None) -> None:
+    """Refuse standard input twice."""
+    if sources.count("-") > 1:
+        msg = "standard input (-) can be read once, got it twice."
+        raise UsageError(msg)
 
 
 def declare_kind(reading: Reading, alignments: Sequence[AlignmentName]) -> Reading:
@@ -54,9 +68,9 @@ def declare_kind(reading: Reading, alignments: Sequence[AlignmentName]) -> Readi
 
 
 def read_files(
-    humans: Sequence[str],
+    humans: Sequence[str] | LabelTable,
     judges: Sequence[str],
-    gold: str | None = None,
+    gold: str | LabelTable | None = None,
     *,
     reading: Reading,
     questions: Sequence[str] = (),

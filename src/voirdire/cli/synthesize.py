@@ -6,30 +6,35 @@ import shlex
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from voirdire._types import Language, ModelSource
 from voirdire._validation import shorten
-from voirdire.cli.judging_output import say_drops, say_how_to_go_on
+from voirdire.cli.judging_output import said_cost, say_drops, say_how_to_go_on
 from voirdire.cli.judging_progress import StopNotice, progress_lines
 from voirdire.cli.model_judges import (
     DryRun,
+    PriceOfText,
     RetryFailures,
     Store,
     WriterOptions,
     asked_judge,
     prepare_to_be_stopped,
-    price_of_text,
     typed_flags,
 )
 from voirdire.cli.options import AsJson, Behavior, Columns, File, Format, RubricName
-from voirdire.cli.printing import listen_for_interrupts, plain_table, print_json, print_tables
+from voirdire.cli.printing import (
+    counted,
+    listen_for_interrupts,
+    plain_table,
+    print_json,
+    print_tables,
+)
 from voirdire.cli.shell import Call, UsageError, say
-from voirdire.documents import plain_json
 from voirdire.judging import Asking
-from voirdire.records import as_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,7 +68,7 @@ def synthesize_command(
     judge_base_url: Annotated[str | None, Parameter(metavar="URL")] = None,
     judge_api_key_env: Annotated[str | None, Parameter(metavar="NAME")] = None,
     judge_probability: ModelSource = "logprob",
-    judge_price: Annotated[str | None, Parameter(metavar="IN,OUT")] = None,
+    judge_price: PriceOfText = None,
     behavior: Behavior = None,
     columns: Columns = None,
     format: Format = None,
@@ -116,8 +121,13 @@ def synthesize_command(
         Your name for a column, as OURS=YOURS (id, prompt, messages, behavior); repeatable.
     """
     from voirdire.judging import LlmJudge
+    from voirdire.models import is_model_name
+    from voirdire.rewards import estimate_synthesis, synthesize_file
 
-    _refuse_idle_options(call, judge)
+    judging_options = ("judge_base_url", "judge_api_key_env", "judge_probability", "judge_price")
+    if not is_model_name(judge) and (typed := typed_flags(call, judging_options)):
+        msg = f"`--judge` must name a language model for {typed}, got {judge!r}."
+        raise UsageError(msg)
     listen_for_interrupts()
     writing = replace(asking, probability="stated", language=language, seed=seed)
     judging = replace(
@@ -126,19 +136,17 @@ def synthesize_command(
         reasoning_effort=None,
         base_url=judge_base_url,
         api_key_env=judge_api_key_env,
-        price=None if judge_price is None else price_of_text(judge_price),
+        price=judge_price,
     )
-    reads_keys = not dry_run
-    writer = asked_judge(model, writing, call=call, reads_keys=reads_keys)
+    made = partial(asked_judge, call=call, reads_keys=not dry_run)
+    writer = made(model, writing)
     if not isinstance(writer, LlmJudge):
         msg = f"`--model` must name a language model, such as openai/gpt-4o-mini, got {model!r}."
         raise UsageError(msg)
     settings: dict[str, Any] = {
         "rubric": rubric,
         "model": writer.model,
-        "judge": asked_judge(
-            judge, judging, call=call, reads_keys=reads_keys, key="judge_api_key_env"
-        ),
+        "judge": made(judge, judging, key="judge_api_key_env"),
         "recipes": recipes,
         "language": language,
         "n_attempts": n_attempts,
@@ -153,18 +161,9 @@ def synthesize_command(
         "price": writer.price,
     }
     if dry_run:
-        from voirdire.rewards import estimate_synthesis
-
-        found = estimate_synthesis(prompts, output=None if output == "-" else output, **settings)
-        _print_estimate(found, as_json=as_json)
+        beside = None if output == "-" else output
+        _print_estimate(estimate_synthesis(prompts, output=beside, **settings), as_json=as_json)
         return
-    settings |= {"threshold": threshold, "retry_failures": retry_failures}
-    _run(prompts, output, rubric=rubric, as_json=as_json, settings=settings)
-
-
-def _run(
-    prompts: str, output: str | None, *, rubric: str, as_json: bool, settings: dict[str, Any]
-) -> None:
     if output is None:
         msg = "`--output` must name the file of completions: -o comparisons.jsonl."
         raise UsageError(msg)
@@ -172,31 +171,17 @@ def _run(
         msg = "`--json` must not be given with `-o -`: both print to standard output."
         raise UsageError(msg)
     prepare_to_be_stopped(prompts)
-    from voirdire.rewards import synthesize_file
-
+    settings |= {"threshold": threshold, "retry_failures": retry_failures}
     try:
         with _progress() as tell:
             summary = synthesize_file(prompts, output, progress=tell, **settings)
     except KeyboardInterrupt:
-        say_how_to_go_on(output, store=settings["store"], asks_a_model=True)
+        say_how_to_go_on(output, store=store, asks_a_model=True)
         raise
     _print_summary(summary, rubric=rubric, as_json=as_json)
     if not summary.n_written:
         say("voirdire: no completion came about.")
         raise SystemExit(1)
-
-
-def _refuse_idle_options(call: Call, judge: str) -> None:
-    """Refuse what was typed about a judge that calls nothing."""
-    from voirdire.models import is_model_name
-
-    if is_model_name(judge):
-        return
-    names = ("judge_base_url", "judge_api_key_env", "judge_probability", "judge_price")
-    typed = typed_flags(call, names)
-    if typed:
-        msg = f"`--judge` must name a language model for {typed}, got {judge!r}."
-        raise UsageError(msg)
 
 
 # What it prints --------------------------------------------------------------------------------
@@ -219,7 +204,7 @@ def _progress() -> Iterator[Callable[[SynthesisProgress], None]]:
 
 def said_of(state: SynthesisProgress, *, seconds: float) -> str:
     """Words for a state: prompts, completions, calls, rate, cost."""
-    said = [f"{state.n_prompts:,} of {_prompts(state.n_prompts_in_all)}"]
+    said = [f"{state.n_prompts:,} of {counted(state.n_prompts_in_all, 'prompt')}"]
     said += [f"{state.n_written:,} completions"]
     said += [f"{state.n_rejected:,} rejected"] if state.n_rejected else []
     said += [f"{state.n_calls / seconds:,.1f} calls/s"] if seconds > 0 and state.n_calls else []
@@ -239,7 +224,7 @@ def _print_summary(summary: SynthesisSummary, *, rubric: str, as_json: bool) -> 
         what="prompt",
     )
     if as_json:
-        print_json(plain_json(as_plain(summary)))
+        print_json(summary)
         return
     stream = sys.stderr if summary.output == "-" else None
     print_tables(
@@ -257,12 +242,12 @@ def _print_summary(summary: SynthesisSummary, *, rubric: str, as_json: bool) -> 
 def _print_estimate(estimate: SynthesisEstimate, *, as_json: bool) -> None:
     """Print what a run would call and cost."""
     if as_json:
-        print_json({"estimate": as_plain(estimate)})
+        print_json({"estimate": estimate})
         return
     row = estimate
     stored = f" ({row.n_stored:,} first drafts are stored)" if row.n_stored else ""
     lines = [
-        f"{row.n_completions:,} completions for {_prompts(row.n_prompts)}{stored}",
+        f"{row.n_completions:,} completions for {counted(row.n_prompts, 'prompt')}{stored}",
         f"{shorten(row.model)} writes: {row.n_calls:,} to {row.n_calls_most:,} calls",
         f"  for the first: about {row.prompt_tokens:,} tokens in, {row.completion_tokens:,} out",
         f"  {_dollars(row.cost, row.cost_most)}",
@@ -271,7 +256,7 @@ def _print_estimate(estimate: SynthesisEstimate, *, as_json: bool) -> None:
         "Tokens are estimated; reasoning and calls made again are not in them.",
     ]
     if row.n_dropped:
-        lines.insert(1, f"{_prompts(row.n_dropped)} would be set aside")
+        lines.insert(1, f"{counted(row.n_dropped, 'prompt')} would be set aside")
     if row.price_source:
         lines.append(f"price: {row.price_source}")
     print_tables(*lines)
@@ -279,14 +264,13 @@ def _print_estimate(estimate: SynthesisEstimate, *, as_json: bool) -> None:
 
 def _heading(summary: SynthesisSummary) -> str:
     by = f"written by {shorten(summary.model)!r}, verified by {shorten(summary.judge)!r}"
-    said = (
-        f"{summary.n_written:,} completions for {_prompts(summary.n_prompts)}, {by} on rubric "
-        f"{shorten(summary.rubric)} {shorten(summary.rubric_version)}"
-    )
-    whole = f"all of their completions: {_prompts(summary.n_complete)}"
+    written = f"{summary.n_written:,} completions for {counted(summary.n_prompts, 'prompt')}"
+    rubric = f"{shorten(summary.rubric)} {shorten(summary.rubric_version)}"
+    whole = f"all of their completions: {counted(summary.n_complete, 'prompt')}"
     lacking = summary.n_without_best
-    best = f"; without the best one: {_prompts(lacking)}" if lacking else ""
-    return f"{said}\n{whole}{best}; recipes {shorten(summary.recipes)}\n"
+    best = f"; without the best one: {counted(lacking, 'prompt')}" if lacking else ""
+    recipes = f"recipes {shorten(summary.recipes)}"
+    return f"{written}, {by} on rubric {rubric}\n{whole}{best}; {recipes}\n"
 
 
 def _table(summary: SynthesisSummary) -> Table:
@@ -302,18 +286,13 @@ def _table(summary: SynthesisSummary) -> Table:
 
 
 def _what_was_wrong(summary: SynthesisSummary) -> list[str]:
-    lines = []
-    if summary.unmet:
-        lines.append(f"drafts that got a trait wrong: {_list_counts(summary.unmet)}")
-    if summary.reasons:
-        lines.append(f"drafts that were wrong otherwise: {_list_counts(summary.reasons)}")
-    return ["", *lines] if lines else []
-
-
-def _list_counts(counts: Any) -> str:
-    shown = [f"{shorten(name)} ({n:,})" for name, n in list(counts.items())[:_MOST_NAMED]]
-    more = len(counts) - _MOST_NAMED
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    lines = [""]
+    counts = {"got a trait wrong": summary.unmet, "were wrong otherwise": summary.reasons}
+    for what, found in counts.items():
+        shown = [f"{shorten(name)} ({n:,})" for name, n in [*found.items()][:_MOST_NAMED]]
+        more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+        lines += [f"drafts that {what}: {', '.join(shown)}{more}"] if found else []
+    return lines if lines[1:] else []
 
 
 def _calls(summary: SynthesisSummary) -> str:
@@ -323,12 +302,9 @@ def _calls(summary: SynthesisSummary) -> str:
     said += [f"{calls.n_reused:,} drafts from the store"] if calls.n_reused else []
     if calls.prompt_tokens or calls.completion_tokens:
         said.append(f"{calls.prompt_tokens:,} tokens in, {calls.completion_tokens:,} out")
-    if calls.n_calls:
-        said.append("price unknown" if calls.cost is None else f"${calls.cost:,.4f}")
-    judged = summary.judge_calls
-    if judged is not None:
-        cost = "price unknown" if judged.cost is None else f"${judged.cost:,.4f}"
-        said.append(f"{judged.n_calls:,} calls to verify, {cost}")
+    said += [said_cost(calls.cost)] if calls.n_calls else []
+    if (judged := summary.judge_calls) is not None:
+        said.append(f"{judged.n_calls:,} calls to verify, {said_cost(judged.cost)}")
     return "calls: " + ", ".join(said)
 
 
@@ -342,20 +318,15 @@ def _whereabouts(summary: SynthesisSummary, rubric: str) -> list[str]:
     return [*lines, "Read some of them. Then a reward that ranks them:", f"  {fit} -o reward.json"]
 
 
-def _prompts(number: int) -> str:
-    return "1 prompt" if number == 1 else f"{number:,} prompts"
-
-
 def _verifying(row: SynthesisEstimate) -> str:
     if not row.n_judge_calls:
         return "no calls"
     if row.is_cascade:  # what its first judge is sure of costs nothing
-        most = "price unknown" if row.judge_cost_most is None else f"${row.judge_cost_most:,.4f}"
+        most = said_cost(row.judge_cost_most)
         return f"up to {row.n_judge_calls:,} calls for first drafts; for all, {most} at most"
     return f"{row.n_judge_calls:,} calls or more, {_dollars(row.judge_cost, row.judge_cost_most)}"
 
 
 def _dollars(least: float | None, most: float | None) -> str:
-    if least is None or most is None:
-        return "price unknown"
-    return f"${least:,.4f} to ${most:,.4f}"
+    known = least is not None and most is not None
+    return f"{said_cost(least)} to {said_cost(most)}" if known else said_cost(None)

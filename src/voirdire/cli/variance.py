@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from voirdire.cli.options import AsJson
-from voirdire.cli.printing import print_json, print_tables, progress
+from voirdire.cli.printing import plain_table, print_json, print_tables, progress
 from voirdire.cli.shell import UsageError
 
 if TYPE_CHECKING:
@@ -59,20 +59,18 @@ def variance_command(
 
 
 def _table(found: VarianceComponents) -> Table:
-    from rich import box
-    from rich.table import Table
-
     from voirdire._validation import shorten
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("differences between", overflow="ellipsis", no_wrap=True)
-    for head in ("variance", "of all", "of the error"):
-        table.add_column(head, justify="right", no_wrap=True)
-    for row in found.components:
-        name = " × ".join(shorten(facet, width=20) for facet in row.facets) or "the rest"
-        shares = (f"{share:.0%}" for share in (row.share, row.error_share))
-        table.add_row(name, f"{row.variance:.4g}", *shares)
-    return table
+    heads = ("differences between", "variance", "of all", "of the error")
+    rows = [
+        (
+            " × ".join(shorten(facet, width=20) for facet in row.facets) or "the rest",
+            f"{row.variance:.4g}",
+            *(f"{share:.0%}" for share in (row.share, row.error_share)),
+        )
+        for row in found.components
+    ]
+    return plain_table(heads, rows, words=heads[:1])
 
 
 def _sentences(found: VarianceComponents) -> list[str]:

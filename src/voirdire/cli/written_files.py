@@ -32,46 +32,34 @@ __all__ = [
 _HEAD_BYTES = 2_048
 """A certificate names its schema first, a page and a picture what they are."""
 
-_CARD_SIGN = b"# card of the local judge"
-_REPORT_SIGN = b'content="voirdire'
 _PICTURES = (".svg", ".png", ".pdf")
 _PICTURE_SIGNS = (b"<svg", b"<?xml", b"\x89png", b"%pdf")
 
 
 def check_card(path: Path | None) -> None:
     """Refuse to replace a file by a judge's card, unless it is one."""
-    if path is not None and not _may_replace(path, _CARD_SIGN, at_start=True):
-        msg = f"`--card` must not replace {str(path)!r}, which is no card. Name another file."
-        raise InputError(msg)
+    _check_replaced(path, b"# card of the local judge", option="--card", what="card", at_start=True)
 
 
 def check_calibration(path: Path | None) -> None:
     """Refuse to replace a file by a calibration, unless it is one."""
-    if path is not None and not _may_replace(path, b"voirdire.calibration"):
-        msg = f"`--calibration` must not replace {str(path)!r}, which is no calibration."
-        raise InputError(msg)
+    _check_replaced(path, b"voirdire.calibration", option="--calibration", what="calibration")
 
 
 def check_certificate(path: Path | None) -> None:
     """Refuse to replace a file by a certificate, unless it is one."""
     sign = CERTIFICATE_SCHEMA.split("/", 1)[0].encode()
-    if path is not None and not _may_replace(path, sign):
-        msg = f"`--certificate` must not replace {str(path)!r}, which is no certificate."
-        raise InputError(msg)
+    _check_replaced(path, sign, option="--certificate", what="certificate")
 
 
 def check_report(path: Path | None, *, option: str = "--report") -> None:
     """Refuse to replace a file by a report, unless it is one of ours."""
-    if path is not None and not _may_replace(path, _REPORT_SIGN):
-        msg = f"`{option}` must not replace {str(path)!r}, which is no HTML page of voirdire."
-        raise InputError(msg)
+    _check_replaced(path, b'content="voirdire', option=option, what="HTML page of voirdire")
 
 
 def check_picture(path: Path | None, *, option: str = "--plot") -> None:
     """Refuse a name that is no picture's, and to replace a file that is no picture."""
-    if path is not None and not _may_replace(path, *_PICTURE_SIGNS, at_start=True):
-        msg = f"`{option}` must not replace {str(path)!r}, which is no picture."
-        raise InputError(msg)
+    _check_replaced(path, *_PICTURE_SIGNS, option=option, what="picture", at_start=True)
     if path is not None and path.suffix.lower() not in _PICTURES:
         msg = f"`{option}` must end in {', '.join(_PICTURES)}, got {str(path)!r}."
         raise UsageError(msg)
@@ -99,19 +87,25 @@ def check_place(path: Path) -> None:
         raise InputError(msg)
 
 
-def _may_replace(path: Path, *signs: bytes, at_start: bool = False) -> bool:
+def _check_replaced(
+    path: Path | None, *signs: bytes, option: str, what: str, at_start: bool = False
+) -> None:
+    """Refuse to replace a file that does not hold, or begin with, one of the signs of its kind."""
+    if path is None:
+        return
     check_place(path)
-    if not path.exists():
-        return True
     try:
-        with path.open("rb") as file:
-            start = file.read(_HEAD_BYTES).lower()
+        start = b""
+        if path.exists():
+            with path.open("rb") as file:
+                start = file.read(_HEAD_BYTES).lower()
     except OSError as error:
         msg = f"{path}: cannot be written ({error.strerror}). Name another file."
         raise InputError(msg) from error
-    if at_start:
-        return not start or start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(signs)
-    return not start or any(sign in start for sign in signs)
+    begins = start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(signs)
+    if start and not (begins if at_start else any(sign in start for sign in signs)):
+        msg = f"`{option}` must not replace {str(path)!r}, which is no {what}. Name another file."
+        raise InputError(msg)
 
 
 def _check_regular(path: Path) -> None:

@@ -18,20 +18,23 @@ if TYPE_CHECKING:
     from voirdire.reporting.pages.examination import html_report
     from voirdire.reporting.pages.reward import reward_chapter, reward_report
     from voirdire.reporting.pages.training import training_report
-    from voirdire.reporting.plots.plot import plot
+    from voirdire.reporting.plots.plot import draw_svg, plot
     from voirdire.reporting.plots.style import theme_css
     from voirdire.reporting.plots.svg import to_svg
     from voirdire.reporting.power_json import power_to_json
     from voirdire.reporting.power_tables import PowerTables
     from voirdire.reporting.probe_tables import ProbeTables
-    from voirdire.reporting.reward_fit_json import reward_fit_to_json
-    from voirdire.reporting.reward_fit_tables import RewardFitTables
     from voirdire.reporting.reward_json import (
         reward_examination_as_dict,
+        reward_examination_from_json,
         reward_examination_to_json,
+        reward_fit_to_json,
     )
-    from voirdire.reporting.reward_paper import paper_table
-    from voirdire.reporting.reward_tables import RewardExaminationTables
+    from voirdire.reporting.reward_tables import (
+        RewardExaminationTables,
+        RewardFitTables,
+        paper_table,
+    )
     from voirdire.reporting.rubric_tables import RubricList, RubricTables
     from voirdire.reporting.terminal import ExaminationTables
     from voirdire.reporting.training_json import training_run_as_dict, training_run_to_json
@@ -46,6 +49,7 @@ __all__ = [
     "RubricList",
     "RubricTables",
     "certificate_to_json",
+    "draw_svg",
     "examination_as_dict",
     "examination_to_json",
     "html_report",
@@ -54,6 +58,7 @@ __all__ = [
     "power_to_json",
     "reward_chapter",
     "reward_examination_as_dict",
+    "reward_examination_from_json",
     "reward_examination_to_json",
     "reward_fit_to_json",
     "reward_report",
@@ -70,20 +75,22 @@ _HOME = {
     "PowerTables": "power_tables",
     "ProbeTables": "probe_tables",
     "RewardExaminationTables": "reward_tables",
-    "RewardFitTables": "reward_fit_tables",
+    "RewardFitTables": "reward_tables",
     "RubricList": "rubric_tables",
     "RubricTables": "rubric_tables",
     "certificate_to_json": "as_json",
+    "draw_svg": "plots",
     "examination_as_dict": "as_json",
     "examination_to_json": "as_json",
     "html_report": "pages.examination",
-    "paper_table": "reward_paper",
+    "paper_table": "reward_tables",
     "plot": "plots",
     "power_to_json": "power_json",
     "reward_chapter": "pages.reward",
     "reward_examination_as_dict": "reward_json",
+    "reward_examination_from_json": "reward_json",
     "reward_examination_to_json": "reward_json",
-    "reward_fit_to_json": "reward_fit_json",
+    "reward_fit_to_json": "reward_json",
     "reward_report": "pages.reward",
     "theme_css": "plots",
     "to_svg": "plots",

@@ -14,44 +14,41 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from voirdire.records import Dropped
-    from voirdire.stats import AgreementResult, AltTestResult, JudgeDifference
-    from voirdire.studies import QuestionFindings
+    from voirdire.stats import AgreementResult, AltTestResult, ControlResult, JudgeDifference
+    from voirdire.studies import Examination, QuestionFindings
 
-__all__ = [
-    "agreement_note",
-    "annotators_note",
-    "ceiling_note",
-    "dropped_note",
-    "findings_note",
-    "footnotes",
-    "legend",
-]
+__all__ = ["MOST_NOTES", "cautions", "dropped_note", "facts", "is_lenient", "legend"]
 
+MOST_NOTES = 3
 _NAME_WIDTH = 32
 _CLEAR = 0.05
 _TOPICS = {
-    "few_annotators": "fewer than three annotators were tested: the winning rate says little",
-    "few_items": "some annotators have fewer than 50 items: a judge that fails may be fit",
-    "few_clusters": "fewer than 20 clusters: cluster-robust errors are themselves uncertain",
-    "skewed_labels": "nearly all labels are one and the same: always giving it is often right",
-    "unstable": "the result hangs on which items were labelled; --details prints how far",
-    "one_sided": "one of the two labels is the majority's on fewer than ten items",
-    "weak_agreement": "the annotators may agree little more than by chance",
-    "undefined_agreement": "how far the annotators agree is undefined",
-    "untested_annotators": "some annotators have too few items to be tested",
-    "many_ties": "ties on more than 60% of the items: with few items the t-test rejects too "
-    "often; outcomes rest on the exact test",
-    "correction": "the result depends on the correction (Benjamini-Hochberg differs)",
-    "failures": "failed calls: the outcome counts them as lost",
-    "weak_annotators": "the annotators agree weakly, which lets weak judges pass",
-    "undeclared_labels": "the label universe was not declared: it is the union of all labels used",
-    "similarity": "the verdict hangs on how similarity is measured: was it chosen beforehand?",
+    "lenient": "an answer that never looks at the item passes too (a control)",
     "strange_labels": "the judge uses labels that no annotator ever uses: are they written alike?",
     "strange_annotators": "an annotator shares no label with any other: is it one at all?",
+    "failures": "failed calls: the outcome counts them as lost",
+    "unstable": "the result hangs on which items were labelled; --details prints how far",
+    "correction": "the result depends on the correction (Benjamini-Hochberg differs)",
+    "few_annotators": "fewer than three annotators were tested: the winning rate says little",
+    "untested_annotators": "some annotators have too few items to be tested",
+    "weak_annotators": "the annotators agree weakly, which lets weak judges pass",
+    "weak_agreement": "the annotators may agree little more than by chance",
+    "undefined_agreement": "how far the annotators agree is undefined",
+    "skewed_labels": "nearly all labels are one and the same: always giving it is often right",
+    "one_sided": "one of the two labels is the majority's on fewer than ten items",
     "not_judged": "not every annotated item was judged",
+    "undeclared_labels": "the label universe was not declared: it is the union of all labels used",
+    "similarity": "the verdict hangs on how similarity is measured: was it chosen beforehand?",
+    "few_clusters": "fewer than 20 clusters: cluster-robust errors are themselves uncertain",
+    "many_ties": "ties on more than 60% of the items: with few items the t-test rejects too "
+    "often; outcomes rest on the exact test",
+    "few_items": "some annotators have fewer than 50 items: a judge that fails may be fit",
 }
-
-
+"""What weakens the figures, what changes a verdict first."""
+_OF_ALL = {
+    "several_judges": "the best of several judges passes more easily than one: confirm it on "
+    "fresh items, or correct over all of them (family judges)",
+}
 _SILENT = {
     "like_constant": "not shown closer to the annotators than the best constant answer",
     "no_p_values": "no p-value is defined: a standard error needs two clusters",
@@ -60,26 +57,58 @@ _SILENT = {
 }
 
 
-def footnotes(rows: Sequence[AltTestResult], findings: QuestionFindings | None = None) -> Text:
-    """Say each reason and caution once, with whom it concerns; single results get the figures."""
-    text = Text(annotators_note(rows) + agreement_note(rows[0]), style="dim")
-    if findings is not None:
-        text.append(ceiling_note(findings) + findings_note(findings), style="dim")
+def is_lenient(control: ControlResult) -> bool:
+    """Tell whether a control passes that should not."""
+    return control.passed and control.control != "majority_vote"
+
+
+def cautions(examination: Examination, *, most: int | None = None) -> Text:
+    """Say once what weakens the figures, with whom it concerns; count what is more than `most`.
+
+    Why there is no evidence is no caution, and always said. A single result gets the figures.
+    """
+    rows = examination.results
+    text = Text()
     if len(rows) == 1:
-        style = "yellow" if rows[0].outcome == "no_evidence" else "dim"
-        text.append(f"  {shorten(rows[0].because.sentence, width=300)}\n", style=style)
-        for sentence in rows[0].warnings:
-            text.append(f"  note: {shorten(sentence, width=400)}\n", style="dim")
+        style = "yellow" if rows[0].outcome == "no_evidence" else ""
+        text.append(f"{shorten(rows[0].because.sentence, width=300)}\n", style=style)
     else:
         silent = ((row, [row.because.code]) for row in rows if row.outcome == "no_evidence")
         for code, concerned in _grouped(silent).items():
-            text.append(f"  no evidence: {_SILENT[code]}", style="yellow")
-            text.append(f"{_whom(concerned, rows)}\n", style="yellow")
+            said = f"no evidence: {_SILENT[code]}{_whom(concerned, rows)}\n"
+            text.append(said, style="yellow")
+    notes = [*_notes(rows), *(_OF_ALL[row.code] for row in examination.cautions)]
+    for note in notes[:most]:
+        text.append(f"note: {shorten(note, width=400)}\n", style="dim")
+    if n_more := len(notes[most:] if most is not None else ()):
+        what = "note stands" if n_more == 1 else "notes stand"
+        text.append(f"{n_more} more {what} in --details and on the page (--report)\n", style="dim")
+    text.rstrip()
+    return text
+
+
+def _notes(rows: Sequence[AltTestResult]) -> list[str]:
+    found = _grouped((row, _codes(row)) for row in rows)
+    if len({row.epsilon for row in rows}) > 1:
         # near the margin where a judge begins to pass it is always unstable: no news
-        hidden = "unstable" if len({row.epsilon for row in rows}) > 1 else None
-        codes = ((row, [c.code for c in row.cautions if c.code != hidden]) for row in rows)
-        for code, concerned in _grouped(codes).items():
-            text.append(f"  note: {_TOPICS[code]}{_whom(concerned, rows)}\n", style="dim")
+        found.pop("unstable", None)
+    whole = {x.code: x.sentence for x in rows[0].cautions} if len(rows) == 1 else {}
+    return [
+        whole.get(code, f"{said}{_whom(found[code], rows)}")
+        for code, said in _TOPICS.items()
+        if code in found
+    ]
+
+
+def _codes(row: AltTestResult) -> list[str]:
+    return ["lenient"] * any(map(is_lenient, row.controls)) + [x.code for x in row.cautions]
+
+
+def facts(rows: Sequence[AltTestResult], findings: QuestionFindings | None = None) -> Text:
+    """Say what stands around the test of a question: annotators, agreement, differences."""
+    text = Text(_annotators(rows) + _agreement(rows[0]), style="dim")
+    if findings is not None:
+        text.append(_ceiling(findings) + _differences(findings), style="dim")
     text.rstrip()
     return text
 
@@ -89,24 +118,24 @@ def _grouped(
 ) -> dict[str, list[AltTestResult]]:
     found: dict[str, list[AltTestResult]] = {}
     for row, topics in pairs:
-        for topic in topics:
+        for topic in dict.fromkeys(topics):
             found.setdefault(topic, []).append(row)
     return found
 
 
 def _whom(concerned: Sequence[AltTestResult], rows: Sequence[AltTestResult]) -> str:
-    """Name the judges that a note concerns, with the margins unless it concerns all of theirs."""
+    """Name judges and questions that a note concerns, with the margins unless it is all of them."""
     if len(concerned) == len(rows):
         return ""
-    margins: dict[str, list[float]] = {}
+    parts = [name for name in ("judge", "question") if len({getattr(r, name) for r in rows}) > 1]
+    margins: dict[str, set[float]] = {}
     for row in concerned:
-        margins.setdefault(row.judge, []).append(row.epsilon)
+        names = (shorten(getattr(row, part), width=_NAME_WIDTH) for part in parts)
+        margins.setdefault(" on ".join(names), set()).add(row.epsilon)
     n_epsilons = len({row.epsilon for row in rows})
-    if all(len(found) == n_epsilons for found in margins.values()):
-        return f": {_listed(list(margins), most=8)}"
     named = [
-        f"{shorten(judge, width=_NAME_WIDTH)} at ε {', '.join(f'{e:g}' for e in found)}"
-        for judge, found in margins.items()
+        name if len(found) == n_epsilons else f"{name} at ε {', '.join(f'{e:g}' for e in found)}"
+        for name, found in ((name, sorted(found)) for name, found in margins.items())
     ]
     return f": {_listed(named, most=8)}"
 
@@ -116,7 +145,7 @@ def _listed(names: Sequence[str], *, most: int = 4) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
-def annotators_note(rows: Sequence[AltTestResult]) -> str:
+def _annotators(rows: Sequence[AltTestResult]) -> str:
     """Name the annotators: a column taken for one by mistake is seen here."""
     names = dict.fromkeys(person.annotator for row in rows for person in row.annotators)
     if not names:
@@ -124,7 +153,7 @@ def annotators_note(rows: Sequence[AltTestResult]) -> str:
     return f"  annotators ({len(names)}): {_listed(list(names), most=12)}\n"
 
 
-def agreement_note(row: AltTestResult) -> str:
+def _agreement(row: AltTestResult) -> str:
     """Say how far the annotators agree."""
     agreement = row.human_agreement
     if agreement is None or not math.isfinite(agreement.alpha):
@@ -136,7 +165,7 @@ def agreement_note(row: AltTestResult) -> str:
     return f"  annotators agree with Krippendorff's α = {agreement.alpha:.2f}{interval}\n"
 
 
-def ceiling_note(findings: QuestionFindings) -> str:
+def _ceiling(findings: QuestionFindings) -> str:
     """Put every judge's κ with the annotators beside theirs with each other."""
     if findings.agreement is None:
         return ""
@@ -163,7 +192,7 @@ def _kappa(coefficients: Sequence[AgreementResult]) -> AgreementResult | None:
     return next((row for row in found if math.isfinite(row.estimate)), None)
 
 
-def findings_note(findings: QuestionFindings) -> str:
+def _differences(findings: QuestionFindings) -> str:
     """Name outlier annotators, slices where a judge is worse, and judges who clearly differ."""
     lines = []
     diagnosis = findings.diagnosis
@@ -217,10 +246,10 @@ def dropped_note(rows: Sequence[Dropped]) -> Text:
     reasons = Counter(shorten(row.reason) for row in rows)
     first = {shorten(row.reason): row for row in reversed(rows)}
     text = Text()
-    for reason, count in reasons.most_common(10):
+    for reason, count in reasons.most_common(MOST_NOTES):
         place = shorten(_place(first[reason]), width=120)
         text.append(f"dropped {count:,}: {reason} (first: {place})\n", style="yellow")
-    hidden = len(reasons) - 10
+    hidden = len(reasons) - MOST_NOTES
     if hidden > 0:
         text.append(f"and {hidden:,} other reasons; --json lists every row\n", style="yellow")
     text.rstrip()

@@ -1,23 +1,58 @@
-"""The examination of a reward as one JSON object: every figure, under the names of its fields."""
+"""Rewards as JSON: examinations, written and read through their record, and fits."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from functools import cache
+from itertools import pairwise
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
+import msgspec
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
 from voirdire.records.plain import without_nan
+from voirdire.rewards.against_demands import paid_against_demands
+from voirdire.rewards.fitting.fit import fit_figures
+from voirdire.studies.reward.result import (
+    REWARD_EXAMINATION_SCHEMA,
+    RewardExamination,
+    Share,
+)
 
 if TYPE_CHECKING:
-    from voirdire.studies.reward.result import RewardExamination
+    from voirdire.rewards.fitting.fit import RewardFit
 
 __all__ = [
-    "REWARD_EXAMINATION_SCHEMA",
+    "MOST_BYTES",
     "reward_examination_as_dict",
+    "reward_examination_from_json",
     "reward_examination_to_json",
+    "reward_fit_as_dict",
+    "reward_fit_to_json",
 ]
 
-REWARD_EXAMINATION_SCHEMA = "voirdire.reward_examination/1"
+REWARD_FIT_SCHEMA = "voirdire.reward_fit/1"
+MOST_BYTES = 64 * 2**20
+"""Longest JSON that is read: a thousand times a usual one."""
+_ROUNDING = 1e-9
+_MADE_BY = "Make one with `voirdire examine-reward --json`"
+_WORDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text",
+    "bool": "true or false",
+    "array": "an array",
+    "object": "an object",
+    "null": "null",
+}
+_EXPECTED = re.compile(r"Expected `([^`]+)`")
+_STEP = re.compile(r"\.(?P<key>[^.\[\]]+)|\[(?P<index>\d+|\.\.\.)\]")
 
 
 def reward_examination_to_json(examination: RewardExamination) -> str:
@@ -31,10 +66,11 @@ def reward_examination_to_json(examination: RewardExamination) -> str:
     Returns
     -------
     str
-        One object: `schema`, then the fields of `RewardExamination` under their names.
+        One object: the fields of `RewardExamination` under their names.
     """
-    content = without_nan(reward_examination_as_dict(examination))
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    # by way of a dict: msgspec leaves out what a record that it has read has by default
+    written = msgspec.json.encode(reward_examination_as_dict(examination))
+    return msgspec.json.format(written, indent=2).decode()
 
 
 def reward_examination_as_dict(examination: RewardExamination) -> dict[str, Any]:
@@ -50,4 +86,224 @@ def reward_examination_as_dict(examination: RewardExamination) -> dict[str, Any]
     dict
         What `reward_examination_to_json` writes, before undefined figures become null.
     """
-    return {"schema": REWARD_EXAMINATION_SCHEMA} | asdict(examination)
+    return asdict(examination)
+
+
+def reward_examination_from_json(
+    content: str | bytes | Mapping[str, Any], *, source: str = "reward.json"
+) -> RewardExamination:
+    """Read what `reward_examination_to_json` wrote, in this version or an older one.
+
+    Parameters
+    ----------
+    content : str, bytes or mapping
+        The JSON, as text, as UTF-8, or decoded; null and nan are alike. Keys that are missing have
+        their defaults, and keys that this version does not know are left aside.
+    source : str, optional
+        What errors call it.
+
+    Returns
+    -------
+    RewardExamination
+        The record; nan where the JSON has null.
+
+    Raises
+    ------
+    InputError
+        If it is no such JSON, longer than 64 MiB, or a value is of a wrong type or out of range;
+        the message names the place.
+
+    Examples
+    --------
+    >>> found = reward_examination_from_json(
+    ...     '{"schema": "voirdire.reward_examination/1", "reward": {"name": "by hand"},'
+    ...     ' "n_items": 0, "n_prompts": 0, "n_comparisons": 0, "is_held_out": true}'
+    ... )
+    >>> found.reward["name"], found.misranked
+    ('by hand', ())
+    """
+    plain = content if isinstance(content, Mapping) else _decode(content, source)
+    wanted = f"{source}: must be what `voirdire examine-reward --json` prints"
+    if not isinstance(plain, Mapping):
+        msg = f"{wanted}, got {_describe(plain)}. {_MADE_BY}."
+        raise InputError(msg)
+    schema = plain.get("schema")
+    if schema != REWARD_EXAMINATION_SCHEMA:
+        found = "no `schema`" if schema is None else f"schema {shorten(schema, width=60)!r}"
+        msg = f"{wanted}, with the schema {REWARD_EXAMINATION_SCHEMA!r}, got {found}. {_MADE_BY}."
+        raise InputError(msg)
+    try:
+        filled = _fill_figures(plain, RewardExamination)
+        record = msgspec.convert(filled, RewardExamination)
+    except msgspec.ValidationError as error:
+        raise InputError(_say_in_our_words(str(error), plain, source)) from error
+    for place, row in enumerate(record.histograms):
+        n_edges = len(row.edges)
+        is_rising = all(a < b for a, b in pairwise(row.edges))
+        if n_edges != len(row.counts) + 1 or not is_rising or math.inf in map(abs, row.edges):
+            rule = f"rise, one more than the {len(row.counts)} counts"
+            msg = f"{source}: $.histograms[{place}].edges must {rule}, got {n_edges}. {_MADE_BY}."
+            raise InputError(msg)
+    return record
+
+
+def _decode(content: Any, source: str) -> Any:
+    if not isinstance(content, str | bytes | bytearray):
+        msg = f"`content` must be the JSON of an examination, got {shorten(content)}. {_MADE_BY}."
+        raise InputError(msg)
+    if len(content) > MOST_BYTES:
+        size = f"{len(content) / 2**20:,.0f} MiB"
+        msg = f"{source}: must be JSON of at most {MOST_BYTES // 2**20} MiB, got {size}. {_MADE_BY}"
+        raise InputError(f"{msg} with fewer bins.")
+    try:
+        return json.loads(content if isinstance(content, str) else content.decode("utf-8-sig"))
+    except json.JSONDecodeError as error:
+        found = error.doc[error.pos : error.pos + 20]
+        shown = repr(shorten(found)) if found else "the end"
+        msg = f"{source}:{error.lineno}:{error.colno}: must be JSON, got {shown}. {_MADE_BY}."
+        raise InputError(msg) from error
+    except UnicodeDecodeError as error:
+        byte = f"byte 0x{error.object[error.start]:02x}"
+        msg = f"{source}: must be JSON in UTF-8, got {byte}. {_MADE_BY}."
+        raise InputError(msg) from error
+    except (RecursionError, ValueError) as error:  # nested too deep, or a number too long
+        msg = f"{source}: must be JSON of sensible depth and numbers, got {error}. {_MADE_BY}."
+        raise InputError(msg) from error
+
+
+@cache
+def _types_of(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
+
+
+def _fill_figures(value: Any, kind: Any, path: str = "$") -> Any:
+    """Put nan where a figure is null or infinite, and refuse shares that are none."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if kind is float or kind == Share:
+        return _as_figure(value, path, is_share=kind == Share)
+    if origin is Annotated:
+        return _fill_figures(value, parts[0], path)
+    if origin in (Union, UnionType):
+        may_be_null = value is None and type(None) in parts
+        return None if may_be_null else _fill_figures(value, parts[0], path)
+    if isinstance(value, Mapping):
+        if isinstance(kind, type) and is_dataclass(kind):
+            types = _types_of(kind)
+            names = value.keys() & types.keys()
+            return {
+                name: _fill_figures(value[name], types[name], f"{path}.{name}") for name in names
+            }
+        if origin is Mapping:
+            return {name: _fill_figures(x, parts[1], f"{path}[...]") for name, x in value.items()}
+    if origin is tuple and isinstance(value, list | tuple) and get_origin(parts[0]) is None:
+        if parts[0] is float:  # millions of them are no reason to wait
+            return [math.nan if x is None else x for x in value]
+        return [_fill_figures(x, parts[0], f"{path}[{k}]") for k, x in enumerate(value)]
+    return value
+
+
+def _as_figure(value: Any, path: str, *, is_share: bool) -> Any:
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return math.nan
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_share and is_number and not -_ROUNDING <= value <= 1 + _ROUNDING:
+        msg = f"Expected `float` {'<= 1' if value > 1 else '>= 0'} - at `{path}`"
+        raise msgspec.ValidationError(msg)
+    return value
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, Mapping | list | tuple):
+        return f"an {'object' if isinstance(value, Mapping) else 'array'} of {len(value)}"
+    return "null" if value is None else shorten(repr(value), width=60)
+
+
+def _say_in_our_words(message: str, plain: Any, source: str) -> str:
+    """Say where, what it must be, and what it is, instead of msgspec's sentence."""
+    what, _, path = message.rpartition(" - at `")
+    what, path = (what, path.rstrip("`")) if what else (message, "$")
+    missing = re.search(r"missing required field `(\w+)`", what)
+    if missing:
+        return f"{source}: {path} must have the key `{missing[1]}`, got none. {_MADE_BY}."
+    expected = _EXPECTED.match(what)
+    rule = "one of the words that voirdire writes"
+    if expected is not None:
+        rule = " or ".join(_WORDS.get(word, word) for word in expected[1].split(" | "))
+        bounds = re.search(r"(of length )?[<>]=? \S+", what[expected.end() :])
+        rule += f" {bounds[0]}" if bounds else ""
+    return f"{source}: {path} must be {rule}, got {_describe_at(plain, path)}. {_MADE_BY}."
+
+
+def _describe_at(plain: Any, path: str) -> str:
+    """Follow a path of msgspec; ``[...]`` stands for any key of an object, so it ends there."""
+    value = plain
+    for step in _STEP.finditer(path):
+        try:
+            value = value[step["key"]] if step["key"] else value[int(step["index"])]
+        except (KeyError, IndexError, TypeError, ValueError):
+            return "something else"
+    return _describe(value)
+
+
+def reward_fit_to_json(fit: RewardFit) -> str:
+    """Write a fit as indented JSON; an undefined figure is null.
+
+    Parameters
+    ----------
+    fit : RewardFit
+        What was found.
+
+    Returns
+    -------
+    str
+        One object with the keys of `reward_fit_as_dict`.
+    """
+    return json.dumps(reward_fit_as_dict(fit), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def reward_fit_as_dict(fit: RewardFit) -> dict[str, Any]:
+    """Give every figure of a fit as plain JSON values; an undefined one is None.
+
+    Parameters
+    ----------
+    fit : RewardFit
+        What was found.
+
+    Returns
+    -------
+    dict
+        `schema`, `reward` (whose it is), `behaviors` with the attributes of `BehaviorFit`, the
+        scales of the rule rewards beside them, `against_demands` (what pays against the rubric),
+        `notes`, `dropped` and `settings`.
+    """
+    model = fit.model
+    scales = ("mean", "standard_deviation", "mean_ideal")
+    found = {
+        "schema": REWARD_FIT_SCHEMA,
+        "reward": {
+            "name": model.name,
+            "content_hash": model.content_hash,
+            "rubric": model.rubric.name,
+            "rubric_version": model.rubric.version,
+            "rubric_hash": model.rubric.content_hash,
+            "judge": model.judge.name,
+            "fingerprint": model.judge.fingerprint,
+            "data_hash": model.data_hash,
+        },
+        "behaviors": [
+            {
+                "behavior": row.behavior,
+                **fit_figures(row),
+                **{name: getattr(model.behaviors[row.behavior], name) for name in scales},
+            }
+            for row in fit.behaviors
+        ],
+        "against_demands": [asdict(row) for row in paid_against_demands(model)],
+        "notes": list(fit.notes),
+        "dropped": [asdict(row) for row in fit.dropped],
+        "settings": {
+            name: value for name, value in model.settings.items() if name != "prompt_hashes"
+        },
+    }
+    plain: dict[str, Any] = without_nan(found)
+    return plain

@@ -1,8 +1,9 @@
-"""The examination of a reward as tables for a terminal."""
+"""Rewards as tables: their fits and examinations for a terminal, and error rates for a paper."""
 
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -13,35 +14,45 @@ from rich.text import Text
 from voirdire._validation import shorten
 from voirdire.reporting.narrow_tables import NarrowTable
 from voirdire.reporting.notes import dropped_note
+from voirdire.rewards.against_demands import paid_against_demands, said_of_demands
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import Console, ConsoleOptions, RenderableType
 
-    from voirdire.studies.reward.result import (
-        DegenerateCheck,
-        FeatureDrive,
-        PolicyCheck,
-        RateEstimate,
-        RewardExamination,
-        RouterCheck,
-    )
+    from voirdire.rewards.fitting.behavior_fitting import BehaviorFit
+    from voirdire.rewards.fitting.fit import RewardFit
+    from voirdire.rewards.fitting.weight_problem import Estimate
+    from voirdire.studies.reward.result import FeatureDrive, RateEstimate, RewardExamination
 
-__all__ = ["RewardExaminationTables"]
+__all__ = ["RewardExaminationTables", "RewardFitTables", "paper_table"]
 
 _SIGNALS = {"base": "base", "total": "base + rules", "rules": "rules"}
+_SUBSETS = {None: "all pairs", "*": "mean over subsets"}
 _NAME_WIDTH = 28
+_FEATURE_WIDTH = 36
 _MOST_FEATURES = 8
 _MOST_SUBSETS = 40
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#])")
+_ORIGINS = {
+    "fitted": "",
+    "fixed": "given",
+    "ignored": "ignored",
+    "undetermined": "no comparison tells",
+    "veto": "veto",
+}
+
+Cases = dict[tuple[str, ...], "dict[str, RateEstimate]"]
+"""By the first cells of a row the rates of each signal."""
 
 
 class RewardExaminationTables:
     """The examination of a reward laid out for `rich`: print it with `rich.print` or a `Console`.
 
-    Error rates first, then what drives the reward, scales, router, policy and benchmark as far as
-    they were looked at; then, in words, what the reader should know. Fits eighty columns, and
-    fewer by stacking rows.
+    Error rates first, then what drives the reward, scales, policy and benchmark as far as they
+    were looked at; then, in words, what the reader should know. Fits eighty columns, and fewer by
+    stacking rows.
 
     Parameters
     ----------
@@ -62,11 +73,10 @@ class RewardExaminationTables:
         del console, options  # every table fits eighty columns, and stacks its rows in fewer
         found = self._found
         yield Text(_title(found), style="bold")
-        yield Text(_basis(found), style="dim")
-        for table in self._tables():
+        yield Text(_describe_basis(found), style="dim")
+        for title, table in _examination_tables(found, all_of_them=self._details):
             yield ""
-            yield Text(f"{table.title}", style="bold")  # a title of its own would be as narrow
-            table.title = None
+            yield Text(title, style="bold")  # a title of the table's own would be as narrow
             yield NarrowTable(table)
         if found.notes:
             yield ""
@@ -76,25 +86,29 @@ class RewardExaminationTables:
             yield ""
             yield dropped_note(found.dropped)
 
-    def _tables(self) -> Iterator[Table]:
-        found = self._found
-        signals = list(dict.fromkeys(row.signal for row in found.error_rates))
-        if found.error_rates:
-            yield _errors(found, signals)
-        if found.near_ideal or found.refusals:
-            yield _hard_cases(found, signals)
-        if found.degenerate:
-            yield _degenerate(found.degenerate, all_of_them=self._details)
-        if found.drives:
-            yield from _drives(found.drives, all_of_them=self._details)
-        if found.scales:
-            yield _scales(found)
-        if found.router is not None:
-            yield _router(found.router)
-        if found.policy is not None:
-            yield _policy(found.policy)
-        if found.bench:
-            yield _bench(found)
+
+def _examination_tables(
+    found: RewardExamination, *, all_of_them: bool
+) -> Iterator[tuple[str, Table]]:
+    signals = list(dict.fromkeys(row.signal for row in found.error_rates))
+    if found.error_rates:
+        yield _error_title(found), _case_table(("behavior", "vs"), _error_cases(found), signals)
+    if hard := _hard_cases(found):
+        title = "hard cases: share ranked the wrong way"
+        yield title, _case_table(("behavior", "case"), hard, signals, has_counts=False)
+    if found.degenerate:
+        yield _degenerate(found, all_of_them=all_of_them)
+    for behavior in dict.fromkeys(row.behavior for row in found.drives):
+        yield _drives(found, behavior, all_of_them=all_of_them)
+    if found.scales:
+        yield "rule rewards of the behaviors side by side", _scales(found)
+    if found.policy is not None:
+        yield "the policy's own responses", _policy(found)
+    if found.bench:
+        signals = list(dict.fromkeys(row.signal for row in found.bench))
+        cases = dict(list(_bench_cases(found).items())[:_MOST_SUBSETS])
+        title = "benchmark: share of pairs with the chosen response ranked higher"
+        yield title, _case_table(("subset",), cases, signals)
 
 
 def _title(found: RewardExamination) -> str:
@@ -107,83 +121,88 @@ def _title(found: RewardExamination) -> str:
     )
 
 
-def _basis(found: RewardExamination) -> str:
-    """Say what the figures rest on."""
+def _describe_basis(found: RewardExamination) -> str:
+    """Say what the figures rest on, and whether the weights were fitted on these prompts."""
     if not found.n_items:
         return "examined without comparisons"
     level = found.settings.get("confidence_level", 0.95)
+    n_seen, n_prompts = _count_fitted(found)
+    seen = "not known to be new to the fit"
+    if found.is_held_out:
+        seen = "none of them in the fit"
+    elif n_seen:
+        seen = f"{n_seen:,} of {n_prompts:,} in the fit: not tested on these"
     return (
         f"{found.n_comparisons:,} comparisons of {found.n_items:,} completions of "
-        f"{found.n_prompts:,} prompts, {_seen(found)}; {level:.0%} intervals from resampling "
-        "prompts"
+        f"{found.n_prompts:,} prompts, {seen}; {level:.0%} intervals from resampling prompts"
     )
 
 
-def _seen(found: RewardExamination) -> str:
-    """Say whether the rates are those of prompts that the weights were fitted on."""
-    if found.is_held_out:
-        return "none of them in the fit"
-    n_seen, n_prompts = _fitted_prompts(found)
-    if n_seen:
-        return f"{n_seen:,} of {n_prompts:,} in the fit: not tested on these"
-    return "not known to be new to the fit"
-
-
-def _fitted_prompts(found: RewardExamination) -> tuple[int, int]:
+def _count_fitted(found: RewardExamination) -> tuple[int, int]:
     """Count the prompts that the weights were fitted on, as far as it is known, and all."""
     figures = (row.figures for row in found.notes if row.code == "seen_prompts")
     return next(((row["n_seen"], row["n_prompts"]) for row in figures), (0, 0))
 
 
-def _errors(found: RewardExamination, signals: Sequence[str]) -> Table:
-    n_seen, n_prompts = _fitted_prompts(found)
+def _error_title(found: RewardExamination) -> str:
+    n_seen, n_prompts = _count_fitted(found)
     name = "partly not tested" if n_seen < n_prompts else "not tested" if n_seen else "error rate"
-    table = _table(f"{name}: share of comparisons ranked the wrong way, a tie counting half")
-    table.add_column("behavior", overflow="ellipsis", max_width=_NAME_WIDTH)
-    table.add_column("vs", no_wrap=True)
-    for signal in signals:
-        table.add_column(_head(signal, signals), justify="right", no_wrap=True)
-    table.add_column("pairs", justify="right", no_wrap=True)
-    rows: dict[tuple[str | None, str], dict[str, RateEstimate]] = {}
-    for row in found.error_rates:
-        rows.setdefault((row.behavior, row.against), {})[row.signal] = row.rate
-    for (behavior, against), rates in rows.items():
+    return f"{name}: share of comparisons ranked the wrong way, a tie counting half"
+
+
+def _gather(rows: Iterable[tuple[tuple[str, ...], str, RateEstimate]]) -> Cases:
+    """Put the signals of a case side by side."""
+    found: Cases = {}
+    for case, signal, rate in rows:
+        found.setdefault(case, {})[signal] = rate
+    return found
+
+
+def _error_cases(found: RewardExamination) -> Cases:
+    return _gather(
+        ((row.behavior or "all", row.against), row.signal, row.rate) for row in found.error_rates
+    )
+
+
+def _hard_cases(found: RewardExamination) -> Cases:
+    near = [
+        ((row.behavior, f"{row.best} against {row.next}"), row.signal, row.error_rate)
+        for row in found.near_ideal
+    ]
+    refusals = [
+        ((row.behavior, f"{row.kind.replace('_', ' ')}, by {row.by}"), row.signal, row.rate)
+        for row in found.refusals
+    ]
+    return _gather([*near, *refusals])
+
+
+def _bench_cases(found: RewardExamination) -> Cases:
+    return _gather(
+        ((_SUBSETS.get(row.subset) or str(row.subset),), row.signal, row.accuracy)
+        for row in found.bench
+    )
+
+
+def _case_table(
+    heads: Sequence[str], cases: Cases, signals: Sequence[str], *, has_counts: bool = True
+) -> Table:
+    names = ["reward"] if len(signals) == 1 else [_SIGNALS[signal] for signal in signals]
+    table = _table(heads[0], *names, *(["pairs"] * has_counts), second=heads[1:])
+    for (name, *others), rates in cases.items():
         cells = [_rate(rates[signal]) if signal in rates else "–" for signal in signals]
-        n = next(iter(rates.values())).n
-        table.add_row(_name(behavior or "all"), against, *cells, f"{n:,}")
+        cells += [f"{next(iter(rates.values())).n:,}"] * has_counts
+        table.add_row(_name(name), *(_name(x, width=52) for x in others), *cells)
     return table
 
 
-def _hard_cases(found: RewardExamination, signals: Sequence[str]) -> Table:
-    """Put the hardest comparisons and errors about refusals into one table."""
-    table = _table("hard cases: share ranked the wrong way")
-    table.add_column("behavior", overflow="ellipsis", max_width=_NAME_WIDTH)
-    table.add_column("case", overflow="fold")
-    for signal in signals:
-        table.add_column(_head(signal, signals), justify="right", no_wrap=True)
-    rows: dict[tuple[str, str], dict[str, RateEstimate]] = {}
-    for row in found.near_ideal:
-        case = f"{shorten(row.best, width=20)} against {shorten(row.next, width=20)}"
-        rows.setdefault((row.behavior, case), {})[row.signal] = row.error_rate
-    for each in found.refusals:
-        case = f"{each.kind.replace('_', ' ')}, by {each.by}"
-        rows.setdefault((each.behavior, case), {})[each.signal] = each.rate
-    for (behavior, case), rates in rows.items():
-        cells = [_rate(rates[signal]) if signal in rates else "–" for signal in signals]
-        table.add_row(_name(behavior), escape(case), *cells)
-    return table
-
-
-def _degenerate(rows: Sequence[DegenerateCheck], *, all_of_them: bool) -> Table:
+def _degenerate(found: RewardExamination, *, all_of_them: bool) -> tuple[str, Table]:
     """Show the nonsense that outranks real responses most often; one row of each behavior."""
+    rows = found.degenerate
     firsts = {row.behavior: row for row in reversed(rows)}.values()
     shown = [row for row in rows if all_of_them or row.share_above_best or row in firsts]
     more = f" ({len(shown)} of {len(rows)} kinds)" if len(shown) < len(rows) else ""
-    table = _table(f"nonsense{more}: its rule reward beside the real responses of its prompt")
-    table.add_column("behavior", overflow="ellipsis", max_width=_NAME_WIDTH)
-    table.add_column("response", no_wrap=True)
-    for head in ("mean", "best", "median", "> best", "> median", "prompts"):
-        table.add_column(head, justify="right", no_wrap=True)
+    heads = ("mean", "best", "median", "> best", "> median", "prompts")
+    table = _table("behavior", *heads, second=("response",))
     for row in shown:
         table.add_row(
             _name(row.behavior),
@@ -193,34 +212,29 @@ def _degenerate(rows: Sequence[DegenerateCheck], *, all_of_them: bool) -> Table:
             _percent(row.share_above_median),
             f"{row.n_prompts:,}",
         )
-    return table
+    return f"nonsense{more}: its rule reward beside the real responses of its prompt", table
 
 
-def _drives(rows: Sequence[FeatureDrive], *, all_of_them: bool) -> Iterator[Table]:
-    for behavior in dict.fromkeys(row.behavior for row in rows):
-        own = sorted(
-            (row for row in rows if row.behavior == behavior),
-            key=lambda row: -row.share if math.isfinite(row.share) else 0.0,
+def _drives(found: RewardExamination, behavior: str, *, all_of_them: bool) -> tuple[str, Table]:
+    own = sorted(
+        (row for row in found.drives if row.behavior == behavior),
+        key=lambda row: -row.share if math.isfinite(row.share) else 0.0,
+    )
+    shown = own if all_of_them else own[:_MOST_FEATURES]
+    some = f" ({len(shown)} of {len(own)} features)" if len(shown) < len(own) else ""
+    title = f"what drives {shorten(behavior, width=30)}{some}"
+    table = _table("feature", "weight", "interval", "spread", "share", "error without", "")
+    for row in shown:
+        table.add_row(
+            _name(row.feature.removeprefix(f"{behavior}.")),
+            _number(row.weight),
+            "" if math.isnan(row.low) else f"[{row.low:.2f}, {row.high:.2f}]",
+            _number(row.spread),
+            _percent(row.share),
+            _number(row.error_rate_without, digits=3),
+            _marks(row),
         )
-        shown = own if all_of_them else own[:_MOST_FEATURES]
-        title = f"what drives {shorten(behavior, width=30)}"
-        if len(shown) < len(own):
-            title += f" ({len(shown)} of {len(own)} features)"
-        table = _table(f"{title}; ✓ certified, ! against its demand, – does nothing")
-        table.add_column("feature", overflow="ellipsis", max_width=_NAME_WIDTH)
-        for head in ("weight", "interval", "spread", "share", "error without", ""):
-            table.add_column(head, justify="right", no_wrap=True)
-        for row in shown:
-            table.add_row(
-                _name(row.feature.removeprefix(f"{behavior}.")),
-                _number(row.weight),
-                _ends(row.low, row.high),
-                _number(row.spread),
-                _percent(row.share),
-                _number(row.error_rate_without, digits=3),
-                _marks(row),
-            )
-        yield table
+    return f"{title}; ✓ certified, ! against its demand, – does nothing", table
 
 
 def _marks(row: FeatureDrive) -> Text:
@@ -236,10 +250,9 @@ def _marks(row: FeatureDrive) -> Text:
 
 
 def _scales(found: RewardExamination) -> Table:
-    table = _table("rule rewards of the behaviors side by side")
-    table.add_column("behavior", overflow="ellipsis", max_width=_NAME_WIDTH)
-    for head in ("mean", "sd", "lowest", "highest", "best", "worst", "base sd", "items"):
-        table.add_column(head, justify="right", no_wrap=True)
+    table = _table(
+        "behavior", "mean", "sd", "lowest", "highest", "best", "worst", "base sd", "items"
+    )
     for row in found.scales:
         numbers = (
             row.mean,
@@ -254,65 +267,238 @@ def _scales(found: RewardExamination) -> Table:
     return table
 
 
-def _router(router: RouterCheck) -> Table:
-    right, routed = _rate(router.error_rate_right), _rate(router.error_rate_routed)
-    table = _table(
-        f"router: prompts by their behavior (down) and the one chosen; error rate {right} with the "
-        f"right weights, {routed} with those chosen"
-    )
-    table.add_column("behavior", overflow="ellipsis", max_width=_NAME_WIDTH)
-    for name in router.behaviors:
-        table.add_column(f"{_name(name, width=16)}\nn · error", justify="right", no_wrap=True)
-    for name, counts, costs in zip(router.behaviors, router.confusion, router.cost, strict=True):
-        cells = [
-            f"{n:,} · {_number(cost, digits=3)}" for n, cost in zip(counts, costs, strict=True)
-        ]
-        table.add_row(_name(name), *cells)
-    return table
-
-
-def _policy(policy: PolicyCheck) -> Table:
-    table = _table("the policy's own responses")
-    table.add_column("what")
-    table.add_column("figure", justify="right", no_wrap=True)
+def _policy(found: RewardExamination) -> Table:
+    policy = found.policy
+    table = _table("what", "figure", width=_FEATURE_WIDTH)
+    if policy is None:
+        return table
     share = policy.n_without_variance / policy.n_groups if policy.n_groups else math.nan
+    spreads = f"{_number(policy.base_spread)}, {_number(policy.rule_spread)}"
+    calls = "–" if math.isnan(policy.step_calls) else f"{policy.step_calls:,.0f}"
     rows = {
         "responses, groups": f"{policy.n_items:,}, {policy.n_groups:,}",
         "groups without variance": f"{policy.n_without_variance:,} ({_percent(share)})",
         "responses without a reward": f"{policy.n_missing:,}",
-        "spread within groups: base, rules": f"{_number(policy.base_spread)}, "
-        f"{_number(policy.rule_spread)}",
+        "spread within groups: base, rules": spreads,
         "rules to base": _number(policy.spread_ratio),
-        f"calls per step of {policy.step_size:,}": _count(policy.step_calls),
+        f"calls per step of {policy.step_size:,}": calls,
         "US dollars per step": _number(policy.step_cost, digits=4),
         "seconds per step": _number(policy.step_seconds),
     }
-    for what, figure in rows.items():
-        table.add_row(what, figure)
+    for cells in rows.items():
+        table.add_row(*cells)
     return table
 
 
-def _bench(found: RewardExamination) -> Table:
-    signals = list(dict.fromkeys(row.signal for row in found.bench))
-    table = _table("benchmark: share of pairs with the chosen response ranked higher")
-    table.add_column("subset", overflow="ellipsis", max_width=_NAME_WIDTH)
-    for signal in signals:
-        table.add_column(_head(signal, signals), justify="right", no_wrap=True)
-    table.add_column("pairs", justify="right", no_wrap=True)
-    rows: dict[str | None, dict[str, RateEstimate]] = {}
-    for row in found.bench:
-        rows.setdefault(row.subset, {})[row.signal] = row.accuracy
-    words = {None: "all pairs", "*": "mean over subsets"}
-    for subset, rates in list(rows.items())[:_MOST_SUBSETS]:
-        cells = [_rate(rates[signal]) if signal in rates else "–" for signal in signals]
-        name = words.get(subset) or str(subset)
-        table.add_row(_name(name), *cells, f"{next(iter(rates.values())).n:,}")
+def paper_table(examination: RewardExamination) -> str:
+    """Write error rates, hard cases and the benchmark as one Markdown table.
+
+    Parameters
+    ----------
+    examination : RewardExamination
+        What was found.
+
+    Returns
+    -------
+    str
+        The table with a caption that says what the figures are, ready to paste.
+
+    Examples
+    --------
+    >>> from voirdire.studies import ErrorRate, RateEstimate, RewardExamination
+    >>> rate = RateEstimate(value=0.25, low=0.1, high=0.4, n=8, n_prompts=4)
+    >>> row = ErrorRate(behavior=None, signal="total", against="all", rate=rate, tie_share=0.0)
+    >>> found = RewardExamination(
+    ...     reward={"name": "mine"}, n_items=9, n_prompts=4, n_comparisons=8, is_held_out=True,
+    ...     error_rates=(row,),
+    ... )
+    >>> print(paper_table(found).splitlines()[2])
+    | all | all comparisons | 8 | .250 [.100, .400] |
+    """
+    cases = _paper_cases(examination)
+    signals = [signal for signal in _SIGNALS if any(signal in rates for rates in cases.values())]
+    names = [_SIGNALS[signal].capitalize() for signal in signals]
+    heads = ["Behavior", "Case", "n", *(["Reward"] if len(signals) == 1 else names)]
+    table = [heads, ["---", "---", *("--:" for _ in heads[2:])]]
+    for case, rates in cases.items():  # names are escaped; figures are ours
+        n = f"{next(iter(rates.values())).n:,}"
+        table.append([*map(_escape, case), n, *(_paper_rate(rates.get(x)) for x in signals)])
+    lines = [f"| {' | '.join(row)} |" for row in table]
+    return "\n".join([*lines, "", _escape(_caption(examination)), ""])
+
+
+def _paper_cases(found: RewardExamination) -> Cases:
+    """Gather the cases of each behavior, then the benchmark; a reward without a base is rules."""
+    words = {"all": "all comparisons", "best": "against the best"}
+    errors = {
+        (behavior, words[against]): rates
+        for (behavior, against), rates in _error_cases(found).items()
+    }
+    compared = errors | _hard_cases(found)
+    bench = {
+        ("benchmark", f"accuracy: {subset}"): rates
+        for (subset,), rates in _bench_cases(found).items()
+    }
+    rows: Cases = {}
+    for part in (compared, bench):
+        has_base = any("base" in rates for rates in part.values())
+        for case, rates in part.items():
+            shown = {signal if has_base else "rules": rate for signal, rate in rates.items()}
+            rows.setdefault(case, {}).update(shown)
+    places = {name: place for place, name in enumerate(dict.fromkeys(name for name, _ in rows))}
+    return dict(sorted(rows.items(), key=lambda row: places[row[0][0]]))
+
+
+def _caption(found: RewardExamination) -> str:
+    level = found.settings.get("confidence_level", 0.95)
+    held = "held-out prompts" if found.is_held_out else "prompts that may be those of the fit"
+    if n_seen := _count_fitted(found)[0]:
+        held = f"prompts, not tested on {n_seen:,} of them, which are of the fit"
+    return (
+        f"Reward {shorten(found.reward.get('name', ''))}: share of comparisons ranked the wrong "
+        f"way (a tie counts half) on {found.n_prompts:,} {held}, {found.n_items:,} completions; "
+        f"accuracy where it says so. Brackets: {level:.0%} intervals from resampling prompts."
+    )
+
+
+def _paper_rate(rate: RateEstimate | None) -> str:
+    if rate is None or math.isnan(rate.value):
+        return "–"
+    value, low, high = (f"{x:.3f}".removeprefix("0") for x in (rate.value, rate.low, rate.high))
+    return value if math.isnan(rate.low) else f"{value} [{low}, {high}]"
+
+
+def _escape(text: str) -> str:
+    return _MARKDOWN.sub(r"\\\1", shorten(text, width=400))
+
+
+class RewardFitTables:
+    """A fit laid out for `rich`: print it with `rich.print` or a `Console`.
+
+    Per behavior the weights with their intervals, propositions first; then, in words, how often
+    the reward ranks comparisons the wrong way, and what the reader should know; last, what is to
+    be known of several behaviors, and which weights pay against demands. Fits eighty columns,
+    and fewer by stacking rows.
+
+    Parameters
+    ----------
+    fit : RewardFit
+        What was found.
+    """
+
+    def __init__(self, fit: RewardFit) -> None:
+        self._fit = fit
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        """Yield a table and some sentences for each behavior."""
+        level = self._fit.model.settings["confidence_level"]
+        several = _notes_on_several(self._fit)
+        for row in self._fit.behaviors:
+            yield Text(_fit_title(row), style="bold")
+            yield NarrowTable(_weights(row, level=level))
+            yield ""
+            for sentence in _sentences(row, level=level):
+                yield Text(sentence)
+            if row.cycles.n_pairs:
+                yield Text(f"cycles: {row.cycles.in_words()}", style="yellow")
+            for note in [note for note in row.notes if note not in several]:
+                yield Text(f"note: {note}", style="yellow")
+            yield ""
+        if several:
+            said = "\n".join(f"note: {names}: {note}" for note, names in several.items())
+            yield Text(f"{said}\n", style="yellow")
+        if said := said_of_demands(paid_against_demands(self._fit.model)):
+            yield Text(f"{said}\n", style="yellow")
+
+
+def _notes_on_several(fit: RewardFit) -> dict[str, str]:
+    """Find the notes that several behaviors have, with the names of these."""
+    found: dict[str, list[str]] = {}
+    for row in fit.behaviors:
+        for note in row.notes:
+            found.setdefault(note, []).append(shorten(row.behavior, width=30))
+    return {note: ", ".join(names) for note, names in found.items() if len(names) > 1}
+
+
+def _weights(row: BehaviorFit, *, level: float) -> Table:
+    has_intervals = any(math.isfinite(one.weight.low) for one in row.weights)
+    heads = ["weight", *([f"{level:.0%} interval"] * has_intervals)]
+    table = _table("feature", *heads, width=_FEATURE_WIDTH)
+    table.add_column("")
+    first_class = _first_class(row)
+    for place, one in enumerate(row.weights):
+        cells = [shorten(one.feature, width=_FEATURE_WIDTH), _fit_number(one.weight.value)]
+        cells += [_interval(one.weight)] if has_intervals else []
+        style = "" if one.origin == "fitted" else "dim"
+        table.add_row(*map(Text, (*cells, _ORIGINS[one.origin])), style=style)
+        if place + 1 == first_class:
+            table.add_section()
     return table
 
 
-def _head(signal: str, signals: Sequence[str]) -> str:
-    """Name a signal; alone it is the reward."""
-    return "reward" if len(signals) == 1 else _SIGNALS[signal]
+def _first_class(row: BehaviorFit) -> int:
+    """Find where the classes begin: they are named after the behavior."""
+    names = [one.feature.startswith(f"{row.behavior}.") for one in row.weights]
+    return names.index(True) if True in names else len(names)
+
+
+def _fit_title(row: BehaviorFit) -> str:
+    counted = f"{row.n_pairs:,} comparisons of {row.n_items:,} completions"
+    return f"{shorten(row.behavior, width=30)}: {counted}, {row.n_prompts:,} prompts"
+
+
+def _sentences(row: BehaviorFit, *, level: float) -> Iterator[str]:
+    if math.isfinite(row.error_rate.value):
+        yield (
+            f"ranked the wrong way: {_fit_rate(row.error_rate, level=level)} on prompts outside "
+            f"the fit; not tested: {_share(row.error_rate_fitted)} in it"
+        )
+    else:
+        yield f"not tested: {_share(row.error_rate_fitted)} ranked the wrong way in the fit"
+    if math.isfinite(row.error_rate_base.value):
+        yield f"by the base reward alone: {_fit_rate(row.error_rate_base, level=level)}"
+    chosen = " by cross-validation" if row.l2_path else ""
+    # The bound is met up to rounding: 1e-12 says no more than 1e-9.
+    gap = max(row.objective - row.bound, 1e-9)
+    yield (
+        f"λ {row.l2:g}{chosen}; objective {row.objective:.6g}, at most {gap:.0e} above the least"
+    )
+
+
+def _fit_rate(estimate: Estimate, *, level: float) -> str:
+    if not math.isfinite(estimate.low):
+        return _share(estimate.value)
+    ends = f"{_share(estimate.low)} to {_share(estimate.high)}"
+    return f"{_share(estimate.value)} ({level:.0%}: {ends})"
+
+
+def _interval(estimate: Estimate) -> str:
+    if not math.isfinite(estimate.low):
+        return ""
+    return f"{_fit_number(estimate.low)} to {_fit_number(estimate.high)}"
+
+
+def _fit_number(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 1_000 else f"{value:.3f}"
+
+
+def _share(value: float) -> str:
+    return f"{value:.1%}"
+
+
+def _table(
+    first: str, *numbers: str, second: Sequence[str] = (), width: int = _NAME_WIDTH
+) -> Table:
+    """Begin a table: a name, perhaps a case, then figures at the right."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(first, overflow="ellipsis", max_width=width)
+    for head in second:
+        table.add_column(head, overflow="fold", no_wrap=head != "case")
+    for head in numbers:
+        table.add_column(head, justify="right", no_wrap=True)
+    return table
 
 
 def _name(text: str, *, width: int = _NAME_WIDTH) -> str:
@@ -324,14 +510,10 @@ def _rate(rate: RateEstimate) -> str:
         return "–"
     if math.isnan(rate.low):
         return f"{rate.value:.3f}"
-    return f"{rate.value:.3f} [{_short(rate.low)}, {_short(rate.high)}]"
+    return f"{rate.value:.3f} [{_round_end(rate.low)}, {_round_end(rate.high)}]"
 
 
-def _ends(low: float, high: float) -> str:
-    return "" if math.isnan(low) else f"[{low:.2f}, {high:.2f}]"
-
-
-def _short(value: float) -> str:
+def _round_end(value: float) -> str:
     text = f"{value:.2f}"
     return "1" if text == "1.00" else text.removeprefix("0")
 
@@ -340,19 +522,5 @@ def _number(value: float, *, digits: int = 2) -> str:
     return "–" if math.isnan(value) else f"{value:.{digits}f}"
 
 
-def _count(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:,.0f}"
-
-
 def _percent(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.0%}"
-
-
-def _table(title: str) -> Table:
-    return Table(
-        title=title,
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )

@@ -12,7 +12,7 @@ from rich.text import Text
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.reporting.narrow_tables import NarrowTable
-from voirdire.rubrics.logic.expressions import GROUP_WORDS
+from voirdire.rubrics.expressions import GROUP_WORDS
 from voirdire.rubrics.rubric import write_demand
 
 if TYPE_CHECKING:
@@ -101,7 +101,8 @@ class RubricTables:
 
     def _text(self, texts: Mapping[Language, str]) -> Text:
         """Show a text in the wanted language, or in the one it has."""
-        return _inert(texts.get(self._language) or next(iter(texts.values()), ""))
+        text = texts.get(self._language) or next(iter(texts.values()), "")
+        return Text("\n").join(_inert(line) for line in text.split("\n"))
 
     def _questions(self) -> Iterator[RenderableType]:
         yield _heading("Questions")

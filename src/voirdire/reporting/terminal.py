@@ -12,7 +12,14 @@ from rich.text import Text
 
 from voirdire._validation import shorten
 from voirdire.reporting.narrow_tables import NarrowTable
-from voirdire.reporting.notes import dropped_note, footnotes, legend
+from voirdire.reporting.notes import (
+    MOST_NOTES,
+    cautions,
+    dropped_note,
+    facts,
+    is_lenient,
+    legend,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -41,17 +48,17 @@ _ORDER = (_SMALLEST, "ρ", _INTERVAL, "ρ human", "items", "failed")
 class ExaminationTables:
     """An examination laid out for `rich`: print it with `rich.print` or a `Console`.
 
-    One table per question and alignment, judges ranked by ρ, controls below them; then, in words,
-    what weakens the figures and what was dropped. Fits eighty columns by leaving columns out,
-    and fewer by stacking rows.
+    One line per judge and question, judges ranked by ρ; then, once each, what weakens the
+    figures, what the columns mean and what was dropped. Fits eighty columns by leaving columns
+    out, and fewer by stacking rows.
 
     Parameters
     ----------
     examination : Examination
         What was found.
     details : bool, optional
-        Whether to show every annotator for every judge and ε; otherwise only where there is a
-        single result.
+        Whether to show each question by itself with its controls, its agreement and every
+        annotator of every judge, and all that weakens the figures.
     """
 
     def __init__(self, examination: Examination, *, details: bool = False) -> None:
@@ -62,24 +69,29 @@ class ExaminationTables:
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
         """Yield tables and notes that fit the width of the console."""
-        asked = {row.question: row for row in self._examination.questions}
-        shown: set[str] = set()
-        for rows in _families(self._examination.results):
-            table = _judge_table(rows, width=options.max_width)
-            shown |= {str(column.header) for column in table.columns}
-            yield NarrowTable(table)
-            yield footnotes(rows, asked.get(rows[0].question))
-            yield ""
-            if self._details or len(rows) == 1:
+        found = self._examination
+        tables = [_judge_table([*found.results], width=options.max_width)]
+        if self._details:
+            asked = {row.question: row for row in found.questions}
+            tables = []
+            for rows in _families(found.results):
+                tables.append(_judge_table(rows, width=options.max_width, has_controls=True))
+                yield NarrowTable(tables[-1])
+                yield facts(rows, asked.get(rows[0].question))
+                yield ""
                 for row in rows:
                     yield NarrowTable(_annotator_table(row))
                     yield ""
-        if self._examination.pooled:
-            yield NarrowTable(_pooled_table(self._examination))
+            if found.pooled:
+                yield NarrowTable(_pooled_table(found))
+                yield ""
+        else:
+            yield NarrowTable(tables[0])
             yield ""
-        yield legend(shown)
-        if self._examination.dropped:
-            yield dropped_note(self._examination.dropped)
+        yield cautions(found, most=None if self._details else MOST_NOTES)
+        yield legend({str(column.header) for table in tables for column in table.columns})
+        if found.dropped:
+            yield dropped_note(found.dropped)
 
 
 def _families(results: Iterable[AltTestResult]) -> list[list[AltTestResult]]:
@@ -89,29 +101,45 @@ def _families(results: Iterable[AltTestResult]) -> list[list[AltTestResult]]:
     return list(found.values())
 
 
-def _judge_table(rows: Sequence[AltTestResult], *, width: int) -> Table:
+def _judge_table(rows: Sequence[AltTestResult], *, width: int, has_controls: bool = False) -> Table:
     epsilons = sorted({row.epsilon for row in rows})
-    table = _table(_title(rows[0]), "bold")
-    table.add_column("judge", overflow="ellipsis", max_width=_NAME_WIDTH, min_width=14, ratio=1)
+    families = _families(rows)
+    named = {
+        name: len({getattr(row, name) for row in rows}) > 1 for name in ("question", "alignment")
+    }
+    names = [name for name, is_column in named.items() if is_column]
+    table = _table(_title(rows[0], without=names), "bold")
+    for name in [*names, "judge"]:
+        least = 14 if name == "judge" else None
+        table.add_column(name, overflow="ellipsis", max_width=_NAME_WIDTH, min_width=least, ratio=1)
     if len(epsilons) == 1:
         table.add_column("outcome", no_wrap=True)
     for epsilon in epsilons:
         head = f"ω at ε {epsilon:g}" if len(epsilons) == 1 else f"ε {_margin(epsilon)}"
         table.add_column(head, justify="right", no_wrap=True)
-    longest = max(len(shorten(row.judge, width=_NAME_WIDTH)) for row in rows)
-    taken = max(14, min(longest, _NAME_WIDTH)) + 2
+    taken = max(14, _longest(rows, "judge")) + 2 + sum(_longest(rows, x) + 2 for x in names)
     taken += _OUTCOME_WIDTH if len(epsilons) == 1 else _RATE_WIDTH * len(epsilons)
     kept = _kept_figures(rows, width - taken)
     for head in kept:
         table.add_column(head, justify="right", no_wrap=True)
-    for judge, by_epsilon in _ranked(rows):
-        figures = _figures(next(iter(by_epsilon.values())))
-        cells = _judge_cells(judge, by_epsilon, epsilons)
-        table.add_row(*cells, *(figures[head] for head in kept))
-    table.add_section()
-    for cells, advantage in _control_cells(rows, epsilons):
-        table.add_row(*cells, *(advantage if head == "ρ" else "" for head in kept), style="dim")
+    for family in families:
+        about = [escape(shorten(getattr(family[0], x), width=_NAME_WIDTH * 2)) for x in names]
+        for judge, by_epsilon in _ranked(family):
+            figures = _figures(next(iter(by_epsilon.values())))
+            cells = _judge_cells(judge, by_epsilon, epsilons)
+            table.add_row(*about, *cells, *(figures[head] for head in kept))
+        if has_controls:
+            table.add_section()
+            for control, advantage in _control_cells(family, epsilons):
+                table.add_row(
+                    *control, *(advantage if head == "ρ" else "" for head in kept), style="dim"
+                )
     return table
+
+
+def _longest(rows: Sequence[AltTestResult], name: str) -> int:
+    longest = max(len(shorten(getattr(row, name), width=_NAME_WIDTH)) for row in rows)
+    return min(max(longest, len(name)), _NAME_WIDTH)
 
 
 def _kept_figures(rows: Sequence[AltTestResult], room: int) -> list[str]:
@@ -156,8 +184,11 @@ def _table(title: str, style: str) -> Table:
     )
 
 
-def _title(row: AltTestResult) -> str:
-    words = [row.alignment, f"{row.epsilon_mode} ε"]
+def _title(row: AltTestResult, *, without: Sequence[str]) -> str:
+    """Say what holds of all rows of a table; `without` names what they differ in."""
+    words = [f"{row.epsilon_mode} ε"]
+    if "alignment" not in without:
+        words.insert(0, row.alignment)
     if row.method == "exact":
         words.append("exact test")
     settings = row.settings
@@ -170,7 +201,8 @@ def _title(row: AltTestResult) -> str:
         "n_clusters": f"{settings.get('n_clusters')} clusters",
     }
     words += [said for name, said in given.items() if settings.get(name)]
-    return escape(f"{shorten(row.question, width=60)}: {', '.join(words)}")
+    question = "" if "question" in without else f"{shorten(row.question, width=60)}: "
+    return escape(question + ", ".join(words))
 
 
 def _ranked(rows: Sequence[AltTestResult]) -> list[tuple[str, dict[float, AltTestResult]]]:
@@ -221,18 +253,14 @@ def _control_cells(
         name = control.removesuffix("_vote")
         if control == "constant":
             name = f"always {escape(shorten(found[-1].label or '', width=20))!s}"
-        rates = [f"{_short(c.winning_rate)} {'!' if _alarming(c) else ' '}" for c in found]
+        rates = [f"{_short(c.winning_rate)} {'!' if is_lenient(c) else ' '}" for c in found]
         cells = [f"control: {name}"]
         if len(epsilons) == 1:
-            cells += ["! passes" if _alarming(found[0]) else "", _number(found[0].winning_rate)]
+            cells += ["! passes" if is_lenient(found[0]) else "", _number(found[0].winning_rate)]
         else:
             cells += rates
         lines.append((cells, _number(found[-1].advantage_probability)))
     return lines
-
-
-def _alarming(control: ControlResult) -> bool:
-    return control.passed and control.control != "majority_vote"
 
 
 def _annotator_table(row: AltTestResult) -> Table:

@@ -12,18 +12,22 @@ from voirdire import _lazy
 
 if TYPE_CHECKING:
     from voirdire.documents import Problem
-    from voirdire.rubrics.logic.checking import check_logic
-    from voirdire.rubrics.logic.classes import (
+    from voirdire.rubrics.classes import (
         ClassProbabilities,
         class_probabilities,
         expression_holds,
         expression_probability,
         hard_classes,
     )
-    from voirdire.rubrics.logic.expressions import Expression, render_expression
-    from voirdire.rubrics.logic.parsing import parse_expression
+    from voirdire.rubrics.expressions import Expression, parse_expression, render_expression
+    from voirdire.rubrics.files import (
+        built_in_rubrics,
+        load_rubric,
+        rubric_from_text,
+        rubric_to_yaml,
+    )
+    from voirdire.rubrics.logic import check_logic
     from voirdire.rubrics.rbr_layout import OUR_NAMES, rubric_from_rbr_layout
-    from voirdire.rubrics.reading import built_in_rubrics, load_rubric, rubric_from_text
     from voirdire.rubrics.rubric import (
         RUBRIC_SCHEMA,
         Behavior,
@@ -32,7 +36,6 @@ if TYPE_CHECKING:
         Question,
         Rubric,
     )
-    from voirdire.rubrics.writing import rubric_to_yaml
 
 __all__ = [
     "OUR_NAMES",
@@ -63,25 +66,25 @@ _HOMES = {
     "OUR_NAMES": "rbr_layout",
     "RUBRIC_SCHEMA": "rubric",
     "Behavior": "rubric",
-    "ClassProbabilities": "logic.classes",
+    "ClassProbabilities": "classes",
     "CompletionClass": "rubric",
     "Demand": "rubric",
-    "Expression": "logic.expressions",
+    "Expression": "expressions",
     "Problem": "voirdire.documents",
     "Question": "rubric",
     "Rubric": "rubric",
-    "built_in_rubrics": "reading",
-    "check_logic": "logic.checking",
-    "class_probabilities": "logic.classes",
-    "expression_holds": "logic.classes",
-    "expression_probability": "logic.classes",
-    "hard_classes": "logic.classes",
-    "load_rubric": "reading",
-    "parse_expression": "logic.parsing",
-    "render_expression": "logic.expressions",
+    "built_in_rubrics": "files",
+    "check_logic": "logic",
+    "class_probabilities": "classes",
+    "expression_holds": "classes",
+    "expression_probability": "classes",
+    "hard_classes": "classes",
+    "load_rubric": "files",
+    "parse_expression": "expressions",
+    "render_expression": "expressions",
     "rubric_from_rbr_layout": "rbr_layout",
-    "rubric_from_text": "reading",
-    "rubric_to_yaml": "writing",
+    "rubric_from_text": "files",
+    "rubric_to_yaml": "files",
 }
 
 

@@ -1,11 +1,15 @@
 """The YAML form ``voirdire.rubric/1``: its keys, what they hold, and what must fit together.
 
 The pydantic models say what can be said of one value; the functions below them check the rest.
+What can be checked is checked even where something else is wrong: one question that cannot be read
+hides neither the others nor the behaviors.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
@@ -14,41 +18,48 @@ from voirdire._types import ClassRule, Language, RubricKind
 from voirdire._validation import shorten
 from voirdire.documents import Filled, Form, Line, Name, Number, did_you_mean, rule_error
 from voirdire.errors import InputError
-from voirdire.rubrics.logic.parsing import RESERVED_WORDS, is_identifier
-from voirdire.rubrics.rubric import parse_demand
+from voirdire.rubrics.expressions import RESERVED_WORDS, is_identifier
+from voirdire.rubrics.rubric import (
+    DEFAULT_CLASSES,
+    RUBRIC_SCHEMA,
+    Behavior,
+    CompletionClass,
+    Question,
+    Rubric,
+    default_classes,
+    parse_demand,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from voirdire.documents import Document, Path
-    from voirdire.rubrics.rubric import Demand
+    from voirdire.documents import Document
+    from voirdire.documents import Path as PathInFile
 
 __all__ = [
     "MOST_BEHAVIORS",
     "MOST_EXPRESSIONS",
-    "BehaviorForm",
     "Identifier",
-    "QuestionForm",
-    "RubricForm",
-    "check_class_form",
-    "check_expression_names",
-    "check_questions",
-    "read_demands",
+    "add_logic_errors",
+    "read_rubric_form",
 ]
 
 LABEL_FORMS = ("labels in a list", "labels in a mapping")
 """Names of the two ways to write labels; pydantic puts them into the place of an error."""
 
-_IDENTIFIER_RULE = "be lower-case letters, digits and underscores, a letter first, at most 100"
 # Far more than people write; checking the logic of a hostile file must not take minutes.
 MOST_QUESTIONS = 2_000
 MOST_EXPRESSIONS = 1_000
 MOST_BEHAVIORS = 100
 
+_PAIRWISE_LABELS = ("A", "B", "tie")
+
 
 def _identifier(word: str) -> str:
     if not is_identifier(word):
-        raise rule_error(_IDENTIFIER_RULE)
+        raise rule_error(
+            "be lower-case letters, digits and underscores, a letter first, at most 100"
+        )
     return word
 
 
@@ -76,7 +87,7 @@ Text: TypeAlias = Annotated[
     dict[Language, Filled], Field(min_length=1), BeforeValidator(_in_english)
 ]
 Texts: TypeAlias = Annotated[
-    dict[Language, Annotated[list[Filled], Field(min_length=1)]],
+    dict[Language, Annotated[list[Filled], Field(min_length=1), AfterValidator(tuple)]],
     Field(min_length=1),
     BeforeValidator(_in_english),
 ]
@@ -134,97 +145,222 @@ class RubricForm(Form):
     ) = None
 
 
-Forms: TypeAlias = "Sequence[QuestionForm | None]"
-"""The questions in order; None for one whose form is wrong."""
+Kinds: TypeAlias = "Mapping[str, RubricKind | None]"
+"""The kind of each question; None for one whose form is wrong."""
+
+
+def read_rubric_form(document: Document) -> Rubric:
+    """Read a rubric, or raise a `RubricError` with everything that is wrong with it."""
+    schema = document.get(("schema",))
+    if isinstance(schema, str) and re.match(r"voirdire\.(?!rubric/)", schema):
+        message = f"`schema` of a rubric must be {RUBRIC_SCHEMA}, got {shorten(schema)!r}."
+        raise document.error_at(("schema",), f"{message} This is another kind of file.")
+    whole = document.read(RubricForm)
+    class_rule = "exact" if whole is None else whole.class_rule
+    expressions = {} if whole is None else whole.expressions or {}
+    rows, named = document.get(("questions",)), document.get(("behaviors",))
+    questions = [
+        document.read(QuestionForm, ("questions", place), what="a question")
+        for place in range(len(rows) if isinstance(rows, list) else 0)
+    ]
+    forms = {
+        str(name): document.read(BehaviorForm, ("behaviors", str(name)), what="a behavior")
+        for name in (named if isinstance(named, dict) else ())
+    }
+    kinds: Kinds = {
+        str(document.get(("questions", place, "id"))): None if form is None else form.kind
+        for place, form in reversed([*enumerate(questions)])
+    }
+    _check_questions(questions, document)
+    _check_expression_names(expressions, document, kinds=kinds)
+    behaviors = tuple(
+        _read_behavior(name, form, document, kinds=kinds, class_rule=class_rule)
+        for name, form in forms.items()
+        if form is not None
+    )
+    if document.is_wrong or whole is None:
+        raise document.error()
+    rubric = Rubric(
+        name=whole.name,
+        version=whole.version,
+        description=whole.description or {},
+        questions=tuple(_read_question(form) for form in questions if form is not None),
+        expressions=expressions,
+        behaviors=behaviors,
+        class_rule=class_rule,
+        threshold=whole.threshold,
+        source=document.source,
+    )
+    _check_logic(rubric, forms, document)
+    return rubric
+
+
+def add_logic_errors(
+    document: Document, rubric: Rubric, *, place_of: Callable[[tuple[str, ...]], PathInFile]
+) -> None:
+    """Raise what is wrong with the expressions of a rubric, or else with its behaviors.
+
+    `place_of` gives the place in the file for a place in the rubric that was read from it.
+    """
+    from voirdire.rubrics.logic import logic_errors
+
+    for error in logic_errors(rubric):
+        path = place_of(error.where)
+        stands_there = document.has(path) and not isinstance(document.get(path), dict | list)
+        document.add(path, str(error), at_key=not stands_there)
+    document.raise_problems()
+
+
+def _check_logic(
+    rubric: Rubric, forms: Mapping[str, BehaviorForm | None], document: Document
+) -> None:
+    """Check all conditions; one that widens a default class first alone, for its own columns."""
+    widened = {name: form.unacceptable_when for name, form in forms.items() if form is not None}
+
+    def place_of(where: tuple[str, ...]) -> PathInFile:
+        match where:
+            case ("behaviors", name, "classes", "unacceptable") if widened[name]:
+                return ("behaviors", name, "unacceptable_when")
+        return where
+
+    alone = tuple(
+        replace(row, classes=(CompletionClass(name="unacceptable", when=when), DEFAULT_CLASSES[-1]))
+        for row in rubric.behaviors
+        if (when := widened[row.id])
+    )
+    if alone:
+        add_logic_errors(document, replace(rubric, behaviors=alone), place_of=place_of)
+    add_logic_errors(document, rubric, place_of=place_of)
+
+
+def _read_question(form: QuestionForm) -> Question:
+    given = {key: value for key, value in form if value is not None}
+    labels = _PAIRWISE_LABELS if form.kind == "pairwise" else form.labels or ()
+    texts = labels if isinstance(labels, dict) else {}
+    given["labels"] = {label: texts.get(label) or {} for label in labels}
+    return Question(**given)
+
+
+def _read_behavior(
+    name: str, form: BehaviorForm, document: Document, *, kinds: Kinds, class_rule: ClassRule
+) -> Behavior:
+    """Read a behavior, and note what is wrong with its demands and its classes."""
+    path = ("behaviors", name)
+    demands = {}
+    for question, text in form.demands.items():
+        place, kind = (*path, "demands", question), kinds.get(question, "boolean")
+        if question not in kinds:
+            hint = did_you_mean(question, kinds)
+            message = f"a key of `demands` must be a question, got {shorten(question)!r}.{hint}"
+            document.add(place, message, at_key=True)
+        elif kind not in ("boolean", None):
+            got = f"got {question!r}, a {kind} one"
+            document.add(
+                place, f"a key of `demands` must be a boolean question, {got}.", at_key=True
+            )
+        try:
+            demands[question] = parse_demand(text)
+        except InputError as error:
+            document.add(place, f"`demands.{shorten(question, width=40)}` {error}")
+    if form.classes is not None and form.unacceptable_when is not None:
+        message = "`unacceptable_when` must stand without `classes`: it adds to the default ones."
+        document.add((*path, "unacceptable_when"), message, at_key=True)
+    if class_rule == "product" and form.classes is None:
+        message = "a behavior must have the key `classes` where `class_rule` is product. Add it."
+        document.add(path, message, at_key=True)
+    own = (form.classes or {}).items()
+    classes = tuple(CompletionClass(name=each, when=when) for each, when in own)
+    return Behavior(
+        id=name,
+        description=form.description or {},
+        demands=demands,
+        classes=classes or default_classes(form.unacceptable_when),
+    )
+
+
+def _check_expression_names(names: Iterable[str], document: Document, *, kinds: Kinds) -> None:
+    for name in names:
+        rule = "be a word of theirs" if name in RESERVED_WORDS else "be a question"
+        if name in RESERVED_WORDS or name in kinds:
+            message = f"a key of `expressions` must not {rule}, got {name!r}. Rename it."
+            document.add(("expressions", name), message, at_key=True)
+
 
 _NEEDED: dict[RubricKind, tuple[str, ...]] = {
     "choice": ("labels",),
     "multilabel": ("labels",),
     "scale": ("minimum", "maximum"),
 }
-_POSSIBLE: dict[RubricKind, tuple[str, ...]] = {
+_POSSIBLE: dict[RubricKind, tuple[str, ...]] = _NEEDED | {
     "boolean": ("yes_examples", "no_examples"),
-    "scale": ("levels",),
+    "scale": ("minimum", "maximum", "levels"),
 }
 _SPECIAL = ("labels", "minimum", "maximum", "levels", "yes_examples", "no_examples")
 
 
-def check_questions(forms: Forms, document: Document) -> None:
-    """Note everything that is wrong between and within questions."""
-    _check_ids(forms, document)
-    for position, form in enumerate(forms):
-        if form is not None:
-            path = ("questions", position)
-            _check_keys(form, document, path)
-            _check_labels(form, document, path)
-            _check_scale(form, document, path)
-            _check_examples(form, document, path)
-    _check_languages(forms, document)
-
-
-def _check_ids(forms: Forms, document: Document) -> None:
+def _check_questions(forms: Sequence[QuestionForm | None], document: Document) -> None:
+    """Note everything that is wrong within and between questions that can be read."""
     first: dict[str, int] = {}
     for position, form in enumerate(forms):
         if form is None:
             continue
-        path = ("questions", position, "id")
+        path = ("questions", position)
+        place = (*path, "id")
         if form.id in RESERVED_WORDS:
-            document.add(path, f"`id` must not be a word of expressions, got {form.id!r}. Rename.")
+            rule = f"`id` must not be a word of expressions, got {form.id!r}. Rename."
+            document.add(place, rule)
         elif form.id in first:
             line = document.line(("questions", first[form.id], "id"))
-            message = f"`id` must be unique, got {form.id!r} again (first on line {line})."
-            document.add(path, message)
+            rule = f"`id` must be unique, got {form.id!r} again (first on line {line})."
+            document.add(place, rule)
         first.setdefault(form.id, position)
+        _check_keys(form, document, path)
+        _check_labels(form, document, path)
+        _check_scale(form, document, path)
+        _check_examples(form, document, path)
+    _check_languages(forms, document)
 
 
-def _check_keys(form: QuestionForm, document: Document, path: Path) -> None:
-    needed, possible = _NEEDED.get(form.kind, ()), _POSSIBLE.get(form.kind, ())
+def _check_keys(form: QuestionForm, document: Document, path: PathInFile) -> None:
     for key in _SPECIAL:
-        given = getattr(form, key) is not None
-        if key in needed and not given:
+        is_given = getattr(form, key) is not None
+        if not is_given and key in _NEEDED.get(form.kind, ()):
             document.add(path, f"a {form.kind} question must have the key `{key}`. Add it.")
-        elif given and key not in (*needed, *possible):
-            kinds = [kind for kind in get_args(RubricKind) if key in _keys_of(kind)]
+        elif is_given and key not in _POSSIBLE.get(form.kind, ()):
+            kinds = [kind for kind in get_args(RubricKind) if key in _POSSIBLE.get(kind, ())]
             message = f"`{key}` is for {' and '.join(kinds)} questions, this one is {form.kind}."
             document.add((*path, key), message, at_key=True)
 
 
-def _keys_of(kind: RubricKind) -> tuple[str, ...]:
-    return (*_NEEDED.get(kind, ()), *_POSSIBLE.get(kind, ()))
-
-
-def _check_labels(form: QuestionForm, document: Document, path: Path) -> None:
+def _check_labels(form: QuestionForm, document: Document, path: PathInFile) -> None:
     if form.labels is None or form.kind not in ("choice", "multilabel"):
         return
     place = (*path, "labels")
-    if isinstance(form.labels, list):
-        seen: set[str] = set()
-        for position, label in enumerate(form.labels):
-            if label in seen:
-                message = f"an entry of `labels` must be unique, got {shorten(label)!r} again."
-                document.add((*place, position), message)
-            seen.add(label)
+    seen: set[str] = set()
+    for position, label in enumerate(form.labels):
+        if label in seen:
+            message = f"an entry of `labels` must be unique, got {shorten(label)!r} again."
+            document.add((*place, position), message)
+        seen.add(label)
     if form.kind == "choice" and len(form.labels) == 1:
         document.add(place, "`labels` of a choice must be at least two, got one. Add another.")
 
 
-def _check_scale(form: QuestionForm, document: Document, path: Path) -> None:
-    if form.kind != "scale" or form.minimum is None or form.maximum is None:
+def _check_scale(form: QuestionForm, document: Document, path: PathInFile) -> None:
+    low, high = form.minimum, form.maximum
+    if form.kind != "scale" or low is None or high is None:
         return
-    if not form.minimum < form.maximum:
-        message = f"`maximum` must be more than `minimum` {form.minimum:g}, got {form.maximum:g}."
+    if not low < high:
+        message = f"`maximum` must be more than `minimum` {low:g}, got {high:g}."
         document.add((*path, "maximum"), message)
         return
     for level in form.levels or {}:
-        if not form.minimum <= level <= form.maximum:
-            message = (
-                f"a key of `levels` must lie in [{form.minimum:g}, {form.maximum:g}], the scale, "
-                f"got {level:g}."
-            )
-            document.add((*path, "levels", level), message, at_key=True)
+        if not low <= level <= high:
+            rule = f"must lie in [{low:g}, {high:g}], the scale, got {level:g}."
+            document.add((*path, "levels", level), f"a key of `levels` {rule}", at_key=True)
 
 
-def _check_examples(form: QuestionForm, document: Document, path: Path) -> None:
+def _check_examples(form: QuestionForm, document: Document, path: PathInFile) -> None:
     """One response cannot be an example of both."""
     for language, examples in (form.no_examples or {}).items():
         opposite = frozenset((form.yes_examples or {}).get(language, ()))
@@ -237,14 +373,12 @@ def _check_examples(form: QuestionForm, document: Document, path: Path) -> None:
                 document.add((*path, "no_examples", language, position), message)
 
 
-def _check_languages(forms: Forms, document: Document) -> None:
+def _check_languages(forms: Sequence[QuestionForm | None], document: Document) -> None:
     """Every question is in the same languages; blame the fewer ones."""
-    valid = [form for form in forms if form is not None]
-    spoken = Counter(language for form in valid for language in form.text)
+    valid = [(position, form) for position, form in enumerate(forms) if form is not None]
+    spoken = Counter(language for _, form in valid for language in form.text)
     common = [x for x in get_args(Language) if 2 * spoken[x] >= len(valid) and spoken[x]]
-    for position, form in enumerate(forms):
-        if form is None:
-            continue
+    for position, form in valid:
         for path, texts in _translated(form):
             place = ("questions", position, *path)
             for language in (x for x in common if x not in texts):
@@ -260,69 +394,12 @@ def _check_languages(forms: Forms, document: Document) -> None:
                 document.add((*place, language), message, at_key=True)
 
 
-def _translated(form: QuestionForm) -> Iterator[tuple[Path, Mapping[Any, object]]]:
+def _translated(form: QuestionForm) -> Iterator[tuple[PathInFile, Mapping[Any, object]]]:
     """Yield everything of a question that is in languages, with where it stands."""
     yield ("text",), form.text
-    if isinstance(form.labels, dict):
-        yield from ((("labels", name), text) for name, text in form.labels.items() if text)
+    labels = form.labels if isinstance(form.labels, dict) else {}
+    yield from ((("labels", name), text) for name, text in labels.items() if text)
     yield from ((("levels", level), text) for level, text in (form.levels or {}).items())
-    if form.yes_examples:
-        yield ("yes_examples",), form.yes_examples
-    if form.no_examples:
-        yield ("no_examples",), form.no_examples
-
-
-def check_expression_names(
-    names: Iterable[str], document: Document, *, questions: Mapping[str, RubricKind | None]
-) -> None:
-    """Note expressions that are called as a word of expressions or as a question."""
-    for name in names:
-        path = ("expressions", name)
-        if name in RESERVED_WORDS:
-            message = f"a key of `expressions` must not be a word of theirs, got {name!r}. Rename."
-            document.add(path, message, at_key=True)
-        elif name in questions:
-            message = f"a key of `expressions` must not be a question, got {name!r}. Rename it."
-            document.add(path, message, at_key=True)
-
-
-def read_demands(
-    behavior: str,
-    form: BehaviorForm,
-    document: Document,
-    *,
-    questions: Mapping[str, RubricKind | None],
-) -> dict[str, Demand]:
-    """Read the demands of a behavior, and note what is wrong with them.
-
-    A question whose form is wrong has no kind.
-    """
-    demands = {}
-    for name, text in form.demands.items():
-        path = ("behaviors", behavior, "demands", name)
-        kind = questions.get(name, "boolean")
-        if name not in questions:
-            hint = did_you_mean(name, questions)
-            message = f"a key of `demands` must be a question, got {shorten(name)!r}.{hint}"
-            document.add(path, message, at_key=True)
-        elif kind not in ("boolean", None):
-            message = f"a key of `demands` must be a boolean question, got {name!r}, a {kind} one."
-            document.add(path, message, at_key=True)
-        try:
-            demands[name] = parse_demand(text)
-        except InputError as error:
-            document.add(path, f"`demands.{shorten(name, width=40)}` {error}")
-    return demands
-
-
-def check_class_form(
-    behavior: str, form: BehaviorForm, document: Document, *, class_rule: ClassRule
-) -> None:
-    """Note classes that are said twice, or not at all where the rule needs them."""
-    path = ("behaviors", behavior)
-    if form.classes is not None and form.unacceptable_when is not None:
-        message = "`unacceptable_when` must stand without `classes`: it adds to the default ones."
-        document.add((*path, "unacceptable_when"), message, at_key=True)
-    if class_rule == "product" and form.classes is None:
-        message = "a behavior must have the key `classes` where `class_rule` is product. Add it."
-        document.add(path, message, at_key=True)
+    for key in ("yes_examples", "no_examples"):
+        if getattr(form, key):
+            yield (key,), getattr(form, key)

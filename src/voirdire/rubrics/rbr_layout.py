@@ -11,7 +11,7 @@ References
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
 
 from pydantic import Field
 
@@ -19,8 +19,8 @@ from voirdire._types import ClassRule
 from voirdire._validation import check_choice, shorten
 from voirdire.documents import NAME_RULE, Filled, Form, did_you_mean, is_name, read_document
 from voirdire.errors import InputError
-from voirdire.rubrics.form import MOST_BEHAVIORS, MOST_EXPRESSIONS, Identifier
-from voirdire.rubrics.logic.parsing import RESERVED_WORDS, is_identifier
+from voirdire.rubrics.expressions import RESERVED_WORDS, is_identifier
+from voirdire.rubrics.form import MOST_BEHAVIORS, MOST_EXPRESSIONS, Identifier, add_logic_errors
 from voirdire.rubrics.rubric import (
     Behavior,
     CompletionClass,
@@ -31,7 +31,7 @@ from voirdire.rubrics.rubric import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from voirdire._types import DemandWord
@@ -43,7 +43,6 @@ __all__ = [
     "OUR_CLASSES",
     "OUR_NAMES",
     "WHAT",
-    "add_logic_errors",
     "is_rbr_layout",
     "rubric_from_rbr_layout",
     "rubric_of_layout",
@@ -69,6 +68,11 @@ OUR_CLASSES = {
 
 OUR_BEHAVIORS = {"safe_refuse_1": "soft_refuse", "safe_refuse_2": "soft_refuse"}
 """The authors' behaviors that are one of the safety rubric."""
+
+T = TypeVar("T")
+
+States: TypeAlias = "Mapping[str, bool]"
+"""Propositions and the state that each must be in: a conjunction."""
 
 _WORST: tuple[Literal["illogical", "disallowed"], ...] = ("illogical", "disallowed")
 _VERSION = "1"
@@ -172,64 +176,94 @@ def rubric_of_layout(
     class_rule: ClassRule = "product",
 ) -> Rubric:
     """Read a document as `rubric_from_rbr_layout` reads a file."""
+    our_names = names or {}
     form = document.read(_LayoutForm, what="a file of this layout")
     if form is None:
         raise document.error()
-    _check_layout(form, document, names=names or {})
+    _check_layout(form, document, names=our_names)
     document.raise_problems()
-    translation = _Translation(form, names or {})
+
+    def rename(by_name: Mapping[str, T]) -> dict[str, T]:
+        return {our_names.get(each, each): value for each, value in by_name.items()}
+
+    derived = {
+        each: rename(states) for each, states in rename(form.derived_propositions or {}).items()
+    }
+    questions = tuple(
+        Question(id=each, kind="boolean", text={"en": row.prompt})
+        for each, row in rename(form.simple_propositions).items()
+    )
+    classes = form.completion_classes
+    # Worst first: precedence is from `disallowed` down, as in our own classes.
+    states_of = {
+        behavior: {
+            each: rename(classes[each][behavior])
+            for each in reversed(form.completion_class_order)
+            if behavior in classes[each]
+        }
+        for rows in classes.values()
+        for behavior in rows
+    }
     rubric = Rubric(
         name=name or name_of_file(document.source, otherwise="rbr"),
         version=version,
-        questions=translation.questions(),
-        expressions=translation.expressions(),
-        behaviors=translation.behaviors(),
+        questions=questions,
+        expressions={each: _write_conjunction(states) for each, states in derived.items()},
+        behaviors=tuple(
+            Behavior(
+                id=behavior,
+                demands=_infer_demands(states, derived, order=[row.id for row in questions]),
+                classes=tuple(
+                    CompletionClass(name=each, when=_write_conjunction(row))
+                    for each, row in states.items()
+                ),
+            )
+            for behavior, states in states_of.items()
+        ),
         class_rule=class_rule,
         source=document.source,
     )
-    add_logic_errors(document, rubric, place_of=translation.place_of)
-    document.raise_problems()
+    theirs = {ours: each for each, ours in our_names.items()}
+
+    def place_of(where: tuple[str, ...]) -> PathInFile:
+        match where:
+            case ("expressions", each):
+                return ("derived_propositions", theirs.get(each, each))
+            case ("behaviors", behavior, "classes", each):
+                return ("completion_classes", each, behavior)
+        return ("completion_classes",)
+
+    add_logic_errors(document, rubric, place_of=place_of)
     return rubric
-
-
-def add_logic_errors(
-    document: Document, rubric: Rubric, *, place_of: Callable[[tuple[str, ...]], PathInFile]
-) -> None:
-    """Note what is wrong with the expressions of a rubric, or else with its behaviors.
-
-    `place_of` gives the place in the file for a place in the rubric that was read from it.
-    """
-    from voirdire.rubrics.logic.checking import logic_errors
-
-    for error in logic_errors(rubric):
-        path = place_of(error.where)
-        stands_there = document.has(path) and not isinstance(document.get(path), dict | list)
-        document.add(path, str(error), at_key=not stands_there)
 
 
 def _check_layout(form: _LayoutForm, document: Document, *, names: Mapping[str, str]) -> None:
     """Note what is wrong between the parts of a file, its propositions under our names."""
     derived = form.derived_propositions or {}
     known = {*form.simple_propositions, *derived}
+    keys: list[PathInFile] = [("simple_propositions", name) for name in form.simple_propositions]
+    keys += [("derived_propositions", name) for name in derived]
     taken: set[str] = set()
-    places = {
-        "simple_propositions": tuple(form.simple_propositions),
-        "derived_propositions": tuple(derived),
-    }
-    for key, rows in places.items():
-        for name in rows:
-            ours = names.get(name, name)
-            rule = _broken_rule(ours, taken)
-            if rule is not None:
-                message = f"a key of `{key}` must {rule}, got {shorten(ours)!r}. Rename it."
-                document.add((key, name), message, at_key=True)
-            taken.add(ours)
-    for name, states in derived.items():
-        _check_states(states, document, known=known, path=("derived_propositions", name))
-    for name, by_behavior in form.completion_classes.items():
-        for behavior, states in by_behavior.items():
-            path = ("completion_classes", name, behavior)
-            _check_states(states, document, known=known, path=path)
+    for path in keys:
+        ours = names.get(str(path[-1]), str(path[-1]))
+        rule = _broken_rule(ours, taken)
+        if rule is not None:
+            message = f"a key of `{path[0]}` must {rule}, got {shorten(ours)!r}. Rename it."
+            document.add(path, message, at_key=True)
+        taken.add(ours)
+    rows: list[tuple[PathInFile, States]] = [
+        (("derived_propositions", name), states) for name, states in derived.items()
+    ]
+    rows += [
+        (("completion_classes", name, behavior), states)
+        for name, by_behavior in form.completion_classes.items()
+        for behavior, states in by_behavior.items()
+    ]
+    for path, states in rows:
+        for name in (name for name in states if name not in known):
+            rule = f"must be a simple or derived proposition, got {shorten(name)!r}."
+            message = f"a key here {rule}{did_you_mean(name, known)}"
+            document.add((*path, name), message, at_key=True)
     _check_order(form, document)
 
 
@@ -242,134 +276,71 @@ def _broken_rule(name: str, taken: set[str]) -> str | None:
     return "be unique" if name in taken else None
 
 
-def _check_states(
-    states: Mapping[str, bool], document: Document, *, known: set[str], path: PathInFile
-) -> None:
-    for name in states:
-        if name not in known:
-            hint = did_you_mean(name, known)
-            message = f"a key here must be a simple or derived proposition, got {shorten(name)!r}."
-            document.add((*path, name), message + hint, at_key=True)
-
-
 def _check_order(form: _LayoutForm, document: Document) -> None:
     """Note classes that the order does not name once."""
-    order, path = form.completion_class_order, ("completion_class_order",)
+    order, classes = form.completion_class_order, form.completion_classes
     for position, name in enumerate(order):
-        if name not in form.completion_classes or name in order[:position]:
-            message = f"an entry of the order must be a class, once, got {shorten(name)!r}."
-            hint = did_you_mean(name, set(form.completion_classes) - set(order))
-            document.add((*path, position), message + hint)
-    for name in form.completion_classes:
+        if name not in classes or name in order[:position]:
+            hint = did_you_mean(name, classes.keys() - set(order))
+            message = f"an entry of the order must be a class, once, got {shorten(name)!r}.{hint}"
+            document.add(("completion_class_order", position), message)
+    for name in classes:
         if name not in order:
             message = f"a class must be in `completion_class_order`, got {name!r}. Add it there."
             document.add(("completion_classes", name), message, at_key=True)
 
 
-class _Translation:
-    """Everything of a file under our names."""
+def _write_conjunction(states: Mapping[str, bool]) -> str:
+    parts = (name if state else f"not {name}" for name, state in states.items())
+    return " and ".join(parts) or "true"
 
-    def __init__(self, form: _LayoutForm, names: Mapping[str, str]) -> None:
-        self.form = form
-        self.names = names
-        self.derived = form.derived_propositions or {}
 
-    def questions(self) -> tuple[Question, ...]:
-        return tuple(
-            Question(id=self._ours(name), kind="boolean", text={"en": row.prompt})
-            for name, row in self.form.simple_propositions.items()
-        )
+def _infer_demands(
+    states: Mapping[str, States], derived: Mapping[str, States], *, order: Iterable[str]
+) -> dict[str, Demand]:
+    """Infer demands from classes, the worst first: see `rubric_from_rbr_layout`."""
+    *others, best = [_find_needed(row, derived) for row in states.values()]
+    second = others[-1] if others else {}
+    worse = {OUR_CLASSES.get(name, name): row for name, row in zip(states, others, strict=False)}
+    used = _find_parts([name for row in states.values() for name in row], derived)
+    found = {name: Demand(word="allowed", demanded=None) for name in order if name in used}
+    for name, state in best.items():
+        is_strong = second.get(name) is state
+        word: DemandWord = "required" if is_strong else "desired"
+        if not state:
+            word = "unacceptable" if is_strong else "undesired"
+            for class_name in _WORST:
+                if worse.get(class_name, {}).get(name):
+                    word = class_name
+        found[name] = Demand(word=word, demanded=state)
+    return found
 
-    def expressions(self) -> dict[str, str]:
-        return {self._ours(name): self._conjunction(row) for name, row in self.derived.items()}
 
-    def behaviors(self) -> tuple[Behavior, ...]:
-        classes = self.form.completion_classes
-        names = dict.fromkeys(behavior for rows in classes.values() for behavior in rows)
-        return tuple(self._behavior(name) for name in names)
+def _find_needed(states: States, derived: Mapping[str, States]) -> dict[str, bool]:
+    """Find the simple propositions that a conjunction needs in one state."""
+    found: dict[str, bool] = {}
+    waiting, seen = list(states.items()), set[tuple[str, bool]]()
+    while waiting:
+        name, state = waiting.pop()
+        if (name, state) in seen:
+            continue
+        seen.add((name, state))
+        parts = derived.get(name)
+        if parts is None:
+            found[name] = state
+        elif state:
+            waiting.extend(parts.items())
+        elif len(parts) == 1:  # "not (a and b)" needs neither
+            waiting.extend((part, not one) for part, one in parts.items())
+    return found
 
-    def place_of(self, where: tuple[str, ...]) -> PathInFile:
-        """Find in the file what a place in the rubric came from."""
-        theirs = {ours: name for name, ours in self.names.items()}
-        match where:
-            case ("expressions", name):
-                return ("derived_propositions", theirs.get(name, name))
-            case ("behaviors", behavior, "classes", name):
-                return ("completion_classes", name, behavior)
-        return ("completion_classes",)
 
-    def _behavior(self, behavior: str) -> Behavior:
-        # Worst first: precedence is from `disallowed` down, as in our own classes.
-        states = {
-            name: self.form.completion_classes[name][behavior]
-            for name in reversed(self.form.completion_class_order)
-            if behavior in self.form.completion_classes[name]
-        }
-        needed = self._rests_on(name for row in states.values() for name in row)
-        demands = self._demands(states)
-        allowed = Demand(word="allowed", demanded=None)
-        return Behavior(
-            id=behavior,
-            demands={
-                self._ours(name): demands.get(name, allowed)
-                for name in self.form.simple_propositions
-                if name in needed
-            },
-            classes=tuple(
-                CompletionClass(name=name, when=self._conjunction(row))
-                for name, row in states.items()
-            ),
-        )
-
-    def _demands(self, states: Mapping[str, Mapping[str, bool]]) -> dict[str, Demand]:
-        """Infer demands from classes, the worst first: see `rubric_from_rbr_layout`."""
-        *others, best = states.items()
-        needed = {name: self._needed_states(row) for name, row in others}
-        second = needed[others[-1][0]] if others else {}
-        worse = {OUR_CLASSES.get(name, name): rows for name, rows in needed.items()}
-        found = {}
-        for name, state in self._needed_states(best[1]).items():
-            is_strong = second.get(name) is state
-            word: DemandWord = "required" if is_strong else "desired"
-            if not state:
-                word = "unacceptable" if is_strong else "undesired"
-                for class_name in _WORST:
-                    if worse.get(class_name, {}).get(name):
-                        word = class_name
-            found[name] = Demand(word=word, demanded=state)
-        return found
-
-    def _needed_states(self, states: Mapping[str, bool]) -> dict[str, bool]:
-        """Find the simple propositions that a conjunction needs in one state."""
-        found: dict[str, bool] = {}
-        waiting, seen = list(states.items()), set[tuple[str, bool]]()
-        while waiting:
-            name, state = waiting.pop()
-            if (name, state) in seen:
-                continue
-            seen.add((name, state))
-            parts = self.derived.get(name)
-            if parts is None:
-                found[name] = state
-            elif state:
-                waiting.extend(parts.items())
-            elif len(parts) == 1:  # "not (a and b)" needs neither
-                waiting.extend((part, not one) for part, one in parts.items())
-        return found
-
-    def _rests_on(self, names: Iterable[str]) -> set[str]:
-        """Follow derived propositions down to the simple ones."""
-        waiting, seen = list(names), set[str]()
-        while waiting:
-            name = waiting.pop()
-            if name not in seen:
-                seen.add(name)
-                waiting.extend(self.derived.get(name, ()))
-        return seen
-
-    def _conjunction(self, states: Mapping[str, bool]) -> str:
-        parts = (("" if state else "not ") + self._ours(name) for name, state in states.items())
-        return " and ".join(parts) or "true"
-
-    def _ours(self, name: str) -> str:
-        return self.names.get(name, name)
+def _find_parts(names: Iterable[str], derived: Mapping[str, States]) -> set[str]:
+    """Follow derived propositions down to the simple ones."""
+    waiting, seen = list(names), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            waiting.extend(derived.get(name, ()))
+    return seen

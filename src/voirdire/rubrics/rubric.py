@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from voirdire._types import ClassRule, DemandWord, Language, RubricKind
 from voirdire._validation import shorten
-from voirdire.documents import did_you_mean, is_name
+from voirdire.documents import content_digest, did_you_mean, is_name
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
-    from voirdire.rubrics.logic.compiling import RubricLogic
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from voirdire.rubrics.logic import RubricLogic
 
 __all__ = [
     "DEFAULT_CLASSES",
@@ -28,12 +31,10 @@ __all__ = [
     "Question",
     "Rubric",
     "default_classes",
-    "hash_rubric",
     "name_of_file",
     "parse_demand",
     "question_document",
     "rubric_document",
-    "unacceptable_when",
     "write_demand",
 ]
 
@@ -76,6 +77,57 @@ class Question:
     minimum: float | None = None
     maximum: float | None = None
     levels: Mapping[float, Text] = field(default_factory=dict)
+
+    @property
+    def number_names(self) -> tuple[str, ...]:
+        """What its answers are called as numbers in [0, 1].
+
+        A scale is one number, under its id; a choice one for each label, as ``question=label``.
+        Answers of other kinds are no numbers: ().
+        """
+        if self.kind == "choice":
+            return tuple(f"{self.id}={label}" for label in self.labels)
+        return (self.id,) if self.kind == "scale" else ()
+
+    def to_numbers(
+        self, answers: Sequence[Any], *, probabilities: Sequence[float] | None = None
+    ) -> NDArray[np.float64]:
+        """Give answers as numbers in [0, 1], a column for each of `number_names`.
+
+        A scale goes from 0 at its minimum to 1 at its maximum. Of a choice the label that is said
+        gets 1, or its probability where it has one and the other labels share the rest. What is
+        None stays missing: nan.
+        """
+        import numpy as np
+
+        found = np.full((len(answers), len(self.number_names)), np.nan)
+        for row, answer in enumerate(answers):
+            if answer is None:
+                continue
+            if self.kind == "scale":
+                found[row, 0] = self._scaled(answer)
+                continue
+            labels = list(self.labels)
+            if answer not in labels:
+                shown = ", ".join(repr(shorten(label)) for label in labels)
+                msg = f"`{self.id}` must be one of {shown}, got {shorten(answer)!r}."
+                raise InputError(msg)
+            stated = 1.0 if probabilities is None else float(probabilities[row])
+            sure = 1.0 if np.isnan(stated) else stated
+            found[row] = (1.0 - sure) / (len(labels) - 1)
+            found[row, labels.index(answer)] = sure
+        return found
+
+    def _scaled(self, answer: Any) -> float:
+        low, high = self.minimum or 0.0, self.maximum or 0.0
+        try:
+            value = float(answer)
+        except (TypeError, ValueError):
+            value = float("nan")
+        if not low <= value <= high:
+            msg = f"`{self.id}` must be in [{low:g}, {high:g}], got {shorten(answer)!r}."
+            raise InputError(msg)
+        return (value - low) / (high - low)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,13 +236,17 @@ class Rubric:
 
     @cached_property
     def content_hash(self) -> str:
-        """``sha256:`` and 64 hexadecimal digits over everything that it says."""
-        return hash_rubric(self)
+        """``sha256:`` and 64 hexadecimal digits over the canonical JSON of everything it says.
+
+        It is the same for files that differ in formatting, comments or the order of keys; another
+        one for any other character, and for another order of questions, labels or classes.
+        """
+        return content_digest(rubric_document(self))
 
     @cached_property
     def logic(self) -> RubricLogic:
         """What its expressions and classes compile to; each is compiled once."""
-        from voirdire.rubrics.logic.compiling import RubricLogic
+        from voirdire.rubrics.logic import RubricLogic
 
         return RubricLogic(self)
 
@@ -261,39 +317,15 @@ DEFAULT_CLASSES = (
 )
 """In order of precedence; mutually exclusive by it, exhaustive by the last."""
 
-_WIDENED = 2
-_UNACCEPTABLE = DEFAULT_CLASSES[_WIDENED]
-
 
 def default_classes(when: str | None = None) -> tuple[CompletionClass, ...]:
-    """Give the five classes, the third of them widened by a condition."""
+    """Give the five classes, `unacceptable` widened by a condition."""
     if when is None:
         return DEFAULT_CLASSES
-    widened = CompletionClass(name=_UNACCEPTABLE.name, when=f"{_UNACCEPTABLE.when} or ({when})")
-    return (*DEFAULT_CLASSES[:_WIDENED], widened, *DEFAULT_CLASSES[_WIDENED + 1 :])
-
-
-def unacceptable_when(classes: tuple[CompletionClass, ...]) -> str | None:
-    """Find the condition that makes `default_classes` give these; None if there is none."""
-    start = f"{_UNACCEPTABLE.when} or ("
-    if len(classes) != len(DEFAULT_CLASSES):
-        return None
-    when = classes[_WIDENED].when
-    if not (when.startswith(start) and when.endswith(")")):
-        return None
-    condition = when[len(start) : -1]
-    fits = _is_closed(condition) and default_classes(condition) == classes
-    return condition if fits else None
-
-
-def _is_closed(text: str) -> bool:
-    """Tell whether every bracket that closes was opened in the text itself."""
-    depth = 0
-    for character in text:
-        depth += (character == "(") - (character == ")")
-        if depth < 0:
-            return False
-    return depth == 0 and bool(text)
+    return tuple(
+        replace(row, when=f"{row.when} or ({when})") if row.name == "unacceptable" else row
+        for row in DEFAULT_CLASSES
+    )
 
 
 _POSITIVE = ("required", "desired")
@@ -359,22 +391,6 @@ def rubric_document(rubric: Rubric) -> dict[str, Any]:
         "expressions": dict(rubric.expressions),
         "behaviors": {row.id: _behavior_document(row) for row in rubric.behaviors},
     }
-
-
-def hash_rubric(rubric: Rubric) -> str:
-    """SHA-256 over the canonical JSON of everything but `source`, as ``sha256:`` and hex digits.
-
-    It is the same for files that differ in formatting, comments or the order of keys; another one
-    for any other character, and for another order of questions, labels or classes.
-    """
-    text = json.dumps(
-        rubric_document(rubric),
-        allow_nan=False,
-        ensure_ascii=False,
-        separators=(",", ":"),
-        sort_keys=True,
-    )
-    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def question_document(row: Question) -> dict[str, Any]:

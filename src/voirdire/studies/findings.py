@@ -11,7 +11,7 @@ import numpy as np
 from voirdire import stats
 from voirdire._validation import shorten
 from voirdire.io.cells import label_text
-from voirdire.studies.diagnosis import diagnose, level_of
+from voirdire.studies.diagnosis import diagnose, find_disputed, level_of
 from voirdire.studies.examination import comparison_settings
 from voirdire.studies.gold import measure_matrix
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import AlignmentName, QuestionKind
     from voirdire.stats import JudgeDifference, PanelAgreement
-    from voirdire.studies.diagnosis import Diagnosis
+    from voirdire.studies.diagnosis import Diagnosis, DisputedItem
     from voirdire.studies.gold import GoldResult
     from voirdire.studies.label_matrix import LabelMatrix
     from voirdire.studies.plan import TestPlan
@@ -78,6 +78,9 @@ class QuestionFindings:
     against_majority : tuple of GoldResult
         For booleans and choices: each judge beside the annotators' majority, as if it were the
         truth; items on which labels tie are left out.
+    disputed : tuple of DisputedItem
+        Items on which a judge and the annotators disagree, the most telling first, with their texts
+        where the metadata hold them; empty for texts as labels.
     """
 
     question: str
@@ -91,6 +94,7 @@ class QuestionFindings:
     comparisons: tuple[JudgeDifference, ...] = field(repr=False)
     diagnosis: Diagnosis | None = field(repr=False)
     against_majority: tuple[GoldResult, ...] = field(default=(), repr=False)
+    disputed: tuple[DisputedItem, ...] = field(default=(), repr=False)
 
 
 def find_around(
@@ -124,6 +128,7 @@ def find_around(
             matrix, alignment=alignment, plan=plan, metadata=metadata, columns=slices
         ),
         against_majority=_against_majority(matrix, plan, question),
+        disputed=() if matrix.kind == "text" else find_disputed(matrix, metadata),
     )
 
 

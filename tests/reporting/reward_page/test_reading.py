@@ -20,7 +20,6 @@ from voirdire.studies import (
     RefusalErrors,
     RewardExamination,
     RewardNote,
-    RouterCheck,
 )
 
 RATE = RateEstimate(value=0.125, low=0.1, high=math.nan, n=80, n_prompts=20)
@@ -61,10 +60,6 @@ def whole_examination():
         scales=(
             BehaviorScale(behavior="comply", n_items=5, n_prompts=4, base_standard_deviation=1.0,
                           **numbers),
-        ),
-        router=RouterCheck(
-            behaviors=("comply",), confusion=((4,),), n_unrouted=1, error_rate_right=RATE,
-            error_rate_routed=RATE, cost=((math.nan,),),
         ),
         policy=PolicyCheck(
             **policy, spread_ratio=1.0, class_shares={"comply.ideal": 1.0}, n_calls=3, n_tokens=9,

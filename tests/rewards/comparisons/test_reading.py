@@ -403,12 +403,35 @@ def test_a_nan_within_a_list_of_completions_is_found():
     entries = [{"completion": text, "rm_score": float("nan")} for text in "xyz"]
     entries += [{"completion": text, "rm_score": 1.0} for text in "vw"]
 
-    data = read(["Hi", entries], {"prompt": "Hi", "ranked": [entries[0], {"completion": "u"}]})
+    data = read(["Hi", entries])
 
     assert [item.response for item in data.items] == ["v", "w"]
     assert [drop.reason for drop in data.dropped] == [
         "base reward must be a finite number, got nan"
-    ] * 4
+    ] * 3
+
+
+@pytest.mark.parametrize("base", [float("nan"), "high", True])
+def test_a_base_reward_in_a_ranked_list_that_is_no_number_is_listed_and_none(base):
+    ranked = [{"completion": "x", "rm_score": 2}, {"completion": "y", "rm_score": base}, "z"]
+
+    data = read({"id": "r", "prompt": "Hi", "ranked": ranked})
+
+    np.testing.assert_array_equal(data.base_rewards, [2, np.nan, np.nan])
+    assert sorted(zip(data.better.tolist(), data.worse.tolist(), strict=True)) == [
+        (0, 1),
+        (0, 2),
+        (1, 2),
+    ]
+    assert [(drop.item, drop.line) for drop in data.dropped] == [("r:1", 1)]
+    assert data.dropped[0].reason.startswith("base reward must be a finite number, got")
+
+
+def test_a_base_reward_of_a_whole_ranked_list_must_be_a_number():
+    data = read(A, B, {"id": "r", "prompt": "Hi", "ranked": ["x", "y"], "base_reward": [1, 2]})
+
+    assert len(data.items) == 2
+    assert [(drop.item, drop.line) for drop in data.dropped] == [("r", 3)]
 
 
 def test_a_nan_that_is_no_number_of_ours_is_nothing():
@@ -470,7 +493,9 @@ def test_a_table_without_responses_is_refused():
 
 
 def test_a_file_without_two_completions_of_a_prompt_is_refused():
-    message = "must hold at least one prompt with two completions, got none .*set aside"
+    message = (
+        "must hold at least one prompt with two completions, got none .*nothing to compare with"
+    )
     with pytest.raises(NoDataError, match=message):
         read(A, {**B, "prompt": "Lo"})
 

@@ -57,7 +57,7 @@ def test_a_completion_without_a_base_reward_is_listed_where_others_have_one():
     found = fit(case)
 
     assert [(row.item, row.reason) for row in found.dropped] == [
-        ("i7", "it has no base reward, and others have one")
+        ("i7", "it has no base reward, and others have one (`--no-base` fits without)")
     ]
 
 

@@ -133,15 +133,8 @@ def test_a_count_of_many_is_the_binomial():
     assert values[:, 0] == pytest.approx(0.5 + comb(200, 100) / 2**201, abs=1e-13)
 
 
-def test_places_are_used_again():
-    flow = load_rubric("safety").logic.classes("soft_refuse").flow
-
-    # Five classes, "none of them", and two nodes at a time at most wait for their turn.
-    assert flow.n_places <= 6 + 2
-
-
 def test_a_waiting_node_is_never_overwritten():
-    # Eight places at once: which of 2^3 ways was taken decides which of eight is asked.
+    # Eight nodes wait at once: which of 2^3 ways was taken decides which of eight is asked.
     selectors, asked = names(3), [f"q{k}" for k in range(8)]
     rows = [
         " and ".join(

@@ -189,11 +189,11 @@ def test_a_pair_without_a_behavior_or_a_verdict_is_missing_and_the_worst_case_co
     assert {row.item for row in found.dropped} == {"r1:chosen", "r1:rejected", "r2:rejected"}
 
 
-def test_the_behavior_is_the_rows_then_the_routers_then_the_one_asked_for(check):
+def test_the_behavior_is_the_rows_then_the_one_asked_for(check):
     sides = [(BAD, GOOD)] * 4
     rows = [
         _row(0, behavior="refuse"),
-        _row(1, behavior=None, routed_behavior="comply"),
+        _row(1, behavior=None),
         _row(2, behavior=None),
     ]
 

@@ -11,6 +11,7 @@ from voirdire import judge as judge_items
 from voirdire import load_rubric
 from voirdire.errors import InputError
 from voirdire.judging import ScriptedJudge
+from voirdire.reporting import reward_examination_to_json
 from voirdire.rewards import reward_of_weights
 from voirdire.studies import examine_reward
 
@@ -74,6 +75,15 @@ def test_a_reward_that_pays_for_apologies_on_a_comply_prompt_is_caught():
     assert "comply:repeated_apology 50%" in told.figures["cases"]
     kinds = [one.kind for one in found.degenerate if one.share_above_best]
     assert set(kinds[:3]) == {"refusal", "repeated_apology", "lexicon"}
+
+
+def test_without_texts_there_are_no_examples_and_the_note_quotes_none():
+    found = _examined(_reward(apology=3.0, fully_complies=1.0), texts=False)
+
+    assert not any(row.examples for row in found.degenerate)
+    told = next(one for one in found.notes if one.code == "degenerate_outranks")
+    assert "The worst of it gets 3.00, and the best real response 1.00" in told.sentence
+    assert "sorry" not in reward_examination_to_json(found)
 
 
 def test_a_reward_that_pays_for_answers_is_not():

@@ -120,6 +120,11 @@ class LabelOrder:
         return tuple(tuple(row) for row in rows)
 
     @property
+    def steps(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of a label and one that is next below it, best first: all others follow."""
+        return tuple((label, low) for label in self.labels for low in self._next_best(label))
+
+    @property
     def better_than(self) -> NDArray[np.bool_]:
         """Whether the label of a row is better than that of a column, both as in `labels`."""
         rows = [[other in self._better[label] for other in self.labels] for label in self.labels]
@@ -128,7 +133,7 @@ class LabelOrder:
     def __str__(self) -> str:
         """Write the order as text that `of` reads."""
         levels = self.levels
-        if all(set(low) <= self._better[label] for high, low in _steps(levels) for label in high):
+        if all(set(low) <= self._better[label] for high, low in pairwise(levels) for label in high):
             return " > ".join(", ".join(row) for row in levels)
         chains = []
         for label in self.labels:
@@ -229,7 +234,7 @@ def _read_text(text: object) -> dict[str, set[str]]:
         levels = [[_check_label(word) for word in level.split(",")] for level in chain.split(">")]
         for label in (label for level in levels for label in level):
             stated.setdefault(label, set())
-        for high, low in _steps(levels):
+        for high, low in pairwise(levels):
             for label in high:
                 stated[label].update(low)
     return stated
@@ -297,10 +302,6 @@ def _count_above(better: Mapping[str, frozenset[str]]) -> dict[str, int]:
         for other in better[label]:
             depth[other] = max(depth[other], depth[label] + 1)
     return depth
-
-
-def _steps(levels: Sequence[Sequence[str]]) -> list[tuple[Sequence[str], Sequence[str]]]:
-    return list(pairwise(levels))
 
 
 def _check_known(labels: Sequence[str], known: Sequence[str]) -> None:

@@ -342,7 +342,8 @@ def _refuse_empty(source: str, dropped: Sequence[Dropped]) -> NoReturn:
     first = next(iter(dropped), None)
     why = ""
     if first is not None:
-        why = f" ({len(dropped)} set aside, the first {shorten(first.place())}: {first.reason})"
+        more = f", and {len(dropped) - 1:,} more set aside" if len(dropped) > 1 else ""
+        why = f" ({shorten(first.place())}: {first.reason}{more})"
     msg = (
         f"{source}: must hold at least one prompt with two completions, got none{why}. Give "
         "completions of one prompt the same `prompt`, or the same `group`."

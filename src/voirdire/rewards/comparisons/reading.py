@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack, get_args
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
@@ -63,7 +63,7 @@ _IDS_AT_ONCE = 4_096
 
 
 def read_comparisons(
-    source: Source,
+    source: Any,
     *,
     format: ItemFormat | None = None,  # noqa: A002  # the word people use for it
     columns: Mapping[str, str] | None = None,
@@ -72,7 +72,7 @@ def read_comparisons(
     known_behaviors: Sequence[str] | None = None,
     base: str | Path | None = None,
 ) -> ComparisonData:
-    r"""Read completions, and what a file says of which are better, from a file.
+    r"""Read completions, and what is said of which are better, from a file, rows or a data frame.
 
     What a row holds is told by its keys, row by row:
 
@@ -93,8 +93,10 @@ def read_comparisons(
 
     Parameters
     ----------
-    source : str, path or binary file
-        A path, ``"-"`` for standard input, or an open binary file. A path may end in ``.gz``.
+    source : str, path, binary file, data frame, or sequence of mappings or of Item
+        A path, ``"-"`` for standard input, or an open binary file; a path may end in ``.gz``. Rows
+        and frames have the same columns; items have their labels and base rewards in their
+        metadata, and their responses are taken as they stand.
     format : {"jsonl", "csv", "tsv", "json", "parquet", "xlsx"}, optional
         How the file is written; by default the ending of its name says, JSONL for a stream.
     columns : mapping of str to str, optional
@@ -122,8 +124,8 @@ def read_comparisons(
     NoDataError
         If the file is empty, or no prompt has two completions.
     InputError
-        If the file cannot be read, if two completions have the same id, if no row has a column
-        that `columns` names, or an argument breaks its rule.
+        If the source is none of these or cannot be read, if two completions have the same id, if no
+        row has a column that `columns` names, or an argument breaks its rule.
 
     Notes
     -----
@@ -135,11 +137,12 @@ def read_comparisons(
     the messages before them are the same.
 
     *Set aside, each with its reason and place:* rows that are no items; a base reward or margin
-    that is not a finite number; a split that is neither train nor test; a second behavior, split
-    or conversation of one prompt; a completion that its prompt has already (both, where their
-    labels differ); a pair of equal texts; prompts with one completion (the number, and the
-    first). A completion that several pairs or rankings of a prompt hold is kept once and not
-    listed. An unknown label is found by `fit_reward`, where the order is known.
+    that is not a finite number (in a ranked list the completion stays, without one); a split that
+    is neither train nor test; a second behavior, split or conversation of one prompt; a completion
+    that its prompt has already (both, where their labels differ); a pair of equal texts; prompts
+    with one completion (the number, and the first). A completion that several pairs or rankings of
+    a prompt hold is kept once and not listed. An unknown label is found by `fit_reward`, where the
+    order is known.
 
     *Nothing there.* Null and empty cells are nothing; so is nan in Parquet, where it cannot be
     told from it. NaN in JSON or CSV is a base reward that is no number.
@@ -165,20 +168,12 @@ def read_comparisons(
     has_scores = base is not None and Path(base).is_file()
     if base is not None and not has_scores:
         columns = {**(columns or {}), "base_reward": str(base)}
-    file = DataFile(source, format=format, held="item")
-    own = _OwnColumns(columns, source=file.name, is_text=file.format in ("csv", "tsv", "xlsx"))
     # A behavior is a matter of the prompt: the default is for prompts without one, not for rows.
     ItemReading(behavior=behavior)
-    reader = ItemReader.of(file, ItemReading(columns=own.of_items, judged=judged))
-
-    rows = stream_rows(
-        file,
-        check_header=reader.check_header,
-        is_row=reader.is_row,
-        id_column=own.of_items.get("id", "id"),
-        keep_nan=own.numbers,
-    )
-    found = _RowTaker(reader, own).take_all(rows)
+    if isinstance(source, str | Path) or hasattr(source, "read"):
+        found = _take_file(source, format=format, columns=columns, judged=judged)
+    else:
+        found = _take_given(source, columns=columns, judged=judged)
     data = assemble_comparisons(found, behavior=behavior, known_behaviors=known_behaviors)
     if not has_scores:
         return data
@@ -186,25 +181,27 @@ def read_comparisons(
     return replace(joined, data_hash=hash_comparisons(joined))
 
 
-def comparisons_of(
-    source: Any,
-    *,
-    format: ItemFormat | None = None,  # noqa: A002  # the word people use for it
-    columns: Mapping[str, str] | None = None,
-    behavior: str | None = None,
-    judged: Judged = "final_answer",
-    known_behaviors: Sequence[str] | None = None,
-) -> ComparisonData:
+class ComparisonFields(TypedDict, total=False):
+    """The settings of `read_comparisons` as keywords, for type checkers."""
+
+    format: ItemFormat | None
+    columns: Mapping[str, str] | None
+    behavior: str | None
+    judged: Judged
+    known_behaviors: Sequence[str] | None
+    base: str | Path | None
+
+
+def comparisons_of(source: Any, **settings: Unpack[ComparisonFields]) -> ComparisonData:
     """Take comparisons in any form.
 
     Parameters
     ----------
     source : ComparisonData, path, binary file, data frame, or sequence of mappings or of Item
-        Comparisons are given back as they are. A path, ``"-"`` or an open file is read by
-        `read_comparisons`; rows and frames have the same columns; items have their labels and
-        base rewards in their metadata.
-    format, columns, behavior, judged, known_behaviors
-        As for `read_comparisons`. The response of an `Item` is taken as it stands.
+        Comparisons are given back as they are; anything else is read by `read_comparisons`.
+    **settings
+        As for `read_comparisons`: `format`, `columns`, `behavior`, `judged`, `known_behaviors` and
+        `base`.
 
     Returns
     -------
@@ -216,7 +213,7 @@ def comparisons_of(
     NoDataError
         If nothing is there, or no prompt has two completions.
     InputError
-        As for `read_comparisons`; also if `source` is none of these.
+        As for `read_comparisons`.
 
     Examples
     --------
@@ -227,30 +224,45 @@ def comparisons_of(
     >>> data.behaviors, data.better.tolist(), data.worse.tolist(), data.margins.tolist()
     (('comply', 'comply'), [0], [1], [2.0])
     """
-    if isinstance(source, ComparisonData):
-        return source
-    if isinstance(source, str | Path) or hasattr(source, "read"):
-        return read_comparisons(
-            source,
-            format=format,
-            columns=columns,
-            behavior=behavior,
-            judged=judged,
-            known_behaviors=known_behaviors,
-        )
-    ItemReading(behavior=behavior)
+    return source if isinstance(source, ComparisonData) else read_comparisons(source, **settings)
+
+
+def _take_file(
+    source: Source,
+    *,
+    format: ItemFormat | None,  # noqa: A002  # the word people use for it
+    columns: Mapping[str, str] | None,
+    judged: Judged,
+) -> CompletionRows:
+    file = DataFile(source, format=format, held="item")
+    own = _OwnColumns(columns, source=file.name, is_text=file.format in ("csv", "tsv", "xlsx"))
+    reader = ItemReader.of(file, ItemReading(columns=own.of_items, judged=judged))
+    rows = stream_rows(
+        file,
+        check_header=reader.check_header,
+        is_row=reader.is_row,
+        id_column=own.of_items.get("id", "id"),
+        keep_nan=own.numbers,
+    )
+    return _RowTaker(reader, own).take_all(rows)
+
+
+def _take_given(
+    source: Any, *, columns: Mapping[str, str] | None, judged: Judged
+) -> CompletionRows:
+    """Take the rows of a data frame, mappings, or items."""
     own = _OwnColumns(columns, source=_NAME)
-    if hasattr(source, "columns"):
-        table = open_frame(source, _NAME)
-        found = _take_rows(table_rows(table), own=own, judged=judged, header=table.columns)
-    else:
-        given = _check_given(source)
-        if all(isinstance(row, Item) for row in given):
-            found = _take_given_items(given, own)
-        else:
-            rows = given_rows(given, source=_NAME, keep_nan=own.numbers)
-            found = _take_rows(rows, own=own, judged=judged, header=None)
-    return assemble_comparisons(found, behavior=behavior, known_behaviors=known_behaviors)
+    table = open_frame(source, _NAME) if hasattr(source, "columns") else None
+    given = [] if table is not None else _check_given(source)
+    if given and isinstance(given[0], Item):
+        return _take_given_items(given, own)
+    reading = ItemReading(columns=own.of_items, judged=judged)
+    reader = ItemReader(reading, source=_NAME, stem=_NAME, is_tabular=table is not None)
+    if table is not None:
+        reader.check_header(table.columns)
+        return _RowTaker(reader, own).take_all(table_rows(table))
+    rows = given_rows(given, source=_NAME, keep_nan=own.numbers)
+    return _RowTaker(reader, own).take_all(rows)
 
 
 def _check_given(source: Any) -> list[Any]:
@@ -274,16 +286,6 @@ def _check_given(source: Any) -> list[Any]:
         )
         raise InputError(msg)
     return rows
-
-
-def _take_rows(
-    rows: FoundRows, *, own: _OwnColumns, judged: Judged, header: Sequence[str] | None
-) -> CompletionRows:
-    reading = ItemReading(columns=own.of_items, judged=judged)
-    reader = ItemReader(reading, source=_NAME, stem=_NAME, is_tabular=header is not None)
-    if header is not None:
-        reader.check_header(header)
-    return _RowTaker(reader, own).take_all(rows)
 
 
 def _take_given_items(items: Sequence[Item], own: _OwnColumns) -> CompletionRows:
@@ -363,6 +365,7 @@ class _RowTaker:
             if found is None:
                 self._take_one(row, line)
             elif found.levels:
+                self.own.base_reward(row)  # one for the whole row must be a number
                 self._take_ranked(found, line, margin=self.own.margin(row))
             else:
                 self._take_listed(found, line)
@@ -391,12 +394,25 @@ class _RowTaker:
         """Take a ranked list: every completion is better than all after it that are no tie."""
         above: list[tuple[int, int]] = []
         for level, row in zip(found.levels, found.rows, strict=True):
-            here = self._take_items(row, line, group=found.group)
+            here = self._take_items(self._without_bad_base(row, line), line, group=found.group)
             for other, better in above:
                 if other < level:
                     for worse in here:
                         self._declare(better, worse, margin=margin)
             above += [(level, place) for place in here]
+
+    def _without_bad_base(
+        self, row: dict[str, Any] | RowError, line: int
+    ) -> dict[str, Any] | RowError:
+        """List a base reward that is no number: its place in the ranking stands without it."""
+        if isinstance(row, RowError):
+            return row
+        try:
+            self.own.base_reward(row)
+        except RowError as error:
+            self._set_aside(error, line, row)
+            return {key: value for key, value in row.items() if key != error.column}
+        return row
 
     def _take_listed(self, found: CompletionList, line: int) -> None:
         """Take a prompt's completions, of which each may be set aside by itself."""

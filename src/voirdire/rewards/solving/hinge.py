@@ -49,13 +49,13 @@ __all__ = ["HingePoint", "minimize_hinge"]
 _SAMPLE = 60
 """Pairs per coordinate in the sample that gives the first weights; at least a share of all."""
 _SAMPLE_SHARE = 1 / 16
-_BAND = 6
+_BAND = 8
 """Pairs in the band: this many times the root of pairs times coordinates, that is how many a step
 from the sample's weights to the optimum can turn over, with room to spare."""
 _BUNDLES = 10
 """Bundles per coordinate on either side of the band."""
 _GROWTH = 4
-_ROUGH = 1e-3
+_ROUGH = 1e-2
 """The gap of the first weights, and of the first band: moving on is cheaper than a closer look."""
 _CLOSE = 0.02
 """Once the gap is smaller, relative to the objective, a fraction of the band will do..."""
@@ -173,7 +173,7 @@ class _Search:
             return [self._select(slice(None))], float(distance.mean()) or 1.0
         sides = (np.flatnonzero(residual > reach), np.flatnonzero(residual < -reach))
         bundles = [self._bundle(far, min(n_bundles, far.size)) for far in sides if far.size]
-        return [self._select(near), *bundles], reach / 8 or float(distance.mean())
+        return [self._select(near), *bundles], reach / 4 or float(distance.mean())
 
     def _select(self, pairs: NDArray[np.int64] | slice) -> _Part:
         problem = self.problem

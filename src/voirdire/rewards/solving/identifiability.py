@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from voirdire.rewards.solving.problem import (
     Differences,
+    bound_rows,
     find_null_directions,
     subtract_linked,
 )
@@ -156,9 +157,13 @@ def find_separation(problem: RankingProblem) -> Literal["complete", "quasi", "no
     rows = Differences(features=features, better=better[differs], worse=worse[differs])
     # The weights of a cone may be scaled into a box.
     box = np.clip(np.array([problem.lower[kept], problem.upper[kept]]), -1.0, 1.0)
-    if not (differs.any() and _can_rank(rows, lengths[differs], box=box, all_right=False)):
+    place = {int(column): own for own, column in enumerate(kept)}
+    order = tuple((place[x], place[y]) for x, y in problem.order if x in place and y in place)
+    bounds = bound_rows(np.zeros(kept.size, bool), order, 1 / np.where(span > 0, span, 1.0))
+    cone: dict[str, Any] = {"box": box, "bounds": bounds}
+    if not (differs.any() and _can_rank(rows, lengths[differs], all_right=False, **cone)):
         return "none"
-    is_complete = differs.all() and _can_rank(rows, lengths, box=box, all_right=True)
+    is_complete = differs.all() and _can_rank(rows, lengths, all_right=True, **cone)
     return "complete" if is_complete else "quasi"
 
 
@@ -167,13 +172,14 @@ def _can_rank(
     lengths: NDArray[np.float64],
     *,
     box: NDArray[np.float64],
+    bounds: NDArray[np.float64],
     all_right: bool,
 ) -> bool:
-    """Whether weights in a box rank no pair wrong and at least one, or all, right."""
+    """Whether weights in a box and bounds rank no pair wrong and at least one, or all, right."""
     from scipy.optimize import linprog
 
     n_pairs, n_features = lengths.size, rows.n_features
-    bounds = [*box.T.tolist(), [0.0, float(all_right)]]
+    ends = [*box.T.tolist(), [0.0, float(all_right)]]
     # Maximise the least angle, or else the mean one.
     mean = rows.pull(1 / lengths) / n_pairs
     cost = -np.append(np.zeros(n_features) if all_right else mean, float(all_right))
@@ -182,9 +188,14 @@ def _can_rank(
         angles = rows.columns(looked_at) / lengths[looked_at]
         found = linprog(
             cost,
-            A_ub=np.column_stack([-angles.T, np.ones(looked_at.size)]),
-            b_ub=np.zeros(looked_at.size),
-            bounds=bounds,
+            A_ub=np.column_stack(
+                [
+                    -np.vstack([angles.T, bounds]),
+                    np.arange(looked_at.size + len(bounds)) < looked_at.size,
+                ]
+            ),
+            b_ub=np.zeros(looked_at.size + len(bounds)),
+            bounds=ends,
             method="highs",
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import null_space
 
 from voirdire.rewards.solving.hinge import minimize_hinge
 
@@ -82,12 +83,12 @@ def _shift_forces(
 ) -> NDArray[np.float64]:
     """Shift forces that λ helps to hold as little as it takes, until they hold without it."""
     room = np.minimum(point.forces, problem.weight - point.forces)
-    loose = np.ones(weights.size, bool)  # free, or not pressed against a bound but just near it
-    signed = np.flatnonzero(problem.is_signed)
     size = float(np.abs(weights).max(initial=0.0)) or 1.0
     pushed = float(np.abs(problem.differences.features).max() * problem.weight.sum())
-    loose[signed] = weights[signed] / size >= point.lifts / pushed
-    return _cancel_pulls(problem, point.forces, free=room > _FREE * problem.weight, loose=loose)
+    # Pressed against a bound, and not just near it.
+    is_pressed = problem.bounds @ weights / size < point.lifts / pushed
+    free = room > _FREE * problem.weight
+    return _cancel_pulls(problem, point.forces, free=free, is_pressed=is_pressed)
 
 
 def _choose_forces(
@@ -112,26 +113,23 @@ def _choose_forces(
     wanted = -problem.differences.pull(forces)
     size = np.abs(rows).max(axis=1, initial=0.0)
     size[size == 0] = 1.0
-    rows, wanted, signed = rows / size[:, None], wanted / size, problem.is_signed
+    bounds = problem.bounds * np.where(problem.bounds != 0, size, 0.0).max(axis=1, keepdims=True)
     found = linprog(
-        -problem.gap[near] * weight,
-        A_ub=rows[signed],
-        b_ub=wanted[signed],
-        A_eq=rows[~signed],
-        b_eq=wanted[~signed],
-        bounds=(0.0, 1.0),
+        np.append(-problem.gap[near] * weight, np.zeros(len(bounds))),
+        A_eq=np.hstack([rows, bounds.T]) / size[:, None],
+        b_eq=wanted / size,
+        bounds=[(0.0, 1.0)] * near.size + [(0.0, None)] * len(bounds),
         method="highs",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     if found.status != 0:
         return np.zeros(forces.size)
-    shares = np.clip(np.asarray(found.x), 0.0, 1.0)
+    shares, lifts = np.split(np.asarray(found.x), [near.size])
+    shares = np.clip(shares, 0.0, 1.0)
     forces[near] = weight * shares
-    loose = np.ones(signed.size, bool)
-    loose[signed] = np.asarray(found.slack) <= _FREE
     free = np.zeros(forces.size, bool)
     free[near] = (shares > _FREE) & (shares < 1 - _FREE)
-    return _cancel_pulls(problem, forces, free=free, loose=loose)
+    return _cancel_pulls(problem, forces, free=free, is_pressed=lifts > _FREE)
 
 
 def _find_nearest(distance: NDArray[np.float64], *, n_weights: int) -> NDArray[np.int64]:
@@ -147,17 +145,22 @@ def _cancel_pulls(
     forces: NDArray[np.float64],
     *,
     free: NDArray[np.bool_],
-    loose: NDArray[np.bool_],
+    is_pressed: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
-    """Shift the free forces until the pulls on loose weights cancel out.
+    """Shift the free forces until the pulls cancel out in directions that no bound holds.
 
     Each is shifted in proportion to the square of its distance from its ends.
     """
     pairs = np.flatnonzero(free)
-    upper, columns = problem.weight[pairs], problem.differences.columns(pairs)[loose]
+    pressing = problem.bounds[is_pressed]
+    is_held = (pressing != 0).any(axis=0)
+    loose = np.eye(is_held.size)[~is_held]
+    if problem.order:
+        loose = null_space(pressing).T if len(pressing) else np.eye(is_held.size)
+    upper, columns = problem.weight[pairs], loose @ problem.differences.columns(pairs)
     best, least = forces, np.inf
     for _ in range(_MAX_SHIFTS):
-        left = problem.differences.pull(forces)[loose]
+        left = loose @ problem.differences.pull(forces)
         off = float(np.abs(left).max(initial=0.0))
         if not off < least / 2:
             break

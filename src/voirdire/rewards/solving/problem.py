@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.optimize import nnls
 from scipy.special import xlogy
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ __all__ = [
     "PreparedProblem",
     "RankingProblem",
     "RankingSolution",
+    "bound_rows",
     "find_null_directions",
     "prepare",
     "subtract_linked",
@@ -39,7 +41,8 @@ __all__ = [
 _AT_ONCE = 1 << 12
 """Pairs whose differences are weighted in one piece: it stays in the processor's cache."""
 _NOTHING = 1e-12
-"""Differences of this length, relative to all differences of the features, are rounding."""
+"""Differences of this length, relative to all differences of the features, are rounding; so are
+weights at a bound, relative to the largest."""
 _SUSPECT = 1e-4
 """Directions whose squared length is less, beside columns of length 1, are looked at closely."""
 _REACH = 1e4
@@ -71,6 +74,9 @@ class RankingProblem:
         Bounds of w: each is -inf, 0 or inf.
     loss : {"hinge", "logistic"}
         Which.
+    order : tuple of (int, int)
+        Features of which the first is to have at least the weight of the second, the highest ones
+        first; none with the logistic loss.
     """
 
     features: NDArray[np.float64] = field(repr=False)
@@ -82,6 +88,7 @@ class RankingProblem:
     lower: NDArray[np.float64] = field(repr=False)
     upper: NDArray[np.float64] = field(repr=False)
     loss: Loss = "hinge"
+    order: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -203,6 +210,8 @@ class PreparedProblem:
         Which.
     is_signed : ndarray of bool, shape (n_kept,)
         Which weights are held to at least 0.
+    order : tuple of (int, int)
+        Kept features of which the first has at least the weight of the second.
     basis : ndarray of float, shape (n_kept, n_coordinates), or None
         Orthonormal; None for the identity.
     n_idle : int
@@ -222,6 +231,7 @@ class PreparedProblem:
     l2: float
     loss: Loss
     is_signed: NDArray[np.bool_] = field(repr=False)
+    order: tuple[tuple[int, int], ...] = field(repr=False)
     basis: NDArray[np.float64] | None = field(repr=False)
     n_idle: int
     kept: NDArray[np.int64] = field(repr=False)
@@ -229,16 +239,25 @@ class PreparedProblem:
     n_given: int
 
     @cached_property
+    def bounds(self) -> NDArray[np.float64]:
+        """Rows B with Bw at least 0: bounds and order of the weights of the kept features."""
+        return bound_rows(self.is_signed, self.order, self.sign)
+
+    @cached_property
     def edges(self) -> NDArray[np.float64]:
-        """Rows E with Ey at least 0: the bounds in the solver's coordinates."""
-        everything = np.eye(self.is_signed.size) if self.basis is None else self.basis
-        rows: NDArray[np.float64] = everything[self.is_signed]
-        return rows
+        """Rows E with Ey at least 0: the same in the solver's coordinates."""
+        return self.bounds if self.basis is None else self.bounds @ self.basis
 
     def weights(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Turn y into weights of the kept features, exactly within their bounds."""
+        """Turn y into weights of the kept features, exactly within their bounds and in order."""
         full = coordinates if self.basis is None else self.basis @ coordinates
-        return np.where(self.is_signed, np.maximum(full, 0.0), full)
+        least = _NOTHING * np.abs(full).max(initial=0.0)
+        full = np.where(self.is_signed & (full < least), 0.0, full)
+        for high, low in self.order:
+            full[low] = self.sign[low] * min(
+                full[low] * self.sign[low], full[high] * self.sign[high]
+            )
+        return full
 
     def project(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Put weights within their bounds, and take out of them what no pair or bound minds."""
@@ -266,6 +285,8 @@ class PreparedProblem:
         """Give what no weights can go below; `weights` are read without λ only, see `_REACH`."""
         push = self.differences.pull(forces)
         left = np.where(self.is_signed, np.maximum(push, 0.0), push)
+        if self.order:  # any pressure of bounds and order gives a bound, this one the best
+            left = push + nnls(self.bounds.T, -push)[0] @ self.bounds
         value = float(forces @ self.gap)
         if self.loss == "logistic":
             slack = self.weight - forces
@@ -291,7 +312,9 @@ def prepare(problem: RankingProblem) -> PreparedProblem:
     is_signed = (problem.upper[kept] == 0) | (problem.lower[kept] == 0)
     features = subtract_linked(problem.features[:, kept] * sign, better, worse)
     differences = Differences(features=features, better=better, worse=worse)
-    basis, n_idle = _find_telling_coordinates(features, np.eye(kept.size)[is_signed])
+    place = {int(column): own for own, column in enumerate(kept)}
+    order = tuple((place[x], place[y]) for x, y in problem.order if x in place and y in place)
+    basis, n_idle = _find_telling_coordinates(features, bound_rows(is_signed, order, sign))
     reduced = differences
     if basis is not None:
         turned = features @ basis
@@ -305,12 +328,23 @@ def prepare(problem: RankingProblem) -> PreparedProblem:
         l2=float(problem.l2),
         loss=problem.loss,
         is_signed=is_signed,
+        order=order,
         basis=basis,
         n_idle=n_idle,
         kept=kept,
         sign=sign,
         n_given=problem.features.shape[1],
     )
+
+
+def bound_rows(
+    is_signed: NDArray[np.bool_], order: tuple[tuple[int, int], ...], sign: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Write bounds and order as rows whose product with the weights is at least 0."""
+    identity = np.eye(is_signed.size)
+    steps = [sign[high] * identity[high] - sign[low] * identity[low] for high, low in order]
+    rows: NDArray[np.float64] = np.vstack([identity[is_signed], *steps])
+    return rows
 
 
 def _find_telling_coordinates(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,15 @@ from voirdire.models import is_model_name
 from voirdire.probes import degradations
 from voirdire.probes.text import draw_for, join_sentences, language_of
 from voirdire.rewards.reward_judge import asked_judge
-from voirdire.studies.reward.given_responses import judge_responses
-from voirdire.studies.reward.notes import listed, note
+from voirdire.studies.reward.notes import note
 from voirdire.studies.reward.ranking import TIE
-from voirdire.studies.reward.rated_items import joined_probabilities, rate_items
 from voirdire.studies.reward.refusals import kind_of, refusal_expression
+from voirdire.studies.reward.responses import (
+    judge_responses,
+    last_question,
+    order_probabilities,
+    rate_items,
+)
 from voirdire.studies.reward.result import DegenerateCheck, DegenerateExample
 
 if TYPE_CHECKING:
@@ -31,11 +35,11 @@ if TYPE_CHECKING:
 
     from voirdire._types import Language
     from voirdire.records import Item, Verdicts
-    from voirdire.studies.reward.examined import Examined
-    from voirdire.studies.reward.request import ExaminationRequest
+    from voirdire.studies.reward.comparisons import RatedComparisons
+    from voirdire.studies.reward.responses import ExaminationRequest
     from voirdire.studies.reward.result import DegenerateKind, RewardNote
 
-__all__ = ["about_degenerate", "check_degenerate", "degenerate_texts"]
+__all__ = ["check_degenerate", "degenerate_texts", "notes_on_degenerate"]
 
 _N_REPEATS = 12
 _N_DRAWN = 8
@@ -93,7 +97,7 @@ _BY_RULE: dict[str, DegenerateKind] = {
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Made:
+class _Degenerate:
     """A degenerate response with the real ones of its prompt, the best first."""
 
     item: Item
@@ -104,47 +108,28 @@ class _Made:
 
 
 def check_degenerate(
-    examined: Examined, request: ExaminationRequest, *, judged: Verdicts, is_stored: bool
+    comparisons: RatedComparisons, request: ExaminationRequest, *, judged: Verdicts, is_stored: bool
 ) -> tuple[DegenerateCheck, ...] | None:
     """Compare what degenerate responses get with what real ones do, by the rules alone.
 
-    Parameters
-    ----------
-    examined : Examined
-        Real responses with rewards.
-    request : ExaminationRequest
-        Its `n_degenerate` says on how many prompts, and its seed on which.
-    judged : Verdicts
-        On the real responses.
-    is_stored : bool
-        Whether these were given. Then only the judge that ships with voirdire is asked, and only
-        where it is the one that they come from.
-
-    Returns
-    -------
-    tuple of DegenerateCheck or None
-        Per behavior, those that outrank real responses most often first; None where no judge was
-        at hand.
+    Where verdicts are stored, only the judge that ships with voirdire is asked, and only where it
+    is the one that they come from. Within a behavior those that outrank real responses most often
+    come first; None where no judge was at hand.
     """
     reward, judge = request.reward, request.judge
     if is_stored:
         if reward.judge.made_by.get("judge") != "local":
             return None
         judge = "local"
-    made = _made(examined, request, reads_cues=_reads_cues(asked_judge(reward.judge, judge)))
+    made = _write_responses(
+        comparisons, request, reads_cues=_reads_cues(asked_judge(reward.judge, judge))
+    )
     if not made:
         return ()
     items = [row.item for row in made]
     again = [*{row.best.id: row.best for row in made}.values()] if is_stored else []
-    said = judge_responses(
-        [*items, *again],
-        reward,
-        verdicts=None,
-        judge=judge,
-        store=request.store,
-        judging=request.judging,
-    ).judged
-    if not _agree(said, judged, again, propositions=reward.rubric.propositions):
+    said = judge_responses([*items, *again], replace(request, judge=judge), None)
+    if not _agree(said, judged, again, propositions=reward.columns):
         return None
     rules = rate_items(
         items,
@@ -152,36 +137,24 @@ def check_degenerate(
         judged=said,
         prompts=np.arange(len(items)),
         behaviors=[row.behavior for row in made],
-        base_rewards=np.full(len(items), np.nan),
         source="degenerate responses",
     ).rules
-    rated: dict[tuple[str, DegenerateKind], list[tuple[_Made, float]]] = {}
+    rated: dict[tuple[str, DegenerateKind], list[tuple[_Degenerate, float]]] = {}
     for row, value in zip(made, rules.tolist(), strict=True):
         if np.isfinite(value):
             rated.setdefault((row.behavior, row.kind), []).append((row, value))
-    order = [row.behavior for row in examined.behaviors]
+    order = {row.behavior: place for place, row in enumerate(comparisons.behaviors)}
     found = [_check(behavior, kind, rows) for (behavior, kind), rows in rated.items()]
-    return tuple(
-        sorted(
-            found,
-            key=lambda row: (
-                order.index(row.behavior), -row.share_above_best, -row.share_above_median,
-            ),
-        )
-    )  # fmt: skip
+    found.sort(key=lambda x: (order[x.behavior], -x.share_above_best, -x.share_above_median))
+    return tuple(found)
 
 
-def about_degenerate(found: Sequence[DegenerateCheck] | None) -> list[RewardNote]:
+def notes_on_degenerate(
+    found: Sequence[DegenerateCheck] | None, *, texts: bool
+) -> list[RewardNote]:
     """Say which nonsense outranks the best real responses, or that nobody has looked."""
     if found is None:
-        return [
-            note(
-                "degenerate_not_judged",
-                "Whether nonsense gets more reward than real responses was not checked: the "
-                "verdicts are stored ones, and their judge is not at hand. Examine without stored "
-                "verdicts and name the judge.",
-            )
-        ]
+        return [note("degenerate_not_judged")]
     worst = sorted(
         (row for row in found if row.share_above_best >= _WORTH_A_NOTE),
         key=lambda row: -row.share_above_best,
@@ -196,10 +169,7 @@ def about_degenerate(found: Sequence[DegenerateCheck] | None) -> list[RewardNote
     return [
         note(
             "degenerate_outranks",
-            "By the rules, nonsense gets more reward than the best real response of its prompt: "
-            f"{listed(cases)}. The worst of it: {first.response!r} gets {first.reward:.2f}, and "
-            f"the best real response {first.best_reward:.2f}. Training finds such responses: add "
-            "them to the comparisons as the worst of their prompts, or take another judge.",
+            words={"said": cases, "quoted": f": {first.response!r}" if texts else ""},
             n=len(worst),
             cases=tuple(f"{row.behavior}:{row.kind} {row.share_above_best:.0%}" for row in worst),
             reward=first.reward,
@@ -212,8 +182,8 @@ def _agree(
     one: Verdicts, other: Verdicts, items: Sequence[Item], *, propositions: Sequence[str]
 ) -> bool:
     """Tell whether stored verdicts on items are those that the judge gives now."""
-    first = joined_probabilities(items, one, propositions=propositions)
-    second = joined_probabilities(items, other, propositions=propositions)
+    first = order_probabilities(items, one, propositions=propositions)
+    second = order_probabilities(items, other, propositions=propositions)
     return np.allclose(first, second, rtol=0.0, atol=_ROUNDED, equal_nan=True)
 
 
@@ -224,13 +194,15 @@ def _reads_cues(judge: Any) -> bool:
     return isinstance(judge, LocalJudge)
 
 
-def _made(examined: Examined, request: ExaminationRequest, *, reads_cues: bool) -> list[_Made]:
-    """Make the degenerate responses for prompts that are drawn, as many of each behavior."""
-    rated, rng = examined.rated, np.random.default_rng(request.resampling.get("seed", 0))
-    n_each = -(-request.n_degenerate // max(1, len(examined.behaviors)))
+def _write_responses(
+    comparisons: RatedComparisons, request: ExaminationRequest, *, reads_cues: bool
+) -> list[_Degenerate]:
+    """Write the degenerate responses for prompts that are drawn, as many of each behavior."""
+    rated, rng = comparisons.rated, np.random.default_rng(request.resampling.get("seed", 0))
+    n_each = -(-request.n_degenerate // max(1, len(comparisons.behaviors)))
     word = refusal_expression(request.reward.rubric)
     found = []
-    for row in examined.behaviors:
+    for row in comparisons.behaviors:
         prompts = np.unique(rated.prompts[row.rows])
         has_refusal = word is not None and (
             kind_of(request.reward.rubric, row.behavior, word) == "false_refusal"
@@ -244,7 +216,7 @@ def _made(examined: Examined, request: ExaminationRequest, *, reads_cues: bool) 
             ):
                 item = msgspec.structs.replace(best, id=f"{best.id}+{kind}", response=text)
                 found.append(
-                    _Made(
+                    _Degenerate(
                         item=item,
                         kind=kind,
                         behavior=row.behavior,
@@ -259,7 +231,7 @@ def degenerate_texts(
     best: Item, *, has_refusal: bool, reads_cues: bool
 ) -> Iterator[tuple[DegenerateKind, str]]:
     """Give the degenerate responses to the prompt of an item, in its language."""
-    asked = _question(best)
+    asked = last_question(best)
     language = language_of(f"{asked} {best.response}")
     for change in degradations():
         worse = change.change(best) if change.id in _BY_RULE else None
@@ -278,14 +250,8 @@ def degenerate_texts(
     yield "word_salad", between.join(phrases[place] for place in drawn.tolist())
 
 
-def _question(item: Item) -> str:
-    """Give the last text of the user."""
-    said = [one.content for one in item.prompt or () if one.role == "user"]
-    return said[-1] if said else ""
-
-
 def _check(
-    behavior: str, kind: DegenerateKind, rows: Sequence[tuple[_Made, float]]
+    behavior: str, kind: DegenerateKind, rows: Sequence[tuple[_Degenerate, float]]
 ) -> DegenerateCheck:
     rewards = np.array([reward for _, reward in rows])
     best = np.array([row.rewards[0] for row, _ in rows])
@@ -302,7 +268,7 @@ def _check(
         share_above_median=float(_is_above(rewards, median).mean()),
         examples=tuple(
             DegenerateExample(
-                prompt=shorten(_question(row.best), width=_WIDTH),
+                prompt=shorten(last_question(row.best), width=_WIDTH),
                 response=shorten(row.item.response, width=_WIDTH),
                 reward=reward,
                 best_response=shorten(row.best.response, width=_WIDTH),

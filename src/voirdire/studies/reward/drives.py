@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.features import FeatureSet
     from voirdire.rewards.model import RewardModel
-    from voirdire.studies.reward.examined import Examined, ExaminedBehavior
-    from voirdire.studies.reward.rated_items import BehaviorFeatures
+    from voirdire.studies.reward.comparisons import BehaviorComparisons, RatedComparisons
+    from voirdire.studies.reward.responses import BehaviorFeatures
 
 __all__ = ["DEAD_SHARE", "SEEN_SPREAD", "feature_drives"]
 
@@ -33,12 +33,12 @@ completion in 400 is of. How its weight stands to those of others is then no fin
 _BLOCK_PAIRS = 50_000
 
 
-def feature_drives(examined: Examined) -> tuple[FeatureDrive, ...]:
+def feature_drives(comparisons: RatedComparisons) -> tuple[FeatureDrive, ...]:
     r"""Tell what each feature does to rankings, and what would be lost without it.
 
     Parameters
     ----------
-    examined : Examined
+    comparisons : RatedComparisons
         Rated completions and comparisons.
 
     Returns
@@ -61,27 +61,27 @@ def feature_drives(examined: Examined) -> tuple[FeatureDrive, ...]:
     weights: classes and propositions are computed from the same verdicts, so that what one of them
     pays against may be made up for by another.
     """
-    vouched = {name for name, status in certified(examined.reward).items() if status.is_valid}
+    vouched = {name for name, status in certified(comparisons.reward).items() if status.is_valid}
     found: list[FeatureDrive] = []
-    for row in examined.behaviors:
-        found += _of_behavior(examined, row, vouched)
+    for row in comparisons.behaviors:
+        found += _of_behavior(comparisons, row, vouched)
     return tuple(found)
 
 
 def _of_behavior(
-    examined: Examined, row: ExaminedBehavior, vouched: set[str]
+    comparisons: RatedComparisons, row: BehaviorComparisons, vouched: set[str]
 ) -> list[FeatureDrive]:
-    reward, features = examined.reward, examined.rated.features[row.behavior]
+    reward, features = comparisons.reward, comparisons.rated.features[row.behavior]
     about = reward.feature_set(row.behavior)
     demands = reward.rubric.behavior(row.behavior).demands
-    values = features.values[np.searchsorted(features.rows, row.rows)]
-    prompts = examined.rated.prompts[row.rows]
+    values = features.at(row.rows)
+    prompts = comparisons.rated.prompts[row.rows]
     spreads = [_within(prompts, column) for column in contributions(values, features.weights).T]
     is_seen = [_within(prompts, column) >= SEEN_SPREAD for column in values.T]
     total = sum(x for x in spreads if np.isfinite(x))
     shares = [x / total if total > 0 and np.isfinite(x) else 0.0 for x in spreads]
     is_dead = [share < DEAD_SHARE for share in shares]
-    without = _errors_without(examined, row, features)
+    without = _errors_without(comparisons, row, features)
     paid = paid_against_demands(reward)
     against = {each.proposition for each in paid if each.behavior == row.behavior}
     against |= _against_order(row, features, is_seen=is_seen, is_dead=is_dead)
@@ -126,26 +126,30 @@ def _mean(values: NDArray[np.float64]) -> float:
 
 
 def _errors_without(
-    examined: Examined, row: ExaminedBehavior, features: BehaviorFeatures
+    comparisons: RatedComparisons, row: BehaviorComparisons, features: BehaviorFeatures
 ) -> list[float]:
     """Rank all comparisons once for each feature that is left out."""
     n_features = len(features.names)
     if not row.better.size:
         return [float("nan")] * n_features
-    total = examined.rated.signals["total"]
+    total = comparisons.rated.signals["total"]
     wrong = np.zeros(n_features)
     for start in range(0, row.better.size, _BLOCK_PAIRS):
         sides = []
         for places in (row.better, row.worse):
             chosen = places[start : start + _BLOCK_PAIRS]
-            own = features.values[np.searchsorted(features.rows, chosen)]
-            sides.append(total[chosen, None] - contributions(own, features.weights))
+            own = contributions(features.at(chosen), features.weights)
+            sides.append(total[chosen, None] - own)
         wrong += wrongness(*sides)[0].sum(axis=0)
     return [float(x) for x in wrong / row.better.size]
 
 
 def _against_order(
-    row: ExaminedBehavior, features: BehaviorFeatures, *, is_seen: list[bool], is_dead: list[bool]
+    row: BehaviorComparisons,
+    features: BehaviorFeatures,
+    *,
+    is_seen: list[bool],
+    is_dead: list[bool],
 ) -> set[str]:
     """Name the classes whose weights stand the wrong way round."""
     prefix = f"{row.behavior}."
@@ -167,7 +171,7 @@ def _vouching(reward: RewardModel, about: FeatureSet) -> dict[str, set[str]]:
     """Name the propositions that each feature depends on."""
     classes = set(reward.rubric.logic.classes(about.behavior).flow.variables)
     vetoed = veto_propositions(reward.rubric, about.behavior, about.vetoes)
-    own = {name: {name} for name in about.propositions}
+    own = {name: {name.partition("=")[0]} for name in about.asked}
     return own | {VETO: vetoed} | dict.fromkeys(about.classes, classes)
 
 

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import check_count
-from voirdire.errors import InputError
+from voirdire.errors import InputError, UncertifiedWarning
+from voirdire.rewards.against_demands import paid_against_demands
+from voirdire.rewards.certification import certified, paying_propositions
+from voirdire.rewards.model_file import load_reward
 from voirdire.studies.reward.bench import check_bench
-from voirdire.studies.reward.compared import examine_comparisons
-from voirdire.studies.reward.notes import in_order
+from voirdire.studies.reward.comparisons import examine_comparisons
+from voirdire.studies.reward.notes import sort_notes
 from voirdire.studies.reward.policy import check_policy
-from voirdire.studies.reward.request import ExaminationRequest, Part
 from voirdire.studies.reward.resampling import PromptResamples
+from voirdire.studies.reward.responses import ExaminationRequest
 from voirdire.studies.reward.result import RewardExamination
-from voirdire.studies.reward.reward_facts import reward_facts
-from voirdire.studies.reward.use_notes import about_bench, about_policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from voirdire.judging import JudgingProgress
+    from voirdire.records import Dropped
     from voirdire.rewards.model import RewardModel
+    from voirdire.studies.reward.result import RewardNote
 
 __all__ = ["examine_reward"]
 
@@ -46,6 +50,7 @@ def examine_reward(
     seed: int = 0,
     n_bins: int = 40,
     n_degenerate: int = 50,
+    texts: bool = True,
     progress: Callable[[int, int], None] | None = None,
     judging: Callable[[JudgingProgress], None] | None = None,
 ) -> RewardExamination:
@@ -95,6 +100,9 @@ def examine_reward(
     n_degenerate : int, optional
         Prompts of the comparisons, about as many of each behavior, on which degenerate responses
         are judged, up to eight for each; 0 judges none.
+    texts : bool, optional
+        Whether the result holds texts of prompts and responses: those of the worst misranked pairs
+        and of degenerate responses.
     progress : callable, optional
         Called with the steps done and the steps in all.
     judging : callable, optional
@@ -148,14 +156,20 @@ def examine_reward(
         "seed": seed,
     }
     PromptResamples(0, **resampling)  # refuses what it cannot use before anything is judged
-    if comparisons is None and policy is None and bench is None:
+    work = [
+        (examine_comparisons, "comparisons", comparisons, verdicts),
+        (check_policy, "policy", policy, policy_verdicts),
+        (check_bench, "bench", bench, bench_verdicts),
+    ]
+    work = [each for each in work if each[2] is not None]
+    if not work:
         msg = (
             "`comparisons`, `policy` or `bench` must be given, got none of them. Give completions "
             "with labels, responses of the policy, or chosen and rejected responses."
         )
         raise InputError(msg)
     request = ExaminationRequest(
-        reward=_loaded(reward),
+        reward=_load(reward),
         judge=judge,
         behavior=behavior,
         orders=orders or {},
@@ -164,89 +178,86 @@ def examine_reward(
         step_size=step_size,
         n_bins=n_bins,
         n_degenerate=n_degenerate,
+        texts=texts,
         resampling=resampling,
     )
-    parts = _parts(
-        request,
-        progress or (lambda _done, _total: None),
-        compared=(comparisons, verdicts),
-        policy=(policy, policy_verdicts),
-        bench=(bench, bench_verdicts),
-    )
-    return _joined(request, parts)
-
-
-def _loaded(reward: RewardModel | str | Path) -> RewardModel:
-    if not isinstance(reward, str | Path):
-        return reward
-    from voirdire.errors import UncertifiedWarning
-    from voirdire.rewards.model_file import load_reward
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UncertifiedWarning)  # a note of the examination says it
-        return load_reward(reward)
-
-
-def _parts(
-    request: ExaminationRequest,
-    progress: Callable[[int, int], None],
-    **given: tuple[Any, Any],
-) -> list[Part]:
-    """Work through what was given, and tell how far it is."""
-    work = {"compared": examine_comparisons, "policy": _of_policy, "bench": _of_bench}
-    wanted = {name: both for name, both in given.items() if both[0] is not None}
-    found: list[Part] = []
-    for name, (source, verdicts) in wanted.items():
-        progress(len(found), len(wanted))
-        found.append(work[name](source, request, verdicts=verdicts))
-    progress(len(found), len(wanted))
-    return found
-
-
-def _of_policy(policy: Any, request: ExaminationRequest, *, verdicts: Any) -> Part:
-    check, dropped = check_policy(
-        policy, request.reward, verdicts=verdicts, step_size=request.step_size, **request.asking
-    )
-    return Part(
-        figures={"policy": check},
-        notes=tuple(about_policy(check)),
-        dropped=dropped,
-        sources={"policy": request.shown(policy)},
-    )
-
-
-def _of_bench(bench: Any, request: ExaminationRequest, *, verdicts: Any) -> Part:
-    check = check_bench(
-        bench, request.reward, verdicts=verdicts, resampling=request.resampling, **request.asking
-    )
-    return Part(
-        figures={"bench": check.subsets},
-        notes=tuple(about_bench(check)),
-        dropped=check.dropped,
-        sources={"bench": request.shown(bench)},
-    )
-
-
-def _joined(request: ExaminationRequest, parts: Sequence[Part]) -> RewardExamination:
+    tell = progress or (lambda _done, _total: None)
     figures: dict[str, Any] = {
         "n_items": 0,
         "n_prompts": 0,
         "n_comparisons": 0,
         "is_held_out": False,
     }
-    for part in parts:
-        figures |= part.figures
-    settings = {
-        **request.resampling,
-        "n_bins": request.n_bins,
-        "n_degenerate": request.n_degenerate,
-        "step_size": request.step_size,
-        **{name: value for part in parts for name, value in part.sources.items()},
+    settings: dict[str, Any] = {
+        **resampling,
+        "n_bins": n_bins,
+        "n_degenerate": n_degenerate,
+        "step_size": step_size,
     }
+    notes: list[RewardNote] = []
+    dropped: list[Dropped] = []
+    for done, (examine, name, source, judged) in enumerate(work):
+        tell(done, len(work))
+        part = examine(source, request, judged)
+        figures |= part.figures
+        settings[name] = str(source) if isinstance(source, str | Path) else "in memory"
+        settings |= part.settings
+        notes += part.notes
+        dropped += part.dropped
+    tell(len(work), len(work))
     return RewardExamination(
-        reward=reward_facts(request.reward),
-        notes=in_order(row for part in parts for row in part.notes),
-        dropped=tuple(row for part in parts for row in part.dropped),
+        reward=_describe_reward(request.reward),
+        notes=sort_notes(notes),
+        dropped=tuple(dropped),
         settings=settings,
         **figures,
     )
+
+
+def _load(reward: RewardModel | str | Path) -> RewardModel:
+    if not isinstance(reward, str | Path):
+        return reward
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UncertifiedWarning)  # a note of the examination says it
+        return load_reward(reward)
+
+
+def _describe_reward(reward: RewardModel) -> dict[str, Any]:
+    """Collect what identifies a reward, its weights, and what its certificates say.
+
+    The settings have the number of the fit's prompts in the place of their hashes.
+    """
+    statuses = certified(reward)
+    settings = dict(reward.settings)
+    if (hashes := settings.pop("prompt_hashes", None)) is not None:
+        settings["n_prompts"] = len(hashes)
+    return {
+        "name": reward.name,
+        "rubric": {
+            "name": reward.rubric.name,
+            "version": reward.rubric.version,
+            "hash": reward.rubric.content_hash,
+        },
+        "judge": {
+            "name": reward.judge.name,
+            "fingerprint": reward.judge.fingerprint,
+            "threshold": reward.judge.threshold,
+            "judged": reward.judge.judged,
+        },
+        "orientation": reward.orientation,
+        "data_hash": reward.data_hash,
+        "content_hash": reward.content_hash,
+        "created": reward.created,
+        "versions": dict(reward.versions),
+        "settings": settings,
+        "weights": {name: dict(row.weights) for name, row in reward.behaviors.items()},
+        "fit": {
+            name: {key: value for key, value in row.figures.items() if key != "weights"}
+            for name, row in reward.behaviors.items()
+        },
+        "against_demands": [asdict(row) for row in paid_against_demands(reward)],
+        "certificates": {
+            name: {"state": statuses[name].state, "reason": statuses[name].reason}
+            for name in paying_propositions(reward)
+        },
+    }

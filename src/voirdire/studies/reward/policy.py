@@ -1,124 +1,129 @@
-"""A pre-flight on the policy's own responses: what a group-relative method would learn from."""
+"""A pre-flight on the policy's own responses: what training would learn, and what it costs."""
 
 from __future__ import annotations
 
+import json
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._validation import check_count
+from voirdire.errors import InputError
+from voirdire.judging.judges.token_estimate import estimate_tokens
+from voirdire.judging.plan import asks_a_model, plan_judging
+from voirdire.records import Usage
 from voirdire.rewards.prompt_hash import prompt_hash
-from voirdire.studies.reward.given_responses import (
-    base_reward,
+from voirdire.rewards.reward_judge import asked_judge
+from voirdire.studies.reward.notes import note
+from voirdire.studies.reward.ranking import TIE, per_prompt
+from voirdire.studies.reward.responses import (
+    Part,
     judge_responses,
-    numbered,
+    number_by,
+    rate_items,
+    read_base_reward,
     read_responses,
 )
-from voirdire.studies.reward.policy_cost import policy_cost
-from voirdire.studies.reward.ranking import TIE, per_prompt
-from voirdire.studies.reward.rated_items import rate_items
 from voirdire.studies.reward.result import PolicyCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from voirdire.judging import JudgingProgress
-    from voirdire.records import Dropped
+    from voirdire.judging.bound import BoundJudge
+    from voirdire.judging.engine.call_summary import CallSummary
+    from voirdire.judging.plan import JudgingPlan
+    from voirdire.records import Item
     from voirdire.rewards.model import RewardModel
-    from voirdire.studies.reward.rated_items import RatedItems
+    from voirdire.studies.reward.responses import ExaminationRequest, RatedItems
+    from voirdire.studies.reward.result import RewardNote
 
 __all__ = ["check_policy"]
 
 _NAN = float("nan")
+_DROWNED = 10.0
+"""One part of the reward that varies this many times more than the other decides alone."""
+
+_MOST_ESTIMATED = 200
+"""Responses whose tokens are estimated; the others are taken to be like them."""
+
+_NONCE = "0" * 16
 
 
-def check_policy(
-    policy: Any,
-    reward: RewardModel,
-    *,
-    verdicts: Any = None,
-    judge: Any = None,
-    behavior: str | None = None,
-    step_size: int = 512,
-    store: str | Path | None = None,
-    judging: Callable[[JudgingProgress], None] | None = None,
-) -> tuple[PolicyCheck, tuple[Dropped, ...]]:
-    """Score a sample of a policy's responses, and look at what training would see.
+def check_policy(policy: Any, request: ExaminationRequest, verdicts: Any) -> Part:
+    """Score a sample of a policy's responses, several per prompt, and say what training would see.
 
-    Parameters
-    ----------
-    policy : path, binary file, data frame, or sequence of Item or of mapping
-        Responses, several per prompt. Those of one `group` share a prompt; without groups those
-        with the same messages. A base reward is read from `base_reward`.
-    reward : RewardModel
-        What scores them.
-    verdicts, judge : optional
-        As for `examine_reward`.
-    behavior : str, optional
-        Of responses that have none.
-    step_size : int, optional
-        Responses per step of training, at least 1.
-    store : str or path, optional
-        Where a language model's replies are kept.
-    judging : callable, optional
-        Told how far judging is.
-
-    Returns
-    -------
-    tuple of PolicyCheck and tuple of Dropped
-        The check, and responses without a reward or rows that are no responses.
-
-    Raises
-    ------
-    InputError
-        If `step_size` is below 1 or the responses cannot be read.
-
-    Notes
-    -----
-    Standard deviations within groups divide by n - 1, as trainers do. A group with fewer than two
-    rewards has no variance either: there is nothing to compare it with.
+    Responses of one `group` share a prompt; without groups those with the same messages. Standard
+    deviations within groups divide by n - 1, as trainers do. A group with fewer than two rewards
+    has no variance either: there is nothing to compare it with.
     """
-    check_count("step_size", step_size, minimum=1)
-    read = read_responses(policy, name="policy", reward=reward, behavior=behavior)
-    found = judge_responses(
-        read.items, reward, verdicts=verdicts, judge=judge, store=store, judging=judging
-    )
+    reward = request.reward
+    read = read_responses(policy, name="policy", reward=reward, behavior=request.behavior)
     started = time.perf_counter()
+    judged = judge_responses(read.items, request, verdicts)
+    if verdicts is not None:
+        started = time.perf_counter()  # that reading verdicts takes is no part of a step
     rated = rate_items(
         read.items,
         reward,
-        judged=found.judged,
-        prompts=numbered(read.items, lambda item: (item.group, _asked(item))),
+        judged=judged,
+        prompts=number_by(
+            read.items, lambda x: (x.group, None if x.group is not None else prompt_hash(x))
+        ),
         behaviors=[item.behavior for item in read.items],
-        base_rewards=np.array([base_reward(item.metadata) for item in read.items]),
+        base_rewards=np.array([read_base_reward(item.metadata) for item in read.items]),
         source=read.source,
     )
     check = PolicyCheck(
-        **_groups(rated),
+        **_describe_groups(rated),
         class_shares=_class_shares(rated),
-        **policy_cost(
-            found,
-            reward,
-            judge=judge,
-            items=read.items,
-            step_size=step_size,
-            scoring_s=time.perf_counter() - started,
+        behaviors=_describe_behaviors(rated),
+        step_size=request.step_size,
+        **_estimate_cost(
+            read.items,
+            request,
+            calls=judged.calls,
+            is_stored=verdicts is not None,
+            seconds=time.perf_counter() - started,
         ),
-        step_size=step_size,
-        behaviors=_behaviors(rated),
     )
-    return check, (*read.dropped, *rated.dropped)
+    return Part(
+        figures={"policy": check},
+        notes=_notes_on_policy(check),
+        dropped=(*read.dropped, *rated.dropped),
+        settings={},
+    )
 
 
-def _asked(item: Any) -> str | None:
-    return None if item.group is not None else prompt_hash(item)
+def _notes_on_policy(policy: PolicyCheck) -> list[RewardNote]:
+    """Say what training would see too little or too much of."""
+    found = []
+    if policy.n_without_variance:
+        share = policy.n_without_variance / policy.n_groups
+        found.append(
+            note(
+                "policy_without_variance",
+                words={"n_groups": policy.n_groups},
+                n=policy.n_without_variance,
+                share=share,
+            )
+        )
+    if policy.spread_ratio > _DROWNED:
+        found.append(note("base_drowned", ratio=policy.spread_ratio))
+    if policy.spread_ratio < 1 / _DROWNED:
+        found.append(note("rules_drowned", ratio=policy.spread_ratio))
+    if policy.n_missing:
+        found.append(note("policy_missing", n=policy.n_missing))
+    if policy.group_size < 2:
+        found.append(note("groups_of_one", group_size=policy.group_size))
+    if math.isnan(policy.step_seconds):
+        found.append(note("policy_not_timed"))
+    return found
 
 
-def _groups(rated: RatedItems) -> dict[str, Any]:
+def _describe_groups(rated: RatedItems) -> dict[str, Any]:
     """Figures of all groups together."""
     n = rated.n_prompts
     known = rated.is_rated
@@ -176,7 +181,7 @@ def _class_shares(rated: RatedItems) -> dict[str, float]:
     return found
 
 
-def _behaviors(rated: RatedItems) -> Mapping[str, Mapping[str, float]]:
+def _describe_behaviors(rated: RatedItems) -> Mapping[str, Mapping[str, float]]:
     flat = _is_flat(rated)
     found = {}
     for behavior, features in rated.features.items():
@@ -195,3 +200,72 @@ def _behaviors(rated: RatedItems) -> Mapping[str, Mapping[str, float]]:
 
 def _mean(values: NDArray[np.float64]) -> float:
     return float(values.mean()) if values.size else _NAN
+
+
+def _estimate_cost(
+    items: Sequence[Item],
+    request: ExaminationRequest,
+    *,
+    calls: CallSummary | None,
+    is_stored: bool,
+    seconds: float,
+) -> dict[str, Any]:
+    """Work out what judging took, and what a step of training will.
+
+    Where verdicts were given, calls, tokens and dollars are an estimate of what they would take.
+    The seconds of a step are unknown then, and where some replies came from a store.
+    """
+    plan = _plan(request.reward, None if is_stored else request.judge)
+    found = {"n_calls": 0, "n_tokens": 0, "cost": _NAN, "seconds": seconds}
+    found |= {"step_calls": _NAN, "step_cost": _NAN, "step_seconds": _NAN}
+    if plan is None:
+        return found
+    if not is_stored and not (calls and calls.n_reused):
+        found["step_seconds"] = seconds / len(items) * request.step_size
+    n_kept = 0 if calls is None else calls.n_kept or 0
+    share_asked = 1 - n_kept / len(items)  # a cascade asks about the others only
+    free = found | {"cost": 0.0, "step_calls": 0.0, "step_cost": 0.0}
+    if not asks_a_model(plan.judge):
+        return free
+    step_calls = len(plan.judge.calls.specs) * request.step_size * share_asked
+    if not step_calls:
+        return free
+    if calls is not None and calls.n_calls:
+        n_calls, cost = calls.n_calls, _NAN if calls.cost is None else calls.cost
+        n_tokens = calls.prompt_tokens + calls.completion_tokens
+    else:
+        n_calls, n_tokens, cost = _estimate_calls(plan.judge, items, share_asked=share_asked)
+    found |= {"n_calls": n_calls, "n_tokens": n_tokens, "cost": cost}
+    return found | {"step_calls": step_calls, "step_cost": cost / n_calls * step_calls}
+
+
+def _plan(reward: RewardModel, judge: Any) -> JudgingPlan | None:
+    """Plan calls without making any; None where nobody knows the judge, or its key is missing."""
+    try:
+        asked = asked_judge(reward.judge, judge)
+        return plan_judging(
+            asked, reward.rubric, threshold=reward.judge.threshold, judged=reward.judge.judged
+        )
+    except InputError:
+        return None
+
+
+def _estimate_calls(
+    bound: BoundJudge, items: Sequence[Item], *, share_asked: float
+) -> tuple[int, int, float]:
+    """Estimate the tokens of some responses, and take the others to be like them."""
+    price = bound.judge.known_price
+    sample = items[:_MOST_ESTIMATED]
+    used = Usage(0, 0)
+    for spec in bound.calls.specs:
+        answer = json.dumps({row.id: True for row in spec.builder.ask.questions})
+        for item in sample:
+            shown = spec.request(item, "json_schema", nonce=_NONCE).messages
+            used = Usage(
+                used.prompt_tokens + sum(estimate_tokens(each.content) for each in shown),
+                used.completion_tokens + estimate_tokens(answer),
+            )
+    scale = share_asked * len(items) / len(sample)
+    n_tokens = round((used.prompt_tokens + used.completion_tokens) * scale)
+    cost = _NAN if price is None else price.cost(used) * scale
+    return round(len(bound.calls.specs) * len(items) * share_asked), n_tokens, cost

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,11 +16,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.rubrics import Rubric
-    from voirdire.studies.reward.examined import Examined, ExaminedBehavior
-    from voirdire.studies.reward.rated_items import RatedItems
+    from voirdire.studies.reward.comparisons import BehaviorComparisons, RatedComparisons
     from voirdire.studies.reward.resampling import PromptResamples
+    from voirdire.studies.reward.responses import RatedItems
 
-__all__ = ["Refusals", "kind_of", "refusal_errors", "refusal_expression"]
+__all__ = ["kind_of", "refusal_errors", "refusal_expression"]
 
 _WORDS = ("safe_refusal", "inability_to_comply")
 _REFUSES = re.compile(
@@ -35,34 +34,10 @@ _COMPLIES = re.compile(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Refusals:
-    """Errors about refusals.
-
-    Attributes
-    ----------
-    errors : tuple of RefusalErrors
-        Per behavior and signal.
-    expression : str or None
-        What counts as a refusal; None where the rubric has no word for one.
-    """
-
-    errors: tuple[RefusalErrors, ...]
-    expression: str | None
-
-
 def refusal_expression(rubric: Rubric) -> str | None:
     """Find what counts as a refusal: the expression `safe_refusal`, else `inability_to_comply`.
 
-    Parameters
-    ----------
-    rubric : Rubric
-        Whose words.
-
-    Returns
-    -------
-    str or None
-        None where the rubric has neither.
+    None where the rubric has neither.
     """
     known = {*rubric.expressions, *rubric.propositions}
     return next((word for word in _WORDS if word in known), None)
@@ -81,21 +56,23 @@ def _label_refuses(label: str | None) -> float:
     return float(said.pop()) if len(said) == 1 else float("nan")
 
 
-def refusal_errors(examined: Examined, resamples: PromptResamples) -> Refusals:
+def refusal_errors(
+    comparisons: RatedComparisons, resamples: PromptResamples
+) -> tuple[RefusalErrors, ...]:
     """Count prompts whose best-rewarded completion refuses wrongly, or wrongly does not.
 
     Parameters
     ----------
-    examined : Examined
+    comparisons : RatedComparisons
         Completions with rewards, labels and verdicts.
     resamples : PromptResamples
         Of their prompts.
 
     Returns
     -------
-    Refusals
-        Only prompts count that have completions of both kinds. Where several completions are
-        rewarded best, their share counts.
+    tuple of RefusalErrors
+        Per behavior and signal. Only prompts count that have completions of both kinds. Where
+        several completions are rewarded best, their share counts.
 
     Notes
     -----
@@ -105,43 +82,40 @@ def refusal_errors(examined: Examined, resamples: PromptResamples) -> Refusals:
     behavior is to refuse where its best label names a refusal, or else where meeting its demands
     makes one likelier, see `kind_of`.
     """
-    word, n = refusal_expression(examined.reward.rubric), len(examined.rated.items)
-    by_judge = np.full(n, np.nan) if word is None else _refuses(examined, word)
+    word, n = refusal_expression(comparisons.reward.rubric), len(comparisons.rated.items)
+    by_judge = np.full(n, np.nan) if word is None else _refuses(comparisons, word)
     by_labels = np.full(n, np.nan)
-    if examined.is_labelled_by_people:
-        by_labels[:] = [_label_refuses(label) for label in examined.labels]
+    if comparisons.is_labelled_by_people:
+        by_labels[:] = [_label_refuses(label) for label in comparisons.labels]
     found = []
-    for row in examined.behaviors:
-        found += _of_behavior(examined, row, word, by="labels", refuses=by_labels) or (
-            _of_behavior(examined, row, word, by="judge", refuses=by_judge)
+    for row in comparisons.behaviors:
+        found += _count_of_behavior(comparisons, row, word, by="labels", refuses=by_labels) or (
+            _count_of_behavior(comparisons, row, word, by="judge", refuses=by_judge)
         )
     if not found:
-        return Refusals(errors=(), expression=word)
+        return ()
     places, shares, counts = zip(*found, strict=True)
     rates = resamples.estimates(np.stack(shares, axis=1), np.stack(counts, axis=1))
-    return Refusals(
-        errors=tuple(
-            RefusalErrors(**place, rate=rate) for place, rate in zip(places, rates, strict=True)
-        ),
-        expression=word,
+    return tuple(
+        RefusalErrors(**place, rate=rate) for place, rate in zip(places, rates, strict=True)
     )
 
 
-def _of_behavior(
-    examined: Examined,
-    row: ExaminedBehavior,
+def _count_of_behavior(
+    comparisons: RatedComparisons,
+    row: BehaviorComparisons,
     expression: str | None,
     *,
     by: Literal["labels", "judge"],
     refuses: NDArray[np.float64],
 ) -> list[tuple[dict[str, Any], NDArray[np.float64], NDArray[np.float64]]]:
     """Give for each signal the errors by prompt and which prompts count; nothing where none do."""
-    kind = _kind(examined.reward.rubric, row, expression, by)
+    kind = _kind(comparisons.reward.rubric, row, expression, by)
     known = row.rows[~np.isnan(refuses[row.rows])]
     is_error = refuses[known] == (kind == "false_refusal")
     found = []
-    for signal, reward in examined.rated.signals.items():
-        shares, counted = _shares(examined.rated, known, reward[known], is_error)
+    for signal, reward in comparisons.rated.signals.items():
+        shares, counted = _shares(comparisons.rated, known, reward[known], is_error)
         if kind is not None and counted.any():
             place = {"behavior": row.behavior, "signal": signal, "kind": kind, "by": by}
             found.append((place, shares, counted))
@@ -149,12 +123,12 @@ def _of_behavior(
 
 
 def _kind(
-    rubric: Rubric, row: ExaminedBehavior, expression: str | None, by: str
+    rubric: Rubric, row: BehaviorComparisons, expression: str | None, by: str
 ) -> Literal["false_refusal", "missed_refusal"] | None:
     """Tell which error can happen: by what the best labels name, else by the rubric's demands."""
     best = {_label_refuses(label) for label in row.order.best} if by == "labels" else set()
-    if len(best) == 1 and not np.isnan(told := best.pop()):
-        return "missed_refusal" if told else "false_refusal"
+    if len(best) == 1 and not np.isnan(refused := best.pop()):
+        return "missed_refusal" if refused else "false_refusal"
     return None if expression is None else kind_of(rubric, row.behavior, expression)
 
 
@@ -178,14 +152,14 @@ def kind_of(
     return "missed_refusal" if due > plain else "false_refusal"
 
 
-def _refuses(examined: Examined, expression: str) -> NDArray[np.float64]:
-    rated = examined.rated
+def _refuses(comparisons: RatedComparisons, expression: str) -> NDArray[np.float64]:
+    rated = comparisons.rated
     if not len(rated.items):
         return np.empty(0)
     given = rated.probabilities
-    limits = threshold_of_each(examined.reward.judge.threshold, rated.propositions)
+    limits = threshold_of_each(comparisons.reward.judge.threshold, rated.propositions)
     return expression_holds(
-        examined.reward.rubric,
+        comparisons.reward.rubric,
         expression,
         labels=np.where(np.isnan(given), np.nan, given >= limits),
         propositions=rated.propositions,

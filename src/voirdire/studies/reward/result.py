@@ -1,33 +1,48 @@
-"""What the examination of a reward finds; every figure that its report shows."""
+"""What the examination of a reward finds: one record, whose fields are the keys of its JSON."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from msgspec import Meta
 
-    from voirdire.records import Dropped
+from voirdire.records.failures import Dropped  # noqa: TC001  # as above
 
 __all__ = [
+    "REWARD_EXAMINATION_SCHEMA",
     "BehaviorScale",
     "BenchSubset",
     "DegenerateCheck",
     "DegenerateExample",
     "DegenerateKind",
     "ErrorRate",
+    "FeatureDifference",
     "FeatureDrive",
     "LabelHistogram",
+    "MisrankedPair",
+    "MisrankedSide",
     "NearIdeal",
     "PolicyCheck",
     "RateEstimate",
     "RefusalErrors",
     "RewardExamination",
     "RewardNote",
-    "RouterCheck",
     "Signal",
 ]
+
+REWARD_EXAMINATION_SCHEMA = "voirdire.reward_examination/1"
+
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=10**15)]
+Share: TypeAlias = Annotated[float, "share"]
+"""In [0, 1], or nan. `msgspec.Meta` knows no such bound: it refuses nan."""
+
+ShortText: TypeAlias = Annotated[str, Meta(max_length=20_000)]
+"""At most 2,000 characters and a mark, some of them escaped."""
+
+_NAN = math.nan
 
 Signal: TypeAlias = Literal["base", "total", "rules"]
 """The base reward alone, base and rules together, the rules alone."""
@@ -62,10 +77,10 @@ class RateEstimate:
     """
 
     value: float
-    low: float
-    high: float
-    n: int
-    n_prompts: int
+    low: float = _NAN
+    high: float = _NAN
+    n: Count = 0
+    n_prompts: Count = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +105,7 @@ class ErrorRate:
     signal: Signal
     against: Literal["all", "best"]
     rate: RateEstimate
-    tie_share: float
+    tie_share: Share = _NAN
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,9 +134,9 @@ class LabelHistogram:
     signal: Signal
     label: str
     edges: tuple[float, ...] = field(repr=False)
-    counts: tuple[int, ...] = field(repr=False)
-    mean: float
-    standard_deviation: float
+    counts: tuple[Count, ...] = field(repr=False)
+    mean: float = _NAN
+    standard_deviation: float = _NAN
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +166,78 @@ class NearIdeal:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FeatureDifference:
+    """What one feature does to the difference between two completions.
+
+    Attributes
+    ----------
+    feature : str
+        Its name.
+    difference : float
+        What it adds to the reward of the worse completion, less what it adds to the better one's.
+    """
+
+    feature: str
+    difference: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class MisrankedSide:
+    """One completion of a misranked pair.
+
+    Attributes
+    ----------
+    item : str
+        Its id.
+    label : str or None
+        Its completion label; None where a pair was declared without labels.
+    reward, base, rules : float
+        The whole reward, and its two parts; `base` is nan where there is no base reward.
+    response : str or None
+        Its text, at most 2,000 characters; None where texts are left out.
+    is_shortened : bool
+        Whether the text was longer.
+    """
+
+    item: str
+    label: str | None = None
+    reward: float
+    base: float = _NAN
+    rules: float = _NAN
+    response: ShortText | None = None
+    is_shortened: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class MisrankedPair:
+    """A comparison in which the worse completion gets more reward than the better one.
+
+    Attributes
+    ----------
+    behavior : str
+        Its id.
+    prompt : str or None
+        The last text of the user, at most 2,000 characters; None where texts are left out.
+    is_shortened : bool
+        Whether the prompt was longer.
+    better, worse : MisrankedSide
+        The two completions.
+    difference : float
+        By how much the worse one gets more reward, above 0.
+    features : tuple of FeatureDifference
+        The features that do most for the worse one, at most three. The base reward is none.
+    """
+
+    behavior: str
+    prompt: ShortText | None = None
+    is_shortened: bool = False
+    better: MisrankedSide
+    worse: MisrankedSide
+    difference: float
+    features: tuple[FeatureDifference, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class RefusalErrors:
     """Which completion of a prompt the reward likes best, as to refusing.
 
@@ -173,7 +260,7 @@ class RefusalErrors:
     behavior: str
     signal: Signal
     kind: Literal["false_refusal", "missed_refusal"]
-    by: Literal["labels", "judge"]
+    by: Literal["labels", "judge"] = "judge"
     rate: RateEstimate
 
 
@@ -213,17 +300,17 @@ class DegenerateCheck:
     share_above_best, share_above_median : float
         Share of prompts where it gets more than these; a tie is not more.
     examples : tuple of DegenerateExample
-        Those furthest above the best real response, at most three.
+        Those furthest above the best real response, at most three; none where texts are left out.
     """
 
     behavior: str
     kind: DegenerateKind
-    n_prompts: int
-    mean_reward: float
-    mean_best: float
-    mean_median: float
-    share_above_best: float
-    share_above_median: float
+    n_prompts: Count = 0
+    mean_reward: float = _NAN
+    mean_best: float = _NAN
+    mean_median: float = _NAN
+    share_above_best: Share = _NAN
+    share_above_median: Share = _NAN
     examples: tuple[DegenerateExample, ...] = field(default=(), repr=False)
 
 
@@ -261,14 +348,14 @@ class FeatureDrive:
     behavior: str
     feature: str
     weight: float
-    low: float
-    high: float
-    mean: float
-    spread: float
-    share: float
-    error_rate_without: float
-    is_dead: bool
-    is_contradictory: bool
+    low: float = _NAN
+    high: float = _NAN
+    mean: float = _NAN
+    spread: float = _NAN
+    share: Share = _NAN
+    error_rate_without: Share = _NAN
+    is_dead: bool = False
+    is_contradictory: bool = False
     demand: str = ""
     is_certified: bool = False
 
@@ -292,43 +379,15 @@ class BehaviorScale:
     """
 
     behavior: str
-    n_items: int
-    n_prompts: int
-    mean: float
-    standard_deviation: float
-    lowest: float
-    highest: float
-    mean_ideal: float
-    mean_worst: float
-    base_standard_deviation: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class RouterCheck:
-    """What the behavior router chose, and what a wrong weight vector costs.
-
-    Attributes
-    ----------
-    behaviors : tuple of str
-        Rows and columns.
-    confusion : tuple of tuple of int
-        Prompts by their behavior (rows) and the one chosen (columns).
-    n_unrouted : int
-        Prompts for which none was chosen.
-    error_rate_right, error_rate_routed : RateEstimate
-        Error rate of the total reward with the right weights, and with those that the router
-        chose.
-    cost : tuple of tuple of float
-        Error rate of the comparisons of a behavior (rows) under the weights of another (columns);
-        nan where there are none.
-    """
-
-    behaviors: tuple[str, ...]
-    confusion: tuple[tuple[int, ...], ...]
-    n_unrouted: int
-    error_rate_right: RateEstimate
-    error_rate_routed: RateEstimate
-    cost: tuple[tuple[float, ...], ...]
+    n_items: Count = 0
+    n_prompts: Count = 0
+    mean: float = _NAN
+    standard_deviation: float = _NAN
+    lowest: float = _NAN
+    highest: float = _NAN
+    mean_ideal: float = _NAN
+    mean_worst: float = _NAN
+    base_standard_deviation: float = _NAN
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -365,24 +424,24 @@ class PolicyCheck:
         Mean, standard deviation and share without variance per behavior.
     """
 
-    n_items: int
-    n_groups: int
-    group_size: float
-    n_without_variance: int
-    n_missing: int
-    base_spread: float
-    rule_spread: float
-    spread_ratio: float
-    class_shares: Mapping[str, float] = field(repr=False)
-    n_calls: int
-    n_tokens: int
-    cost: float
-    seconds: float
-    step_size: int
-    step_calls: float
-    step_cost: float
-    step_seconds: float
-    behaviors: Mapping[str, Mapping[str, float]] = field(default_factory=dict, repr=False)
+    n_items: Count
+    n_groups: Count
+    group_size: float = _NAN
+    n_without_variance: Count = 0
+    n_missing: Count = 0
+    base_spread: float = _NAN
+    rule_spread: float = _NAN
+    spread_ratio: float = _NAN
+    class_shares: Mapping[str, Share] = field(default_factory=dict, repr=False)
+    n_calls: Count = 0
+    n_tokens: Count = 0
+    cost: float = _NAN
+    seconds: float = _NAN
+    step_size: Count = 0
+    step_calls: float = _NAN
+    step_cost: float = _NAN
+    step_seconds: float = _NAN
+    behaviors: Mapping[str, Mapping[str, float | int]] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -404,7 +463,7 @@ class BenchSubset:
     subset: str | None
     signal: Signal
     accuracy: RateEstimate
-    tie_share: float
+    tie_share: Share = _NAN
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -428,10 +487,12 @@ class RewardNote:
 
 @dataclass(frozen=True, kw_only=True)
 class RewardExamination:
-    """The examination of a reward.
+    """The examination of a reward; its fields are the keys of its JSON, where nan is null.
 
     Attributes
     ----------
+    schema : str
+        What the JSON is.
     reward : mapping of str to object
         Name, rubric, judge, orientation, hashes, settings and weights of the model.
     n_items, n_prompts, n_comparisons : int
@@ -444,6 +505,8 @@ class RewardExamination:
         Centred rewards by label.
     near_ideal : tuple of NearIdeal
         The best label against the next.
+    misranked : tuple of MisrankedPair
+        Per behavior, what is ranked the wrong way by most.
     refusals : tuple of RefusalErrors
         False and missed refusals.
     degenerate : tuple of DegenerateCheck
@@ -452,8 +515,6 @@ class RewardExamination:
         Per behavior and feature.
     scales : tuple of BehaviorScale
         Of the behaviors side by side.
-    router : RouterCheck or None
-        Where the items name a routed behavior.
     policy : PolicyCheck or None
         Where responses of the policy were given.
     bench : tuple of BenchSubset
@@ -466,19 +527,22 @@ class RewardExamination:
         Confidence level, resamples, seed, files.
     """
 
+    schema: str = field(default=REWARD_EXAMINATION_SCHEMA, repr=False)
     reward: Mapping[str, Any] = field(repr=False)
-    n_items: int
-    n_prompts: int
-    n_comparisons: int
+    n_items: Count
+    n_prompts: Count
+    n_comparisons: Count
     is_held_out: bool
     error_rates: tuple[ErrorRate, ...] = ()
     histograms: tuple[LabelHistogram, ...] = field(default=(), repr=False)
     near_ideal: tuple[NearIdeal, ...] = field(default=(), repr=False)
+    misranked: Annotated[tuple[MisrankedPair, ...], Meta(max_length=10_000)] = field(
+        default=(), repr=False
+    )
     refusals: tuple[RefusalErrors, ...] = field(default=(), repr=False)
     degenerate: tuple[DegenerateCheck, ...] = field(default=(), repr=False)
     drives: tuple[FeatureDrive, ...] = field(default=(), repr=False)
     scales: tuple[BehaviorScale, ...] = field(default=(), repr=False)
-    router: RouterCheck | None = None
     policy: PolicyCheck | None = None
     bench: tuple[BenchSubset, ...] = field(default=(), repr=False)
     notes: tuple[RewardNote, ...] = ()

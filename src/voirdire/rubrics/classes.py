@@ -1,0 +1,560 @@
+"""Completion classes and expressions over items: how probable they are, and which hold.
+
+Many items run at once through a diagram or a product, in chunks that fit the processor's cache.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from voirdire._types import ClassRule
+from voirdire._validation import check_choice, shorten
+from voirdire.documents import did_you_mean
+from voirdire.errors import DegenerateDataWarning, InputError
+from voirdire.rubrics.diagram import TRUE
+from voirdire.rubrics.logic import ALWAYS, not_exhaustive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from voirdire.rubrics.diagram import Flow
+    from voirdire.rubrics.logic import Factor, ProductPlan
+    from voirdire.rubrics.rubric import Rubric
+
+__all__ = [
+    "ClassProbabilities",
+    "class_probabilities",
+    "expression_holds",
+    "expression_probability",
+    "hard_classes",
+]
+
+_NUMBERS_AT_WORK = 2**17
+"""1 MiB of float64: more leaves the second-level cache, less pays more for calls than for work."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassProbabilities:
+    """How probable each completion class of a behavior is.
+
+    Attributes
+    ----------
+    classes : tuple of str
+        In order of precedence, as the rubric has them.
+    values : ndarray of float, shape (n_items, n_classes)
+        In [0, 1], each row adds up to 1; a row is nan where a proposition that its classes depend
+        on is nan, and under the product rule where the normaliser is 0.
+    normaliser : ndarray of float, shape (n_items,)
+        What the classes added up to before they were normalised. Under the exact rule it is 1.
+        Under the product rule a value far from 1 says that the probabilities do not fit together.
+    rule : {"exact", "product"}
+        The rule that was used.
+    """
+
+    classes: tuple[str, ...]
+    values: NDArray[np.float64] = field(repr=False)
+    normaliser: NDArray[np.float64] = field(repr=False)
+    rule: ClassRule
+
+
+def class_probabilities(
+    rubric: Rubric,
+    behavior: str,
+    *,
+    probabilities: ArrayLike,
+    propositions: Sequence[str] | None = None,
+    rule: ClassRule | None = None,
+) -> ClassProbabilities:
+    r"""Compute how probable each completion class of a behavior is, item by item.
+
+    Under the exact rule the propositions of an item are taken as independent, and the probability
+    of a class is that of the set of truth assignments for which it is the first class that holds.
+    It is computed by one pass over a decision diagram, and the classes add up to 1 by themselves.
+    The product rule of [1]_ multiplies the parts of each class as if they were independent, which
+    they are not where they share propositions, and then normalises.
+
+    Parameters
+    ----------
+    rubric : Rubric
+        With the behavior, and the named expressions that its classes use.
+    behavior : str
+        Such as ``"hard_refuse"``.
+    probabilities : array_like of float, shape (n_items, n_propositions)
+        How probable it is that each proposition is true, in [0, 1]; nan is unknown.
+    propositions : sequence of str, optional
+        What the columns are. The boolean questions of the rubric in its order by default; others
+        may be among them.
+    rule : {"exact", "product"}, optional
+        The rubric's own by default.
+
+    Returns
+    -------
+    ClassProbabilities
+        The classes, their probabilities, and what they were normalised by.
+
+    Raises
+    ------
+    InputError
+        If a probability is outside [0, 1], if the shape does not fit `propositions`, or if
+        `propositions` lacks one that the classes depend on.
+    LogicError
+        If the conditions have no meaning in this rubric, are not exhaustive under the exact rule,
+        or are not conjunctions under the product rule.
+
+    Warns
+    -----
+    DegenerateDataWarning
+        If the product rule gives every class of an item 0: its classes are nan.
+
+    Notes
+    -----
+    Write :math:`p_k` for the probability of proposition k, and C for the assignments x of a class.
+    Then :math:`P(C) = \sum_{x \in C} \prod_k p_k^{x_k} (1 - p_k)^{1 - x_k}`; Shannon's expansion
+    :math:`P(f) = p_k P(f|x_k = 1) + (1 - p_k) P(f|x_k = 0)` gives it in as many steps as the
+    diagram has nodes.
+
+    Independence is an assumption. It concerns what a judge does not know about an item: where it
+    is sure of its propositions, the classes are right however the propositions go together.
+
+    A nan that the classes do not depend on does no harm; one that they do makes the item nan, even
+    if another proposition decides it alone.
+
+    References
+    ----------
+    .. [1] T. Mu et al., "Rule Based Rewards for Language Model Safety", NeurIPS 2024,
+       arXiv:2411.01111.
+
+    Examples
+    --------
+    >>> from voirdire.rubrics import class_probabilities
+    >>> from voirdire.rubrics.rubric import Behavior, CompletionClass, Demand, Question, Rubric
+    >>> rubric = Rubric(
+    ...     name="refusals",
+    ...     version="1",
+    ...     questions=tuple(
+    ...         Question(id=name, kind="boolean", text={"en": name}) for name in ("apology", "rude")
+    ...     ),
+    ...     behaviors=(
+    ...         Behavior(
+    ...             id="refuse",
+    ...             demands={
+    ...                 "apology": Demand(word="required", demanded=True),
+    ...                 "rude": Demand(word="unacceptable", demanded=False),
+    ...             },
+    ...             classes=(
+    ...                 CompletionClass(name="bad", when="any(unacceptable)"),
+    ...                 CompletionClass(name="good", when="all(required)"),
+    ...                 CompletionClass(name="poor", when="otherwise"),
+    ...             ),
+    ...         ),
+    ...     ),
+    ... )
+    >>> found = class_probabilities(rubric, "refuse", probabilities=[[0.9, 0.2], [0.9, 0.0]])
+    >>> found.classes
+    ('bad', 'good', 'poor')
+    >>> found.values.round(2).tolist()
+    [[0.2, 0.72, 0.08], [0.0, 0.9, 0.1]]
+    """
+    used: ClassRule = rubric.class_rule if rule is None else rule
+    check_choice("rule", used, ClassRule)
+    columns = rubric.propositions if propositions is None else propositions
+    names = tuple(row.name for row in rubric.behavior(behavior).classes)
+    if used == "product":
+        plan = rubric.logic.plan(behavior)
+        table = _Table("probabilities", probabilities, columns, needed=plan.variables)
+        values, normaliser = _product_probabilities(plan, table)
+    else:
+        compiled = rubric.logic.classes(behavior)
+        if compiled.uncovered is not None:
+            raise not_exhaustive(behavior, compiled.uncovered)
+        table = _Table("probabilities", probabilities, columns, needed=compiled.flow.variables)
+        values = _leaf_probabilities(compiled.flow, table)[:, : len(names)]
+        normaliser = np.where(np.isnan(values[:, 0]), np.nan, 1.0)
+    return ClassProbabilities(classes=names, values=values, normaliser=normaliser, rule=used)
+
+
+def hard_classes(
+    rubric: Rubric,
+    behavior: str,
+    *,
+    labels: ArrayLike,
+    propositions: Sequence[str] | None = None,
+) -> NDArray[np.int64]:
+    """Find the completion class of each item whose propositions are labelled true or false.
+
+    It is the first class, in the order of the rubric, whose condition holds.
+
+    Parameters
+    ----------
+    rubric : Rubric
+        With the behavior, and the named expressions that its classes use.
+    behavior : str
+        Such as ``"hard_refuse"``.
+    labels : array_like of bool, shape (n_items, n_propositions)
+        Truth values; numbers 0 and 1 are read as such. nan, None and pandas' NA are missing.
+    propositions : sequence of str, optional
+        What the columns are; the boolean questions of the rubric in its order by default.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_items,)
+        Index into the classes of the behavior. -1 is undefined: a label is missing on which the
+        class depends, or (where classes are not exhaustive, as the product rule allows) none holds.
+
+    Raises
+    ------
+    InputError
+        If a label is neither true nor false nor missing, if the shape does not fit `propositions`,
+        or if `propositions` lacks one that the classes depend on.
+    LogicError
+        If the conditions have no meaning in this rubric.
+
+    Notes
+    -----
+    A missing label is harmless where every way to fill it in gives the same class: a response with
+    disallowed content is of the class `disallowed` whatever else is missing.
+
+    Examples
+    --------
+    >>> from voirdire.rubrics import hard_classes
+    >>> from voirdire.rubrics.rubric import Behavior, CompletionClass, Question, Rubric
+    >>> rubric = Rubric(
+    ...     name="refusals",
+    ...     version="1",
+    ...     questions=tuple(Question(id=n, kind="boolean", text={"en": n}) for n in ("a", "b")),
+    ...     behaviors=(
+    ...         Behavior(
+    ...             id="refuse",
+    ...             demands={},
+    ...             classes=(
+    ...                 CompletionClass(name="good", when="a and not b"),
+    ...                 CompletionClass(name="bad", when="otherwise"),
+    ...             ),
+    ...         ),
+    ...     ),
+    ... )
+    >>> hard_classes(rubric, "refuse", labels=[[1, 0], [1, 1], [1, None], [0, None]]).tolist()
+    [0, 1, -1, 1]
+    """
+    compiled = rubric.logic.classes(behavior)
+    columns = rubric.propositions if propositions is None else propositions
+    table = _Table("labels", labels, columns, needed=compiled.flow.variables)
+    found = _leaf_of_labels(compiled.flow, table)
+    found[found == len(compiled.classes)] = -1
+    return found
+
+
+def expression_probability(
+    rubric: Rubric,
+    expression: str,
+    *,
+    probabilities: ArrayLike,
+    propositions: Sequence[str] | None = None,
+    behavior: str | None = None,
+) -> NDArray[np.float64]:
+    """Compute how probable a boolean expression is, exactly, for independent propositions.
+
+    Parameters
+    ----------
+    rubric : Rubric
+        Whose propositions and named expressions the expression may use.
+    expression : str
+        Such as ``"safe_refusal"`` or ``"apology and not judgement"``.
+    probabilities : array_like of float, shape (n_items, n_propositions)
+        How probable it is that each proposition is true, in [0, 1]; nan is unknown.
+    propositions : sequence of str, optional
+        What the columns are; the boolean questions of the rubric in its order by default.
+    behavior : str, optional
+        Whose demands the groups of the expression stand for. None: it may use no groups.
+
+    Returns
+    -------
+    ndarray of float, shape (n_items,)
+        In [0, 1]; nan where a proposition that the expression depends on is nan.
+
+    Raises
+    ------
+    InputError
+        If a probability is outside [0, 1], if the shape does not fit `propositions`, or if
+        `propositions` lacks one that the expression depends on.
+    LogicError
+        If the expression breaks the grammar or has no meaning in this rubric.
+
+    Notes
+    -----
+    It is exact under the product rule too: that rule is about completion classes.
+
+    Examples
+    --------
+    >>> from voirdire.rubrics import expression_probability
+    >>> from voirdire.rubrics.rubric import Question, Rubric
+    >>> questions = tuple(Question(id=n, kind="boolean", text={"en": n}) for n in ("a", "b"))
+    >>> rubric = Rubric(name="two", version="1", questions=questions)
+    >>> expression_probability(rubric, "a or b", probabilities=[[0.5, 0.5]]).tolist()
+    [0.75]
+    """
+    columns = rubric.propositions if propositions is None else propositions
+    flow = rubric.logic.flow(expression, behavior)
+    table = _Table("probabilities", probabilities, columns, needed=flow.variables)
+    return _leaf_probabilities(flow, table)[:, TRUE].copy()
+
+
+def expression_holds(
+    rubric: Rubric,
+    expression: str,
+    *,
+    labels: ArrayLike,
+    propositions: Sequence[str] | None = None,
+    behavior: str | None = None,
+) -> NDArray[np.float64]:
+    """Tell of each item whether a boolean expression holds.
+
+    Parameters
+    ----------
+    rubric : Rubric
+        Whose propositions and named expressions the expression may use.
+    expression : str
+        Such as ``"safe_refusal"`` or ``"apology and not judgement"``.
+    labels : array_like of bool, shape (n_items, n_propositions)
+        Truth values; numbers 0 and 1 are read as such. nan, None and pandas' NA are missing.
+    propositions : sequence of str, optional
+        What the columns are; the boolean questions of the rubric in its order by default.
+    behavior : str, optional
+        Whose demands the groups of the expression stand for. None: it may use no groups.
+
+    Returns
+    -------
+    ndarray of float, shape (n_items,)
+        1 where it holds, 0 where it does not, and nan where labels are missing on which that
+        depends.
+
+    Raises
+    ------
+    InputError
+        If a label is neither true nor false nor missing, if the shape does not fit `propositions`,
+        or if `propositions` lacks one that the expression depends on.
+    LogicError
+        If the expression breaks the grammar or has no meaning in this rubric.
+
+    Examples
+    --------
+    >>> from voirdire.rubrics import expression_holds
+    >>> from voirdire.rubrics.rubric import Question, Rubric
+    >>> questions = tuple(Question(id=n, kind="boolean", text={"en": n}) for n in ("a", "b"))
+    >>> rubric = Rubric(name="two", version="1", questions=questions)
+    >>> labels = [[True, None], [False, False], [False, None]]
+    >>> expression_holds(rubric, "a or b", labels=labels).tolist()
+    [1.0, 0.0, nan]
+    """
+    columns = rubric.propositions if propositions is None else propositions
+    flow = rubric.logic.flow(expression, behavior)
+    found = _leaf_of_labels(flow, _Table("labels", labels, columns, needed=flow.variables))
+    return np.where(found < 0, np.nan, found)
+
+
+class _Table:
+    """Probabilities or labels: a row for each item, a column for each proposition."""
+
+    def __init__(
+        self,
+        what: Literal["probabilities", "labels"],
+        values: ArrayLike,
+        propositions: Sequence[str],
+        *,
+        needed: Sequence[str],
+    ) -> None:
+        self.are_labels = what == "labels"
+        self._what = what
+        self._names = tuple(propositions)
+        self._positions = _find_columns(self._names, needed)
+        array = np.asarray(values)
+        if array.dtype == object:
+            flat = [_number(what, value) for value in array.ravel().tolist()]
+            array = np.array(flat, dtype=np.float64).reshape(array.shape)
+        if array.ndim != 2 or array.shape[1] != len(self._names):
+            msg = (
+                f"`{what}` must have shape (n_items, {len(self._names)}), one column for each of "
+                f"`propositions`, got {array.shape}."
+            )
+            raise InputError(msg)
+        if array.dtype.kind not in "biuf":
+            msg = f"`{what}` must hold numbers, got an array of {array.dtype}."
+            raise InputError(msg)
+        self._rows: NDArray[Any] = array
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def chunks(self, size: int) -> Iterator[tuple[slice, NDArray[Any], NDArray[Any]]]:
+        """Yield, chunk by chunk, its place and by needed column what is false and what is true.
+
+        That are probabilities, or whether a label may be false and may be true: a missing one may
+        be both. Every column is checked, needed or not. The arrays are the same ones each time.
+        """
+        dtype = np.bool_ if self.are_labels else np.float64
+        shape = (2, len(self._positions), min(size, len(self)))
+        buffers: NDArray[Any] = np.empty(shape, dtype=dtype)
+        for start in range(0, len(self), size):
+            rows = self._rows[start : start + size]
+            self._check(rows, start)
+            low, high = buffers[:, :, : len(rows)]
+            for k, position in enumerate(self._positions):
+                if self.are_labels:
+                    np.not_equal(rows[:, position], 1, out=low[k])
+                    np.not_equal(rows[:, position], 0, out=high[k])
+                else:
+                    high[k] = rows[:, position]
+            if not self.are_labels:
+                # 1 − p rather than what p leaves of the mass: exact to the last digit.
+                np.subtract(1.0, high, out=low)
+            yield slice(start, start + len(rows)), low, high
+
+    def _check(self, rows: NDArray[Any], start: int) -> None:
+        if self.are_labels:
+            if rows.dtype == np.bool_:
+                return
+            wrong = (rows != 0) & (rows != 1) & (rows == rows)  # nan is not itself
+        else:
+            # Two passes are faster than comparing every entry; nan makes both false.
+            if rows.size == 0 or (rows.min() >= 0 and rows.max() <= 1):
+                return
+            wrong = (rows < 0) | (rows > 1)
+        if wrong.any():
+            row, column = map(int, np.argwhere(wrong)[0])
+            rule = "be true, false or missing" if self.are_labels else "be in [0, 1] or nan"
+            msg = (
+                f"`{self._what}` must {rule}, got {rows[row, column].item()!r} for "
+                f"{shorten(self._names[column])!r} in row {start + row} (from 0)."
+            )
+            raise InputError(msg)
+
+
+def _find_columns(names: tuple[str, ...], needed: Sequence[str]) -> list[int]:
+    position = {name: k for k, name in enumerate(names)}
+    if len(position) < len(names):
+        twice = next(name for k, name in enumerate(names) if position[name] != k)
+        msg = f"`propositions` must be different, got {shorten(twice)!r} twice."
+        raise InputError(msg)
+    missing = next((name for name in needed if name not in position), None)
+    if missing is not None:
+        msg = (
+            f"`propositions` must hold every proposition that is needed, got none called "
+            f"{missing!r}.{did_you_mean(missing, names)} A judge that was not asked about it gives "
+            "nan."
+        )
+        raise InputError(msg)
+    return [position[name] for name in needed]
+
+
+def _number(what: str, value: object) -> float:
+    """Read None, NaN and pandas' NA as nan, and numbers and truth values as numbers."""
+    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+        return math.nan
+    try:
+        if not isinstance(value, str | bytes):
+            return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        pass
+    msg = f"`{what}` must hold numbers, truth values or None, got {shorten(value)!r}."
+    raise InputError(msg)
+
+
+def _leaf_probabilities(flow: Flow, table: _Table) -> NDArray[np.float64]:
+    """Give the probability of every leaf, shape (n_items, n_leaves).
+
+    An item with a nan among the propositions that the diagram depends on is nan throughout.
+    """
+    result = np.zeros((len(table), flow.n_leaves))
+    for chunk, reached in _send_down(flow, table):
+        for leaf, probability in reached.items():
+            result[chunk, leaf] = probability
+        # Every variable has a node, so a nan of it has reached at least one leaf.
+        unknown = np.isnan(sum(reached.values()))
+        if unknown.any():
+            result[chunk][unknown] = np.nan
+    return result
+
+
+def _leaf_of_labels(flow: Flow, table: _Table) -> NDArray[np.int64]:
+    """Give the leaf of every item, shape (n_items,); -1 where missing labels leave it open.
+
+    It is open where they could be filled in so as to give different leaves. A missing label that
+    cannot change the leaf any more does no harm, whatever the order of the variables.
+    """
+    result = np.empty(len(table), dtype=np.int64)
+    for chunk, reached in _send_down(flow, table):
+        found = result[chunk]
+        n_reached = np.zeros(len(found), dtype=np.int16)
+        for leaf, is_reached in reached.items():
+            np.copyto(found, leaf, where=is_reached)
+            n_reached += is_reached
+        found[n_reached != 1] = -1
+    return result
+
+
+def _send_down(flow: Flow, table: _Table) -> Iterator[tuple[slice, dict[int, NDArray[Any]]]]:
+    """Yield, chunk by chunk, its place and what reaches each leaf: see `Flow`."""
+    times: Callable[..., Any] = np.logical_and if table.are_labels else np.multiply
+    plus: Callable[..., Any] = np.logical_or if table.are_labels else np.add
+    size = _chunk_size(2 * len(flow.variables) + 2 * flow.n_leaves)
+    for chunk, low, high in table.chunks(8 * size if table.are_labels else size):
+        # What is done with is dropped at once, so that the rest stays in the processor's cache.
+        reached: dict[int, NDArray[Any]] = {flow.root: np.ones(low.shape[1], dtype=low.dtype)}
+        for node, variable, *children in flow.steps:
+            here = reached.pop(node)
+            for child, share in zip(children, (low[variable], high[variable]), strict=True):
+                part = times(here, share)
+                reached[child] = plus(reached[child], part, out=part) if child in reached else part
+        yield chunk, reached
+
+
+def _chunk_size(n_rows: int) -> int:
+    """Tell how many items to take at a time where each needs `n_rows` numbers."""
+    return max(64, min(8_192, _NUMBERS_AT_WORK // max(n_rows, 1)))
+
+
+def _product_probabilities(
+    plan: ProductPlan, table: _Table
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give normalised class probabilities and their normaliser; nan and a warning where it is 0."""
+    values = np.empty((len(table), len(plan.classes)))
+    size = _chunk_size(2 * (len(plan.variables) + len(plan.products)) + len(plan.classes))
+    for chunk, low, high in table.chunks(size):
+        n_items = low.shape[1]
+        known = dict(zip(plan.variables, zip(high, low, strict=True), strict=True))
+        known[ALWAYS] = np.ones(n_items), np.zeros(n_items)
+        for name, factors in plan.products.items():
+            product = _multiply(factors, known, n_items)
+            known[name] = product, 1.0 - product
+        for k, factors in enumerate(plan.classes):
+            values[chunk, k] = _multiply(factors, known, n_items)
+    normaliser = values.sum(axis=1)
+    impossible = np.flatnonzero(normaliser == 0)
+    if len(impossible):
+        warnings.warn(
+            f"the product rule gives every class 0 for {len(impossible):,} of {len(table):,} "
+            f"items (the first in row {impossible[0]}, from 0); their classes are nan.",
+            DegenerateDataWarning,
+            stacklevel=3,
+        )
+    values /= np.where(normaliser == 0, np.nan, normaliser)[:, None]
+    return values, normaliser
+
+
+def _multiply(
+    factors: tuple[Factor, ...],
+    known: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]],
+    n_items: int,
+) -> NDArray[np.float64]:
+    """Multiply what is `known` by name, straight or as one minus it."""
+    result = np.ones(n_items)
+    for name, is_negated in factors:
+        result *= known[name][is_negated]
+    return result

@@ -1,0 +1,186 @@
+"""Reduced ordered decision diagrams with many leaves, built node by node.
+
+A diagram asks one proposition after another, in a fixed order, and ends in a leaf: false or true
+for an expression, a class for a behavior. Equal parts exist once [1]_, so two expressions that
+mean the same are one node.
+
+References
+----------
+.. [1] R. E. Bryant, "Graph-Based Algorithms for Boolean Function Manipulation", IEEE Transactions
+   on Computers C-35(8), 1986. Several leaves: M. Fujita, P. C. McGeer and J. C.-Y. Yang,
+   "Multi-Terminal Binary Decision Diagrams", Formal Methods in System Design 10, 1997.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = ["FALSE", "TRUE", "Budget", "BudgetSpentError", "Diagram", "Flow", "Step", "plan_flow"]
+
+FALSE, TRUE = 0, 1
+"""The leaves of an expression. The leaves of a behavior are its classes, counted from 0."""
+
+
+class BudgetSpentError(Exception):
+    """The diagram is too large; what compiles it says so in terms of the rubric."""
+
+
+class Budget:
+    """How many nodes may still be thought about: hostile expressions have no small diagram."""
+
+    def __init__(self, n_steps: int) -> None:
+        self.left = n_steps
+
+    def spend(self, n_steps: int = 1) -> None:
+        """Take steps, or raise `BudgetSpentError`."""
+        self.left -= n_steps
+        if self.left < 0:
+            raise BudgetSpentError
+
+
+class Diagram:
+    """All nodes of some expressions over propositions, which are asked in the order of `names`.
+
+    The ids 0 to ``n_leaves - 1`` are leaves.
+    """
+
+    def __init__(self, names: tuple[str, ...], *, n_leaves: int, budget: Budget) -> None:
+        self.names = names
+        self.n_leaves = n_leaves
+        self.budget = budget
+        # Leaves are asked after everything else.
+        self.variable = [len(names)] * n_leaves
+        self.low = list(range(n_leaves))
+        self.high = list(range(n_leaves))
+        self._known: dict[tuple[int, int, int], int] = {}
+        self._chosen: dict[tuple[int, int, int], int] = {}
+
+    def node(self, variable: int, low: int, high: int) -> int:
+        """Ask `variable`: go to `low` where it is false, to `high` where it is true."""
+        if low == high:
+            return low
+        key = (variable, low, high)
+        found = self._known.get(key)
+        if found is None:
+            self.budget.spend()
+            found = len(self.variable)
+            self.variable.append(variable)
+            self.low.append(low)
+            self.high.append(high)
+            self._known[key] = found
+        return found
+
+    def choose(self, condition: int, then: int, otherwise: int) -> int:
+        """Go on to `then` where `condition` is true and to `otherwise` where it is false."""
+        if condition == TRUE or then == otherwise:
+            return then
+        if condition == FALSE:
+            return otherwise
+        if then == TRUE and otherwise == FALSE:
+            return condition
+        key = (condition, then, otherwise)
+        found = self._chosen.get(key)
+        if found is None:
+            self.budget.spend()
+            top = min(self.variable[row] for row in key)
+            low = self.choose(*(self.low[n] if self.variable[n] == top else n for n in key))
+            high = self.choose(*(self.high[n] if self.variable[n] == top else n for n in key))
+            found = self._chosen[key] = self.node(top, low, high)
+        return found
+
+    def counted(
+        self, literals: Iterable[tuple[int, bool]], is_wanted: Callable[[int], bool]
+    ) -> int:
+        """Tell whether the number of variables that are in their wanted state `is_wanted`.
+
+        One node per variable and count so far, so at most n²/2 of them however it is compared.
+        """
+        last_first = sorted(literals, reverse=True)
+        counts = [TRUE if is_wanted(count) else FALSE for count in range(len(last_first) + 1)]
+        for variable, wanted in last_first:
+            counts = [
+                self.node(variable, *((miss, hit) if wanted else (hit, miss)))
+                for miss, hit in pairwise(counts)
+            ]
+        return counts[0]
+
+    def reachable(self, root: int) -> list[int]:
+        """List the inner nodes from `root` on, each after everything that leads to it."""
+        seen, waiting = {root}, [root]
+        while waiting:
+            node = waiting.pop()
+            fresh = {self.low[node], self.high[node]} - seen
+            seen |= fresh
+            waiting.extend(fresh)
+        return sorted((n for n in seen if n >= self.n_leaves), key=lambda n: (self.variable[n], n))
+
+    def way_to(self, leaf: int, root: int) -> dict[str, bool] | None:
+        """Find the states of fewest propositions that lead from `root` to `leaf`, if any do."""
+        ways: dict[int, dict[str, bool]] = {leaf: {}}
+        for node in reversed(self.reachable(root)):
+            options = [
+                {self.names[self.variable[node]]: state, **ways[child]}
+                for state, child in ((False, self.low[node]), (True, self.high[node]))
+                if child in ways
+            ]
+            if options:
+                ways[node] = min(options, key=len)
+        return ways.get(root)
+
+
+class Step(NamedTuple):
+    """One node: which variable it asks, and where it leads."""
+
+    node: int
+    variable: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flow:
+    """How to send something from the root of a diagram down to its leaves, for many items at once.
+
+    Probability: a mass of 1 starts at the root. Every node splits what reaches it, p of it to where
+    its proposition is true and 1 - p to where it is false, and what arrives at a leaf is its
+    probability. That is Shannon's expansion, and exact where propositions are independent. Truth:
+    the same with "and" for times and "or" for plus tells which leaves can be reached; what is
+    missing goes both ways.
+
+    Attributes
+    ----------
+    variables : tuple of str
+        The propositions that the diagram depends on, as `Step.variable` counts them.
+    n_leaves : int
+        The first nodes are the leaves.
+    root : int
+        Where to start: the first step, or a leaf where there are none.
+    steps : tuple of Step
+        The nodes, each after all that lead to it.
+    """
+
+    variables: tuple[str, ...]
+    n_leaves: int
+    root: int
+    steps: tuple[Step, ...]
+
+
+def plan_flow(diagram: Diagram, root: int) -> Flow:
+    """Put the nodes from `root` on in order, and number the propositions that they ask."""
+    nodes = diagram.reachable(root)
+    used = sorted({diagram.variable[node] for node in nodes})
+    number = {variable: k for k, variable in enumerate(used)}
+    return Flow(
+        variables=tuple(diagram.names[variable] for variable in used),
+        n_leaves=diagram.n_leaves,
+        root=root,
+        steps=tuple(
+            Step(node, number[diagram.variable[node]], diagram.low[node], diagram.high[node])
+            for node in nodes
+        ),
+    )

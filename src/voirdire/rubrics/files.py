@@ -1,0 +1,344 @@
+"""Rubric files: by a built-in name, by path, from text, and as YAML that a person would write."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import yaml  # type: ignore[import-untyped]
+
+from voirdire._types import RubricKind
+from voirdire._validation import check_choice, shorten
+from voirdire.documents import (
+    did_you_mean,
+    document_from_text,
+    file_exists,
+    read_document,
+    resolve_scalar,
+)
+from voirdire.errors import InputError, LogicError
+from voirdire.rubrics.expressions import parse_expression
+from voirdire.rubrics.form import read_rubric_form
+from voirdire.rubrics.rbr_layout import WHAT, is_rbr_layout, rubric_of_layout
+from voirdire.rubrics.rubric import (
+    DEFAULT_CLASSES,
+    RUBRIC_SCHEMA,
+    Rubric,
+    default_classes,
+    question_document,
+    write_demand,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from importlib.resources.abc import Traversable
+    from pathlib import Path
+
+    from voirdire.documents import Document
+    from voirdire.rubrics.rubric import Behavior, Question
+
+__all__ = [
+    "built_in_rubrics",
+    "built_in_text",
+    "load_rubric",
+    "rubric_from_text",
+    "rubric_to_yaml",
+    "starter_rubric",
+]
+
+_DATA = files("voirdire") / "data"
+_WIDTH = 100
+_LONG = 1e16
+"""From here on a whole number is written with an exponent, as `repr` does."""
+
+
+def built_in_rubrics() -> tuple[str, ...]:
+    """Name the rubrics that ship with voirdire.
+
+    Returns
+    -------
+    tuple of str
+        Names that `load_rubric` takes, in alphabetical order.
+
+    Examples
+    --------
+    >>> "safety" in built_in_rubrics()
+    True
+    """
+    return tuple(sorted(_files()))
+
+
+def built_in_text(name: str) -> str:
+    """Read the YAML of a built-in rubric, comments and all."""
+    return _files()[name].read_text(encoding="utf-8")
+
+
+@cache
+def _files() -> dict[str, Traversable]:
+    return {
+        file.name.removesuffix(".yaml"): file
+        for file in (_DATA / "rubrics").iterdir()
+        if file.name.endswith(".yaml")
+    }
+
+
+def load_rubric(name_or_path: Rubric | str | Path) -> Rubric:
+    """Load a built-in rubric or one from a YAML file.
+
+    Parameters
+    ----------
+    name_or_path : Rubric, str or path
+        A rubric, which is returned as it is; a name of `built_in_rubrics`; or a file: in the form
+        ``voirdire.rubric/1``, or in the layout of the authors of rule-based rewards, which is told
+        by its keys and read as `rubric_from_rbr_layout` does. A built-in name wins over a file of
+        that name; write ``./safety`` for the file.
+
+    Returns
+    -------
+    Rubric
+        Checked: every name is known, every class can be reached by the logic.
+
+    Raises
+    ------
+    RubricError
+        If the file breaks a rule; the message begins with file, line and column, and `problems`
+        has all of them.
+    InputError
+        If there is no such built-in rubric and no such file.
+
+    Examples
+    --------
+    >>> rubric = load_rubric("safety")
+    >>> len(rubric.propositions)
+    21
+    >>> [behavior.id for behavior in rubric.behaviors]
+    ['hard_refuse', 'soft_refuse', 'comply']
+    """
+    if isinstance(name_or_path, Rubric):
+        return name_or_path
+    known = built_in_rubrics()
+    if isinstance(name_or_path, str) and name_or_path in known:
+        return _built_in(name_or_path)
+    if not file_exists(name_or_path):
+        name = str(name_or_path)
+        msg = (
+            f"a rubric must be a file that exists or one of {', '.join(known)}, got "
+            f"{shorten(name)!r}.{did_you_mean(name, known) or ' Check the path.'}"
+        )
+        raise InputError(msg)
+    return _rubric_of(read_document(name_or_path, what=WHAT))
+
+
+@cache
+def _built_in(name: str) -> Rubric:
+    return rubric_from_text(built_in_text(name), source=f"built-in {name}")
+
+
+def rubric_from_text(text: str | bytes, *, source: str = "<text>") -> Rubric:
+    """Read a rubric from YAML text.
+
+    Parameters
+    ----------
+    text : str or bytes
+        A whole file, as `load_rubric` reads it.
+    source : str, optional
+        What errors call it.
+
+    Returns
+    -------
+    Rubric
+        The same as `load_rubric` gives.
+
+    Raises
+    ------
+    RubricError
+        If it breaks a rule.
+
+    Examples
+    --------
+    >>> rubric = rubric_from_text('''
+    ... schema: voirdire.rubric/1
+    ... name: politeness
+    ... version: "1"
+    ... questions:
+    ...   - id: thanks
+    ...     kind: boolean
+    ...     text: Does the response thank the user?
+    ... ''')
+    >>> rubric.question("thanks").text["en"]
+    'Does the response thank the user?'
+    """
+    return _rubric_of(document_from_text(text, source=source, what=WHAT))
+
+
+def _rubric_of(document: Document) -> Rubric:
+    return rubric_of_layout(document) if is_rbr_layout(document) else read_rubric_form(document)
+
+
+def starter_rubric(kind: RubricKind, *, name: str) -> str:
+    """Write the YAML of a small rubric that asks one kind of question, to be edited."""
+    check_choice("kind", kind, RubricKind)
+    whole = (_DATA / "starter_rubric.yaml").read_text(encoding="utf-8")
+    head, *parts = whole.split("#### ")
+    bodies = dict(part.split("\n", maxsplit=1) for part in parts)
+    return head.replace("my-rubric", name) + bodies[kind]
+
+
+def rubric_to_yaml(rubric: Rubric) -> str:
+    """Write a rubric in the form ``voirdire.rubric/1``.
+
+    Parameters
+    ----------
+    rubric : Rubric
+        Any rubric.
+
+    Returns
+    -------
+    str
+        YAML that reads back to an equal rubric.
+
+    Raises
+    ------
+    RubricError
+        If the rubric was not read from a file and breaks a rule of the form.
+    InputError
+        If it holds what no file can say, such as white space around a text.
+
+    Examples
+    --------
+    >>> print(rubric_to_yaml(rubric_from_text('''
+    ... {schema: voirdire.rubric/1, name: politeness, version: "1", questions: [
+    ... {id: thanks, kind: boolean, text: "Does the response thank the user?"}]}
+    ... ''')))
+    schema: voirdire.rubric/1
+    name: politeness
+    version: "1"
+    <BLANKLINE>
+    questions:
+      - id: thanks
+        kind: boolean
+        text: Does the response thank the user?
+    <BLANKLINE>
+    """
+    parts = [_dump(_head(rubric))]
+    parts += _dump_entries("questions", [[_question(row)] for row in rubric.questions])
+    if rubric.expressions:
+        parts.append(_dump({"expressions": dict(rubric.expressions)}))
+    parts += _dump_entries("behaviors", [{row.id: _behavior(row)} for row in rubric.behaviors])
+    text = "\n".join(parts)
+    if rubric_from_text(text, source=f"rubric {rubric.name}") != rubric:
+        msg = (
+            f"`rubric` must hold what a file can say, got {rubric.name!r}, which reads back "
+            "otherwise. Take white space off the ends of its texts."
+        )
+        raise InputError(msg)
+    return text
+
+
+def _head(rubric: Rubric) -> dict[str, Any]:
+    rule = None if rubric.class_rule == "exact" else rubric.class_rule
+    head = {
+        "schema": RUBRIC_SCHEMA,
+        "name": rubric.name,
+        "version": rubric.version,
+        "description": _by_language(rubric.description),
+        "class_rule": rule,
+        "threshold": rubric.threshold,
+    }
+    return {key: value for key, value in head.items() if value not in (None, {})}
+
+
+def _question(row: Question) -> dict[str, Any]:
+    written = question_document(row)
+    for key in ("text", "yes_examples", "no_examples"):
+        written[key] = _by_language(written[key])
+    labels = {name: _by_language(text) or None for name, text in row.labels.items()}
+    written["labels"] = labels if any(labels.values()) else list(labels)
+    if row.kind == "pairwise":
+        del written["labels"]  # always the same
+    written["levels"] = {level: _by_language(text) for level, text in row.levels.items()}
+    return {key: value for key, value in written.items() if value not in (None, {}, [])}
+
+
+def _behavior(row: Behavior) -> dict[str, Any]:
+    written: dict[str, Any] = {}
+    if row.description:
+        written["description"] = _by_language(row.description)
+    written["demands"] = {name: write_demand(demand) for name, demand in row.demands.items()}
+    condition = _added_condition(row)
+    if condition is not None:
+        written["unacceptable_when"] = condition
+    elif row.classes != DEFAULT_CLASSES:
+        written["classes"] = {each.name: each.when for each in row.classes}
+    return written
+
+
+def _added_condition(row: Behavior) -> str | None:
+    """Find the condition that makes `default_classes` give the classes of a behavior."""
+    for default, own in zip(DEFAULT_CLASSES, row.classes, strict=False):
+        condition = own.when.removeprefix(f"{default.when} or (").removesuffix(")")
+        if default != own and default_classes(condition) == row.classes:
+            try:
+                parse_expression(condition)  # `(a) or (b` only looks like one
+            except LogicError:
+                return None
+            return condition
+    return None
+
+
+def _by_language(texts: Mapping[Any, Any]) -> Any:
+    """Leave English alone without its language."""
+    return texts["en"] if list(texts) == ["en"] else dict(texts)
+
+
+def _dump_entries(key: str, entries: list[Any]) -> list[str]:
+    """Write entries one by one, so that an empty line parts them."""
+    written = [_dump({key: entry}) for entry in entries]
+    return [text if n == 0 else text.partition("\n")[2] for n, text in enumerate(written)]
+
+
+def _dump(value: Any) -> str:
+    text: str = yaml.dump(
+        value, Dumper=_Dumper, allow_unicode=True, line_break="\n", sort_keys=False, width=_WIDTH
+    )
+    return text
+
+
+class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
+    """Writes as people do: lists indented below their key, whole numbers without a point."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002  # PyYAML's signature
+        super().increase_indent(flow, False)  # noqa: FBT003
+
+    def analyze_scalar(self, scalar: str) -> Any:
+        """Let lines that end in spaces stand in a block, as YAML does and PyYAML does not."""
+        analysis = super().analyze_scalar(scalar)
+        if " \n" in scalar:
+            bare = re.sub(r" +\n", "\n", scalar)
+            analysis.allow_block = super().analyze_scalar(bare).allow_block
+        return analysis
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  # PyYAML's signature
+        return True
+
+    def represent_number(self, value: float) -> yaml.Node:
+        if value.is_integer() and abs(value) < _LONG:
+            return self.represent_int(int(value))
+        return self.represent_float(value)
+
+    def represent_text(self, text: str) -> yaml.Node:
+        """Choose quotes where a word without them would mean something else; blocks for lines."""
+        style = None if isinstance(resolve_scalar(text), str) else '"'
+        return self.represent_scalar(
+            "tag:yaml.org,2002:str", text, style="|" if "\n" in text else style
+        )
+
+    def represent_nothing(self, value: None) -> yaml.Node:  # noqa: ARG002  # PyYAML's signature
+        return self.represent_scalar("tag:yaml.org,2002:null", "")
+
+
+_Dumper.add_representer(float, _Dumper.represent_number)
+_Dumper.add_representer(str, _Dumper.represent_text)
+_Dumper.add_representer(type(None), _Dumper.represent_nothing)

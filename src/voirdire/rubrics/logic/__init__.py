@@ -1,1 +1,0 @@
-"""Boolean expressions over propositions, and the completion classes that are made of them."""

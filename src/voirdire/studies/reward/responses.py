@@ -1,0 +1,352 @@
+"""Responses with verdicts on them and the rewards that these give: base, rules, and both."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from voirdire.errors import NoDataError
+from voirdire.io import read_items, read_verdicts
+from voirdire.io.rbr_files import is_rbr_file, read_rbr_verdicts
+from voirdire.io.verdicts import add_numbers
+from voirdire.judging.answering import judge_by_plan
+from voirdire.judging.given_items import given_items
+from voirdire.judging.plan import plan_judging
+from voirdire.records import Dropped
+from voirdire.records.verdicts import NO_VERDICT
+from voirdire.rewards.prompt_hash import prompt_hash
+from voirdire.rewards.reward_judge import asked_judge
+from voirdire.rewards.scoring.combining import weighed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from voirdire.judging import JudgingProgress
+    from voirdire.records import Item, Verdicts
+    from voirdire.rewards.model import RewardModel
+    from voirdire.studies.reward.result import RewardNote, Signal
+
+__all__ = [
+    "BehaviorFeatures",
+    "ExaminationRequest",
+    "HeldOut",
+    "Part",
+    "RatedItems",
+    "Responses",
+    "find_held_out",
+    "judge_responses",
+    "last_question",
+    "number_by",
+    "order_probabilities",
+    "rate_items",
+    "read_base_reward",
+    "read_responses",
+]
+
+_BASE_NAMES = ("base_reward", "rm_score")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ExaminationRequest:
+    """The arguments of `examine_reward` that its parts share."""
+
+    reward: RewardModel
+    judge: Any = None
+    behavior: str | None = None
+    orders: Mapping[str, str | Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    store: str | Path | None = None
+    judging: Callable[[JudgingProgress], None] | None = None
+    step_size: int = 512
+    n_bins: int = 40
+    n_degenerate: int = 50
+    texts: bool = True
+    resampling: Mapping[str, Any] = field(default_factory=dict)
+    """The keywords of `PromptResamples`."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Part:
+    """What one part of an examination gives: fields of the record, and what settings say of it."""
+
+    figures: Mapping[str, Any]
+    notes: Sequence[RewardNote]
+    dropped: Sequence[Dropped]
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Responses:
+    """Items from a file or from memory, at least one."""
+
+    items: Sequence[Item] = field(repr=False)
+    dropped: tuple[Dropped, ...] = field(default=(), repr=False)
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BehaviorFeatures:
+    """What the reward of one behavior is made of.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The features.
+    weights : ndarray of float, shape (n_features,)
+        Of the reward.
+    rows : ndarray of int, shape (n_rows,)
+        Places of the items of this behavior, ascending.
+    values : ndarray of float, shape (n_rows, n_features)
+        The features of these items; nan where a verdict is missing.
+    """
+
+    names: tuple[str, ...]
+    weights: NDArray[np.float64] = field(repr=False)
+    rows: NDArray[np.int64] = field(repr=False)
+    values: NDArray[np.float64] = field(repr=False)
+
+    def at(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Give the features of items by their places."""
+        found: NDArray[np.float64] = self.values[np.searchsorted(self.rows, places)]
+        return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RatedItems:
+    """Items with their rewards.
+
+    Attributes
+    ----------
+    prompts : ndarray of int, shape (n_items,)
+        Which prompt each answers, from 0 on.
+    probabilities : ndarray of float, shape (n_items, n_propositions)
+        What the judge said; nan where it said nothing.
+    features : mapping of str to BehaviorFeatures
+        By behavior, those with weights and items, in the order of the rubric.
+    signals : mapping of {"base", "total", "rules"} to ndarray of float, shape (n_items,)
+        ``"total"`` is always there, the others where there is a base reward; nan where missing.
+    rules : ndarray of float, shape (n_items,)
+        The rule reward, base or no base.
+    dropped : tuple of Dropped
+        Items without a reward, each with its reason.
+    """
+
+    items: tuple[Item, ...] = field(repr=False)
+    prompts: NDArray[np.int64] = field(repr=False)
+    n_prompts: int
+    probabilities: NDArray[np.float64] = field(repr=False)
+    propositions: tuple[str, ...] = field(repr=False)
+    features: Mapping[str, BehaviorFeatures] = field(repr=False)
+    signals: Mapping[Signal, NDArray[np.float64]] = field(repr=False)
+    rules: NDArray[np.float64] = field(repr=False)
+    dropped: tuple[Dropped, ...] = field(default=(), repr=False)
+
+    @property
+    def is_rated(self) -> NDArray[np.bool_]:
+        """Which items have a reward."""
+        return np.isfinite(self.signals["total"])
+
+    @property
+    def has_base(self) -> bool:
+        """Whether there is a base reward beside the rules."""
+        return "base" in self.signals
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldOut:
+    """Whether the examined prompts were used in the fit.
+
+    Attributes
+    ----------
+    is_held_out : bool
+        Whether it is known that none was.
+    n_prompts, n_seen : int
+        Examined prompts, and how many of them were used in the fit, as far as it is known.
+    is_known : bool
+        Whether the reward says which prompts it was fitted on.
+    """
+
+    is_held_out: bool
+    n_prompts: int
+    n_seen: int
+    is_known: bool
+
+
+def read_responses(
+    source: Any, *, name: str, reward: RewardModel, behavior: str | None
+) -> Responses:
+    """Read items from a file, a data frame, rows, or take them as they are."""
+    judged = reward.judge.judged
+    if isinstance(source, str | Path) or hasattr(source, "read"):
+        table = read_items(source, judged=judged, behavior=behavior)
+        shown = str(source) if isinstance(source, str | Path) else name
+        return Responses(items=table.items, dropped=table.dropped, source=shown)
+    items, dropped = given_items(source, judged=judged, behavior=behavior)
+    if not items:
+        why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
+        msg = f"`{name}` must hold at least one item, got none.{why}"
+        raise NoDataError(msg)
+    if behavior is not None:  # records are taken as they are
+        items = [
+            item if item.behavior else msgspec.structs.replace(item, behavior=behavior)
+            for item in items
+        ]
+    return Responses(items=items, dropped=dropped, source=name)
+
+
+def judge_responses(items: Sequence[Item], request: ExaminationRequest, verdicts: Any) -> Verdicts:
+    """Take stored verdicts, or the RBR authors' file of features; None judges now."""
+    reward, judge = request.reward, request.judge
+    threshold = reward.judge.threshold
+    if verdicts is not None and is_rbr_file(verdicts):
+        found = read_rbr_verdicts(verdicts, items, rubric=reward.rubric)
+        return replace(found, threshold=threshold)
+    if verdicts is not None:
+        named = judge if isinstance(judge, str) else None
+        return read_verdicts(
+            verdicts, rubric=reward.rubric, judge=named, numbers_of=reward.questions
+        )
+    asked = asked_judge(reward.judge, judge)
+    plan = plan_judging(asked, reward.rubric, threshold=threshold, judged=reward.judge.judged)
+    given, _ = given_items(items, judged=plan.judged, behavior=None, pairs=plan.asks_about_pairs)
+    found = judge_by_plan(given, plan, store=request.store, progress=request.judging)
+    return add_numbers(found, reward.rubric, reward.questions)
+
+
+def rate_items(
+    items: Sequence[Item],
+    reward: RewardModel,
+    *,
+    judged: Verdicts,
+    prompts: NDArray[np.int64],
+    behaviors: Sequence[str | None],
+    base_rewards: NDArray[np.float64] | None = None,
+    source: str,
+) -> RatedItems:
+    """Compute the rewards of items; where no item has a base reward, the rules are the reward."""
+    propositions = reward.columns
+    probabilities = order_probabilities(items, judged, propositions=propositions)
+    features: dict[str, BehaviorFeatures] = {}
+    rules = np.full(len(items), np.nan)
+    named = np.array([name or "" for name in behaviors], dtype=object)
+    for row in reward.rubric.behaviors:
+        rows = np.flatnonzero(named == row.id)
+        if row.id not in reward.behaviors or not rows.size:
+            continue
+        found = BehaviorFeatures(
+            names=reward.feature_set(row.id).names,
+            weights=reward.weight_vector(row.id),
+            rows=rows,
+            values=reward.feature_values(row.id, probabilities[rows], propositions=propositions),
+        )
+        features[row.id] = found
+        rules[rows] = weighed(found.values, found.weights)
+    signals: dict[Signal, NDArray[np.float64]] = {"total": rules}
+    if base_rewards is not None and np.isfinite(base_rewards).any():
+        base = np.where(np.isfinite(base_rewards), base_rewards, np.nan)
+        signals = {"base": base, "total": base + rules, "rules": rules}
+    return RatedItems(
+        items=tuple(items),
+        prompts=prompts,
+        n_prompts=int(prompts.max()) + 1 if prompts.size else 0,
+        probabilities=probabilities,
+        propositions=propositions,
+        features=features,
+        signals=signals,
+        rules=rules,
+        dropped=tuple(_drop_unrated(items, behaviors, features, signals, judged, source=source)),
+    )
+
+
+def order_probabilities(
+    items: Sequence[Item], judged: Verdicts, *, propositions: Sequence[str]
+) -> NDArray[np.float64]:
+    """Put what the judge said in the order of items and propositions; nan for what it did not."""
+    places = {name: place for place, name in enumerate(judged.items)}
+    rows = np.array([places.get(item.id, -1) for item in items], dtype=np.int64)
+    known = np.flatnonzero(rows >= 0)
+    found = np.full((len(items), len(propositions)), np.nan)
+    for column, name in enumerate(propositions):
+        if name in judged.questions:
+            said = judged.probabilities[:, judged.questions.index(name)]
+            found[known, column] = said[rows[known]]
+    return found
+
+
+def _drop_unrated(
+    items: Sequence[Item],
+    behaviors: Sequence[str | None],
+    features: Mapping[str, BehaviorFeatures],
+    signals: Mapping[Signal, NDArray[np.float64]],
+    judged: Verdicts,
+    *,
+    source: str,
+) -> list[Dropped]:
+    """Say of every item without a reward why it has none."""
+    known = frozenset(judged.items)
+    found = []
+    for place in np.flatnonzero(~np.isfinite(signals["total"])).tolist():
+        item, behavior = items[place], behaviors[place]
+        if behavior is None:
+            reason = "no behavior, so that no weights apply"
+        elif behavior not in features:
+            reason = f"the reward has no weights for behavior {behavior!r}"
+        elif item.id not in known:
+            reason = "no verdict"
+        elif judged.missing.get(item.id, NO_VERDICT) != NO_VERDICT:
+            reason = f"no verdict: {judged.missing[item.id]}"
+        elif "base" in signals and not np.isfinite(signals["base"][place]):
+            reason = "no base reward, where others have one"
+        else:
+            reason = "no verdict that the features need"
+        found.append(Dropped(reason=reason, source=source, item=item.id))
+    return found
+
+
+def find_held_out(reward: RewardModel, items: Iterable[Item], *, data_hash: str = "") -> HeldOut:
+    """Tell whether a fit has seen the prompts of items; weights given by hand have seen none."""
+    hashes = {prompt_hash(item) for item in items}
+    seen = reward.settings.get("prompt_hashes")
+    n_seen, is_known = 0, True
+    if isinstance(seen, list | tuple | set | frozenset):
+        n_seen = len(hashes & set(seen))
+    elif reward.data_hash:  # of a fit that left no hashes
+        is_known = data_hash == reward.data_hash
+        n_seen = len(hashes) if is_known else 0
+    return HeldOut(
+        is_held_out=is_known and not n_seen,
+        n_prompts=len(hashes),
+        n_seen=n_seen,
+        is_known=is_known,
+    )
+
+
+def read_base_reward(metadata: Mapping[str, Any], *names: str) -> float:
+    """Read the base reward that a row names; nan where it has none that is a number."""
+    for name in names or _BASE_NAMES:
+        value = metadata.get(name)
+        try:
+            number = math.nan if isinstance(value, bool) or value is None else float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if math.isfinite(number):
+            return number
+    return math.nan
+
+
+def number_by(items: Sequence[Item], key: Callable[[Item], Hashable]) -> NDArray[np.int64]:
+    """Give a number to what items share, from 0 in order of appearance."""
+    places: dict[Hashable, int] = {}
+    return np.array([places.setdefault(key(item), len(places)) for item in items], dtype=np.int64)
+
+
+def last_question(item: Item) -> str:
+    """Give the last text of the user."""
+    said = [one.content for one in item.prompt or () if one.role == "user"]
+    return said[-1] if said else ""
