@@ -308,7 +308,7 @@ def test_many_judges_have_one_headline_and_folded_sentences(make_row, make_conte
 @pytest.mark.parametrize(
     ("outcomes", "said", "step"),
     [
-        (["passed"], "a may replace an annotator", "voirdire certify"),
+        (["passed"], "a may replace an annotator", "voirdire examine --certificate"),
         (["passed", "failed"], "1 of 2 judges may replace", "confirm it on fresh items"),
         (["failed", "failed"], "None of 2 judges has been shown fit", "improve the prompt"),
         (["no_evidence", "no_evidence"], "No evidence about any of 2 judges", "Next:"),
