@@ -143,7 +143,13 @@ def style_sheet() -> Markup:
 
 
 def draw_figure(
-    kind: PlotKind, result: Any, *, name: str, language: Language, **which: Any
+    kind: PlotKind,
+    result: Any,
+    *,
+    name: str,
+    language: Language,
+    phone: bool = True,
+    **which: Any,
 ) -> Markup | None:
     """Draw a figure as inline SVG, for the width of a page and for that of a phone.
 
@@ -153,19 +159,22 @@ def draw_figure(
         As of `voirdire.reporting.draw_svg`.
     name : str
         Prefix of the ids within the figure: unique on the page.
+    phone : bool, optional
+        Whether to draw it for a phone too; without, a phone scrolls it.
     **which
         What is drawn of several.
 
     Returns
     -------
     Markup or None
-        Two ``<svg>``, of which a reader sees one; None where there is not what the figure shows.
+        One ``<svg>`` or two, of which a reader sees one; None where there is not what the figure
+        shows.
     """
     from voirdire.reporting.plots import draw_svg
 
     drawn = []
     try:
-        for sort, width in _WIDTHS.items():
+        for sort, width in list(_WIDTHS.items())[: 1 + phone]:
             svg = draw_svg(
                 kind, result, language=language, width_px=width, name=f"{name}-{sort}", **which
             )
