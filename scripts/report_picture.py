@@ -21,7 +21,7 @@ from voirdire.reporting import html_report
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "images" / "report.png"
-WIDTH, HEIGHT, COLOURS = 1280, 830, 64
+WIDTH, HEIGHT, COLOURS = 1280, 786, 64
 COMMAND = [
     *(sys.executable, "-m", "voirdire", "examine", "--humans", str(ROOT / "docs" / "labels.csv")),
     *("--kind", "boolean", "--epsilon", "0.15", "--json"),
