@@ -66,8 +66,7 @@ def sample_command(
     """
     listen_for_interrupts()
     with progress("drawing a sample"):
-        from voirdire.rewards.training.sample import sample_training_run
-        from voirdire.rewards.training.sample_files import write_sample
+        from voirdire.rewards.training.sample import sample_training_run, write_sample
 
         strata = by or ["behavior", "step"]
         found = sample_training_run(run, n=n, by=strata, seed=seed)  # type: ignore[arg-type]  # checked there

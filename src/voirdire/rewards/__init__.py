@@ -73,12 +73,10 @@ if TYPE_CHECKING:
         synthesize_file,
     )
     from voirdire.rewards.training.nonsense import find_nonsense
-    from voirdire.rewards.training.replay import estimate_replay, replay
-    from voirdire.rewards.training.replay_result import Replay, ReplayEstimate
+    from voirdire.rewards.training.replay import Replay, ReplayEstimate, estimate_replay, replay
     from voirdire.rewards.training.run import Alarm, TrainingRun, TrainingStep
     from voirdire.rewards.training.run_reading import read_training_run
-    from voirdire.rewards.training.sample import TrainingSample, sample_training_run
-    from voirdire.rewards.training.sample_files import write_sample
+    from voirdire.rewards.training.sample import TrainingSample, sample_training_run, write_sample
     from voirdire.rewards.training.watch import TrainingWatch
 
 __all__ = [
@@ -178,8 +176,8 @@ _HOMES = {
     "PreferenceCycles": "comparisons.pairs",
     "Recipes": "synthesis.recipes",
     "RejectedSlot": "synthesis.result",
-    "Replay": "training.replay_result",
-    "ReplayEstimate": "training.replay_result",
+    "Replay": "training.replay",
+    "ReplayEstimate": "training.replay",
     "RewardFit": "fitting.result",
     "RewardJudge": "reward_judge",
     "RewardModel": "model",
@@ -226,7 +224,7 @@ _HOMES = {
     "score_file": "file_scoring",
     "synthesize": "synthesis.synthesize",
     "synthesize_file": "synthesis.synthesize",
-    "write_sample": "training.sample_files",
+    "write_sample": "training.sample",
 }
 
 
