@@ -21,8 +21,7 @@ from voirdire.cli.printing import (
 )
 
 if TYPE_CHECKING:
-    from voirdire.rewards.training.sample import TrainingSample
-    from voirdire.rewards.training.sample_files import SampleFiles
+    from voirdire.rewards.training.sample import SampleFiles, TrainingSample
 
 __all__ = ["sample_command"]
 
