@@ -22,15 +22,11 @@ if TYPE_CHECKING:
     from voirdire.rewards.comparisons.reading import comparisons_of, read_comparisons
     from voirdire.rewards.features import FeatureSet, feature_set, feature_values
     from voirdire.rewards.file_scoring import score_file
-    from voirdire.rewards.fitting.fit import fit_reward
-    from voirdire.rewards.fitting.result import (
-        BehaviorFit,
-        Estimate,
-        FitProgress,
-        FittedWeight,
-        RewardFit,
-    )
+    from voirdire.rewards.fitting.behavior_fitting import BehaviorFit, FittedWeight
+    from voirdire.rewards.fitting.fit import RewardFit, fit_reward
+    from voirdire.rewards.fitting.judged_comparisons import FitProgress
     from voirdire.rewards.fitting.settings import FitSettings
+    from voirdire.rewards.fitting.weight_problem import Estimate
     from voirdire.rewards.given_weights import reward_of_weights
     from voirdire.rewards.live.live_reward import LiveReward
     from voirdire.rewards.live.live_scores import LiveScores
@@ -157,16 +153,16 @@ _HOMES = {
     "RECIPES_SCHEMA": "synthesis.recipes",
     "REWARD_SCHEMA": "reward_document",
     "Alarm": "training.run",
-    "BehaviorFit": "fitting.result",
+    "BehaviorFit": "fitting.behavior_fitting",
     "BehaviorReward": "model",
     "BehaviorScores": "scoring.score_summary",
     "CertificateStatus": "certification",
     "ComparisonData": "comparisons.data",
-    "Estimate": "fitting.result",
+    "Estimate": "fitting.weight_problem",
     "FeatureSet": "features",
-    "FitProgress": "fitting.result",
+    "FitProgress": "fitting.judged_comparisons",
     "FitSettings": "fitting.settings",
-    "FittedWeight": "fitting.result",
+    "FittedWeight": "fitting.behavior_fitting",
     "Instruction": "synthesis.recipes",
     "LabelOrder": "comparisons.order",
     "LiveReward": "live.live_reward",
@@ -178,7 +174,7 @@ _HOMES = {
     "RejectedSlot": "synthesis.result",
     "Replay": "training.replay",
     "ReplayEstimate": "training.replay",
-    "RewardFit": "fitting.result",
+    "RewardFit": "fitting.fit",
     "RewardJudge": "reward_judge",
     "RewardModel": "model",
     "Sampled": "synthesis.recipes",

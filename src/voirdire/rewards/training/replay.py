@@ -15,6 +15,7 @@ import polars as pl
 from voirdire._validation import shorten
 from voirdire.documents import plain_json
 from voirdire.errors import InputError, NoDataError
+from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.plan import asks_a_model
@@ -24,7 +25,7 @@ from voirdire.records import Failure, Verdicts
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.model_file import load_reward
 from voirdire.rewards.scoring.base_rewards import NO_BASE
-from voirdire.rewards.scoring.combining import Combiner
+from voirdire.rewards.scoring.combining import Combiner, paying_answers
 from voirdire.rewards.scoring.outputs import (
     SCORE_COLUMNS,
     RewardWriter,
@@ -410,9 +411,11 @@ class _Rescorer:
         self._combiner = Combiner(self.reward, center=is_centered)
         plain = _NOT_CENTRED if self.run.is_centered and not is_centered else ""
         self.notes += tuple(filter(None, (note, plain)))
-        self._names = self.reward.rubric.propositions
+        self._names = self.reward.columns
         self._needed = {
-            behavior: [self._names.index(name) for name in asked]
+            behavior: [
+                self._names.index(name) for name in (*asked, *paying_answers(self.reward, behavior))
+            ]
             for behavior, asked in asked_of(self.reward).items()
         }
         self._remembered: dict[bytes, tuple[NDArray[np.float64], str | None]] = {}
@@ -527,6 +530,7 @@ class _Rescorer:
         new = {key: item for key, item, _ in different if key not in self._remembered}
         if new and self.plan is not None:
             found = judge_by_plan(list(new.values()), self.plan, **self.asking)
+            found = add_numbers(found, self.reward.rubric, self.reward.questions)
             self.n_judged += len(new)
             failures = [found.missing.get(name) for name in found.items]
             answers = zip(found.on(self._names).probabilities, failures, strict=True)
@@ -548,8 +552,8 @@ def _fitting_verdicts(
     another one but the judge the same, a judge in process is taken proposition by proposition,
     and a language model where it was asked the same questions, since all stand in one prompt.
     """
-    common = frozenset(run.propositions) & frozenset(reward.rubric.propositions)
-    hashes = question_hashes(reward.rubric)
+    common = frozenset(run.propositions) & frozenset(reward.columns)
+    hashes = question_hashes(reward)
     same = frozenset(name for name in common if run.question_hashes.get(name) == hashes[name])
     own = reward.judge
     if run.judged != own.judged:

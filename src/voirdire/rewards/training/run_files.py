@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.certification import CertificateStatus
     from voirdire.rewards.model import RewardModel
     from voirdire.rewards.training.parquet_part import Column
-    from voirdire.rubrics import Rubric
 
 __all__ = [
     "OLD_SCHEMA",
@@ -107,8 +106,8 @@ def run_document(
             "judged": own.judged,
         },
         "certificates": certificates_document(reward),
-        "propositions": list(rubric.propositions),
-        "question_hashes": question_hashes(rubric),
+        "propositions": list(reward.columns),
+        "question_hashes": question_hashes(reward),
         "questions": {row.id: dict(row.text) for row in rubric.questions if row.kind == "boolean"},
         "is_centered": False,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -117,11 +116,14 @@ def run_document(
     }
 
 
-def question_hashes(rubric: Rubric) -> dict[str, str]:
-    """Hash what each proposition asks: text and examples."""
-    return {
-        row.id: hash_of(question_document(row)) for row in rubric.questions if row.kind == "boolean"
-    }
+def question_hashes(reward: RewardModel) -> dict[str, str]:
+    """Hash what is asked for each column that a reward takes: text, examples, labels and ends."""
+    hashes: dict[str, str] = {}
+    for row in reward.rubric.questions:
+        hashed = hash_of(question_document(row))
+        names = (row.id,) if row.kind == "boolean" else row.number_names
+        hashes |= {name: hashed for name in names if name in reward.columns}
+    return hashes
 
 
 def open_folder(folder: Path) -> None:
