@@ -56,11 +56,12 @@ def report_command(
         if examination != "-" and "\0" not in examination and Path(examination).is_dir():
             page, lines = _page_of_run(examination, texts=texts, **asked)
         else:
-            if texts:
-                msg = f"`--texts` must be given with the folder of a training run, got {examination!r}."
-                raise InputError(f"{msg} Leave it out.")
+            from voirdire.errors import InputError
             from voirdire.reporting.pages.examination import html_report
 
+            if texts:
+                msg = f"`--texts` needs the folder of a training run, got {examination!r}."
+                raise InputError(f"{msg} Leave the option out.")
             source = "<stdin>" if examination == "-" else examination
             page = html_report(_read(examination), source=source, **asked)
     if printed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import polars as pl
 
@@ -16,10 +16,11 @@ from voirdire.rewards.training.completion_rows import (
     prompt_text,
     proposition_column,
 )
+from voirdire.rewards.training.nonsense import NonsenseKind
 from voirdire.rewards.training.run_reading import completion_frames
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from voirdire.reporting.pages.speech import Speaker
     from voirdire.rewards.training.run import Alarm, TrainingRun
@@ -46,7 +47,7 @@ def alarm_cards(run: TrainingRun, speaker: Speaker) -> list[ItemCard]:
     found = [pl.DataFrame()] * len(alarms)
     for frame in completion_frames(run, columns=list(columns), steps=set().union(*windows)):
         for place, alarm in enumerate(alarms):
-            shows, by = _what_shows(alarm, subjects[place], length=_length_column(run))
+            shows, by = _what_shows(alarm, subjects[place], length=f"n_{run.length_unit}")
             rows = frame.filter(pl.col("step").is_in(windows[place]), shows)
             found[place] = _best(pl.concat([found[place], rows], how="diagonal"), by)
     return [
@@ -99,47 +100,36 @@ def _subject_column(alarm: Alarm, run: TrainingRun) -> str | None:
     return None
 
 
-def _length_column(run: TrainingRun) -> str:
-    return f"n_{run.length_unit}"
-
-
 def _card(
     row: Mapping[str, Any], alarm: Alarm, subject: str | None, run: TrainingRun, speaker: Speaker
 ) -> ItemCard:
     item = item_of_row(row, name=row["item"], judged=run.judged)
-    texts: Sequence[tuple[str, str]] = ()
-    if item is not None:
-        texts = (("items.prompt", prompt_text(item)), ("items.response", item.response))
+    texts = {} if item is None else {"prompt": prompt_text(item), "response": item.response}
     reward = Decimal(row["reward"])
-    said = [
+    said: list[tuple[Any, Any]] = [
         (say("training.behind.alarm"), alarm_sentence(alarm)),
         (say("training.column.reward"), reward),
-        (say(f"training.behind.{run.length_unit}"), _count(row[_length_column(run)])),
+        (say(f"training.behind.{run.length_unit}"), Count(row[f"n_{run.length_unit}"])),
     ]
     if subject is not None:
         name = say("training.behind.probability", subject=Name(alarm.subject))
         said.append((name, Decimal(row[subject])))
-    if row["nonsense"] in _NONSENSE:
+    if row["nonsense"] in get_args(NonsenseKind):
         said.append((say("training.behind.nonsense"), say(f"training.nonsense.{row['nonsense']}")))
     if row["missing"] is not None:
         said.append((say("training.behind.missing"), Verbatim(row["missing"])))
+    said.append((say("column.item"), Name(row["name"] or row["item"])))
     return ItemCard(
-        title=row["name"] or row["item"],
+        title=item.response if item is not None and item.response.strip() else row["item"],
         summary=(
+            say(f"training.alarm.{alarm.kind}"),
             say("training.behind.at", step=Count(row["step"])),
             say("training.behind.paid", reward=reward),
         ),
-        texts=[ItemText(heading=heading, text=text) for heading, text in texts if text],
+        texts=[ItemText(heading=f"items.{name}", text=text) for name, text in texts.items() if text],
         rows=[(who, what, None) for who, what in said],
         tags=_tags(row, alarm, speaker),
     )
-
-
-_NONSENSE = ("empty", "echoed", "repeated", "strung", "shuffled")
-
-
-def _count(value: int | None) -> Count | None:
-    return None if value is None else Count(value)
 
 
 def _tags(row: Mapping[str, Any], alarm: Alarm, speaker: Speaker) -> dict[str, str]:

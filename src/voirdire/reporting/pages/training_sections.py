@@ -76,7 +76,7 @@ class Table:
 class Warned:
     """Alarms of one kind, and what to do about them."""
 
-    what: Clauses
+    what: Said
     todo: Said
     whom: None = None
 
@@ -332,7 +332,11 @@ def _warnings(run: TrainingRun, source: Argument) -> tuple[Warned, ...]:
         kinds.setdefault(alarm.kind, []).append(place)
     return tuple(
         Warned(
-            what=Clauses((*named[:_MOST_NAMED], *_others(len(named) - _MOST_NAMED))),
+            what=say(
+                "training.warned",
+                kind=say(f"training.alarm.{kind}"),
+                list=Clauses((*named[:_MOST_NAMED], *_others(len(named) - _MOST_NAMED))),
+            ),
             todo=say(f"training.alarm.{kind}.do", run=source),
         )
         for kind, named in kinds.items()
