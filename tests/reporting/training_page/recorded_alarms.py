@@ -1,4 +1,4 @@
-"""A run that a watch wrote down, in which a policy learns nonsense, grows longer and loses calls."""
+"""A recorded run whose policy learns nonsense that is paid for, and whose calls fail at last."""
 
 import numpy as np
 

@@ -2,6 +2,7 @@
 
 import html
 import json
+import math
 import re
 import warnings
 from dataclasses import replace
@@ -14,7 +15,7 @@ from reporting.training_page.recorded_alarms import bad_run
 from rewards.training.recorded_runs import parts_of, rows_in
 from voirdire.errors import InputError
 from voirdire.reporting import training_report
-from voirdire.rewards import read_training_run
+from voirdire.rewards import Alarm, read_training_run
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +83,35 @@ def test_of_length_the_longest_are_shown_and_of_missing_rewards_those_without_on
     assert all(any(row["response"] in item for row in rows if row["missing"]) for item in shown)
 
 
+@pytest.mark.parametrize(
+    ("kind", "subject", "value", "was", "column", "most_first"),
+    [
+        ("drift", "sorry", 0.9, 0.4, "sorry", True),
+        ("drift", "sorry", 0.4, 0.9, "sorry", False),
+        ("drift", "chat/poor", 0.7, 0.2, "class:poor", True),
+        ("saturation", "sorry", 0.99, 0.4, "reward", True),
+        ("saturation", "groups", 0.95, math.nan, "reward", True),
+        ("spread", "reward", 0.1, 1.2, "reward", True),
+        ("length", "length", 40.0, 14.0, "n_tokens", True),
+        ("nonsense", "nonsense", 0.4, 0.0, "reward", True),
+    ],
+)
+def test_each_alarm_has_those_first_that_show_it_best(
+    run, kind, subject, value, was, column, most_first
+):
+    alarm = Alarm(kind=kind, step=40, subject=subject, value=value, reference=was, text="")
+
+    page = training_report(replace(run, alarms=(alarm,)), texts=True)
+
+    rows = [row for row in rows_in(run.folder) if 30 < row["step"] <= 40]
+    rows = [row for row in rows if (subject != "chat/poor" or row["behavior"] == "chat")
+            and (kind != "nonsense" or row["nonsense"])]  # fmt: skip
+    best = sorted((row[column] for row in rows), reverse=most_first)[:10]
+    by_item = {row["item"]: row[column] for row in rows}
+    [shown] = items_in(page).values()
+    assert [by_item[re.search(r" Item (\S+)", item)[1]] for item in shown] == best
+
+
 def test_a_response_that_is_repeated_to_a_prompt_is_shown_once(run, tmp_path):
     folder = tmp_path / "run"
     (folder / "completions").mkdir(parents=True)
@@ -127,5 +157,5 @@ def test_a_run_without_alarms_has_no_completions_on_its_page(run):
 
 
 def test_completions_that_are_gone_are_an_error_of_the_run(run, tmp_path):
-    with pytest.raises(InputError, match="run.json"):
+    with pytest.raises(InputError, match=r"run\.json"):
         training_report(replace(run, folder=tmp_path / "gone"), texts=True)

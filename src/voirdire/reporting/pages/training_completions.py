@@ -67,13 +67,19 @@ def _what_shows(alarm: Alarm, subject: str | None, *, length: str) -> tuple[pl.E
         "missing": (reward.is_null(), pl.col("step")),
         "saturation.proposition": (is_like_most, reward),
         "saturation.groups": (reward.is_not_null(), reward),
-        "drift": (value.is_not_null(), value if has_more else -value),
+        "drift": (_is_about(alarm) & value.is_not_null(), value if has_more else -value),
         "length.longer": (pl.lit(value=True), pl.col(length)),
         "length.paid": (reward.is_not_null(), pl.col(length)),
         "spread": (reward.is_not_null(), reward),
         "nonsense.frequent": (is_nonsense, reward),
         "nonsense.paid": (is_nonsense, reward),
     }[alarm_case(alarm)]
+
+
+def _is_about(alarm: Alarm) -> pl.Expr:
+    """Keep the behavior of a class; a proposition is asked of all."""
+    behavior = alarm.subject.rpartition("/")[0]
+    return pl.col("behavior") == behavior if behavior else pl.lit(value=True)
 
 
 def _best(rows: pl.DataFrame, by: pl.Expr) -> pl.DataFrame:
@@ -126,7 +132,9 @@ def _card(
             say("training.behind.at", step=Count(row["step"])),
             say("training.behind.paid", reward=reward),
         ),
-        texts=[ItemText(heading=f"items.{name}", text=text) for name, text in texts.items() if text],
+        texts=[
+            ItemText(heading=f"items.{name}", text=text) for name, text in texts.items() if text
+        ],
         rows=[(who, what, None) for who, what in said],
         tags=_tags(row, alarm, speaker),
     )

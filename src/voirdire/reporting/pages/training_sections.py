@@ -442,9 +442,7 @@ def _step_table(run: TrainingRun) -> Table:
         for step in steps
     )
     columns = _headings("step", *names)
-    return Table(
-        words="steps", columns=columns, rows=rows, n_rows=len(run.steps), style="dense"
-    )
+    return Table(words="steps", columns=columns, rows=rows, n_rows=len(run.steps), style="dense")
 
 
 def _rate_table(run: TrainingRun, columns: StepColumns) -> Table:
