@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Table",
-    "TrainingView",
-    "Warned",
     "alarm_case",
     "alarm_sentence",
     "certified_counts",
@@ -73,7 +71,7 @@ class Table:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Warned:
+class AlarmAdvice:
     """Alarms of one kind, and what to do about them."""
 
     what: Said
@@ -81,27 +79,8 @@ class Warned:
     whom: None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainingView:
-    """A training run, ready to be shown."""
-
-    run: TrainingRun
-    source: Argument
-    state: State
-    short: Said
-    bullets: tuple[tuple[Said, ...], ...]
-    warnings: tuple[Warned, ...]
-    next_step: Said
-    described: tuple[tuple[str, Any], ...]
-    certified: Said
-    edge: Count | Said
-    steps_per_point: int
-    tables: Mapping[str, Table]
-    dropped: tuple[str, ...]
-
-
-def training_view(run: TrainingRun, sheet: TrainingSheet, *, source: Argument) -> TrainingView:
-    """Compute what is shown of a run with at least one step; `source` is its folder in commands."""
+def training_view(run: TrainingRun, sheet: TrainingSheet, *, source: Argument) -> dict[str, Any]:
+    """Compute what the template shows of a run with a step; `source` is its folder in commands."""
     columns = sheet.whole
     state, short = _state(run, columns)
     tables = {
@@ -114,25 +93,25 @@ def training_view(run: TrainingRun, sheet: TrainingSheet, *, source: Argument) -
         "certificates": _certificate_table(run),
         "steps": _step_table(run),
     }
-    return TrainingView(
-        run=run,
-        source=source,
-        state=state,
-        short=short,
-        bullets=(
+    return {
+        "run": run,
+        "source": source,
+        "state": state,
+        "short": short,
+        "bullets": (
             (*_reward(columns), *_parts(columns), *_reference(run, columns)),
             (*_propositions(run, columns), *_classes(columns), *_length(run, columns)),
             (_alarms(run), *_missing(run), *_flat(run), *_uncertified(run)),
         ),
-        warnings=_warnings(run, source),
-        next_step=_next_step(run, columns, source),
-        described=_described(run),
-        certified=_certified(run),
-        edge=_edge(len(run.steps)),
-        steps_per_point=sheet.steps_per_point,
-        tables={key: table for key, table in tables.items() if table.rows},
-        dropped=run.dropped[:_MOST_DROPPED],
-    )
+        "warnings": _warnings(run, source),
+        "next_step": _next_step(run, columns, source),
+        "described": _described(run),
+        "certified": _certified(run),
+        "edge": _edge(len(run.steps)),
+        "steps_per_point": sheet.steps_per_point,
+        "tables": {key: table for key, table in tables.items() if table.rows},
+        "dropped": run.dropped[:_MOST_DROPPED],
+    }
 
 
 # What happened --------------------------------------------------------------------------------
@@ -268,9 +247,7 @@ def _missing(run: TrainingRun) -> tuple[Said, ...]:
     share = _missing_share(run.steps)
     if not math.isfinite(share):
         return ()
-    if not share:
-        return (say("training.story.missing.none"),)
-    return (say("training.story.missing", share=Share(share)),)
+    return (say(f"training.story.missing{'' if share else '.none'}", share=Share(share)),)
 
 
 def _missing_share(steps: Sequence[TrainingStep]) -> float:
@@ -324,14 +301,14 @@ def alarm_case(alarm: Alarm) -> str:
     return alarm.kind
 
 
-def _warnings(run: TrainingRun, source: Argument) -> tuple[Warned, ...]:
+def _warnings(run: TrainingRun, source: Argument) -> tuple[AlarmAdvice, ...]:
     """Put the alarms of a kind together, in the order in which the kinds began."""
     kinds: dict[str, list[Said]] = {}
     for alarm in run.alarms:
         place = say("training.story.alarm", said=alarm_sentence(alarm), step=Count(alarm.step))
         kinds.setdefault(alarm.kind, []).append(place)
     return tuple(
-        Warned(
+        AlarmAdvice(
             what=say(
                 "training.warned",
                 kind=say(f"training.alarm.{kind}"),
@@ -541,13 +518,9 @@ def _certified(run: TrainingRun) -> Said:
     lacking, (certified, n) = uncertified(run), certified_counts(run)
     if not n:
         return say("training.certificates.nothing")
-    propositions = Count(n, "paying")
-    if not lacking:
-        return say("training.certificates.all", propositions=propositions)
-    names = Listing(tuple(map(Name, lacking)))
-    if not certified:
-        return say("training.certificates.none", propositions=propositions)
-    return say("training.certificates.some", n=certified, propositions=propositions, list=names)
+    key = "some" if lacking and certified else "none" if lacking else "all"
+    names, propositions = Listing(tuple(map(Name, lacking))), Count(n, "paying")
+    return say(f"training.certificates.{key}", n=certified, propositions=propositions, list=names)
 
 
 def _paying(run: TrainingRun) -> tuple[str, ...]:
