@@ -1,12 +1,18 @@
 """Each page in a real browser, once: in light and dark, wide and narrow, folded and in print."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from browser.test_report_page import TAME
 from browser.test_reward_page import content_of
 from browser.test_training_page import certified_run
+from made_training_run import PROPOSITIONS, made_run
+from reporting.training_page.made_certificates import made_certificates
+from reporting.training_page.recorded_alarms import bad_run
 from voirdire.reporting import html_report, reward_report, training_report
+from voirdire.rewards import read_training_run
 
 pytestmark = pytest.mark.ci
 
@@ -58,6 +64,51 @@ def test_one_question_and_five_judges_fit_a_few_screens(opened, tmp_path, width,
 
     assert page.locator("tr:has(.chip)").count() == 5
     assert page.evaluate("document.documentElement.scrollHeight") <= most
+
+
+@pytest.mark.parametrize(("width", "most"), [(1280, 3 * 800), (390, 5 * 844)])
+def test_sixty_steps_with_ten_alarms_fit_a_few_screens(opened, tmp_path, width, most):
+    path = tmp_path / "page.html"
+    run = made_run(60, certificates=made_certificates(PROPOSITIONS))
+    path.write_text(training_report(run), encoding="utf-8")
+
+    page, _ = opened(path, width=width)
+
+    assert page.locator(".caution > .warnings > div").count() == 3
+    assert page.evaluate("document.documentElement.scrollHeight") <= most
+
+
+@pytest.fixture(scope="module")
+def run_with_texts(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("behind")
+    path = folder / "page.html"
+    with ThreadPoolExecutor(1) as pool:  # the browser's loop runs in this thread
+        run = read_training_run(pool.submit(bad_run, folder / "run").result())
+    path.write_text(training_report(run, texts=True), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("width", "most"), [(1280, 3 * 800), (390, 5 * 844)])
+def test_completions_behind_an_alarm_are_found_by_alarm_and_by_words(
+    opened, run_with_texts, width, most
+):
+    page, done = opened(run_with_texts, width=width)
+    shown = ".item:not([hidden])"
+    height = page.evaluate("document.documentElement.scrollHeight")
+    page.locator("#training-behind > summary").click()
+    n_all = page.locator(shown).count()
+    page.locator(".filter select").first.select_option(label="step 53: missing, reward")
+    n_missing = page.locator(shown).count()
+    page.locator(".filter input").fill("request 53")
+    n_found = page.locator(shown).count()
+    page.evaluate(UNFOLD)
+
+    assert height <= most
+    assert (n_all, n_missing, n_found) == (40, 10, 4)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert done["messages"] == done["dialogs"] == []
+    urls = [url for url in done["requests"] if not url.startswith("data:")]
+    assert urls == [run_with_texts.as_uri()]
 
 
 @pytest.mark.parametrize("kind", WRITE)

@@ -112,7 +112,7 @@ def test_words_stand_out_from_the_paper(opened, tame, scheme):
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
 
     for where in ("body", ".meta", "summary", ".what dt", "figcaption", ".kind-of", ".command code",
-                  ".advice dt", ".verdict p", ".flag.good", ".flag.bad",
+                  ".bullets li", ".warnings dd", ".flag.good", ".flag.bad",
                   ".flag.still"):  # fmt: skip
         assert contrast(page.locator(where).first.evaluate(colour), paper) >= 4.5, where
 

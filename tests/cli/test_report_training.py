@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from reporting.training_page.recorded_alarms import bad_run
 from voirdire.adapters import GuardedReward
 from voirdire.rewards import Turn, read_training_run, reward_of_weights
 
@@ -58,6 +59,23 @@ def test_the_page_and_the_terminal_tell_of_the_run(call, trained, tmp_path):
     assert "<b>mine" not in text
     assert SECRET not in text
     assert REFUSAL not in text
+
+
+def test_texts_behind_the_alarms_are_shown_where_they_are_asked_for(call, tmp_path):
+    run, page = bad_run(tmp_path / "run"), tmp_path / "page.html"
+
+    plain, done = call("report", run, "-o", page), page.read_text(encoding="utf-8")
+    with_texts = call("report", run, "-o", page, "--texts")
+
+    assert (plain.code, with_texts.code) == (0, 0)
+    assert "how is it done" not in done
+    assert "how is it done" in page.read_text(encoding="utf-8")
+
+
+def test_texts_of_an_examination_are_an_error(call, tmp_path, assert_one_line):
+    done = call("report", "report.json", "-o", tmp_path / "page.html", "--texts")
+
+    assert_one_line(done, "`--texts` needs the folder of a training run, got 'report.json'")
 
 
 def test_chinese_title_and_date(call, trained, tmp_path):

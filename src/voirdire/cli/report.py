@@ -26,6 +26,7 @@ def report_command(
     language: ReportLanguage = "en",
     title: Text = None,
     created: Text = None,
+    texts: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Make one self-contained HTML page from an examination or a training run.
 
@@ -42,6 +43,9 @@ def report_command(
         Heading of the page.
     created
         Date to show; by default none, so that pages compare.
+    texts
+        Show prompts and responses behind the alarms of a training run. Default: no text is on its
+        page.
     """
     printed = str(output) == "-"
     if not printed:
@@ -50,10 +54,14 @@ def report_command(
         asked: dict[str, Any] = {"language": language, "title": title, "created": created}
         lines: tuple[str, ...] = ()
         if examination != "-" and "\0" not in examination and Path(examination).is_dir():
-            page, lines = _page_of_run(examination, **asked)
+            page, lines = _page_of_run(examination, texts=texts, **asked)
         else:
+            from voirdire.errors import InputError
             from voirdire.reporting.pages.examination import html_report
 
+            if texts:
+                msg = f"`--texts` needs the folder of a training run, got {examination!r}."
+                raise InputError(f"{msg} Leave the option out.")
             source = "<stdin>" if examination == "-" else examination
             page = html_report(_read(examination), source=source, **asked)
     if printed:

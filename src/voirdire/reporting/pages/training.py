@@ -2,61 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
 from voirdire.errors import NoDataError
 from voirdire.reporting.pages.frame import (
     check_text,
-    inline_svg,
+    draw_figure,
     page_environment,
     page_head,
     page_words,
     style_sheet,
 )
 from voirdire.reporting.pages.speech import Speaker, argument_of
+from voirdire.reporting.pages.training_completions import MOST_ALARMS, alarm_cards
 from voirdire.reporting.pages.training_sections import training_view
 from voirdire.reporting.plots.training_sheet import training_sheet
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
-
     from voirdire._types import Language
-    from voirdire.reporting.plots import PlotKind
-    from voirdire.reporting.plots.training_sheet import TrainingSheet
     from voirdire.rewards.training.run import TrainingRun
 
-__all__ = ["TrainingDrawer", "training_report"]
-
-
-class TrainingDrawer:
-    """Draw the figures of one page.
-
-    Parameters
-    ----------
-    sheet : TrainingSheet
-        The columns of the run.
-    language : {"en", "zh"}
-        Of titles and axes.
-    """
-
-    def __init__(self, sheet: TrainingSheet, language: Language) -> None:
-        self._sheet = sheet
-        self._language = language
-
-    def __call__(self, kind: PlotKind, *, name: str) -> Markup | None:
-        """Draw a figure as inline SVG; None where the run has not what it shows.
-
-        Parameters
-        ----------
-        kind : str
-            One of `voirdire.reporting.plots.PlotKind`.
-        name : str
-            Prefix of the ids within the figure: unique on the page.
-        """
-        from voirdire.reporting.plots import plot
-
-        return inline_svg(lambda: plot(self._sheet, kind=kind, language=self._language), name=name)
+__all__ = ["training_report"]
 
 
 _GLOSSARY = ("step", "reward", "proposition", "class", "group", "reference")
@@ -69,6 +37,7 @@ def training_report(
     title: str | None = None,
     created: str | None = None,
     source: str | None = None,
+    texts: bool = False,
 ) -> str:
     """Write a training run as one HTML page.
 
@@ -84,23 +53,28 @@ def training_report(
         Date to show; none by default, so that the same run gives the same bytes.
     source : str, optional
         What commands on the page call the run's folder; by default as it was read.
+    texts : bool, optional
+        Show up to ten completions behind each of the first 20 alarms, with prompt and response as
+        they stand in the run's folder; by default no text is on the page.
 
     Returns
     -------
     str
-        A document of its own: no script, no font, picture or style from elsewhere.
+        A document of its own: no font, picture or style from elsewhere, and no script but the
+        search and the filter of the completions.
 
     Raises
     ------
     InputError
-        If an argument breaks a rule.
+        If an argument breaks a rule, or the completions cannot be read.
     NoDataError
         If the run has no steps.
 
     Notes
     -----
-    Names and paths are shortened, escaped and isolated; nothing in the run can act on the page. No
-    text of a prompt or a response is on it. Figures are rounded on the page only.
+    Names, paths and texts are escaped and isolated, names and paths shortened too; nothing in the
+    run can act on the page. Figures are rounded on the page only. With `texts`, only completions of
+    the steps of alarms are read, and memory is that of one batch of them.
     """
     speaker = Speaker(language, "training")
     head = page_head(title=title, created=created)
@@ -110,14 +84,17 @@ def training_report(
         raise NoDataError(msg)
     sheet = training_sheet(run)
     named = argument_of(str(run.folder) if source is None else source)
+    cards = alarm_cards(run, speaker) if texts else None
     template = page_environment().get_template("training_page.html.j2")
     return template.render(
         **page_words(speaker),
         **head,
         heading="training.page.title",
         css=style_sheet(),
-        view=training_view(run, sheet, source=named),
-        run=run,
-        draw=TrainingDrawer(sheet, speaker.language),
+        **training_view(run, sheet, source=named),
+        cards=cards,
+        n_alarms=MOST_ALARMS,
+        has_items=bool(cards),
+        draw=partial(draw_figure, result=sheet, language=speaker.language),
         glossary=_GLOSSARY,
     )

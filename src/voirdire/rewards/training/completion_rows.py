@@ -38,6 +38,7 @@ __all__ = [
     "RowLayout",
     "class_column",
     "item_of_row",
+    "prompt_text",
     "proposition_column",
     "rows_of",
     "texts_of_row",
@@ -329,3 +330,11 @@ def item_of_row(row: Mapping[str, Any], *, name: str, judged: str) -> Item | Non
         )
     except InputError:
         return None
+
+
+def prompt_text(item: Item) -> str:
+    """Give the prompt of an item as one text: of several messages each after its role."""
+    said = item.prompt
+    if len(said) == 1:
+        return said[0].content
+    return "\n\n".join(f"{message.role}: {message.content}" for message in said)

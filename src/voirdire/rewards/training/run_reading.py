@@ -40,7 +40,7 @@ from voirdire.rewards.training.run_files import (
 from voirdire.rewards.training.step_figures import FIGURE_COLUMNS, steps_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from voirdire.rewards.training.completion_rows import RowLayout
 
@@ -129,7 +129,10 @@ def read_training_run(folder: str | Path) -> TrainingRun:
 
 
 def completion_frames(
-    run: TrainingRun, *, columns: Sequence[str] | None = None
+    run: TrainingRun,
+    *,
+    columns: Sequence[str] | None = None,
+    steps: Collection[int] | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Give the completions of a run that count, in batches.
 
@@ -139,6 +142,8 @@ def completion_frames(
         What `read_training_run` gave.
     columns : sequence of str, optional
         Those to read; by default all.
+    steps : collection of int, optional
+        Only completions of these steps; parts that have none of them are not read.
 
     Yields
     ------
@@ -160,7 +165,8 @@ def completion_frames(
     document = read_document(run.folder)
     wanted = columns or [*HEAD, *layout_of(document).numbers]
     try:
-        for frame, _ in _Completions(run.folder, document, wanted, list(run.dropped)).frames():
+        found = _Completions(run.folder, document, wanted, list(run.dropped), only_steps=steps)
+        for frame, _ in found.frames():
             for batch in frame.select(wanted).iter_slices(_BATCH_ROWS):
                 if batch.height:
                     yield batch
@@ -267,8 +273,11 @@ class _Completions:
         document: Mapping[str, Any],
         columns: Sequence[str],
         dropped: list[str],
+        *,
+        only_steps: Collection[int] | None = None,
     ) -> None:
         self.layout = layout_of(document)
+        self._only_steps = only_steps
         self._columns = list(dict.fromkeys((*columns, "session", "step")))
         self._old: pl.LazyFrame | None = None
         paths = []
@@ -326,6 +335,8 @@ class _Completions:
         )
         step = found["step"] + found["_shift"]  # null where the session has no name of one
         counts = ((step < found["_end"]) | found["_end"].is_null()) & step.is_not_null()
+        if self._only_steps is not None:
+            counts &= step.is_in(list(self._only_steps))
         rows = rows.with_columns(step.alias("step"))
         return rows if counts.all() else rows.filter(counts)
 

@@ -24,6 +24,7 @@ from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.training.completion_rows import (
     ITEM_COLUMNS,
     item_of_row,
+    prompt_text,
     proposition_column,
     texts_of_row,
 )
@@ -450,16 +451,9 @@ def _sheet(rows: list[_Asked], *, annotator: str) -> bytes:
         texts = ("", "")
         if item.name not in shown:
             shown.add(item.name)
-            texts = (harmless(_prompt(item)), harmless(item.item.response))
+            texts = (harmless(prompt_text(item.item)), harmless(item.item.response))
         sheet.writerow((item.name, name, "", harmless(asked), annotator, *texts))
     return text.getvalue().encode("utf-8", "backslashreplace")
-
-
-def _prompt(item: SampledItem) -> str:
-    said = item.item.prompt
-    if len(said) == 1:
-        return said[0].content
-    return "\n\n".join(f"{message.role}: {message.content}" for message in said)
 
 
 def _blind(item: SampledItem) -> dict[str, Any]:
