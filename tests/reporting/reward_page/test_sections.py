@@ -136,14 +136,6 @@ def test_scales_that_are_alike_are_told(text_of):
     assert "The means lie" not in text_of(scales=rows[:1])
 
 
-def test_the_router_is_counted_over_all_prompts(text_of, content):
-    text = text_of(router=content["router"])
-
-    # 52 + 33 + 74 of 52 + 6 + 1 + 5 + 33 + 2 + 2 + 3 + 74 + 2 unrouted = 180
-    assert "It chose as declared for 159 of 180 prompts (88%). For 2 prompts it chose none" in text
-    assert "The most costly mistake: hard_refuse under the weights of comply, with 68.2%" in text
-
-
 def test_the_pre_flight_says_what_a_step_costs(text_of, content):
     text = text_of(policy=content["policy"])
 

@@ -34,6 +34,7 @@ from voirdire.reporting.pages.speech import (
     ShareEnds,
     Speaker,
     Verbatim,
+    one_line,
     rounded_count,
     say,
 )
@@ -614,6 +615,7 @@ def _pair_card(pair: MisrankedPair) -> ItemCard:
         for row in pair.features
     ]
     tags = {"reward.column.behavior": pair.behavior}
+    tags |= {f"{key}.label": side.label for key, side in sides if side.label is not None}
     summary = say(
         "reward.pairs.summary",
         behavior=Name(pair.behavior),
@@ -626,7 +628,7 @@ def _pair_card(pair: MisrankedPair) -> ItemCard:
         summary=(summary,),
         texts=[ItemText(heading=key, text=text) for key, text in texts if text is not None],
         rows=(*figures, *features),
-        tags=tags | {f"{key}.label": x.label for key, x in sides if x.label is not None},
+        tags={key: one_line(tag, width=200) for key, tag in tags.items()},
     )
 
 
