@@ -17,7 +17,7 @@ HOSTILE = [
     '"><img src=x onerror=alert(1)>',
     "{{7*7}}",
     "a\u202eb\u2066c",
-    "x" * 100_000,
+    "x" * 20_000,
     "标注员 שלום",
     "<svg/onload=alert(1)>",
     "javascript:alert(1)",

@@ -184,6 +184,8 @@ def _fill_figures(value: Any, kind: Any, path: str = "$") -> Any:
     origin, parts = get_origin(kind), get_args(kind)
     if kind is float or kind == Share:
         return _as_figure(value, path, is_share=kind == Share)
+    if kind is Any:
+        return without_nan(value)
     if origin is Annotated:
         return _fill_figures(value, parts[0], path)
     if origin in (Union, UnionType):

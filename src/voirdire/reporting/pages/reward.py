@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
-from voirdire.records.plain import without_nan
 from voirdire.reporting.pages.frame import (
     drop_reasons,
     inline_svg,
@@ -180,7 +179,7 @@ def _read(content: Any, *, source: str) -> RewardExamination:
         content = reward_examination_as_dict(content)
     report = reward_examination_from_json(content, source=source)
     parts: dict[str, tuple[Any, ...]] = {name: getattr(report, name) for name in _WITH_SIGNALS}
-    alone = {
+    alone: dict[str, Any] = {
         name: tuple(dataclasses.replace(row, signal="rules") for row in rows)
         for name, rows in parts.items()
         if {row.signal for row in rows} == {"total"}
@@ -205,8 +204,8 @@ def _render(template: str, report: RewardExamination, speaker: Speaker, **more: 
         draw=_drawer(report, speaker.language),
         drop_reasons=reasons,
         n_other_reasons=n_other_reasons,
-        run_settings=settings_rows(without_nan(dict(report.settings))),
-        reward_settings=settings_rows(without_nan(known)),
+        run_settings=settings_rows(dict(report.settings)),
+        reward_settings=settings_rows(known),
         **more,
     )
 
@@ -350,7 +349,7 @@ class RewardView:
     def names(self) -> tuple[str, ...]:
         """The behaviors in the order in which they come."""
         report = self.report
-        rows = (*report.scales, *report.drives, *report.error_rates)
+        rows: tuple[Any, ...] = (*report.scales, *report.drives, *report.error_rates)
         return tuple(dict.fromkeys(row.behavior for row in rows if row.behavior is not None))
 
     @cached_property
