@@ -137,6 +137,9 @@ def reward_examination_from_json(
         record = msgspec.convert(filled, RewardExamination)
     except msgspec.ValidationError as error:
         raise InputError(_say_in_our_words(str(error), plain, source)) from error
+    except RecursionError as error:
+        msg = f"{source}: must be of sensible depth, got objects nested too deep. {_MADE_BY}."
+        raise InputError(msg) from error
     for place, row in enumerate(record.histograms):
         n_edges = len(row.edges)
         is_rising = all(a < b for a, b in pairwise(row.edges))
@@ -181,6 +184,8 @@ def _fill_figures(value: Any, kind: Any, path: str = "$") -> Any:
     origin, parts = get_origin(kind), get_args(kind)
     if kind is float or kind == Share:
         return _as_figure(value, path, is_share=kind == Share)
+    if kind is Any:
+        return without_nan(value)
     if origin is Annotated:
         return _fill_figures(value, parts[0], path)
     if origin in (Union, UnionType):

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from voirdire.reporting import reward_report
 
 JSON = Path(__file__).with_name("examination.json").read_text(encoding="utf-8")
+MISRANKED = Path(__file__).with_name("misranked.json").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -90,11 +91,19 @@ def verdict_of(rendered):
     """Read the verdict of a page: its state, and its words in short and in whole."""
 
     def read(content, **options):
-        item = r'<li class="verdict (\w+)">(.*?)<div><p>(.*?)</p></div>'
-        state, chip, told = re.search(item, rendered(content, **options), flags=re.DOTALL).groups()
+        page = rendered(content, **options)
+        told = re.search(r'<p class="headline">(.*?)</p>', page, flags=re.DOTALL)[1]
+        chip = r'<span class="chip (\w+)">(.*?)</td>'
+        state, chip = re.search(chip, page, flags=re.DOTALL).groups()
         short, told = (
             Markup(each).striptags().replace("\N{NO-BREAK SPACE}", " ") for each in (chip, told)
         )
         return state, short.partition(" ")[2], told
 
     return read
+
+
+@pytest.fixture
+def misranked():
+    """Give misranked pairs: with texts, without, and with a text that is cut."""
+    return json.loads(MISRANKED)

@@ -93,72 +93,28 @@ def test_keys_of_newer_versions_are_left_aside(minimal):
     assert reward_report(minimal | {"tomorrow": 1}) == reward_report(minimal)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"schema": None}, "with the schema 'voirdire.reward_examination/1', got no `schema`"),
-        ({"schema": "voirdire.reward/1"}, "got schema 'voirdire.reward/1'"),
-        ({"n_items": -1}, r"r.json: \$.n_items must be a whole number >= 0, got -1"),
-        ({"n_items": "7"}, r"\$.n_items must be a whole number, got '7'"),
-        ({"is_held_out": 1}, r"\$.is_held_out must be true or false, got 1"),
-        ({"drives": {}}, r"\$.drives must be an array, got an object of 0"),
-        ({"router": 3}, r"\$.router must be an object or null, got 3"),
-    ],
-)
-def test_what_is_not_fit_is_named_with_its_place(content, change, message):
-    with pytest.raises(InputError, match=message):
-        reward_report(content | change, source="r.json")
-
-
-def test_a_value_within_a_record_is_named_with_its_place(content):
+def test_a_value_that_is_not_fit_is_named_with_its_place(content):
     content["drives"][3]["share"] = 1.5
-    with pytest.raises(InputError, match=r"\$.drives\[3\].share must be a number <= 1, got 1.5"):
-        reward_report(content)
 
-    del content["drives"][3]["feature"]
-    content["drives"][3]["share"] = 0.5
-    with pytest.raises(InputError, match=r"\$.drives\[3\] must have the key `feature`, got none"):
-        reward_report(content)
+    with pytest.raises(InputError, match=r"r.json: \$.drives\[3\].share must be a number <= 1"):
+        reward_report(content, source="r.json")
 
 
-def test_a_word_that_is_none_of_ours_is_refused(content):
-    content["error_rates"][2]["signal"] = "bonus"
+def test_the_router_of_an_older_version_is_left_aside(content):
+    assert "router" in content
 
-    with pytest.raises(InputError, match=r"\$.error_rates\[2\].signal must be one of the words"):
-        reward_report(content)
-
-
-def test_a_histogram_has_one_edge_more_than_counts_and_they_rise(content):
-    for edges in ([0.0, 1.0], [1.0, 0.0, *range(2, 25)]):
-        content["histograms"][1]["edges"] = edges
-        with pytest.raises(InputError, match=r"\$.histograms\[1\].edges must rise, one more than"):
-            reward_report(content)
+    assert reward_report(content | {"router": 3}) == reward_report(content)
 
 
-def test_the_tables_of_the_router_are_square(content):
-    content["router"]["cost"].pop()
+def test_objects_nested_too_deep_are_refused(minimal):
+    deep = {}
+    for _ in range(100_000):
+        deep = {"a": deep}
 
-    with pytest.raises(InputError, match=r"\$.router.cost must be a table of 3 x 3, got 2 rows"):
-        reward_report(content)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{", "r.json:1:2: must be JSON, got the end"),
-        (b"\xff", "r.json: must be JSON in UTF-8, got byte 0xff"),
-        ("[1]", "must be what `voirdire examine-reward --json` prints, got an array of 1"),
-        ("null", "got null"),
-        ("[" * 100_000, "r.json: must be JSON of sensible depth"),
-        (b" " * (64 * 2**20 + 1), "must be JSON of at most 64 MiB, got 64 MiB"),
-    ],
-    ids=["broken", "bytes", "array", "null", "deep", "long"],
-)
-def test_what_is_no_json_of_an_examination_is_refused(text, message):
-    with pytest.raises(InputError, match=message):
-        reward_report(text, source="r.json")
+    with pytest.raises(InputError, match="must be of sensible depth"):
+        reward_report(minimal | {"settings": deep})
 
 
 def test_other_objects_are_refused():
-    with pytest.raises(InputError, match="`content` must be the examination of a reward or its"):
+    with pytest.raises(InputError, match="`content` must be the JSON of an examination, got 3"):
         reward_report(3)

@@ -136,20 +136,12 @@ def test_scales_that_are_alike_are_told(text_of):
     assert "The means lie" not in text_of(scales=rows[:1])
 
 
-def test_the_router_is_counted_over_all_prompts(text_of, content):
-    text = text_of(router=content["router"])
-
-    # 52 + 33 + 74 of 52 + 6 + 1 + 5 + 33 + 2 + 2 + 3 + 74 + 2 unrouted = 180
-    assert "It chose as declared for 159 of 180 prompts (88%). For 2 prompts it chose none" in text
-    assert "with the weights of comply, 68.2% of the comparisons of hard_refuse are" in text
-
-
 def test_the_pre_flight_says_what_a_step_costs(text_of, content):
     text = text_of(policy=content["policy"])
 
     assert "4,096 responses in 512 groups of 8 on average." in text
     assert "In 29% of the groups all rewards are the same" in text  # 147 of 512
-    assert "3.5 times as much as the base reward does (2.14 against .61). Both count." in text
+    assert "3.5 times as much as the base reward does (2.14 against .61). Neither drowns" in text
     assert "A training step of 512 responses takes 512 calls, $0.18 and 12 s." in text
 
 
@@ -236,7 +228,7 @@ def test_notes_are_in_the_language_of_the_page(text_of):
     chinese, english = (text_of(word, notes=[known, unknown, older]) for word in ("zh", "en"))
 
     assert (
-        "有比较的提示词不足 30 个：comply。对这么少的提示词重抽样，区间偏窄。 "
+        "有比较的提示不足 30 个：comply。对这么少的提示重抽样，区间偏窄。 "
         "A new sentence. Few prompts."
     ) in chinese
     assert "Few prompts. A new sentence. Few prompts." in english

@@ -48,13 +48,13 @@ def test_a_behavior_has_a_verdict_of_its_own(judged, page_text):
 
     text = page_text(report | {"error_rates": report["error_rates"] + own})
 
-    assert "comply ✗ rules do harm 15.0% 10.0–20.0% 35.0% 30.0–40.0% – –" in text
+    assert "comply ✗ rules do harm 35.0% 30.0–40.0% 15.0% 10.0–20.0% – 0 0/0" in text
 
 
 def test_the_sentence_has_the_figures(judged, verdict_of):
     assert verdict_of(judged((0.10, 0.15), (0.3, 0.4)))[2].startswith(
-        "With the rules, the reward ranks 12.5% of 80 comparisons the wrong way (95% interval "
-        "10.0–15.0%); the base reward alone, 35.0% (30.0–40.0%)."
+        "On prompts outside of the fit, the reward ranks 12.5% of 80 comparisons the wrong way "
+        "(95% interval 10.0–15.0%), the base reward 35.0% (30.0–40.0%). The rules help"
     )
 
 
@@ -63,7 +63,7 @@ def test_good_news_on_the_data_of_the_fit_is_half_of_it(judged, verdict_of):
 
     assert state == "depends"
     assert short == "rules help, not tested"
-    assert "Not tested: some or all of these prompts were used in the fit" in told
+    assert told.startswith("On prompts that the fit has seen, the reward ranks")
 
 
 def test_bad_news_on_the_data_of_the_fit_stays_bad(judged, verdict_of):
@@ -77,7 +77,7 @@ def test_where_nobody_knows_whether_prompts_were_used_it_is_said(judged, verdict
     _, short, told = verdict_of(report)
 
     assert short == "rules help, perhaps not tested"
-    assert "It is not known whether these prompts were used" in told
+    assert told.startswith("On prompts that the fit may have seen, the reward ranks")
 
 
 @pytest.mark.ci
@@ -90,17 +90,82 @@ def test_where_nobody_knows_whether_prompts_were_used_it_is_said(judged, verdict
     ],
 )
 def test_the_verdict_says_what_certificates_vouch_for(
-    content, minimal, verdict_of, certified, words
+    content, minimal, page_text, certified, words
 ):
     for row in content["drives"]:
         row["is_certified"] = row["is_certified"] if certified is None else certified
 
     parts = {name: content[name] for name in ("drives", "error_rates")}
-    assert words in verdict_of(minimal | parts)[2]
+    assert words in page_text(minimal | parts)
 
 
 def test_without_a_base_reward_the_rules_are_held_against_chance(without_base, verdict_of):
     _, short, told = verdict_of(without_base)
 
     assert short == "better than chance"
-    assert told.startswith("The rules rank 9.0% of 1,940 comparisons")
+    assert "the rules rank 9.0% of 1,940 comparisons" in told
+
+
+def drive(behavior, **figures):
+    return {"behavior": behavior, "feature": "apology", "weight": 1.0} | figures
+
+
+def test_the_table_counts_weights_against_demands_and_certified_features(judged, page_text):
+    rows = [
+        drive("comply", is_certified=True),
+        drive("comply", is_contradictory=True),
+        drive("refuse", is_contradictory=True),
+        drive("refuse", weight=0.0),
+    ]
+
+    text = page_text(judged((0.1, 0.2), (0.3, 0.4)) | {"drives": rows})
+
+    assert "All behaviors ✓ rules help 15.0% 10.0–20.0% 35.0% 30.0–40.0% – 2 1/3" in text
+    assert "comply ? no comparisons – – – 1 1/2" in text
+    assert "refuse ? no comparisons – – – 1 0/1" in text
+
+
+def note(code, sentence="A sentence."):
+    return {"code": code, "sentence": sentence}
+
+
+def test_at_most_three_notes_stand_on_top_with_what_to_do(judged, rendered, page_text):
+    codes = ("few_prompts", "seen_prompts", "uncertified", "base_drowned", "rules_drowned")
+    content = judged((0.1, 0.2), (0.3, 0.4), notes=[note(x, f"It is {x}.") for x in codes])
+
+    page, text = rendered(content), page_text(content)
+
+    assert "What to do: Set prompts aside before you fit" in text
+    top, _, folded = page.partition('id="reward-notes"')
+    assert [x for x in codes if f"It is {x}." in top] == [
+        "seen_prompts",
+        "uncertified",
+        "base_drowned",
+    ]
+    assert [x for x in codes if f"It is {x}." in folded] == ["few_prompts", "rules_drowned"]
+    assert "More notes: 2" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"error_rates": []}, "Collect comparisons: prompts"),
+        ({"error_rates": "hurts"}, "Do not train with this reward."),
+        ({"is_held_out": False}, "prompts that the fit has not seen"),
+        ({"notes": [note("degenerate_outranks"), note("uncertified")]}, "Add such nonsense"),
+        ({"notes": [note("contradictory_features"), note("uncertified")]}, "hold the signs"),
+        ({"notes": [note("uncertified")]}, "propositions without a certificate"),
+        ({"error_rates": "unclear"}, "Collect comparisons of more prompts"),
+        ({}, "Sample responses of the model that you will train"),
+        ({"policy": {"n_items": 8, "n_groups": 2}}, "Train with this reward"),
+    ],
+)
+def test_there_is_one_next_step(judged, page_text, change, words):
+    ends = {"hurts": ((0.3, 0.4), (0.1, 0.2)), "unclear": ((0.1, 0.35), (0.3, 0.4))}
+    rates = change.get("error_rates")
+    change |= {"error_rates": judged(*ends[rates])["error_rates"]} if rates else {}
+
+    text = page_text(judged((0.1, 0.2), (0.3, 0.4)) | change)
+
+    assert text.count("Next: ") == 1
+    assert words in text[text.index("Next: ") :][:150]

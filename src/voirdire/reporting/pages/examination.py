@@ -130,6 +130,7 @@ def html_report(
     report = read_report(plain, source=source)
     parts = question_parts(report)
     template = _environment().get_template("page.html.j2")
+    chapter = None if reward is None else reward_chapter(reward, language=speaker.language)
     return template.render(
         **_context(report, parts, speaker),
         **head,
@@ -139,7 +140,8 @@ def html_report(
             language=speaker.language,
         ),
         css=style_sheet(),
-        reward=None if reward is None else reward_chapter(reward, language=speaker.language),
+        reward=chapter,
+        has_items='<div class="items">' in (chapter or ""),
     )
 
 
