@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "Table",
     "alarm_case",
     "alarm_sentence",
     "certified_counts",
