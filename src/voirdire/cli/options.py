@@ -30,6 +30,7 @@ else:
     )
 
 __all__ = [
+    "NOT_TYPED",
     "AsJson",
     "Base",
     "Behavior",
@@ -51,6 +52,9 @@ __all__ = [
     "RubricName",
     "Workers",
 ]
+
+NOT_TYPED = ("json_columns", "delimiter", "encoding", "sheet")
+"""What of the layout of a file of items is said in Python only."""
 
 File: TypeAlias = Annotated[str | None, Parameter(metavar="FILE")]
 Files: TypeAlias = Annotated[list[str], Parameter(metavar="FILE")]
