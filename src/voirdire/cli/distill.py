@@ -12,10 +12,10 @@ from cyclopts import Parameter
 from voirdire._validation import shorten
 from voirdire.cli.judging_output import say_drops
 from voirdire.cli.judging_progress import steps_progress
-from voirdire.cli.option_groups import option_group, spelled
-from voirdire.cli.options import NOT_TYPED, AsJson, Columns, Format
+from voirdire.cli.option_groups import spelled
+from voirdire.cli.options import AsJson, run_options
 from voirdire.cli.printing import counted, listen_for_interrupts, print_json
-from voirdire.cli.shell import OPTIONS, UsageError, say
+from voirdire.cli.shell import UsageError, say
 from voirdire.cli.written_files import check_apart, check_card, check_place, write_text
 from voirdire.errors import InputError
 from voirdire.judging.settings import DistillSettings
@@ -25,12 +25,9 @@ if TYPE_CHECKING:
 
     DistillOptions: TypeAlias = DistillSettings
 else:
-    DistillOptions = option_group(
+    DistillOptions = run_options(
         DistillSettings,
-        panel=OPTIONS,
-        without=("behavior", *NOT_TYPED),
-        columns=Columns,
-        format=Format,
+        without=("behavior",),
         questions=spelled("--question", list[str], metavar="ID"),
     )
 

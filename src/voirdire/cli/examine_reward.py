@@ -21,21 +21,18 @@ from voirdire.cli.model_judges import (
     prepare_to_be_stopped,
     typed_flags,
 )
-from voirdire.cli.option_groups import option_group
 from voirdire.cli.options import (
     AsJson,
     Base,
-    Behavior,
     Columns,
-    Confidence,
     File,
     Format,
-    Orders,
     ReportLanguage,
     RewardFile,
+    run_options,
 )
 from voirdire.cli.printing import listen_for_interrupts, print_tables, print_text
-from voirdire.cli.shell import OPTIONS, Call, UsageError, say
+from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.study_files import check_streams
 from voirdire.cli.written_files import check_apart, check_place, check_report, write_text
 from voirdire.errors import InputError, NoDataError, UncertifiedWarning
@@ -50,15 +47,7 @@ if TYPE_CHECKING:
 
     ExaminationOptions: TypeAlias = RewardExaminationSettings
 else:
-    ExaminationOptions = option_group(
-        RewardExaminationSettings,
-        panel=OPTIONS,
-        without=("texts",),
-        behavior=Behavior,
-        orders=Orders,
-        confidence_level=Confidence,
-        store=Annotated[str | None, Parameter(metavar="FILE|URL")],
-    )
+    ExaminationOptions = run_options(RewardExaminationSettings, without=("texts",))
 
 __all__ = ["examine_reward_command"]
 

@@ -15,8 +15,8 @@ from cyclopts import Group, Parameter
 from voirdire._types import Language
 from voirdire._validation import shorten
 from voirdire.cli.option_groups import called, converted, option_group
-from voirdire.cli.options import NOT_TYPED, Base, Behavior, Columns, File, Format, JudgedPart
-from voirdire.cli.shell import OPTIONS, Call, UsageError
+from voirdire.cli.options import Base, File, run_options
+from voirdire.cli.shell import Call, UsageError
 from voirdire.judging import Asking, JudgingSettings, Price
 from voirdire.rewards.scoring.settings import ScoringSettings
 from voirdire.rewards.synthesis.settings import SynthesisSettings
@@ -38,16 +38,6 @@ def store_option(default: str, *, kept: str = "replies") -> Any:
 
 
 Store: TypeAlias = Annotated[str | None, store_option("voirdire-replies.sqlite beside the output")]
-OF_RUN: dict[str, Any] = {
-    "columns": Columns,
-    "behavior": Behavior,
-    "format": Format,
-    "judged": JudgedPart,
-    "threshold": float | None,
-    "store": Store,
-}
-"""How fields that several records share are typed."""
-
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -86,24 +76,10 @@ else:
         without=("order_check", "top_logprobs", "capabilities", "extra"),
         **_OWN,
     )
-    JudgingOptions = option_group(
-        JudgingSettings, panel=OPTIONS, without=("workers", *NOT_TYPED), **OF_RUN
-    )
-    ScoringOptions = option_group(
-        ScoringSettings,
-        panel=OPTIONS,
-        without=("workers", *NOT_TYPED),
-        **OF_RUN,
-        base=Base,
-    )
-    SynthesisOptions = option_group(
-        SynthesisSettings,
-        panel=OPTIONS,
-        without=NOT_TYPED,
-        **OF_RUN,
-        language=_OWN["language"],
-        temperature=float,
-        max_tokens=int,
+    JudgingOptions = run_options(JudgingSettings)
+    ScoringOptions = run_options(ScoringSettings, base=Base)
+    SynthesisOptions = run_options(
+        SynthesisSettings, language=_OWN["language"], temperature=float, max_tokens=int
     )
     UsualAskingOptions = option_group(Asking, panel=_MODELS, only=USUAL, **_OWN)
     WriterOptions = option_group(
@@ -119,7 +95,6 @@ else:
 __all__ = [
     "ASKING",
     "OF_REPLIES",
-    "OF_RUN",
     "USUAL",
     "AskingOptions",
     "DryRun",

@@ -15,15 +15,14 @@ from voirdire._validation import shorten
 from voirdire.cli.judging_output import print_estimate, said_cost, say_drops, say_how_to_go_on
 from voirdire.cli.judging_progress import several_progress
 from voirdire.cli.model_judges import (
-    OF_RUN,
     DryRun,
     UsualAskingOptions,
     asked_judge,
     prepare_to_be_stopped,
     refuse_idle_options,
 )
-from voirdire.cli.option_groups import converted, option_group, spelled
-from voirdire.cli.options import NOT_TYPED, AsJson, File, RubricName
+from voirdire.cli.option_groups import converted, spelled
+from voirdire.cli.options import AsJson, File, RubricName, run_options
 from voirdire.cli.printing import listen_for_interrupts, print_json, print_tables
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.written_files import check_picture, write_picture
@@ -41,12 +40,9 @@ if TYPE_CHECKING:
 
     ProbeOptions: TypeAlias = ProbeSettings
 else:
-    ProbeOptions = option_group(
+    ProbeOptions = run_options(
         ProbeSettings,
         panel=Group("The probes", sort_key=2),
-        without=NOT_TYPED,
-        plain=(*OF_RUN, "retry_failures"),
-        **OF_RUN,
         n_items=Annotated[
             converted(lambda tokens: _number_or_all(tokens[0]), metavar="NUMBER|all"),
             Parameter(help="Items to draw, at least 2, or all. Default 100.", show_default=False),
