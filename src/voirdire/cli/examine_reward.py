@@ -25,8 +25,10 @@ from voirdire.cli.options import (
     AsJson,
     Base,
     Columns,
+    Confidence,
     File,
     Format,
+    Orders,
     ReportLanguage,
     RewardFile,
     run_options,
@@ -47,7 +49,9 @@ if TYPE_CHECKING:
 
     ExaminationOptions: TypeAlias = RewardExaminationSettings
 else:
-    ExaminationOptions = run_options(RewardExaminationSettings, without=("texts",))
+    ExaminationOptions = run_options(
+        RewardExaminationSettings, without=("texts",), orders=Orders, confidence_level=Confidence
+    )
 
 __all__ = ["examine_reward_command"]
 

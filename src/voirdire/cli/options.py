@@ -134,8 +134,6 @@ _OF_RUN: dict[str, Any] = {
     "judged": JudgedPart,
     "threshold": float | None,
     "store": Annotated[str | None, Parameter(metavar="FILE|URL")],
-    "orders": Orders,
-    "confidence_level": Confidence,
 }
 """How fields are typed that several records of runs share."""
 
