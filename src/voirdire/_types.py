@@ -28,6 +28,7 @@ __all__ = [
     "ReplyForm",
     "RubricKind",
     "Threshold",
+    "VerdictLayout",
     "WeightScheme",
 ]
 
@@ -102,3 +103,6 @@ Loss: TypeAlias = Literal["hinge", "logistic"]
 
 Threshold: TypeAlias = float | Mapping[str, float]
 """From which probability on a proposition is true: one number, or one by proposition."""
+
+VerdictLayout: TypeAlias = Literal["long", "wide"]
+"""Verdicts with one row per item and question, or with one row per item."""

@@ -13,7 +13,14 @@ import polars as pl
 import pytest
 
 import voirdire
-from voirdire.judging import ScriptedJudge, judge_file, judge_items, kept_items
+from voirdire.errors import InputError
+from voirdire.judging import (
+    JudgingSettings,
+    ScriptedJudge,
+    judge_file,
+    judge_items,
+    kept_items,
+)
 from voirdire.records import Item
 from voirdire.rubrics import rubric_to_yaml
 
@@ -64,6 +71,34 @@ def expected_frame(path, judge, rubric, **settings):
     items = [Item(id=r["id"], response=r["response"], behavior=r["behavior"]) for r in rows]
     (batch,) = judge_items(items, judge, rubric=rubric, batch_size=len(items))
     return batch.frame(**settings)
+
+
+def test_a_record_says_what_keywords_say_and_a_keyword_counts_before_it(run, write_items):
+    path, record = write_items(3), JudgingSettings(layout="wide", threshold=0.9)
+
+    by_record = pl.read_parquet(run(path, "record.parquet", settings=record).output)
+    by_keywords = pl.read_parquet(
+        run(path, "keywords.parquet", layout="wide", threshold=0.9).output
+    )
+    by_both = pl.read_parquet(run(path, "both.parquet", settings=record, layout="long").output)
+
+    assert by_record.equals(by_keywords)
+    assert "question" in by_both.columns
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"layout": "tall"}, "`layout` must be one of"),
+        ({"workers": 0}, "`workers` must be"),
+        ({"judged": "thoughts"}, "`judged` must be one of"),
+        ({"behavior": " "}, "`behavior` must be a name"),
+    ],
+    ids=str,
+)
+def test_a_record_is_checked_where_it_is_made(wrong, said):
+    with pytest.raises(InputError, match=said):
+        JudgingSettings(**wrong)
 
 
 @pytest.mark.parametrize("n_items", [1, PART, PART + 1, 2 * PART - 1])

@@ -24,6 +24,7 @@ from voirdire import (
     stats,
 )
 from voirdire.io import ItemBatch, LabelTable, join_tables, read_labels
+from voirdire.judging import JudgingSettings, judge_file
 from voirdire.reporting import (
     ExaminationTables,
     certificate_to_json,
@@ -218,5 +219,7 @@ def ask(rubric: Rubric) -> None:
     assert_type(voirdire.judge(items).frame("wide"), pl.DataFrame)
     assert_type(voirdire.stream_items("items.jsonl"), Iterator[ItemBatch])
     voirdire.read_items("items.jsonl", judged="everything")  # type: ignore[arg-type]
+    judge_file("items.jsonl", "out.csv", settings=JudgingSettings(restart=True), layout="wide")
+    judge_file("items.jsonl", "out.csv", layout="tall")  # type: ignore[arg-type]
     found = class_probabilities(rubric, "comply", probabilities=[[0.5]])
     assert_type(found.classes, tuple[str, ...])

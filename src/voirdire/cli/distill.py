@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from cyclopts import Parameter
 
 from voirdire._validation import shorten
 from voirdire.cli.judging_output import say_drops
 from voirdire.cli.judging_progress import steps_progress
-from voirdire.cli.options import AsJson, Columns, Format
+from voirdire.cli.option_groups import spelled
+from voirdire.cli.options import AsJson, run_options
 from voirdire.cli.printing import counted, listen_for_interrupts, print_json
 from voirdire.cli.shell import UsageError, say
 from voirdire.cli.written_files import check_apart, check_card, check_place, write_text
 from voirdire.errors import InputError
+from voirdire.judging.settings import DistillSettings
 
 if TYPE_CHECKING:
     from voirdire.judging import Distilled
+
+    DistillOptions: TypeAlias = DistillSettings
+else:
+    DistillOptions = run_options(
+        DistillSettings,
+        without=("behavior",),
+        questions=spelled("--question", list[str], metavar="ID"),
+    )
 
 __all__ = ["distill_command"]
 
@@ -30,15 +41,8 @@ def distill_command(
     labels: Annotated[list[Path], Parameter(metavar="FILE")],
     output: Annotated[Path, Parameter(name=("--output", "-o"), metavar="FILE.npz")],
     rubric: Annotated[str | None, Parameter(metavar="NAME|FILE")] = None,
-    questions: Annotated[list[str], Parameter(name="--question", metavar="ID")] = [],
-    columns: Columns = None,
-    format: Format = None,
-    threshold: float | None = None,
+    settings: DistillOptions = DistillSettings(),
     card: Annotated[Path | None, Parameter(metavar="FILE.md")] = None,
-    calibrator: Literal["platt", "temperature", "isotonic"] = "platt",
-    n_folds: int = 5,
-    seed: int = 0,
-    name: str | None = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a local judge from labelled responses, with a card that says how good it is.
@@ -54,24 +58,10 @@ def distill_command(
         The judge.
     rubric
         Learn the propositions of this rubric: a built-in one, or a YAML file.
-    questions
-        Learn this question; repeatable.
-    columns
-        Your name for a column of ITEMS, as OURS=YOURS; repeatable.
-    threshold
-        Verdicts: true from this probability on. Default: what they declare.
     card
         Write the judge's card here too, as Markdown.
-    calibrator
-        How scores become probabilities.
-    n_folds
-        Parts for held-out figures.
-    seed
-        Of the folds.
-    name
-        What verdicts call the judge. Default: after the file.
     """
-    if rubric is None and not questions:
+    if rubric is None and not settings.questions:
         msg = "`--rubric` must name a rubric, or `--question` a question to learn."
         raise UsageError(msg)
     _check_output(output)
@@ -81,20 +71,8 @@ def distill_command(
     from voirdire.judging import distill_files
 
     with steps_progress("learning") as tell:
-        made = distill_files(
-            items,
-            labels,
-            rubric=rubric,
-            questions=questions,
-            columns=columns,
-            format=format,
-            threshold=threshold,
-            calibrator=calibrator,
-            n_folds=n_folds,
-            seed=seed,
-            name=name or output.stem,
-            progress=tell,
-        )
+        named = replace(settings, name=settings.name or output.stem)
+        made = distill_files(items, labels, rubric=rubric, settings=named, progress=tell)
     made.judge.save(output)
     if card is not None:
         write_text(card, made.judge.card.to_markdown())
@@ -106,7 +84,7 @@ def distill_command(
     learnt = counted(len(made.judge.questions), "question")
     print(f"{output}: learnt {learnt} from {made.n_items:,} items\n")
     asked = "RUBRIC.yaml"
-    if rubric is None or questions:
+    if rubric is None or settings.questions:
         print("With a rubric that asks these questions:")
     else:  # what was not learnt is left out of it, and said
         asked = shlex.quote(rubric)

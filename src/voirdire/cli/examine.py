@@ -32,6 +32,7 @@ from voirdire.cli.written_files import (
     write_text,
 )
 from voirdire.io import Reading
+from voirdire.judging.settings import JudgingSettings
 from voirdire.studies import TestPlan
 
 if TYPE_CHECKING:
@@ -142,9 +143,8 @@ def examine_command(
     if judge is not None:  # a wrong file of labels is seen before a judge is paid
         reading = _reading_of(rubric, reading, questions)
         people, truth, reading = _read_first(humans, gold, reading, questions)
-    judging = _verdict_files(
-        judges, judge, call=call, source=str(items), rubric=rubric, behavior=behavior, store=store
-    )
+    run = JudgingSettings(behavior=behavior, store=store)
+    judging = _verdict_files(judges, judge, run, call=call, source=str(items), rubric=rubric)
     if not humans:
         with judging as files, progress("reading and measuring"):
             from voirdire.studies import examine_gold
@@ -282,11 +282,11 @@ def _reading_of(rubric: str, reading: Reading, questions: Sequence[str]) -> Read
 def _verdict_files(
     judges: list[str],
     judge: str | None,
+    run: JudgingSettings,
     *,
     call: Call,
     source: str,
-    store: str | None,
-    **asked: Any,
+    rubric: str,
 ) -> Iterator[list[str]]:
     """Give the files of verdicts; where a judge is named, those that it gives now."""
     if judge is None:
@@ -299,14 +299,15 @@ def _verdict_files(
     from voirdire.judging.runs.outputs import STORE_NAME
 
     several = Path(judge) if is_judges_file(judge) else None
-    settings = asked | {"store": store or STORE_NAME}
+    run = replace(run, store=run.store or STORE_NAME)
     with tempfile.TemporaryDirectory(prefix="voirdire-") as folder:
         judged = run_judges(
             source,
             folder if several else str(Path(folder) / "verdicts.parquet"),
+            run,
             judges=several,
             asked=asked_judge(judge, Asking(), call=call),
-            settings=settings,
+            rubric=rubric,
         )
         for name, error in judged.failed.items():
             say(f"{shorten(name)} did not come to its end: {error}")

@@ -6,7 +6,7 @@ import warnings
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from cyclopts import Parameter
 
@@ -19,13 +19,11 @@ from voirdire.cli.model_judges import (
     Only,
     named_judge,
     prepare_to_be_stopped,
-    store_option,
     typed_flags,
 )
 from voirdire.cli.options import (
     AsJson,
     Base,
-    Behavior,
     Columns,
     Confidence,
     File,
@@ -33,12 +31,14 @@ from voirdire.cli.options import (
     Orders,
     ReportLanguage,
     RewardFile,
+    run_options,
 )
 from voirdire.cli.printing import listen_for_interrupts, print_tables, print_text
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.study_files import check_streams
 from voirdire.cli.written_files import check_apart, check_place, check_report, write_text
 from voirdire.errors import InputError, NoDataError, UncertifiedWarning
+from voirdire.studies.reward.settings import RewardExaminationSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,6 +46,12 @@ if TYPE_CHECKING:
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.model import RewardModel
     from voirdire.studies.reward.result import RewardExamination
+
+    ExaminationOptions: TypeAlias = RewardExaminationSettings
+else:
+    ExaminationOptions = run_options(
+        RewardExaminationSettings, without=("texts",), orders=Orders, confidence_level=Confidence
+    )
 
 __all__ = ["examine_reward_command"]
 
@@ -63,28 +69,15 @@ def examine_reward_command(
     judge: Annotated[
         str | None, Parameter(metavar="local|own|FILE|MODEL", allow_repeating=False)
     ] = None,
-    behavior: Behavior = None,
-    orders: Orders = {},
     from_classes: bool = False,
     base: Base = None,
     columns: Columns = None,
     format: Format = None,
     policy: File = None,
     policy_verdicts: Annotated[list[Path], Parameter(metavar="FILE")] = [],
-    step_size: int = 512,
     bench: File = None,
     bench_verdicts: Annotated[list[Path], Parameter(metavar="FILE")] = [],
-    store: Annotated[
-        str | None,
-        store_option(
-            "voirdire-replies.sqlite beside the reward", kept="a language model's replies"
-        ),
-    ] = None,
-    n_resamples: int = 1_000,
-    confidence_level: Confidence = 0.95,
-    seed: int = 0,
-    n_bins: int = 40,
-    n_degenerate: int = 50,
+    settings: ExaminationOptions = RewardExaminationSettings(),
     report: Path | None = None,
     language: ReportLanguage = "en",
     table: Path | None = None,
@@ -104,9 +97,6 @@ def examine_reward_command(
     judge
         Who judges: local, a file that `voirdire distill` made, a language model, or own: the judge
         that the reward was fitted on, wherever that is. Default: own where that is local.
-    orders
-        Which labels are better, such as "ideal > less_good > bad"; with BEHAVIOR= before it for
-        one behavior; repeatable. Default: as in the fit.
     from_classes
         Take the completion class that the verdicts give for the label: that says how well the
         reward follows its judge, not whether the judge is right.
@@ -120,21 +110,10 @@ def examine_reward_command(
         Responses of the policy that is to be trained, several per prompt.
     policy_verdicts
         Stored verdicts on them.
-    step_size
-        Responses per step of training.
     bench
         A benchmark: rows of prompt, chosen, rejected and perhaps subset.
     bench_verdicts
         Stored verdicts on it.
-    n_resamples
-        Resamples of prompts; 0: no intervals.
-    seed
-        Of the resamples, and of the prompts for nonsense.
-    n_bins
-        Of histograms.
-    n_degenerate
-        Prompts of COMPARISONS on which nonsense is judged too, up to eight responses for each, to
-        see whether it gets more reward than real responses; 0: none.
     report
         Write one self-contained HTML page.
     table
@@ -149,25 +128,18 @@ def examine_reward_command(
     listen_for_interrupts()
     if only is not None or (policy is None and bench is None):
         judge = named_judge(judge, only, verdicts=verdicts)
-    reading = {"format": format, "columns": columns or None, "behavior": behavior, "base": base}
+    reading = {"format": format, "columns": columns or None, "base": base}
     asked: dict[str, Any] = {
         "verdicts": verdicts or None,
         "judge": judge,
-        "behavior": behavior,
-        "orders": orders,
         "policy": policy,
         "policy_verdicts": policy_verdicts or None,
-        "step_size": step_size,
         "bench": bench,
         "bench_verdicts": bench_verdicts or None,
-        "store": store,
-        "n_resamples": n_resamples,
-        "confidence_level": confidence_level,
-        "seed": seed,
-        "n_bins": n_bins,
-        "n_degenerate": n_degenerate,
     }
-    found = _examined(reward, comparisons, reading=reading, from_classes=from_classes, asked=asked)
+    found = _examined(
+        reward, comparisons, settings, reading=reading, from_classes=from_classes, asked=asked
+    )
     _write(found, report=report, language=language, table=table)
     if as_json:
         from voirdire.reporting.reward_json import reward_examination_to_json
@@ -204,6 +176,7 @@ def _check_sources(call: Call, **sources: str | None) -> None:
 def _examined(
     reward: Path,
     comparisons: str | None,
+    settings: RewardExaminationSettings,
     *,
     reading: dict[str, Any],
     from_classes: bool,
@@ -217,20 +190,22 @@ def _examined(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UncertifiedWarning)  # a note of the examination says it
         model = load_reward(reward)
-    check_behavior(asked["behavior"], model.rubric)
+    check_behavior(settings.behavior, model.rubric)
     asks_a_model = _asks_a_model(model, comparisons, asked)
     if asks_a_model:
         prepare_to_be_stopped("-" if "-" in (comparisons, asked["policy"], asked["bench"]) else "")
-        asked["store"] = asked["store"] or str(reward.resolve().parent / STORE_NAME)
+        store = settings.store or str(reward.resolve().parent / STORE_NAME)
+        settings = replace(settings, store=store)
     data = None
     try:
         with caught_warnings(), _watched(asks_a_model=asks_a_model) as told:
             if comparisons is not None:
+                reading |= {"behavior": settings.behavior}
                 data = _read(comparisons, model, reading=reading, from_classes=from_classes)
-            found = examine_reward(model, data, **told, **asked)
+            found = examine_reward(model, data, settings=settings, **told, **asked)
     except KeyboardInterrupt:
         if asks_a_model:
-            say_how_to_go_on("", store=asked["store"], asks_a_model=True)
+            say_how_to_go_on("", store=settings.store, asks_a_model=True)
         raise
     if data is not None and not found.n_comparisons:
         _refuse_nothing(found, source=data.source)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -24,30 +25,19 @@ from voirdire.cli.model_judges import (
     ASKING,
     AskingOptions,
     DryRun,
-    RetryFailures,
-    Store,
+    JudgingOptions,
     asked_judge,
     is_judges_file,
     prepare_to_be_stopped,
     refuse_idle_options,
 )
-from voirdire.cli.options import (
-    AsJson,
-    Behavior,
-    Columns,
-    Format,
-    JudgedPart,
-    Output,
-    Restart,
-    RubricName,
-    Workers,
-)
+from voirdire.cli.options import AsJson, Output, RubricName, Workers
 from voirdire.cli.printing import listen_for_interrupts
 from voirdire.cli.shell import Call, Typed, UsageError
-from voirdire.judging import Asking
+from voirdire.judging import Asking, JudgingSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from voirdire.judging import LlmJudge, SeveralJudged
     from voirdire.judging.judges.jury import JudgeLike
@@ -64,19 +54,11 @@ def judge_command(
     output: Output = None,
     rubric: RubricName = "safety",
     judge: Annotated[str, Parameter(metavar="local|FILE|MODEL", allow_repeating=False)] = "local",
+    settings: JudgingOptions = JudgingSettings(),
+    workers: Workers = 0,
     asking: AskingOptions = Asking(),
     show_prompt: bool = False,
-    store: Store = None,
-    retry_failures: RetryFailures = False,
     dry_run: DryRun = False,
-    threshold: float | None = None,
-    judged: JudgedPart = "final_answer",
-    behavior: Behavior = None,
-    columns: Columns = None,
-    format: Format = None,
-    layout: Literal["long", "wide"] = "long",
-    workers: Workers = 0,
-    restart: Restart = False,
     show_card: bool = False,
     check: bool = False,
     as_json: AsJson = False,
@@ -98,14 +80,6 @@ def judge_command(
         (-o then names a folder).
     show_prompt
         Print what the model is asked, about the first of ITEMS where there are some.
-    threshold
-        A proposition is true from this probability on. Fix it beforehand. Default: what the rubric
-        says, else the judge, else 0.5.
-    columns
-        Your name for a column, as OURS=YOURS (id, prompt, response, messages, chosen, rejected,
-        behavior, group, cluster); repeatable.
-    layout
-        One row per item and question, for `voirdire examine`; or one row per item.
     show_card
         Print what is known of the judge: training data, held-out figures. No ITEMS.
     check
@@ -118,9 +92,8 @@ def judge_command(
     if show_card:
         print_card(judge, as_json=as_json)
         return
-    reading: dict[str, Any] = {"judged": judged, "columns": columns, "format": format}
     if show_prompt:
-        _print_prompt(items, asking, judge=judge, rubric=rubric, reading=reading)
+        _print_prompt(items, asking, judge=judge, rubric=rubric, settings=settings)
         return
     refuse_idle_options(call, judge=judge, names=ASKING)
     if items is None:
@@ -129,10 +102,10 @@ def judge_command(
     listen_for_interrupts()
     asked = asked_judge(judge, asking, call=call, reads_keys=not dry_run)
     judges = Path(judge) if is_judges_file(judge) else None
-    settings = reading | {"rubric": rubric, "behavior": behavior, "store": store}
-    settings["retry_failures"] = retry_failures
+    settings = replace(settings, workers="auto" if judges is None and not workers else workers or 1)
+    about: dict[str, Any] = {"judges": judges, "asked": asked, "rubric": rubric}
     if dry_run:
-        _estimate(items, output, judges=judges, asked=asked, settings=settings, as_json=as_json)
+        _estimate(items, output, settings, as_json=as_json, **about)
         return
     if output is None:
         msg = "`--output` must name the file of verdicts: -o verdicts.parquet."
@@ -140,9 +113,7 @@ def judge_command(
     if str(output) == "-" and as_json:
         msg = "`--json` must not be given with `-o -`: both print to standard output."
         raise UsageError(msg)
-    alone: dict[str, Any] = {} if judges else {"workers": workers or "auto", "restart": restart}
-    settings |= {"threshold": threshold, "layout": layout, **alone}
-    found = run_judges(items, str(output), judges=judges, asked=asked, settings=settings)
+    found = run_judges(items, str(output), settings, **about)
     if judges is None:
         print_summary(found[0], as_json=as_json)
     else:
@@ -154,10 +125,11 @@ def judge_command(
 def run_judges(
     source: str,
     target: str,
+    settings: JudgingSettings,
     *,
     judges: Path | None,
     asked: JudgeLike,
-    settings: Mapping[str, Any],
+    rubric: str,
 ) -> SeveralJudged:
     """Judge items by one judge into a file, or by those of a file into a folder."""
     from voirdire.judging import SeveralJudged, judge_file, judge_file_with_several
@@ -170,16 +142,15 @@ def run_judges(
         prepare_to_be_stopped(source)
     try:
         with several_progress(source) as tell:
+            told: dict[str, Any] = {"rubric": rubric, "settings": settings}
             if judges is not None:
-                return judge_file_with_several(
-                    source, target, judges=judges, progress=tell, **settings
-                )
+                return judge_file_with_several(source, target, judges=judges, progress=tell, **told)
             found = SeveralJudged()
             alone = partial(tell, "judging")
-            found.append(judge_file(source, target, judge=asked, progress=alone, **settings))
+            found.append(judge_file(source, target, judge=asked, progress=alone, **told))
             return found
     except KeyboardInterrupt:
-        say_how_to_go_on(target, store=settings["store"], asks_a_model=asks_a_model)
+        say_how_to_go_on(target, store=settings.store, asks_a_model=asks_a_model)
         raise
 
 
@@ -213,10 +184,11 @@ def _check(items: str | None, judge: str, asking: Asking, *, call: Typed, as_jso
 def _estimate(
     items: str,
     output: Path | None,
+    settings: JudgingSettings,
     *,
     judges: Path | None,
     asked: JudgeLike,
-    settings: Mapping[str, Any],
+    rubric: str,
     as_json: bool,
 ) -> None:
     from voirdire.judging import estimate_run, load_llm_judges
@@ -225,19 +197,21 @@ def _estimate(
     if judges is not None:
         several = load_llm_judges(judges, reads_keys=False)
         output = None if output is None else output / "any"
-    found = [estimate_run(items, judge=each, output=output, **settings) for each in several]
+    about: dict[str, Any] = {"rubric": rubric, "output": output, "settings": settings}
+    found = [estimate_run(items, judge=each, **about) for each in several]
     print_estimate(found, as_json=as_json)
 
 
 def _print_prompt(
-    items: str | None, asking: Asking, *, judge: str, rubric: str, reading: Mapping[str, Any]
+    items: str | None, asking: Asking, *, judge: str, rubric: str, settings: JudgingSettings
 ) -> None:
     """Print what a model is asked, or that of a cascade, or each of several judges."""
     from voirdire.io import stream_items
     from voirdire.judging import CascadeJudge, LlmJudge, load_llm_judges, show_prompt
     from voirdire.judging.judges.cascade_jury_files import load_judge_file
 
-    batches = () if items is None else stream_items(items, **reading)
+    reading = settings.reading(judged=settings.judged)
+    batches = () if items is None else stream_items(items, reading=reading)
     item = next((item for batch in batches for item in batch.items), None)
     asked: Sequence[Asking | LlmJudge] = [asking]
     if is_judges_file(judge):

@@ -171,10 +171,12 @@ def print_estimate(estimates: Sequence[RunEstimate], *, as_json: bool) -> None:
     )
 
 
-def say_how_to_go_on(output: str, *, store: str | None = None, asks_a_model: bool = False) -> None:
+def say_how_to_go_on(
+    output: str, *, store: str | Path | None = None, asks_a_model: bool = False
+) -> None:
     """Say after an interruption what is kept."""
     if asks_a_model:
-        where = "in the store" if store is None else f"in {shown_store(store)}"
+        where = "in the store" if store is None else f"in {shown_store(str(store))}"
         say(f"every reply is kept {where}; the same command goes on from there.")
         return
     from voirdire.judging import kept_items

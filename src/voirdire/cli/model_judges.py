@@ -15,9 +15,11 @@ from cyclopts import Group, Parameter
 from voirdire._types import Language
 from voirdire._validation import shorten
 from voirdire.cli.option_groups import called, converted, option_group
-from voirdire.cli.options import File
+from voirdire.cli.options import Base, File, run_options
 from voirdire.cli.shell import Call, UsageError
-from voirdire.judging import Asking, Price
+from voirdire.judging import Asking, JudgingSettings, Price
+from voirdire.rewards.scoring.settings import ScoringSettings
+from voirdire.rewards.synthesis.settings import SynthesisSettings
 
 ASKING = tuple(row.name for row in fields(Asking))
 USUAL = (
@@ -25,6 +27,17 @@ USUAL = (
     *("concurrency", "timeout_s", "price", "max_cost", "keep_going", "calibration"),
 )
 """What every command offers that may ask a language model; a file of judges says the rest."""
+
+
+def store_option(default: str, *, kept: str = "replies") -> Any:
+    """Make `--store`, whose help says where replies are kept where nobody says so."""
+    return Parameter(
+        help=f"Where {kept} are kept: a file, or postgresql://... Default: {default}.",
+        metavar="FILE|URL",
+    )
+
+
+Store: TypeAlias = Annotated[str | None, store_option("voirdire-replies.sqlite beside the output")]
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,6 +47,9 @@ if TYPE_CHECKING:
     AskingOptions: TypeAlias = Asking
     UsualAskingOptions: TypeAlias = Asking
     WriterOptions: TypeAlias = Asking
+    JudgingOptions: TypeAlias = JudgingSettings
+    ScoringOptions: TypeAlias = ScoringSettings
+    SynthesisOptions: TypeAlias = SynthesisSettings
     PriceOfText: TypeAlias = Price | None
 else:
 
@@ -60,6 +76,11 @@ else:
         without=("order_check", "top_logprobs", "capabilities", "extra"),
         **_OWN,
     )
+    JudgingOptions = run_options(JudgingSettings)
+    ScoringOptions = run_options(ScoringSettings, base=Base)
+    SynthesisOptions = run_options(
+        SynthesisSettings, language=_OWN["language"], temperature=float, max_tokens=int
+    )
     UsualAskingOptions = option_group(Asking, panel=_MODELS, only=USUAL, **_OWN)
     WriterOptions = option_group(
         Asking,
@@ -77,10 +98,13 @@ __all__ = [
     "USUAL",
     "AskingOptions",
     "DryRun",
+    "JudgingOptions",
     "Only",
     "PriceOfText",
     "RetryFailures",
+    "ScoringOptions",
     "Store",
+    "SynthesisOptions",
     "UsualAskingOptions",
     "WriterOptions",
     "asked_judge",
@@ -98,15 +122,6 @@ OF_REPLIES = ("store", "retry_failures")
 """What concerns the replies that are kept."""
 
 
-def store_option(default: str, *, kept: str = "replies") -> Any:
-    """Make `--store`, whose help says where replies are kept where nobody says so."""
-    return Parameter(
-        help=f"Where {kept} are kept: a file, or postgresql://... Default: {default}.",
-        metavar="FILE|URL",
-    )
-
-
-Store: TypeAlias = Annotated[str | None, store_option("voirdire-replies.sqlite beside the output")]
 RetryFailures: TypeAlias = Annotated[
     bool, Parameter(help="Call again where an earlier run failed.")
 ]

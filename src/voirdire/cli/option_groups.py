@@ -10,6 +10,7 @@ import json
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from inspect import signature
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -26,7 +27,7 @@ from typing import (
 from cyclopts import Group, Parameter
 
 from voirdire._validation import shorten
-from voirdire.cli.shell import UsageError
+from voirdire.cli.shell import OPTIONS, UsageError
 
 __all__ = [
     "Labels",
@@ -50,25 +51,34 @@ def option_group(
     panel: Group,
     only: Sequence[str] = (),
     without: Sequence[str] = (),
+    plain: Sequence[str] = (),
     **own: Any,
 ) -> type[R]:
     """Make the fields of a settings record options in a panel of their own.
 
-    `only` names the fields that are options, `without` those that are none; `own` gives a field
-    another type or spelling, as ``Annotated[kind, Parameter(...)]``.
+    `only` names the fields that are options, `without` those that are none, `plain` those that
+    stand among the command's other options; `own` gives a field another type or spelling, as
+    ``Annotated[kind, Parameter(...)]``.
     """
     hints = get_type_hints(record, include_extras=True)
     annotations = {}
     for row in fields(record):  # type: ignore[arg-type]  # a dataclass
         is_option = row.name in (only or hints) and row.name not in without
         typed = typed_as(own.get(row.name, hints[row.name]))
-        shown = Parameter(group=panel) if is_option else Parameter(parse=False)
+        place = OPTIONS if row.name in plain else panel
+        shown = Parameter(group=place) if is_option else Parameter(parse=False)
         annotations[row.name] = Annotated[typed, shown]
 
     def make(_cls: type, **given: Any) -> R:
         return record(**given)
 
+    def of_fields(_self: R) -> None:  # the library reads it for what must be given
+        raise NotImplementedError
+
+    of_fields.__annotations__ = hints  # those of a record it inherits from are of another module
+    of_fields.__signature__ = signature(record.__init__)  # type: ignore[attr-defined]
     contents = {
+        "__init__": of_fields,
         "__annotations__": annotations,
         "__get_pydantic_core_schema__": classmethod(_unchecked),
         "__module__": __name__,

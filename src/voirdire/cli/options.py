@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 from voirdire._types import Judged, Language
 from voirdire._validation import shorten
-from voirdire.cli.option_groups import converted, pairs_of, spelled
-from voirdire.cli.shell import UsageError
+from voirdire.cli.option_groups import converted, option_group, pairs_of, spelled
+from voirdire.cli.shell import OPTIONS, UsageError
+
+R = TypeVar("R")
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,18 +47,17 @@ __all__ = [
     "Output",
     "ReportLanguage",
     "RequireCertified",
-    "Restart",
     "RewardFile",
     "RewardRubric",
     "RubricName",
     "Workers",
+    "run_options",
 ]
 
 File: TypeAlias = Annotated[str | None, Parameter(metavar="FILE")]
 Files: TypeAlias = Annotated[list[str], Parameter(metavar="FILE")]
 Output: TypeAlias = Annotated[Path | None, Parameter(name=("--output", "-o"), metavar="FILE")]
 AsJson: TypeAlias = Annotated[bool, Parameter(name="--json", help="Print one JSON object.")]
-Restart: TypeAlias = Annotated[bool, Parameter(help="Throw away what an interrupted run left.")]
 ReportLanguage: TypeAlias = Annotated[
     Language,
     Parameter(name="--report-language", help="Of the page: English or Simplified Chinese."),
@@ -121,6 +122,33 @@ OtherJudge: TypeAlias = Annotated[
         "that one.",
     ),
 ]
+
+
+_NOT_TYPED = ("json_columns", "delimiter", "encoding", "sheet", "workers")
+"""What is said of a run over a file of items in Python only, or by each command for itself."""
+
+_OF_RUN: dict[str, Any] = {
+    "columns": Columns,
+    "behavior": Behavior,
+    "format": Format,
+    "judged": JudgedPart,
+    "threshold": float | None,
+    "store": Annotated[str | None, Parameter(metavar="FILE|URL")],
+}
+"""How fields are typed that several records of runs share."""
+
+
+def run_options(
+    record: type[R], *, panel: Group = OPTIONS, without: Sequence[str] = (), **own: Any
+) -> type[R]:
+    """Make the settings of a run options of the command, its own fields perhaps in a panel."""
+    return option_group(
+        record,
+        panel=panel,
+        without=(*without, *_NOT_TYPED),
+        plain=(*_OF_RUN, "retry_failures"),
+        **_OF_RUN | own,
+    )
 
 
 def _orders(typed: Sequence[str]) -> dict[str, str]:

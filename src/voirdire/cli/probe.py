@@ -16,15 +16,13 @@ from voirdire.cli.judging_output import print_estimate, said_cost, say_drops, sa
 from voirdire.cli.judging_progress import several_progress
 from voirdire.cli.model_judges import (
     DryRun,
-    RetryFailures,
     UsualAskingOptions,
     asked_judge,
     prepare_to_be_stopped,
     refuse_idle_options,
-    store_option,
 )
-from voirdire.cli.option_groups import converted, option_group, spelled
-from voirdire.cli.options import AsJson, Behavior, Columns, File, Format, JudgedPart, RubricName
+from voirdire.cli.option_groups import converted, spelled
+from voirdire.cli.options import AsJson, File, RubricName, run_options
 from voirdire.cli.printing import listen_for_interrupts, print_json, print_tables
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.written_files import check_picture, write_picture
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
 
     ProbeOptions: TypeAlias = ProbeSettings
 else:
-    ProbeOptions = option_group(
+    ProbeOptions = run_options(
         ProbeSettings,
         panel=Group("The probes", sort_key=2),
         n_items=Annotated[
@@ -73,14 +71,7 @@ def probe_command(
     writer: Annotated[str | None, Parameter(metavar="MODEL")] = None,
     again: Annotated[str | None, Parameter(metavar="auto|FILE|MODEL")] = None,
     own_probes: Annotated[list[str], Parameter(name="--own", metavar="FILE.py[:FUNCTION]")] = [],
-    store: Annotated[str | None, store_option("voirdire-replies.sqlite in this folder")] = None,
-    retry_failures: RetryFailures = False,
     dry_run: DryRun = False,
-    threshold: float | None = None,
-    judged: JudgedPart = "final_answer",
-    behavior: Behavior = None,
-    columns: Columns = None,
-    format: Format = None,
     gate: bool = False,
     plot: Path | None = None,
     as_json: AsJson = False,
@@ -111,12 +102,6 @@ def probe_command(
         Probes of your own: the functions of a Python file that begin with probe_, or one of them.
         Each takes an item and returns it changed; control_NAME makes the control of probe_NAME.
         The file is run. Repeatable.
-    threshold
-        A proposition is true from this probability on. Default: what the rubric says, else the
-        judge, else 0.5.
-    columns
-        Your name for a column, as OURS=YOURS (id, prompt, response, messages, chosen, rejected,
-        behavior, group, cluster); repeatable.
     gate
         Exit 3 where a bias was found.
     plot
@@ -140,23 +125,13 @@ def probe_command(
         "rubric": load_rubric(rubric),
         "settings": settings,
         "own_probes": [probe for file in own_probes for probe in _load_probes(file)],
-        "threshold": threshold,
-        "judged": judged,
-        "behavior": behavior,
-        "store": store,
     }
     other = again if again in (None, "auto") else load(again, asking)
     beside: dict[str, Any] = {"writer": _load_writer(writer, asking, load), "mitigation": other}
     prepare_to_be_stopped(items)
-    table = read_items(
-        items,
-        pairs=any(row.kind == "pairwise" for row in chosen["rubric"].questions),
-        images=True,
-        judged=judged,
-        behavior=behavior,
-        columns=columns,
-        format=format,  # type: ignore[arg-type]  # checked there
-    )
+    is_pairwise = any(row.kind == "pairwise" for row in chosen["rubric"].questions)
+    reading = settings.reading(judged=settings.judged, pairs=is_pairwise, images=True)
+    table = read_items(items, reading=reading)
     say_drops(table.dropped)
     _check_labels(humans, chosen["rubric"])
     beside |= {"humans": humans, "reward": _load_reward(reward)}
@@ -168,12 +143,11 @@ def probe_command(
         return
     more = " and ".join(f"`--{x}`" for x in ("writer", "again") if x in call.options)
     say(f"asking about {announced}{more and f'; calls of {more} come on top'}")
-    beside |= {"retry_failures": retry_failures}
     try:
         with several_progress(n_versions, together="probing") as tell:
             report = probe_judge(table.items, progress=tell, **chosen, **beside)
     except KeyboardInterrupt:
-        say_how_to_go_on("-", store=store, asks_a_model=bool(estimates))
+        say_how_to_go_on("-", store=settings.store or None, asks_a_model=bool(estimates))
         raise
     if again is not None and report.mitigation is None:
         why = "it can ask a language model only" if report.found else "no bias was found"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,8 +19,7 @@ from voirdire.cli.model_judges import (
     OF_REPLIES,
     USUAL,
     Only,
-    RetryFailures,
-    Store,
+    ScoringOptions,
     UsualAskingOptions,
     judge_or_own,
     named_judge,
@@ -28,15 +28,8 @@ from voirdire.cli.model_judges import (
 )
 from voirdire.cli.options import (
     AsJson,
-    Base,
-    Behavior,
-    Center,
-    Columns,
     Files,
-    Format,
-    OtherJudge,
     RequireCertified,
-    Restart,
     RewardFile,
     RewardRubric,
     Workers,
@@ -44,6 +37,7 @@ from voirdire.cli.options import (
 from voirdire.cli.printing import listen_for_interrupts, plain_table, print_json, print_tables
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.judging import Asking
+from voirdire.rewards.scoring.settings import ScoringSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -74,20 +68,11 @@ def score_command(
     judge: Annotated[
         str | None, Parameter(metavar="local|own|FILE|MODEL", allow_repeating=False)
     ] = None,
-    other_judge: OtherJudge = False,
     asking: UsualAskingOptions = Asking(),
-    store: Store = None,
-    retry_failures: RetryFailures = False,
     rubric: RewardRubric = None,
     require_certified: RequireCertified = False,
-    center: Center = False,
-    base: Base = None,
-    behavior: Behavior = None,
-    columns: Columns = None,
-    format: Format = None,
-    explain: bool = False,
+    settings: ScoringOptions = ScoringSettings(),
     workers: Workers = 0,
-    restart: Restart = False,
     as_json: AsJson = False,
 ) -> None:
     """Give responses their rewards: base reward plus weighted verdicts, to a file.
@@ -108,14 +93,6 @@ def score_command(
         Who judges: local, a file that `voirdire distill` made, a language model, the YAML file of
         a cascade or a jury, or own: the judge that the reward was fitted on, wherever that is.
         Default: own where that is local.
-    base
-        Column of the base reward, which is added. Default: base_reward, where the reward was
-        fitted beside one.
-    columns
-        Your name for a column, as OURS=YOURS (id, prompt, response, messages, chosen, rejected,
-        behavior, group, cluster); repeatable.
-    explain
-        Add a column per feature: what it adds to the reward.
     """
     if str(output) == "-" and as_json:
         msg = "`--json` must not be given with `-o -`: both print to standard output."
@@ -124,20 +101,10 @@ def score_command(
     judge = named_judge(judge, only, verdicts=verdicts)
     if verdicts:
         refuse_typed(call, (*USUAL, *OF_REPLIES), why="verdicts are not asked for again")
-    settings: dict[str, Any] = {
+    by: dict[str, Any] = {
         "verdicts": verdicts or None,
         "judge": judge if verdicts else judge_or_own(call, judge, asking),
-        "store": store,
-        "base": base,
-        "columns": columns,
-        "format": format,
-        "behavior": behavior,
-        "explain": explain,
-        "center": center,
-        "other_judge": other_judge,
-        "retry_failures": retry_failures,
-        "restart": restart,
-        "workers": workers or "auto",
+        "settings": replace(settings, workers=workers or "auto"),
     }
     if not verdicts:
         prepare_to_be_stopped(items)
@@ -147,7 +114,7 @@ def score_command(
             from voirdire.rewards.model_file import load_reward
 
             model = load_reward(reward, rubric=rubric, require_certified=require_certified)
-            summary = score_file(items, output, reward=model, progress=tell, **settings)
+            summary = score_file(items, output, reward=model, progress=tell, **by)
     except KeyboardInterrupt:
         if not verdicts:
             _say_how_to_go_on(output, source=items)

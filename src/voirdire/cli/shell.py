@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALL",
+    "OPTIONS",
     "Call",
     "Command",
     "Typed",
@@ -49,6 +50,7 @@ __all__ = [
 ]
 
 ALL = "--help-all"
+OPTIONS = Group("Options", sort_key=0)
 SETTINGS = "--settings"
 _DONE = (None, 0, 3)
 _GONE = {"--show-completion": "`--install-completion`, which installs it for your shell"}
@@ -149,7 +151,7 @@ def make_app(
             name_transform=_spelling,
         ),
         config=_remember_typed,
-        group_parameters=Group("Options", sort_key=0),
+        group_parameters=OPTIONS,
     )
     made.register_install_completion_command()
     for called in commands:

@@ -11,21 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from voirdire._types import Language, ModelSource
+from voirdire._types import ModelSource
 from voirdire._validation import shorten
 from voirdire.cli.judging_output import said_cost, say_drops, say_how_to_go_on
 from voirdire.cli.judging_progress import StopNotice, progress_lines
 from voirdire.cli.model_judges import (
     DryRun,
     PriceOfText,
-    RetryFailures,
-    Store,
+    SynthesisOptions,
     WriterOptions,
     asked_judge,
     prepare_to_be_stopped,
     typed_flags,
 )
-from voirdire.cli.options import AsJson, Behavior, Columns, File, Format, RubricName
+from voirdire.cli.options import AsJson, File, RubricName
 from voirdire.cli.printing import (
     counted,
     listen_for_interrupts,
@@ -35,6 +34,7 @@ from voirdire.cli.printing import (
 )
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.judging import Asking
+from voirdire.rewards.synthesis.settings import SynthesisSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,23 +57,13 @@ def synthesize_command(
     output: Annotated[str | None, Parameter(name=("--output", "-o"), metavar="FILE")] = None,
     rubric: RubricName = "safety",
     recipes: File = None,
-    language: Annotated[Language, Parameter(name="--prompt-language")] = "en",
-    seed: int = 0,
-    temperature: float = 1.0,
-    max_tokens: int = 1_024,
+    settings: SynthesisOptions = SynthesisSettings(),
     asking: WriterOptions = Asking(),
     judge: Annotated[str, Parameter(metavar="local|FILE|MODEL", allow_repeating=False)] = "local",
-    n_attempts: int = 3,
-    threshold: float | None = None,
     judge_base_url: Annotated[str | None, Parameter(metavar="URL")] = None,
     judge_api_key_env: Annotated[str | None, Parameter(metavar="NAME")] = None,
     judge_probability: ModelSource = "logprob",
     judge_price: PriceOfText = None,
-    behavior: Behavior = None,
-    columns: Columns = None,
-    format: Format = None,
-    store: Store = None,
-    retry_failures: RetryFailures = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
@@ -94,21 +84,8 @@ def synthesize_command(
     recipes
         Which completions each prompt gets, and the words that ask for them: a YAML file. Default:
         those that ship for the rubric, or one completion of each class.
-    language
-        Of the instructions.
-    seed
-        Of what is drawn; another one writes everything anew.
-    temperature
-        Of first drafts, in [0, 2]; each further one is .1 warmer.
-    max_tokens
-        Tokens of a completion at most.
     judge
         Who verifies: local, a file that `voirdire distill` made, or a language model.
-    n_attempts
-        Drafts per completion at most.
-    threshold
-        A proposition is true from this probability on. Default: what the rubric
-        says, else the judge, else 0.5.
     judge_base_url
         The judge's server, where it is not its provider's own.
     judge_api_key_env
@@ -117,8 +94,6 @@ def synthesize_command(
         Where a probability comes from, if the judge is a language model.
     judge_price
         US dollars per million tokens in and out of the judge, where that is not known.
-    columns
-        Your name for a column, as OURS=YOURS (id, prompt, messages, behavior); repeatable.
     """
     from voirdire.judging import LlmJudge
     from voirdire.models import is_model_name
@@ -129,7 +104,7 @@ def synthesize_command(
         msg = f"`--judge` must name a language model for {typed}, got {judge!r}."
         raise UsageError(msg)
     listen_for_interrupts()
-    writing = replace(asking, probability="stated", language=language, seed=seed)
+    writing = replace(asking, probability="stated", language=settings.language, seed=settings.seed)
     judging = replace(
         writing,
         probability=judge_probability,
@@ -143,26 +118,18 @@ def synthesize_command(
     if not isinstance(writer, LlmJudge):
         msg = f"`--model` must name a language model, such as openai/gpt-4o-mini, got {model!r}."
         raise UsageError(msg)
-    settings: dict[str, Any] = {
+    told: dict[str, Any] = {
         "rubric": rubric,
         "model": writer.model,
         "judge": made(judge, judging, key="judge_api_key_env"),
         "recipes": recipes,
-        "language": language,
-        "n_attempts": n_attempts,
-        "seed": seed,
-        "temperature": temperature,
-        "max_tokens": max_tokens,
-        "behavior": behavior,
-        "columns": columns,
-        "format": format,
-        "store": store,
         "limits": writer.limits,
         "price": writer.price,
+        "settings": settings,
     }
     if dry_run:
         beside = None if output == "-" else output
-        _print_estimate(estimate_synthesis(prompts, output=beside, **settings), as_json=as_json)
+        _print_estimate(estimate_synthesis(prompts, output=beside, **told), as_json=as_json)
         return
     if output is None:
         msg = "`--output` must name the file of completions: -o comparisons.jsonl."
@@ -171,12 +138,11 @@ def synthesize_command(
         msg = "`--json` must not be given with `-o -`: both print to standard output."
         raise UsageError(msg)
     prepare_to_be_stopped(prompts)
-    settings |= {"threshold": threshold, "retry_failures": retry_failures}
     try:
         with _progress() as tell:
-            summary = synthesize_file(prompts, output, progress=tell, **settings)
+            summary = synthesize_file(prompts, output, progress=tell, **told)
     except KeyboardInterrupt:
-        say_how_to_go_on(output, store=store, asks_a_model=True)
+        say_how_to_go_on(output, store=settings.store, asks_a_model=True)
         raise
     _print_summary(summary, rubric=rubric, as_json=as_json)
     if not summary.n_written:

@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.io.declared import FileFormat, Reading, Role
-    from voirdire.io.items import (
-        ItemBatch,
+    from voirdire.io.declared import (
+        FileFormat,
         ItemColumn,
         ItemFormat,
+        ItemLayout,
+        ItemReading,
+        Reading,
+        Role,
+    )
+    from voirdire.io.items import (
+        ItemBatch,
         ItemTable,
         items_from_frame,
         read_items,
@@ -31,6 +37,8 @@ __all__ = [
     "ItemBatch",
     "ItemColumn",
     "ItemFormat",
+    "ItemLayout",
+    "ItemReading",
     "ItemTable",
     "LabelTable",
     "Reading",
@@ -49,8 +57,10 @@ __all__ = [
 _HOMES = {
     "FileFormat": "declared",
     "ItemBatch": "items",
-    "ItemColumn": "items",
-    "ItemFormat": "items",
+    "ItemColumn": "declared",
+    "ItemFormat": "declared",
+    "ItemLayout": "declared",
+    "ItemReading": "declared",
     "ItemTable": "items",
     "LabelTable": "labels",
     "Reading": "declared",

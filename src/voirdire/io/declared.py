@@ -1,4 +1,4 @@
-"""What a caller declares of a source of labels: what the question asks for, how the source says it.
+"""What a caller declares of a source: how it is laid out, and of labels what the question asks for.
 
 The command line shows these declarations as options, so nothing heavy is imported here.
 """
@@ -6,22 +6,35 @@ The command line shows these declarations as options, so nothing heavy is import
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence  # noqa: TC003  # the command line reads the types
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
-from voirdire._types import QuestionKind
-from voirdire._validation import check_choice
+from voirdire._types import Judged, QuestionKind
+from voirdire._validation import check_choice, shorten
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import IO, Any
+    from typing import IO
 
     from narwhals.stable.v2.typing import IntoDataFrame
 
-__all__ = ["FileFormat", "LabelSource", "Reading", "ReadingFields", "Request", "Role"]
+__all__ = [
+    "FileFormat",
+    "ItemColumn",
+    "ItemFields",
+    "ItemFormat",
+    "ItemLayout",
+    "ItemReading",
+    "LabelSource",
+    "LayoutFields",
+    "Reading",
+    "ReadingFields",
+    "Request",
+    "Role",
+]
 
 LabelSource: TypeAlias = "str | Path | IO[bytes] | IntoDataFrame | Mapping[Any, Any]"
 """Where labels may stand: a file, a data frame, or ``{rater: {item: label}}``."""
@@ -42,6 +55,24 @@ FileFormat: TypeAlias = Literal[
     "rbr-gold",
 ]
 """How a file is written; the last four are shapes of JSON."""
+
+ItemFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "json", "parquet", "xlsx"]
+"""How a file of items is written."""
+
+ItemColumn: TypeAlias = Literal[
+    "id",
+    "prompt",
+    "response",
+    "other",
+    "messages",
+    "chosen",
+    "rejected",
+    "ranked",
+    "behavior",
+    "group",
+    "cluster",
+]
+"""Our names for the columns of items."""
 
 _CONCEPTS = {
     "item": "item",
@@ -249,3 +280,130 @@ def _number(label: Any) -> float:
         f"`labels` must be finite numbers under kind 'scale', got {label!r}. "
         "Declare kind='choice' for words."
     )
+
+
+# Items ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemLayout:
+    """How a file of items is laid out, where it does not say so itself.
+
+    Attributes
+    ----------
+    columns : mapping of str to str, or None
+        Your name for a column, as OURS=YOURS (id, prompt, response, messages, chosen, rejected,
+        behavior, group, cluster); repeatable.
+    format : {"jsonl", "csv", "tsv", "json", "parquet", "xlsx"} or None
+        Instead of the file's ending: jsonl, csv, tsv, json, parquet.
+    behavior : str or None
+        The behavior of what has none.
+    json_columns : sequence of str
+        Columns whose text cells hold JSON, beside messages and conversations.
+    delimiter : str or None
+        What parts the fields of CSV, as a semicolon; by default what the header has most of.
+    encoding : str or None
+        How text is encoded, as cp1252; by default UTF-8, or UTF-16 by its byte order mark.
+    sheet : str or None
+        Which sheet of a workbook; by default the first.
+
+    Raises
+    ------
+    InputError
+        If one of them breaks its rule.
+    """
+
+    columns: Mapping[str, str] | None = None
+    format: ItemFormat | None = None
+    behavior: str | None = None
+    json_columns: Sequence[str] = ()
+    delimiter: str | None = None
+    encoding: str | None = None
+    sheet: str | None = None
+
+    def reading(self, **of_items: Any) -> ItemReading:
+        """Say how the items of such a file are read, by further fields of `ItemReading`."""
+        laid_out = {row.name: getattr(self, row.name) for row in fields(ItemLayout)}
+        return ItemReading(**laid_out | of_items)
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without the file."""
+        _check_item_columns(self.columns)
+        words: object = self.json_columns
+        if isinstance(words, str) or not all(isinstance(word, str) for word in self.json_columns):
+            message = f"`json_columns` must be a sequence of names, got {words!r}. "
+            raise InputError(message + 'Write json_columns=["prompt"].')
+        name: object = self.behavior
+        if name is not None and not (isinstance(name, str) and name.strip()):
+            message = (
+                f"`behavior` must be a name, got {name!r}. Leave it out where items have none."
+            )
+            raise InputError(message)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemReading(ItemLayout):
+    """What of a file of items becomes an item, and how the file is laid out.
+
+    Attributes
+    ----------
+    judged : {"final_answer", "with_reasoning", "whole_turn"}
+        What of a response is judged, where it has reasoning or tool turns.
+    pairs : bool
+        Whether chosen and rejected become one item with two responses, for pairwise questions,
+        instead of two items.
+    images : bool
+        Whether prompts may hold images, since the judge sees them; by default a row with one is
+        set aside.
+
+    Raises
+    ------
+    InputError
+        If one of them breaks its rule, or one of `ItemLayout`.
+    """
+
+    judged: Judged = "final_answer"
+    pairs: bool = False
+    images: bool = False
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without the file."""
+        check_choice("judged", self.judged, Judged)
+        super().__post_init__()
+
+
+class LayoutFields(TypedDict, total=False):
+    """The fields of `ItemLayout` as keywords, for type checkers."""
+
+    columns: Mapping[str, str] | None
+    format: ItemFormat | None
+    behavior: str | None
+    json_columns: Sequence[str]
+    delimiter: str | None
+    encoding: str | None
+    sheet: str | None
+
+
+class ItemFields(LayoutFields, total=False):
+    """The fields of `ItemReading` as keywords, for type checkers."""
+
+    judged: Judged
+    pairs: bool
+    images: bool
+
+
+def _check_item_columns(columns: Any) -> None:
+    if columns is None:
+        return
+    known = get_args(ItemColumn)
+    wrong = columns
+    if isinstance(columns, Mapping):
+        wrong = {
+            ours: theirs
+            for ours, theirs in columns.items()
+            if ours not in known or not isinstance(theirs, str)
+        }
+    if wrong or not isinstance(columns, Mapping):
+        listed = ", ".join(map(repr, known))
+        message = f"`columns` must map our names to the file's, got {shorten(wrong)}. "
+        raise InputError(f"{message}Use some of {listed}.")

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Literal,
-    NoReturn,
-    Self,
-    TypeAlias,
-    TypedDict,
-    Unpack,
-    get_args,
-)
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
 import numpy as np
 
-from voirdire._types import Judged
-from voirdire._validation import check_choice, check_count, shorten
+from voirdire._validation import check_count, shorten
 from voirdire.errors import InputError, NoDataError
+from voirdire.io.declared import ItemReading
 from voirdire.io.files import DataFile, RowError, decode_json, got
 from voirdire.io.messages import check_images
 from voirdire.io.rows import open_frame, stream_rows, table_rows
@@ -38,8 +27,11 @@ from voirdire.io.shapes import (
 from voirdire.records import Dropped, Item
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
     from numpy.typing import NDArray
 
+    from voirdire.io.declared import ItemFields, ItemLayout
     from voirdire.io.files import Source
     from voirdire.io.messages import Draft
     from voirdire.io.rows import FoundRows
@@ -48,36 +40,16 @@ if TYPE_CHECKING:
 __all__ = [
     "BEHAVIOR_WORDS",
     "ItemBatch",
-    "ItemColumn",
-    "ItemFormat",
     "ItemReader",
-    "ItemReading",
     "ItemTable",
     "SeenIds",
     "check_items",
     "items_from_frame",
     "name_of",
+    "open_items",
     "read_items",
     "stream_items",
 ]
-
-ItemFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "json", "parquet", "xlsx"]
-"""How a file of items is written."""
-
-ItemColumn: TypeAlias = Literal[
-    "id",
-    "prompt",
-    "response",
-    "other",
-    "messages",
-    "chosen",
-    "rejected",
-    "ranked",
-    "behavior",
-    "group",
-    "cluster",
-]
-"""Our names for the columns of items."""
 
 BEHAVIOR_WORDS = {
     "Hard Refuse": "hard_refuse",
@@ -90,7 +62,6 @@ BEHAVIOR_WORDS = {
 # A batch of long rows ends early, so that memory does not depend on how long they are.
 _MAX_BATCH_BYTES = 1 << 25
 _CHECKED_AT_ONCE = 4_096
-_OF_ROWS = ("columns", "json_columns", "judged", "behavior", "pairs", "images")
 _ONE_ITEM = ("chat", "pair", "preferred pair")  # shapes of which each row is one item at most
 _MAX_WHOLE = 9e18  # beyond this a float has no exact integer type to pass through
 
@@ -130,78 +101,12 @@ class ItemTable:
     dropped: tuple[Dropped, ...] = ()
 
 
-class ItemFields(TypedDict, total=False):
-    """The settings of `stream_items` as keywords, for type checkers."""
-
-    format: ItemFormat | None
-    columns: Mapping[str, str] | None
-    json_columns: Sequence[str]
-    judged: Judged
-    behavior: str | None
-    pairs: bool
-    images: bool
-    delimiter: str | None
-    encoding: str | None
-    sheet: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ItemReading:
-    """What rows of items hold; see `voirdire.io.stream_items` for each field."""
-
-    columns: Mapping[str, str] | None = None
-    json_columns: Sequence[str] = ()
-    judged: Judged = "final_answer"
-    behavior: str | None = None
-    pairs: bool = False
-    images: bool = False
-
-    def __post_init__(self) -> None:
-        check_choice("judged", self.judged, Judged)
-        _check_columns(self.columns)
-        words: object = self.json_columns
-        if isinstance(words, str) or not all(isinstance(word, str) for word in self.json_columns):
-            message = f"`json_columns` must be a sequence of names, got {words!r}. "
-            raise InputError(message + 'Write json_columns=["prompt"].')
-        name: object = self.behavior
-        if name is not None and not (isinstance(name, str) and name.strip()):
-            message = (
-                f"`behavior` must be a name, got {name!r}. Leave it out where items have none."
-            )
-            raise InputError(message)
-
-
-def _check_columns(columns: Any) -> None:
-    if columns is None:
-        return
-    known = get_args(ItemColumn)
-    wrong = columns
-    if isinstance(columns, Mapping):
-        wrong = {
-            ours: theirs
-            for ours, theirs in columns.items()
-            if ours not in known or not isinstance(theirs, str)
-        }
-    if wrong or not isinstance(columns, Mapping):
-        listed = ", ".join(map(repr, known))
-        message = f"`columns` must map our names to the file's, got {shorten(wrong)}. "
-        raise InputError(f"{message}Use some of {listed}.")
-
-
 def stream_items(
     source: Source,
     *,
-    format: ItemFormat | None = None,  # noqa: A002  # the word people use for it
-    columns: Mapping[str, str] | None = None,
-    json_columns: Sequence[str] = (),
-    judged: Judged = "final_answer",
-    behavior: str | None = None,
-    pairs: bool = False,
-    images: bool = False,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    sheet: str | None = None,
+    reading: ItemReading | None = None,
     batch_size: int = 1_024,
+    **settings: Unpack[ItemFields],
 ) -> Iterator[ItemBatch]:
     r"""Read prompts with their responses from a file of any size, a batch at a time.
 
@@ -215,34 +120,30 @@ def stream_items(
     ----------
     source : str, path or binary file
         A path, ``"-"`` for standard input, or an open binary file. A path may end in ``.gz``.
-    format : {"jsonl", "csv", "tsv", "json", "parquet", "xlsx"}, optional
-        How the file is written; by default the ending of its name says, JSONL for a stream.
-    columns : mapping of str to str, optional
-        Our names to the file's, for `id`, `prompt`, `response`, `other` (the second response of a
-        pair), `messages`, `chosen`, `rejected`, `ranked`, `behavior`, `group` and `cluster`.
-    json_columns : sequence of str, optional
-        The file's columns whose text cells hold JSON, beside `messages` and `conversations`. Text
-        in any other column is text.
-    judged : {"final_answer", "with_reasoning", "whole_turn"}, optional
-        What of a response is judged: the last message by the assistant without its reasoning;
-        that message whole; or everything after the prompt, with tool calls and their results.
-    behavior : str, optional
-        The behavior of items whose row names none.
-    pairs : bool, optional
-        Whether `chosen` and `rejected` become one item with two responses, for pairwise questions,
-        instead of two items.
-    images : bool, optional
-        Whether prompts may hold images, since the judge sees them; by default a row with one is
-        set aside.
-    delimiter : str, optional
-        What parts the fields of CSV; by default what its header has most of: the comma, semicolon
-        or tab, or the vertical bar where it has none of them.
-    encoding : str, optional
-        Of text; by default UTF-8, or UTF-16 where its byte order mark says so.
-    sheet : str, optional
-        Of a workbook; by default the first.
+    reading : ItemReading, optional
+        How the file is laid out, and what of it becomes an item.
     batch_size : int, optional
         Rows of the file in a batch, at least 1. A batch of long rows ends at 32 MiB.
+    **settings
+        Fields of `ItemReading`, each of which counts before that of `reading`:
+
+        - `format`: how the file is written; by default the ending of its name says, JSONL for a
+          stream.
+        - `columns`: our names to the file's, for `id`, `prompt`, `response`, `other` (the second
+          response of a pair), `messages`, `chosen`, `rejected`, `ranked`, `behavior`, `group` and
+          `cluster`.
+        - `json_columns`: the file's columns whose text cells hold JSON, beside `messages` and
+          `conversations`. Text in any other column is text.
+        - `judged`: what of a response is judged: the last message by the assistant without its
+          reasoning (``"final_answer"``, the default); that message whole (``"with_reasoning"``);
+          or everything after the prompt, with tool calls and their results (``"whole_turn"``).
+        - `behavior`: the behavior of items whose row names none.
+        - `pairs`: whether `chosen` and `rejected` become one item with two responses.
+        - `images`: whether prompts may hold images; by default a row with one is set aside.
+        - `delimiter`: what parts the fields of CSV; by default what its header has most of: the
+          comma, semicolon or tab, or the vertical bar where it has none of them.
+        - `encoding`: of text; by default UTF-8, or UTF-16 where its byte order mark says so.
+        - `sheet`: of a workbook; by default the first.
 
     Yields
     ------
@@ -298,32 +199,35 @@ def stream_items(
     stream:2 Hi Hello. {}
     <stream>:3 no response: no column holds one
     """
-    reading = ItemReading(
-        columns=columns,
-        json_columns=json_columns,
-        judged=judged,
-        behavior=behavior,
-        pairs=pairs,
-        images=images,
-    )
+    reading = replace(reading or ItemReading(), **settings)
     size = check_count("batch_size", batch_size, minimum=1)
-    file = DataFile(
-        source, format=format, delimiter=delimiter, encoding=encoding, sheet=sheet, held="item"
-    )
+    file = open_items(source, reading)
     return ItemReader.of(file, reading).stream(file, batch_size=size)
 
 
-def read_items(source: Source, **settings: Unpack[ItemFields]) -> ItemTable:
+def open_items(source: Source, layout: ItemLayout, *, held: str = "item") -> DataFile:
+    """Open a file of items as it is laid out; messages say that it must hold what is `held`."""
+    return DataFile(
+        source,
+        format=layout.format,
+        delimiter=layout.delimiter,
+        encoding=layout.encoding,
+        sheet=layout.sheet,
+        held=held,
+    )
+
+
+def read_items(
+    source: Source, *, reading: ItemReading | None = None, **settings: Unpack[ItemFields]
+) -> ItemTable:
     r"""Read all prompts with their responses from a file.
 
     Parameters
     ----------
     source : str, path or binary file
         A path, ``"-"`` for standard input, or an open binary file. A path may end in ``.gz``.
-    **settings
-        As for `stream_items`: `format`, `columns`, `json_columns`, `judged`, `behavior`, `pairs`,
-        `images`,
-        `delimiter`, `encoding` and `sheet`.
+    reading, **settings
+        As for `stream_items`.
 
     Returns
     -------
@@ -346,17 +250,17 @@ def read_items(source: Source, **settings: Unpack[ItemFields]) -> ItemTable:
     >>> table.items[0].response, table.items[0].metadata
     ('Use kill.', {'type': 'homonyms'})
     """
-    return _whole(stream_items(source, **settings))
+    return _whole(stream_items(source, reading=reading, **settings))
 
 
-def check_items(opened: Callable[[], Source], **settings: Unpack[ItemFields]) -> None:
+def check_items(opened: Callable[[], Source], reading: ItemReading) -> None:
     """Go through a file of items once, before anything is made of them.
 
     Parameters
     ----------
     opened : callable
         Gives the file from its beginning, as often as it is called.
-    **settings
+    reading : ItemReading
         As for `stream_items`.
 
     Raises
@@ -370,12 +274,10 @@ def check_items(opened: Callable[[], Source], **settings: Unpack[ItemFields]) ->
     Most rows are looked at for their ids alone, in half the time that `stream_items` takes. Memory
     is one row, and 16 bytes an item.
     """
-    known = {name: settings[name] for name in _OF_ROWS if name in settings}  # type: ignore[literal-required]
-    of_file = {name: value for name, value in settings.items() if name not in known}
 
     def start() -> tuple[ItemReader, FoundRows]:
-        file = DataFile(opened(), held="item", **of_file)  # type: ignore[arg-type]
-        reader = ItemReader.of(file, ItemReading(**known))
+        file = open_items(opened(), reading)
+        reader = ItemReader.of(file, reading)
         return reader, reader.rows(file, unique_keys=True)
 
     reader, rows = start()
@@ -403,13 +305,9 @@ def check_items(opened: Callable[[], Source], **settings: Unpack[ItemFields]) ->
 def items_from_frame(
     frame: Any,
     *,
-    columns: Mapping[str, str] | None = None,
-    json_columns: Sequence[str] = (),
-    judged: Judged = "final_answer",
-    behavior: str | None = None,
-    pairs: bool = False,
-    images: bool = False,
+    reading: ItemReading | None = None,
     source_name: str = "items",
+    **settings: Unpack[ItemFields],
 ) -> ItemTable:
     """Take prompts with their responses from a data frame.
 
@@ -418,10 +316,12 @@ def items_from_frame(
     frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
         One row per item, in any shape that `stream_items` reads. The index of a pandas frame is
         not a column.
-    columns, json_columns, judged, behavior, pairs, images
-        As for `stream_items`.
+    reading : ItemReading, optional
+        As for `stream_items`; nothing of it that is about files counts.
     source_name : str, optional
         What errors and drops call the frame; items without an id are named after it.
+    **settings
+        Fields of `ItemReading`, each of which counts before that of `reading`.
 
     Returns
     -------
@@ -444,14 +344,7 @@ def items_from_frame(
     >>> [(item.id, item.response) for item in table.items], table.dropped[0].line
     ([('items:1', 'Hello.')], 2)
     """
-    reading = ItemReading(
-        columns=columns,
-        json_columns=json_columns,
-        judged=judged,
-        behavior=behavior,
-        pairs=pairs,
-        images=images,
-    )
+    reading = replace(reading or ItemReading(), **settings)
     reader = ItemReader(reading, source=source_name, stem=source_name, is_tabular=True)
     table = open_frame(frame, source_name)
     reader.check_header(table.columns)

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from voirdire._types import Judged
-    from voirdire.io.items import ItemReading
+    from voirdire.io.declared import ItemReading
     from voirdire.records import Message
 
 __all__ = [

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     )
     from voirdire.judging.runs.summary import ClassSummary, JudgingSummary, QuestionSummary
     from voirdire.judging.scripted import ScriptedJudge
+    from voirdire.judging.settings import DistillSettings, JudgingSettings
     from voirdire.judging.shown_prompt import show_prompt
 
 __all__ = [
@@ -70,6 +71,7 @@ __all__ = [
     "CallSummary",
     "CascadeJudge",
     "ClassSummary",
+    "DistillSettings",
     "Distilled",
     "ItemReplies",
     "Judge",
@@ -78,6 +80,7 @@ __all__ = [
     "JudgeLike",
     "JudgeSpec",
     "JudgingProgress",
+    "JudgingSettings",
     "JudgingSummary",
     "JuryJudge",
     "LeftOut",
@@ -129,6 +132,7 @@ _HOMES = {
     "CallSummary": "engine.call_summary",
     "CascadeJudge": "judges.cascade",
     "ClassSummary": "runs.summary",
+    "DistillSettings": "settings",
     "Distilled": "distilling",
     "ItemReplies": "replies",
     "Judge": "port",
@@ -137,6 +141,7 @@ _HOMES = {
     "JudgeLike": "judges.jury",
     "JudgeSpec": "judges.judges_file",
     "JudgingProgress": "engine.call_summary",
+    "JudgingSettings": "settings",
     "JudgingSummary": "runs.summary",
     "JuryJudge": "judges.jury",
     "LeftOut": "distilling",

@@ -14,6 +14,7 @@ import numpy as np
 
 from voirdire._validation import check_count
 from voirdire.errors import DegenerateDataWarning, NoDataError
+from voirdire.io.declared import ItemLayout
 from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord
 from voirdire.judging.engine.run import judged_batches, judged_batches_async
 from voirdire.judging.given_items import given_items
@@ -213,13 +214,7 @@ def _given(
         judge, rubric, threshold=threshold, judged=judged, whole=False, base_url=base_url
     )
     check_behavior(behavior, plan.rubric)
-    found, dropped = given_items(
-        items,
-        judged=judged,
-        behavior=behavior,
-        pairs=plan.asks_about_pairs,
-        images=plan.sees_images,
-    )
+    found, dropped = given_items(items, plan.reading(ItemLayout(behavior=behavior)))
     if not found:
         why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
         msg = f"`items` must hold at least one item, got none.{why}"

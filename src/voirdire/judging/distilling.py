@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import polars as pl
 
-from voirdire._validation import check_count, shorten
+from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.verdict_files import columns_of_file, layout_of_file
 from voirdire.judging.plan import refuse_kinds
+from voirdire.judging.settings import DistillSettings
 from voirdire.records import Dropped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from voirdire.io import LabelTable, Role
     from voirdire.judging.local import LocalJudge
+    from voirdire.judging.settings import DistillFields
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
-    from voirdire.stats import CalibrationMethod
 
 __all__ = ["Distilled", "LeftOut", "distill_files"]
 
@@ -87,15 +88,9 @@ def distill_files(
     labels: Sequence[str | Path],
     *,
     rubric: Rubric | str | Path | None = None,
-    questions: Sequence[str] = (),
-    columns: Mapping[str, str] | None = None,
-    format: str | None = None,  # noqa: A002  # the word people use for it
-    threshold: float | None = None,
-    calibrator: CalibrationMethod = "platt",
-    n_folds: int = 5,
-    seed: int = 0,
-    name: str = "distilled",
+    settings: DistillSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
+    **fields: Unpack[DistillFields],
 ) -> Distilled:
     """Make a local judge from a file of items and files of labels about them.
 
@@ -108,25 +103,23 @@ def distill_files(
         Joined with the items by id. Of several raters the majority counts; ties are left out.
     rubric : Rubric, str or path, optional
         Its propositions are learnt, as far as there are labels.
-    questions : sequence of str, optional
-        Learn these questions of the labels instead, or only these of the rubric.
-    columns : mapping of str to str, optional
-        Our names to those of the file of items.
-    format : str, optional
-        How the items are written, where the ending of the name does not say.
-    threshold : float, optional
-        In [0, 1]. The probability from which on a verdict is true, where it is not to be the one
-        that was declared when it was made.
-    calibrator : {"platt", "temperature", "isotonic"}, optional
-        How scores become probabilities.
-    n_folds : int, optional
-        In how many parts held-out figures are found, at least 3.
-    seed : int, optional
-        Of the folds.
-    name : str, optional
-        What verdicts of the judge call it.
+    settings : DistillSettings, optional
+        How the items are laid out, and how the judge is made.
     progress : callable, optional
         Called with steps done and steps in all.
+    **fields
+        Fields of `DistillSettings`, each of which counts before that of `settings`:
+
+        - `questions`: learn these questions of the labels instead, or only these of the rubric.
+        - `columns`, `format` and other fields of `voirdire.io.ItemLayout`: how the items are
+          written.
+        - `threshold`: in [0, 1]. The probability from which on a verdict is true, where it is not
+          to be the one that was declared when it was made.
+        - `calibrator`: ``"platt"``, ``"temperature"`` or ``"isotonic"``: how scores become
+          probabilities.
+        - `n_folds`: in how many parts held-out figures are found, at least 3.
+        - `seed`: of the folds.
+        - `name`: what verdicts of the judge call it; by default ``"distilled"``.
 
     Returns
     -------
@@ -154,16 +147,19 @@ def distill_files(
     from voirdire.judging.local.grouping import group_items
     from voirdire.rubrics import load_rubric
 
-    folds = check_count("n_folds", n_folds, minimum=3)
+    chosen = replace(settings or DistillSettings(), **fields)
     asked = None if rubric is None else load_rubric(rubric)
-    given = join_tables([_read_labels(Path(source), threshold=threshold) for source in labels])
+    given = join_tables(
+        [_read_labels(Path(source), threshold=chosen.threshold) for source in labels]
+    )
     counted = _count_votes(given)
     votes = counted.filter(~pl.col("is_tied"))
-    wanted = _questions(asked, questions, votes["question"].unique(maintain_order=True).to_list())
-    table = read_items(items, format=format, columns=columns)  # type: ignore[arg-type]
+    known = votes["question"].unique(maintain_order=True).to_list()
+    wanted = _questions(asked, chosen.questions, known)
+    table = read_items(items, reading=chosen.reading())
     answers = _join(table.items, votes, wanted)
     groups = group_items(table.items)
-    reasons = [_why_not(column, groups, n_folds=folds) for column in answers.T]
+    reasons = [_why_not(column, groups, n_folds=chosen.n_folds) for column in answers.T]
     left_out = tuple(
         LeftOut(question=question, reason=reason)
         for question, reason in zip(wanted, reasons, strict=True)
@@ -184,10 +180,10 @@ def distill_files(
         answers[rows][:, kept],
         questions=learnt,
         groups=groups[rows].tolist(),
-        calibrator=calibrator,
-        n_folds=folds,
-        seed=seed,
-        name=name,
+        calibrator=chosen.calibrator,
+        n_folds=chosen.n_folds,
+        seed=chosen.seed,
+        name=chosen.name or "distilled",
         rubric_name=None if asked is None else asked.name,
         question_texts=texts,
         progress=progress,

@@ -13,7 +13,7 @@ from voirdire.errors import InputError
 from voirdire.records import Dropped, Item
 
 if TYPE_CHECKING:
-    from voirdire._types import Judged
+    from voirdire.io import ItemReading
 
 __all__ = ["given_items"]
 
@@ -24,21 +24,17 @@ class _Rows(io.BytesIO):
     name = "items"
 
 
-def given_items(
-    items: Any, *, judged: Judged, behavior: str | None, pairs: bool = False, images: bool = False
-) -> tuple[Sequence[Item], tuple[Dropped, ...]]:
+def given_items(items: Any, reading: ItemReading) -> tuple[Sequence[Item], tuple[Dropped, ...]]:
     """Take records as they are, and read rows as a file of items is read."""
     if hasattr(items, "columns"):
         from voirdire.io import items_from_frame
 
-        found = items_from_frame(
-            items, judged=judged, behavior=behavior, pairs=pairs, images=images
-        )
+        found = items_from_frame(items, reading=reading)
         return found.items, found.dropped
     rows = _rows(items)
     if all(isinstance(row, Item) for row in rows):
         _check_ids(rows)
-        return (rows, ()) if images else _without_images(rows)
+        return (rows, ()) if reading.images else _without_images(rows)
     for row in rows:
         if not isinstance(row, Mapping):
             msg = (
@@ -50,11 +46,8 @@ def given_items(
 
     table = read_items(
         _Rows(b"\n".join(msgspec.json.encode(dict(row), enc_hook=_plain) for row in rows)),
+        reading=reading,
         format="jsonl",
-        judged=judged,
-        behavior=behavior,
-        pairs=pairs,
-        images=images,
     )
     return table.items, table.dropped
 

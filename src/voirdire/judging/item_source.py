@@ -5,18 +5,20 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
+from voirdire.io.declared import ItemLayout
 from voirdire.judging.notes import SeenItems
 from voirdire.records import Dropped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
+    from voirdire.io import ItemBatch, ItemFormat, ItemReading
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.runs.outputs import SetAside
     from voirdire.records import Item
@@ -35,20 +37,18 @@ class _KeptInput:
 
 @dataclass(kw_only=True, eq=False)
 class ItemSource:
-    """A file of items and how it is read; see `voirdire.io.stream_items` for the fields."""
+    """A file of items, and how it is laid out."""
 
     source: Any
-    format: str | None = None
-    columns: Mapping[str, str] | None = None
-    behavior: str | None = None
+    layout: ItemLayout
     _stamp: tuple[int, ...] | None = field(default=None, init=False, repr=False)
     _seen: SeenItems | None = field(default=None, init=False, repr=False)
     _kept: IO[bytes] | None = field(default=None, init=False, repr=False)
-    _written_as: str | None = field(default=None, init=False, repr=False)
+    _written_as: ItemFormat | None = field(default=None, init=False, repr=False)
     _is_checked: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._written_as = self.format
+        self._written_as = self.layout.format
         self._stamp = self._stamp_now()
 
     @property
@@ -60,12 +60,12 @@ class ItemSource:
         """Copy standard input or a pipe to a temporary file, so that it can be read again."""
         if self._kept is not None or not self._is_pipe():
             return
-        from voirdire.io.files import DataFile
+        from voirdire.io.items import open_items
 
-        file = DataFile(self.source, format=self.format, held="item")
+        file = open_items(self.source, self.layout)
         self._kept = tempfile.TemporaryFile()  # noqa: SIM115  # it goes with this object
         weakref.finalize(self, self._kept.close)
-        self._written_as = file.format
+        self._written_as = file.format  # type: ignore[assignment]  # known by its ending
         digest = hashlib.sha256()
         for block in file.blocks():
             digest.update(block)
@@ -79,6 +79,14 @@ class ItemSource:
             return self.source
         return _KeptInput(self._kept, self.name)
 
+    def stream_items(self, reading: ItemReading, *, batch_size: int = 1_024) -> Iterator[ItemBatch]:
+        """Read what is opened, a batch at a time."""
+        from voirdire.io import stream_items
+
+        return stream_items(
+            self.opened(), reading=reading, format=self._written_as, batch_size=batch_size
+        )
+
     def _is_pipe(self) -> bool:
         """Whether what is read can be read only once."""
         if not isinstance(self.source, str | Path):
@@ -87,8 +95,8 @@ class ItemSource:
 
     def key(self) -> dict[str, Any]:
         """Say which file it is, as it is now, and how it is read."""
-        told = {"format": self.format, "columns": self.columns, "behavior": self.behavior}
-        said = {name: value for name, value in told.items() if value is not None}
+        usual = vars(ItemLayout())
+        said = {name: x for name in usual if (x := getattr(self.layout, name)) != usual[name]}
         return {"stamp": [str(number) for number in self._stamp or ()], "reading": said}
 
     def notes(self) -> tuple[str, ...]:
@@ -101,24 +109,16 @@ class ItemSource:
         Before the first one, the whole file is gone through: what is wrong with it is said before
         anything is judged or paid for.
         """
-        from voirdire.io import stream_items
         from voirdire.io.items import check_items
 
         known = {row.id for row in plan.rubric.behaviors} | {None}
         self._seen = seen = SeenItems(plan)
         self.keep()
-        reading: dict[str, Any] = {
-            "format": self._written_as,
-            "columns": self.columns,
-            "judged": plan.judged,
-            "behavior": self.behavior,
-            "pairs": plan.asks_about_pairs,
-            "images": plan.sees_images,
-        }
+        reading = plan.reading(self.layout)
         if isinstance(self.source, str | Path) and not self._is_checked:
-            check_items(self.opened, **reading)
+            check_items(self.opened, replace(reading, format=self._written_as))
             self._is_checked = True
-        for batch in stream_items(self.opened(), **reading):
+        for batch in self.stream_items(reading):
             set_aside.add(batch.dropped)
             for item in batch.items:
                 if item.behavior in known or not plan.rubric.behaviors:

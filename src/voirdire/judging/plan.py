@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from voirdire.io.declared import ItemLayout, ItemReading
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
@@ -85,6 +86,12 @@ class JudgingPlan:
     def sees_images(self) -> bool:
         """Whether items may hold images."""
         return bool(getattr(self.judge, "sees_images", False))
+
+    def reading(self, layout: ItemLayout) -> ItemReading:
+        """Say how the items of a file are read that are judged by this plan."""
+        return layout.reading(
+            judged=self.judged, pairs=self.asks_about_pairs, images=self.sees_images
+        )
 
 
 def plan_judging(

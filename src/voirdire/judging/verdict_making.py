@@ -18,13 +18,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire._types import Threshold
+    from voirdire._types import Threshold, VerdictLayout
     from voirdire.judging.asking import Answer
     from voirdire.judging.engine.call_summary import RunRecord
     from voirdire.judging.engine.combining import ItemVerdict
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item
-    from voirdire.records.verdict_tables import VerdictLayout
     from voirdire.rubrics import Behavior, Rubric
 
 __all__ = ["table_columns", "verdict_batch", "verdicts_of_run", "verdicts_on"]

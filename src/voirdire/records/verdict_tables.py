@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from voirdire._types import VerdictLayout
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.records.thresholds import USUAL_THRESHOLD, threshold_of_each, threshold_to_cell
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from voirdire.records.verdicts import Verdicts
 
 __all__ = ["LONG_COLUMNS", "THRESHOLD", "WIDE_ENDS", "VerdictLayout", "is_verdict_table"]
-
-VerdictLayout: TypeAlias = Literal["long", "wide"]
-"""One row per item and question, or one row per item."""
 
 LONG_COLUMNS = (
     "item",

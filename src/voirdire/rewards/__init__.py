@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         ScoringSummary,
     )
     from voirdire.rewards.scoring.scores import Scores
+    from voirdire.rewards.scoring.settings import ScoringSettings
     from voirdire.rewards.synthesis.recipes import (
         RECIPES_SCHEMA,
         Instruction,
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
         SynthesizedRow,
         WriterCalls,
     )
+    from voirdire.rewards.synthesis.settings import SynthesisSettings
     from voirdire.rewards.synthesis.synthesize import (
         SynthesisEstimate,
         estimate_synthesis,
@@ -106,12 +108,14 @@ __all__ = [
     "Sampled",
     "Scores",
     "ScoringProgress",
+    "ScoringSettings",
     "ScoringSummary",
     "Slot",
     "SlotCount",
     "SynthesisEstimate",
     "SynthesisProgress",
     "SynthesisResult",
+    "SynthesisSettings",
     "SynthesisSummary",
     "SynthesizedRow",
     "TrainingRun",
@@ -180,12 +184,14 @@ _HOMES = {
     "Sampled": "synthesis.recipes",
     "Scores": "scoring.scores",
     "ScoringProgress": "scoring.score_summary",
+    "ScoringSettings": "scoring.settings",
     "ScoringSummary": "scoring.score_summary",
     "Slot": "synthesis.recipes",
     "SlotCount": "synthesis.result",
     "SynthesisEstimate": "synthesis.synthesize",
     "SynthesisProgress": "synthesis.result",
     "SynthesisResult": "synthesis.result",
+    "SynthesisSettings": "synthesis.settings",
     "SynthesisSummary": "synthesis.result",
     "SynthesizedRow": "synthesis.result",
     "TrainingRun": "training.run",

@@ -5,17 +5,16 @@ from __future__ import annotations
 import tempfile
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
 
-from voirdire.io import stream_items
 from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.item_source import ItemSource
 from voirdire.judging.plan import check_behavior
-from voirdire.judging.runs.file_judging import check_workers, judge_source
+from voirdire.judging.runs.file_judging import judge_source
 from voirdire.judging.runs.outputs import STORE_NAME, SetAside, checked_writing
 from voirdire.judging.runs.parts import MARK, make_folder, remove_folder
 from voirdire.rewards.model import RewardModel
@@ -30,16 +29,17 @@ from voirdire.rewards.scoring.outputs import (
 )
 from voirdire.rewards.scoring.score_summary import ScoreTally, ScoringProgress, ScoringSummary
 from voirdire.rewards.scoring.scoring import BatchScorer, judging_plan, stored_verdicts
+from voirdire.rewards.scoring.settings import ScoringSettings
 from voirdire.rewards.scoring.stored_verdicts import open_verdicts
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from voirdire.io import ItemFormat
     from voirdire.judging import CallSummary, JudgingProgress
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
+    from voirdire.rewards.scoring.settings import ScoringFields
 
 __all__ = ["score_file"]
 
@@ -53,19 +53,10 @@ def score_file(
     reward: RewardModel | str | Path,
     verdicts: Any = None,
     judge: JudgeLike | None = None,
-    store: str | Path | None = None,
-    base: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    format: ItemFormat | None = None,  # noqa: A002  # the word people use for it
-    behavior: str | None = None,
-    explain: bool = False,
-    center: bool = False,
-    other_judge: bool = False,
-    retry_failures: bool = False,
-    restart: bool = False,
-    workers: int | Literal["auto"] = 1,
+    settings: ScoringSettings | None = None,
     progress: Callable[[ScoringProgress], None] | None = None,
     stopping: threading.Event | None = None,
+    **fields: Unpack[ScoringFields],
 ) -> ScoringSummary:
     """Give every item of a file its reward.
 
@@ -87,37 +78,26 @@ def score_file(
         Who judges; ``"own"`` is the reward's own judge, made again, and the default where that is
         the one that ships with voirdire. With `verdicts`, the name of the judge whose verdicts
         count, where there are several.
-    store : str or path, optional
-        Where a language model's replies are kept; by default ``voirdire-replies.sqlite`` beside
-        the output.
-    base : str, optional
-        The items' column with the reward of another model, which is added. By default
-        ``base_reward`` or ``rm_score`` where the reward was fitted beside one, and else none. The
-        sides of a pair may have one each, with ``chosen_`` or ``rejected_`` before the name.
-    columns : mapping of str to str, optional
-        Our names to the file's.
-    format : str, optional
-        How the items are written, where the ending of the name does not say.
-    behavior : str, optional
-        The behavior of items that have none.
-    explain : bool, optional
-        Add a column ``contribution:FEATURE`` per feature: what it adds to the reward. Null where
-        it is not a feature of the item's behavior, or not known.
-    center : bool, optional
-        Take off the mean that each behavior's rule rewards had in the fit, so that behaviors
-        compare.
-    other_judge : bool, optional
-        Take verdicts of another judge than the weights were fitted on.
-    retry_failures : bool, optional
-        Call a language model again where it failed in an earlier run.
-    restart : bool, optional
-        Throw away what an interrupted run left, instead of going on from there.
-    workers : int or "auto", optional
-        Processes of a local judge, as for `judge_file`.
+    settings : ScoringSettings, optional
+        How the file is laid out, what the reward is made of, and how a run goes on.
     progress : callable, optional
         Called with a `ScoringProgress` now and then.
     stopping : threading.Event, optional
         Set it from another thread to end the calls to a language model as Ctrl-C does.
+    **fields
+        Fields of `ScoringSettings`, each of which counts before that of `settings`:
+
+        - `base`: the items' column with the reward of another model, which is added. By default
+          ``base_reward`` or ``rm_score`` where the reward was fitted beside one, and else none. The
+          sides of a pair may have one each, with ``chosen_`` or ``rejected_`` before the name.
+        - `explain`: add a column ``contribution:FEATURE`` per feature: what it adds to the reward.
+          Null where it is not a feature of the item's behavior, or not known.
+        - `center`: take off the mean that each behavior's rule rewards had in the fit, so that
+          behaviors compare.
+        - `other_judge`: take verdicts of another judge than the weights were fitted on.
+        - `behavior`, `columns`, `format` and other fields of `voirdire.io.ItemLayout`: how the
+          items are written.
+        - `store`, `retry_failures`, `restart`, `workers`: as for `voirdire.judging.judge_file`.
 
     Returns
     -------
@@ -148,11 +128,12 @@ def score_file(
     """
     started = time.monotonic()
     model = reward if isinstance(reward, RewardModel) else load_reward(reward)
-    check_behavior(behavior, model.rubric)
-    n_workers = check_workers(workers)
-    scorer, tally = BatchScorer(model, center=center, base=base), ScoreTally()
-    items = ItemSource(source=source, format=format, columns=columns, behavior=behavior)
-    written = SCORE_COLUMNS + (contribution_columns(model, center=center) if explain else ())
+    told = replace(settings or ScoringSettings(), **fields)
+    check_behavior(told.behavior, model.rubric)
+    scorer, tally = BatchScorer(model, center=told.center, base=told.base), ScoreTally()
+    items = ItemSource(source=source, layout=told)
+    explained = contribution_columns(model, center=told.center) if told.explain else ()
+    written = SCORE_COLUMNS + explained
 
     def tell(judging: JudgingProgress | None = None) -> None:
         if progress is not None:
@@ -164,36 +145,23 @@ def score_file(
         writer, set_aside = _open_output(output, source=source, columns=written, stack=stack)
         judged = None
         if verdicts is not None:
-            found, notes = stored_verdicts(model, verdicts, judge=judge, other_judge=other_judge)
+            found, notes = stored_verdicts(
+                model, verdicts, judge=judge, other_judge=told.other_judge
+            )
         else:
-            plan, notes = judging_plan(model, judge, other_judge=other_judge)
+            plan, notes = judging_plan(model, judge, other_judge=told.other_judge)
             judged = _judge_first(
-                items,
-                plan,
-                output=output,
-                stack=stack,
-                store=store,
-                restart=restart,
-                workers=n_workers,
-                retry_failures=retry_failures,
-                stopping=stopping,
-                progress=tell,
+                items, plan, told, output=output, stack=stack, stopping=stopping, progress=tell
             )
             found = open_verdicts(judged.path, reward=model, judge=None)
-        for batch in stream_items(
-            items.opened(),
-            format=format,
-            columns=columns,
-            judged=model.judge.judged,
-            behavior=behavior,
-            batch_size=_BATCH_ITEMS,
-        ):
+        reading = told.reading(judged=model.judge.judged)
+        for batch in items.stream_items(reading, batch_size=_BATCH_ITEMS):
             set_aside.add(batch.dropped)
             if batch.items:
                 scores = scorer.score(batch.items, found)
                 frame = reward_frame(scores)
                 tally.add(frame)
-                if explain:
+                if told.explain:
                     added = contribution_frame(model, scores)
                     frame = pl.concat([frame, added], how="horizontal")
                 writer.add(frame)
@@ -217,7 +185,7 @@ def score_file(
         n_scored=tally.n_scored,
         missing=tally.missing,
         behaviors=tally.behaviors(tuple(row.id for row in model.rubric.behaviors)),
-        is_centered=center,
+        is_centered=told.center,
         n_dropped=set_aside.count,
         dropped=set_aside.first,
         dropped_output=None if dropped_output is None else str(dropped_output),
@@ -243,12 +211,11 @@ def _open_output(
 def _judge_first(
     items: ItemSource,
     plan: JudgingPlan,
+    settings: ScoringSettings,
     *,
     output: str | Path,
     stack: ExitStack,
-    store: str | Path | None,
-    restart: bool,
-    **settings: Any,
+    **watching: Any,
 ) -> _Judged:
     """Judge every item into a file beside the output, or find that a killed run has.
 
@@ -266,15 +233,14 @@ def _judge_first(
         stack.callback(_remove_bare, folder)
     key = hash_of({"items": items.key(), "fingerprint": plan.fingerprint})
     finished = folder / f"{key.rpartition(':')[2]}.parquet"
-    if restart:
+    if settings.restart:
         finished.unlink(missing_ok=True)
     if finished.is_file():
         return _Judged(path=finished)
     path = folder / "verdicts.parquet"
-    store = beside / STORE_NAME if store is None else store
-    summary = judge_source(
-        items, path, plan, layout="long", store=store, restart=restart, **settings
-    )
+    if settings.store is None:
+        settings = replace(settings, store=beside / STORE_NAME)
+    summary = judge_source(items, path, plan, settings, **watching)
     path.replace(finished)
     return _Judged(path=finished, calls=summary.calls)
 

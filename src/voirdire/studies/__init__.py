@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         RewardNote,
         Signal,
     )
+    from voirdire.studies.reward.settings import RewardExaminationSettings
     from voirdire.studies.whole_study import (
         Examination,
         PooledQuestion,
@@ -103,6 +104,7 @@ __all__ = [
     "RateReport",
     "RefusalErrors",
     "RewardExamination",
+    "RewardExaminationSettings",
     "RewardNote",
     "SelfPreference",
     "Signal",
@@ -155,6 +157,7 @@ _NAMES = {
     "probing.study": ("estimate_probing", "probe_judge"),
     "rates": ("QuestionRate", "RateReport", "rate"),
     "reward.examine": ("examine_reward",),
+    "reward.settings": ("RewardExaminationSettings",),
     "reward.result": (
         "BehaviorScale",
         "BenchSubset",

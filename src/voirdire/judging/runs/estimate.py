@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
@@ -24,17 +24,18 @@ from voirdire.judging.plan import (
     plan_judging,
 )
 from voirdire.judging.runs.outputs import SetAside, opened_store
+from voirdire.judging.settings import JudgingSettings
 from voirdire.records import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from voirdire._types import Judged
     from voirdire.judging.bound import BoundJudge
     from voirdire.judging.call_plan import CallSpec
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
+    from voirdire.judging.settings import JudgingFields
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
     from voirdire.store import ReplyStore
@@ -97,13 +98,9 @@ def estimate_run(
     *,
     judge: JudgeLike,
     rubric: Rubric | str | Path = "safety",
-    judged: Judged = "final_answer",
-    behavior: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    format: str | None = None,  # noqa: A002  # the word people use for it
     output: str | Path | None = None,
-    store: str | Path | None = None,
-    retry_failures: bool = False,
+    settings: JudgingSettings | None = None,
+    **fields: Unpack[JudgingFields],
 ) -> RunEstimate:
     """Work out what `judge_file` would call and cost; the arguments are the same.
 
@@ -113,14 +110,14 @@ def estimate_run(
         The items.
     judge : LlmJudge, CascadeJudge, JuryJudge, str or path
         A language model, or a cascade, whose first judge is asked now.
-    rubric, judged, behavior, columns, format : optional
+    rubric : Rubric, str or path, optional
         As for `judge_file`.
     output : str or path, optional
         Where the verdicts would go; a store beside it is looked at.
-    store : str or path, optional
-        The store, where it is another one. One that does not exist is not made.
-    retry_failures : bool, optional
-        As for `judge_file`.
+    settings : JudgingSettings, optional
+        As for `judge_file`. A `store` that does not exist is not made.
+    **fields
+        Fields of `JudgingSettings`, each of which counts before that of `settings`.
 
     Returns
     -------
@@ -134,9 +131,10 @@ def estimate_run(
     InputError
         If `judge` is no language model, or an argument breaks its rule.
     """
-    plan = plan_judging(judge, rubric, judged=judged)
-    check_behavior(behavior, plan.rubric)
-    items = ItemSource(source=source, format=format, columns=columns, behavior=behavior)
+    told = replace(settings or JudgingSettings(), **fields)
+    plan = plan_judging(judge, rubric, threshold=told.threshold, judged=told.judged)
+    check_behavior(told.behavior, plan.rubric)
+    items = ItemSource(source=source, layout=told)
     set_aside = SetAside(None)
 
     def read() -> Iterator[Item]:
@@ -144,8 +142,8 @@ def estimate_run(
         set_aside = SetAside(None)
         return items.stream(plan, set_aside)
 
-    with opened_store(store, output=output, makes=False) as replies:
-        found = estimate_calls(read, plan, replies, retry_failures=retry_failures)
+    with opened_store(told.store, output=output, makes=False) as replies:
+        found = estimate_calls(read, plan, replies, retry_failures=told.retry_failures)
     if not found.n_items:
         items.refuse_empty(set_aside)
     return replace(found, n_dropped=set_aside.count)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from voirdire._validation import check_choice, check_count
 from voirdire.io.verdict_files import encode_part
 from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord
 from voirdire.judging.engine.run import judged_batches
@@ -26,23 +25,24 @@ from voirdire.judging.runs.outputs import (
 from voirdire.judging.runs.parts import PART_CHARACTERS, PART_ITEMS, Part, WorkFolder, key_of
 from voirdire.judging.runs.summary import JudgingSummary, add_tallies, summarize, tally_of
 from voirdire.judging.runs.workers import run_in_order
+from voirdire.judging.settings import JudgingSettings
 from voirdire.judging.verdict_making import table_columns, verdicts_on
-from voirdire.records.verdict_tables import VerdictLayout
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterator, Mapping
 
-    from voirdire._types import Judged, Threshold
+    from voirdire._types import VerdictLayout
     from voirdire.judging.engine.call_summary import CallProgress
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.runs.summary import Tally
     from voirdire.judging.runs.workers import Work
+    from voirdire.judging.settings import JudgingFields, RunSettings
     from voirdire.records import Verdicts
     from voirdire.rubrics import Rubric
 
-__all__ = ["check_workers", "judge_file", "judge_source"]
+__all__ = ["judge_file", "judge_source"]
 
 
 def judge_file(
@@ -51,18 +51,10 @@ def judge_file(
     *,
     rubric: Rubric | str | Path = "safety",
     judge: JudgeLike = "local",
-    threshold: Threshold | None = None,
-    judged: Judged = "final_answer",
-    behavior: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    format: str | None = None,  # noqa: A002  # the word people use for it
-    layout: VerdictLayout = "long",
-    workers: int | Literal["auto"] = 1,
-    restart: bool = False,
-    store: str | Path | None = None,
-    retry_failures: bool = False,
+    settings: JudgingSettings | None = None,
     stopping: threading.Event | None = None,
     progress: Callable[[JudgingProgress], None] | None = None,
+    **fields: Unpack[JudgingFields],
 ) -> JudgingSummary:
     """Judge every item of a file.
 
@@ -82,36 +74,32 @@ def judge_file(
     judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
         Who answers: ``"local"`` is the judge of this package, a path one of your own,
         ``"openai/gpt-4o-mini"`` a language model, a YAML file a cascade or a jury.
-    threshold : float, or mapping of str to float, optional
-        In (0, 1). A proposition is true from this probability on; one that a mapping does not name,
-        from 1/2 on. By default the rubric says, or else the judge, or else it is 1/2.
-    judged : {"final_answer", "with_reasoning", "whole_turn"}, optional
-        What of a response is judged.
-    behavior : str, optional
-        The behavior of items that have none.
-    columns : mapping of str to str, optional
-        Our names to the file's.
-    format : str, optional
-        How the items are written, where the ending of the name does not say.
-    layout : {"long", "wide"}, optional
-        One row per item and question, which `voirdire.examine` reads, or one row per item.
-    workers : int or "auto", optional
-        Processes that judge. "auto" takes one per core, at most 8, once 20,000 items are judged.
-        Above 1, a script must guard its start with ``if __name__ == "__main__"``.
-    restart : bool, optional
-        Throw away what an interrupted run left, instead of going on from there.
-    store : str or path, optional
-        Where a language model's replies are kept: a file for SQLite, or a ``postgresql://``
-        address. By default ``voirdire-replies.sqlite`` beside the output, or in the current folder
-        where that is standard output. A run that is repeated
-        calls nothing that is in it; `restart` does not touch it.
-    retry_failures : bool, optional
-        Call a language model again where it failed in an earlier run.
+    settings : JudgingSettings, optional
+        How the file is laid out, what is judged and written, and how a run goes on.
     stopping : threading.Event, optional
         Set it from another thread to end a run of a language model as Ctrl-C does.
     progress : callable, optional
         Called with a `JudgingProgress` after every part, and a few times a second where a
         language model is asked.
+    **fields
+        Fields of `JudgingSettings`, each of which counts before that of `settings`:
+
+        - `threshold`: in (0, 1). A proposition is true from this probability on; one that a mapping
+          does not name, from 1/2 on. By default the rubric says, or else the judge, or else it is
+          1/2.
+        - `judged`: what of a response is judged.
+        - `layout`: ``"long"``, one row per item and question, which `voirdire.examine` reads, or
+          ``"wide"``, one row per item.
+        - `behavior`, `columns`, `format` and other fields of `voirdire.io.ItemLayout`: how the
+          items are written.
+        - `workers`: processes that judge. "auto" takes one per core, at most 8, once 20,000 items
+          are judged. Above 1, a script must guard its start with ``if __name__ == "__main__"``.
+        - `restart`: throw away what an interrupted run left, instead of going on from there.
+        - `store`: where a language model's replies are kept: a file for SQLite, or a
+          ``postgresql://`` address. By default ``voirdire-replies.sqlite`` beside the output, or in
+          the current folder where that is standard output. A run that is repeated calls nothing
+          that is in it; `restart` does not touch it.
+        - `retry_failures`: call a language model again where it failed in an earlier run.
 
     Returns
     -------
@@ -137,49 +125,31 @@ def judge_file(
     items, the judge, the rubric, the threshold, what is judged and the layout are the same; a
     language model's replies are found in the store.
     """
-    plan = plan_judging(judge, rubric, threshold=threshold, judged=judged, whole=False)
-    check_behavior(behavior, plan.rubric)
-    check_choice("layout", layout, VerdictLayout)
-    n_workers = check_workers(workers)
-    items = ItemSource(source=source, format=format, columns=columns, behavior=behavior)
+    told = replace(settings or JudgingSettings(), **fields)
+    plan = plan_judging(judge, rubric, threshold=told.threshold, judged=told.judged, whole=False)
+    check_behavior(told.behavior, plan.rubric)
+    items = ItemSource(source=source, layout=told)
     return judge_source(
-        items,
-        output,
-        plan,
-        layout=layout,
-        workers=n_workers,
-        restart=restart,
-        store=store,
-        retry_failures=retry_failures,
-        stopping=stopping,
-        progress=progress,
+        items, output, plan, told, layout=told.layout, stopping=stopping, progress=progress
     )
-
-
-def check_workers(workers: int | Literal["auto"]) -> int | None:
-    """Give a number of processes, or None where it is chosen."""
-    return None if workers == "auto" else check_count("workers", workers, minimum=1)
 
 
 def judge_source(
     items: ItemSource,
     output: str | Path,
     plan: JudgingPlan,
+    settings: RunSettings,
     *,
-    layout: VerdictLayout,
-    workers: int | None = 1,
-    restart: bool = False,
-    store: str | Path | None = None,
-    retry_failures: bool = False,
+    layout: VerdictLayout = "long",
     stopping: threading.Event | None = None,
     progress: Callable[[JudgingProgress], None] | None = None,
 ) -> JudgingSummary:
     """Judge every item of a source by a plan; see `judge_file`."""
     about: dict[str, Any] = {"items": items, "plan": plan, "layout": layout, "progress": progress}
-    asking: dict[str, Any] = {"retry_failures": retry_failures, "stopping": stopping}
+    asking: dict[str, Any] = {"retry_failures": settings.retry_failures, "stopping": stopping}
     is_asked = needs_engine(plan.judge)
     if str(output) == "-":
-        with opened_store(store if is_asked else False) as replies:
+        with opened_store(settings.store if is_asked else False) as replies:
             return _StreamedRun(
                 set_aside=SetAside(None), asking=asking | {"store": replies}, **about
             ).judged()
@@ -187,11 +157,12 @@ def judge_source(
     dropped = target.with_name(f"{target.name}.dropped.jsonl")
     about |= {"folder": WorkFolder(target, written_as=written_as), "set_aside": SetAside(dropped)}
     if not is_asked:
-        return _PartsRun(workers=workers, **about).judged(restart=restart, output=str(output))
-    with opened_store(store, output=target, written=(target, dropped)) as replies:
+        run = _PartsRun(workers=settings.workers, **about)
+        return run.judged(restart=settings.restart, output=str(output))
+    with opened_store(settings.store, output=target, written=(target, dropped)) as replies:
         # its parts hold nothing that is not in the store, and are made anew
-        run = _ModelRun(asking=asking | {"store": replies}, **about)
-        return run.judged(restart=True, output=str(output))
+        asked = _ModelRun(asking=asking | {"store": replies}, **about)
+        return asked.judged(restart=True, output=str(output))
 
 
 @dataclass(kw_only=True, eq=False)
@@ -322,7 +293,7 @@ class _FileRun(_Run, ABC):
 class _PartsRun(_FileRun):
     """A run whose finished parts are found again by the next one."""
 
-    workers: int | None
+    workers: int | Literal["auto"]
     _n_found: int = 0
 
     @property

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from voirdire._types import VerdictLayout
     from voirdire.io.verdict_files import VerdictFormat
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item
-    from voirdire.records.verdict_tables import VerdictLayout
 
 __all__ = [
     "MARK",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from voirdire.errors import InputError, VoirdireError
 from voirdire.judging.engine.stopping import Stopping
@@ -13,6 +14,7 @@ from voirdire.judging.judges.judges_file import load_llm_judges
 from voirdire.judging.plan import plan_judging
 from voirdire.judging.runs.file_judging import judge_file
 from voirdire.judging.runs.outputs import STORE_NAME
+from voirdire.judging.settings import JudgingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from voirdire.judging.engine.call_summary import JudgingProgress
     from voirdire.judging.judges.llm_judge import LlmJudge
     from voirdire.judging.runs.summary import JudgingSummary
+    from voirdire.judging.settings import JudgingFields
+    from voirdire.rubrics import Rubric
 
 __all__ = ["SeveralJudged", "judge_file_with_several"]
 
@@ -47,10 +51,11 @@ def judge_file_with_several(
     folder: str | Path,
     *,
     judges: Sequence[LlmJudge] | str | Path,
+    rubric: Rubric | str | Path = "safety",
     suffix: str = ".parquet",
-    store: str | Path | None = None,
+    settings: JudgingSettings | None = None,
     progress: Callable[[str, JudgingProgress], None] | None = None,
-    **settings: Any,
+    **fields: Unpack[JudgingFields],
 ) -> SeveralJudged:
     """Judge every item of a file with several language models at once.
 
@@ -62,14 +67,17 @@ def judge_file_with_several(
         Where each judge's verdicts go, as ``NAME.parquet``. It is made where it is missing.
     judges : sequence of LlmJudge, str or path
         Who answers: judges with different names, or a file of them.
+    rubric : Rubric, str or path, optional
+        What is asked.
     suffix : str, optional
         ``".parquet"``, ``".jsonl"`` or ``".csv"``.
-    store : str or path, optional
-        Where replies are kept; by default ``voirdire-replies.sqlite`` in the folder.
+    settings : JudgingSettings, optional
+        As for `judge_file`; replies are kept in ``voirdire-replies.sqlite`` in the folder where no
+        `store` is named.
     progress : callable, optional
         Called with the name of a judge and its `JudgingProgress`, from several threads.
-    **settings
-        As for `judge_file`.
+    **fields
+        Fields of `JudgingSettings`, each of which counts before that of `settings`.
 
     Returns
     -------
@@ -92,27 +100,25 @@ def judge_file_with_several(
     if str(source) == "-":
         msg = "`source` must be a file for several judges, got standard input. Save it first."
         raise InputError(msg)
+    told = replace(settings or JudgingSettings(), **fields)
     outputs = _outputs(asked, Path(folder), suffix=suffix)
     for judge in asked:  # what is wrong with any of them is said before one of them spends
-        plan_judging(
-            judge,
-            settings.get("rubric", "safety"),
-            threshold=settings.get("threshold"),
-            judged=settings.get("judged", "final_answer"),
-        )
+        plan_judging(judge, rubric, threshold=told.threshold, judged=told.judged)
     _make(Path(folder))
     stopping = Stopping()
-    settings["store"] = Path(folder) / STORE_NAME if store is None else store
+    if told.store is None:
+        told = replace(told, store=Path(folder) / STORE_NAME)
     with ThreadPoolExecutor(len(asked), thread_name_prefix="judge") as pool:
         running = {
             pool.submit(
                 judge_file,
                 source,
                 outputs[judge.name],
+                rubric=rubric,
                 judge=judge,
+                settings=told,
                 stopping=stopping,
                 progress=_named(progress, judge.name),
-                **settings,
             ): judge.name
             for judge in asked
         }

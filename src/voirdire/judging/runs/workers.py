@@ -15,7 +15,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from multiprocessing.reduction import ForkingPickler
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
@@ -46,12 +46,12 @@ def available_cores() -> int:
 
 
 def run_in_order(
-    work: Iterable[Work], plan: JudgingPlan, *, workers: int | None
+    work: Iterable[Work], plan: JudgingPlan, *, workers: int | Literal["auto"]
 ) -> Generator[PartRecord, None, None]:
     """Judge the parts that are not finished, and give the record of every part in order."""
     pending = iter(work)
-    n_workers = min(available_cores(), _MOST_AUTOMATIC) if workers is None else workers
-    if workers is None or n_workers == 1:
+    n_workers = min(available_cores(), _MOST_AUTOMATIC) if workers == "auto" else workers
+    if workers == "auto" or n_workers == 1:
         yield from _alone(pending, plan, n_parts=None if n_workers == 1 else ALONE_PARTS)
     if n_workers > 1 and (first := next(pending, None)) is not None:
         yield from _together(_chained(first, pending), plan, n_workers=n_workers)

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack, ge
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
+from voirdire.io.declared import ItemColumn, ItemReading
 from voirdire.io.files import DataFile, RowError, got
 from voirdire.io.items import (
     BEHAVIOR_WORDS,
-    ItemColumn,
     ItemReader,
-    ItemReading,
     SeenIds,
     name_of,
 )

@@ -121,12 +121,14 @@ class ItemScoring:
         retry_failures: bool = False,
         other_judge: bool = False,
     ) -> None:
+        from voirdire.io.declared import ItemReading
         from voirdire.judging.given_items import given_items
 
         self._scorer = BatchScorer(model, center=center)
         if behavior is not None:
             model.rubric.behavior(behavior)
-        found, self._dropped = given_items(items, judged=model.judge.judged, behavior=behavior)
+        reading = ItemReading(judged=model.judge.judged, behavior=behavior)
+        found, self._dropped = given_items(items, reading)
         if not found:
             why = f" The first was set aside: {self._dropped[0].reason}." if self._dropped else ""
             msg = f"`items` must hold at least one item, got none.{why}"

@@ -7,23 +7,23 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypedDict
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
-from voirdire._validation import check_count, shorten
+from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
-from voirdire.io.files import DataFile
-from voirdire.io.items import ItemBatch, ItemReader, ItemReading, SeenIds
+from voirdire.io.items import ItemBatch, ItemReader, SeenIds, open_items
 from voirdire.io.rows import given_rows, open_frame, table_rows
 from voirdire.judging import Limits, LlmJudge
 from voirdire.judging.plan import asks_a_model, plan_judging
 from voirdire.records import Dropped, Item
 from voirdire.records.items import as_bytes
 from voirdire.rewards.synthesis.recipes import Traits, draw_traits, load_recipes
+from voirdire.rewards.synthesis.settings import SynthesisSettingFields, SynthesisSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire._types import Language
+    from voirdire.io import ItemReading
     from voirdire.judging import Price
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
@@ -46,20 +46,15 @@ __all__ = [
 # Settings --------------------------------------------------------------------------------------
 
 
-class SynthesisFields(TypedDict, total=False):
-    """The settings of `plan_synthesis` beside the model, as keywords for type checkers."""
+class SynthesisFields(SynthesisSettingFields, total=False):
+    """The arguments of `plan_synthesis` beside the model, as keywords for type checkers."""
 
     rubric: Rubric | str | Path
     judge: JudgeLike
     recipes: Recipes | str | Path | None
-    language: Language
-    n_attempts: int
-    seed: int
-    temperature: float | None
-    max_tokens: int | None
-    threshold: float | None
     limits: Limits | None
     price: Price | None
+    settings: SynthesisSettings | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +68,7 @@ class SynthesisPlan:
     writer: LlmJudge
     judging: JudgingPlan
     recipes: Recipes
-    n_attempts: int
-    max_tokens: int | None
+    settings: SynthesisSettings
 
     @property
     def rubric(self) -> Rubric:
@@ -88,18 +82,14 @@ def plan_synthesis(
     rubric: Rubric | str | Path = "safety",
     judge: JudgeLike = "local",
     recipes: Recipes | str | Path | None = None,
-    n_attempts: int = 3,
-    temperature: float | None = 1.0,
-    max_tokens: int | None = 1_024,
-    threshold: float | None = None,
     limits: Limits | None = None,
-    **asking: Any,
+    price: Price | None = None,
+    settings: SynthesisSettings | None = None,
+    **fields: Unpack[SynthesisSettingFields],
 ) -> SynthesisPlan:
     """Load and check everything; see `synthesize` for the arguments."""
-    check_count("n_attempts", n_attempts, minimum=1)
-    if max_tokens is not None:
-        check_count("max_tokens", max_tokens, minimum=1)
-    judging = plan_judging(judge, rubric, threshold=threshold)
+    told = replace(settings or SynthesisSettings(), **fields)
+    judging = plan_judging(judge, rubric, threshold=told.threshold)
     if asks_a_model(judging.judge):  # drafts are no sample of what it will judge: no check of order
         asked = replace(judging.judge.judge, order_check=0)
         judging = replace(judging, judge=replace(judging.judge, judge=asked))
@@ -108,14 +98,15 @@ def plan_synthesis(
             model=model,
             mode="single",
             probability="stated",
-            temperature=temperature,
+            temperature=told.temperature,
+            language=told.language,
+            seed=told.seed,
             limits=limits or Limits(),
-            **asking,  # language, seed and price
+            price=price,
         ),
         judging=judging,
         recipes=load_recipes(recipes, rubric=judging.rubric),
-        n_attempts=n_attempts,
-        max_tokens=max_tokens,
+        settings=told,
     )
 
 
@@ -154,15 +145,7 @@ class _PromptReader(ItemReader):
         return super().take(row, line, items)
 
 
-def read_prompts(
-    given: Any,
-    recipes: Recipes,
-    *,
-    set_aside: SetAside,
-    behavior: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    format: str | None = None,  # noqa: A002  # the word people use for it
-) -> list[Item]:
+def read_prompts(given: Any, plan: SynthesisPlan, *, set_aside: SetAside) -> list[Item]:
     """Read all prompts, each once, as items without a response; the others are set aside.
 
     Raises
@@ -172,12 +155,13 @@ def read_prompts(
     InputError
         If the prompts cannot be read, or ids are the same, or the same but for white space.
     """
-    source, batches = _open_prompts(given, ItemReading(columns=columns, behavior=behavior), format)
+    recipes, layout = plan.recipes, plan.settings
+    source, batches = _open_prompts(given, layout.reading())
     found: dict[bytes, Item] = {}
     for batch in batches:
         set_aside.add(batch.dropped)
         for item in batch.items:
-            prompt = _prompt_of(item, item.behavior or behavior)
+            prompt = _prompt_of(item, item.behavior or layout.behavior)
             reason, value = _find_problem(prompt, recipes)
             first = prompt if reason else found.setdefault(conversation_key(prompt), prompt)
             if first is not prompt:
@@ -189,12 +173,10 @@ def read_prompts(
     return list(found.values())
 
 
-def _open_prompts(
-    given: Any, reading: ItemReading, written_as: str | None
-) -> tuple[str, Iterable[ItemBatch]]:
+def _open_prompts(given: Any, reading: ItemReading) -> tuple[str, Iterable[ItemBatch]]:
     """Give the name of the prompts in messages, and their rows as items."""
     if isinstance(given, str | Path) or hasattr(given, "read"):
-        file = DataFile(given, format=written_as, held="prompt")
+        file = open_items(given, reading, held="prompt")
         stream = _PromptReader.of(file, reading).stream(file, batch_size=_BATCH_ROWS)
         return file.name, stream
     name, is_frame = "prompts", hasattr(given, "columns")

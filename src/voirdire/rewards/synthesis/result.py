@@ -446,7 +446,7 @@ class SynthesisTally:
             threshold=judging.threshold,
             language=plan.writer.language,
             seed=plan.writer.seed,
-            n_attempts=plan.n_attempts,
+            n_attempts=plan.settings.n_attempts,
             slots=tuple(row for row in slots if row.n_wanted),
             unmet=dict(self._unmet.most_common()),
             reasons=dict(self._reasons.most_common()),

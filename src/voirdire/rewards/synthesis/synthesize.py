@@ -76,9 +76,6 @@ def synthesize(
     prompts: Any,
     *,
     model: ChatModel | str,
-    behavior: str | None = None,
-    store: str | Path | None = None,
-    retry_failures: bool = False,
     stopping: threading.Event | None = None,
     progress: Callable[[SynthesisProgress], None] | None = None,
     **settings: Unpack[SynthesisFields],
@@ -99,13 +96,6 @@ def synthesize(
     model : ChatModel or str
         Who writes, such as ``"openai/gpt-4o-mini"``. A model that declines to write flawed
         responses leaves those out.
-    behavior : str, optional
-        The behavior of prompts that have none.
-    store : str or path, optional
-        Where replies are kept and found again: a file for SQLite, or a ``postgresql://`` address.
-        By default they are kept nowhere.
-    retry_failures : bool, optional
-        Whether calls that failed in an earlier run are made again.
     stopping : threading.Event, optional
         Set it from another thread to end the run as Ctrl-C does.
     progress : callable, optional
@@ -130,6 +120,12 @@ def synthesize(
           rubric says.
         - `limits`: `Limits` of the calls that write.
         - `price`: the `Price` of the writer's tokens, where it is not known.
+        - `behavior`: the behavior of prompts that have none.
+        - `store`: where replies are kept and found again: a file for SQLite, or a
+          ``postgresql://`` address. By default they are kept nowhere.
+        - `retry_failures`: whether calls that failed in an earlier run are made again.
+        - `settings`: `SynthesisSettings`, which hold the plain ones of these; a keyword counts
+          before its field there.
 
     Returns
     -------
@@ -187,15 +183,10 @@ def synthesize(
     """
     plan = plan_synthesis(model, **settings)
     set_aside = SetAside(None)
-    items = read_prompts(prompts, plan.recipes, set_aside=set_aside, behavior=behavior)
-    with opened_store(False if store is None else store) as replies:
+    items = read_prompts(prompts, plan, set_aside=set_aside)
+    with opened_store(plan.settings.store or False) as replies:
         run = SynthesisRun(
-            plan=plan,
-            prompts=items,
-            store=replies,
-            retry_failures=retry_failures,
-            stopping=stopping,
-            progress=progress,
+            plan=plan, prompts=items, store=replies, stopping=stopping, progress=progress
         )
         made = list(run.completions())
     return SynthesisResult(
@@ -213,11 +204,6 @@ def synthesize_file(
     output: str | Path,
     *,
     model: ChatModel | str,
-    behavior: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    format: str | None = None,  # noqa: A002  # the word people use for it
-    store: str | Path | None = None,
-    retry_failures: bool = False,
     stopping: threading.Event | None = None,
     progress: Callable[[SynthesisProgress], None] | None = None,
     **settings: Unpack[SynthesisFields],
@@ -234,18 +220,14 @@ def synthesize_file(
     output : str or path
         A file that ends in ``.jsonl``; ``"-"`` writes to standard output. Nothing but a file of an
         earlier synthesis is replaced.
-    model, behavior
+    model, stopping, progress
         As for `synthesize`.
-    columns : mapping of str to str, optional
-        Our names to the file's, for `id`, `prompt`, `messages` and `behavior`.
-    format : str, optional
-        How the prompts are written, where the ending of the name does not say.
-    store : str or path, optional
-        Where replies are kept: a file for SQLite, or a ``postgresql://`` address. By default
-        ``voirdire-replies.sqlite`` beside the output, or in the current folder where that is
-        standard output. The same command goes on from there, and pays for nothing twice.
-    retry_failures, stopping, progress, **settings
-        As for `synthesize`.
+    **settings
+        As for `synthesize`; also fields of `voirdire.io.ItemLayout`, such as `columns`, our names
+        to the file's for `id`, `prompt`, `messages` and `behavior`, and `format`, how the prompts
+        are written. Replies are kept in ``voirdire-replies.sqlite`` beside the output, or in the
+        current folder where that is standard output, where no `store` is named. The same call goes
+        on from there, and pays for nothing twice.
 
     Returns
     -------
@@ -264,15 +246,11 @@ def synthesize_file(
     prompts, and the completions of 200 of them.
     """
     plan = plan_synthesis(model, **settings)
-    reading: dict[str, Any] = {"behavior": behavior, "columns": columns, "format": format}
-    settled: dict[str, Any] = {
-        "retry_failures": retry_failures,
-        "stopping": stopping,
-        "progress": progress,
-    }
+    store = plan.settings.store
+    settled: dict[str, Any] = {"stopping": stopping, "progress": progress}
     if str(output) == "-":
         set_aside = SetAside(None)
-        prompts = read_prompts(source, plan.recipes, set_aside=set_aside, **reading)
+        prompts = read_prompts(source, plan, set_aside=set_aside)
         with opened_store(store) as replies:
             run = SynthesisRun(plan=plan, prompts=prompts, store=replies, **settled)
             _write(run, rows=sys.stdout.buffer, rejected=None)
@@ -281,7 +259,7 @@ def synthesize_file(
     targets = target, rejected, dropped = _check_outputs(Path(output), source=source)
     with WorkFolder(target, written_as="jsonl") as folder, SetAside(dropped) as set_aside:
         set_aside.open(folder.path / "dropped.jsonl")
-        prompts = read_prompts(source, plan.recipes, set_aside=set_aside, **reading)
+        prompts = read_prompts(source, plan, set_aside=set_aside)
         rows, given_up = folder.path / "rows.jsonl", folder.path / "rejected.jsonl"
         with (
             opened_store(store, output=target, written=targets) as replies,
@@ -341,12 +319,12 @@ class SynthesisRun:
     plan: SynthesisPlan
     prompts: Sequence[Item]
     store: ReplyStore | None
-    retry_failures: bool = False
     stopping: threading.Event | None = None
     progress: Callable[[SynthesisProgress], None] | None = None
 
     def __post_init__(self) -> None:
-        asking: dict[str, Any] = {"store": self.store, "retry_failures": self.retry_failures}
+        again = self.plan.settings.retry_failures
+        asking: dict[str, Any] = {"store": self.store, "retry_failures": again}
         self._writer = Writer(self.plan, **asking)
         self._judge = engine_of(self.plan.judging, **asking)
         self._record = RunRecord(self.plan.judging)
@@ -410,7 +388,7 @@ class SynthesisRun:
     def _complete(self, loop: BackgroundLoop, watch: Watch) -> None:
         """Write, verify, and write anew what is not right, so often at most."""
         left = [each for group in self._groups for each in group]
-        for _ in range(self.plan.n_attempts):
+        for _ in range(self.plan.settings.n_attempts):
             drafts = loop.run(self._writer.write(left), watch=watch.look)
             self._is_judging = True
             loop.run(self._verify(left, drafts), watch=watch.look)
@@ -542,11 +520,7 @@ def estimate_synthesis(
     source: Any,
     *,
     model: ChatModel | str,
-    behavior: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    format: str | None = None,  # noqa: A002  # the word people use for it
     output: str | Path | None = None,
-    store: str | Path | None = None,
     **settings: Unpack[SynthesisFields],
 ) -> SynthesisEstimate:
     """Work out what `synthesize_file` would call and cost; the arguments are the same.
@@ -555,14 +529,12 @@ def estimate_synthesis(
     ----------
     source : path, or prompts as `synthesize` takes them
         The prompts.
-    model, behavior, columns, format
+    model
         As for `synthesize_file`.
     output : str or path, optional
         Where the completions would go; a store beside it is looked at.
-    store : str or path, optional
-        The store, where it is another one. One that does not exist is not made.
     **settings
-        As for `synthesize`.
+        As for `synthesize_file`. A `store` that does not exist is not made.
 
     Returns
     -------
@@ -577,13 +549,13 @@ def estimate_synthesis(
         If an argument breaks its rule.
     """
     plan = plan_synthesis(model, **settings)
-    set_aside, price, n_attempts = SetAside(None), plan.writer.known_price, plan.n_attempts
-    reading: dict[str, Any] = {"behavior": behavior, "columns": columns, "format": format}
-    prompts = read_prompts(source, plan.recipes, set_aside=set_aside, **reading)
+    set_aside, price = SetAside(None), plan.writer.known_price
+    n_attempts = plan.settings.n_attempts
+    prompts = read_prompts(source, plan, set_aside=set_aside)
     n_completions, n_tokens, cost = 0, 0, 0.0
     judged: list[Item] = []
     verifying = None
-    with opened_store(store, output=output, makes=False) as replies:
+    with opened_store(plan.settings.store, output=output, makes=False) as replies:
         for prompt in prompts:
             completions = list(assignments_of(prompt, plan))
             n_completions += len(completions)

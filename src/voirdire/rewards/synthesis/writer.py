@@ -130,7 +130,7 @@ def _draft_call(
         return ChatRequest(
             messages=(Message(role="system", content=task), Message(role="user", content=content)),
             form="text",
-            max_tokens=plan.max_tokens,
+            max_tokens=plan.settings.max_tokens,
             temperature=temperature,
             seed=seed_of(f"{assignment.key.hex()}/{digest}") % _LARGEST_SEED,
         )
@@ -169,7 +169,7 @@ class _BoundWriter(BoundJudge):
                 "writes": _read_words()["version"],
                 "words": list(_words(self.judge.language).values()),
                 "model": dict(self.judge.chat_model.settings),
-                "max_tokens": self.plan.max_tokens,
+                "max_tokens": self.plan.settings.max_tokens,
             }
         )
 

@@ -347,13 +347,10 @@ def lay_out(
     settings: ProbeSettings,
     *,
     own_probes: Sequence[Probe] = (),
-    behavior: str | None = None,
 ) -> Layout:
     """Lay out what a judge is to be asked."""
     is_pair = plan.asks_about_pairs
-    found, dropped = given_items(
-        items, judged=plan.judged, behavior=behavior, pairs=is_pair, images=plan.sees_images
-    )
+    found, dropped = given_items(items, plan.reading(settings))
     found = [item for item in found if not is_pair or item.other is not None]
     originals, translations = _translations(found, settings.translation_of)
     drawn = sample_items(originals, settings.n_items, settings.seed)

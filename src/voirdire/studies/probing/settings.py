@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence  # noqa: TC003  # the command line reads the annotation
 from dataclasses import dataclass
+from pathlib import Path  # noqa: TC003  # the command line reads the annotation
+from typing import Literal
 
-from voirdire._validation import check_count, check_fraction
+from voirdire._types import Judged, Threshold
+from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.errors import InputError
+from voirdire.io.declared import ItemLayout, LayoutFields
 
-__all__ = ["ProbeSettings"]
+__all__ = ["ProbeFields", "ProbeSettings"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProbeSettings:
-    """What is probed, with how many items, and when a bias counts as found.
+class ProbeSettings(ItemLayout):
+    """What is probed, with how many items, how it is asked, and when a bias counts as found.
 
     Attributes
     ----------
@@ -46,11 +50,22 @@ class ProbeSettings:
         Random swaps for each p-value, at least 99.
     seed : int
         Of the sample of items and of the swaps, at least 0.
+    threshold : float, or mapping of str to float, or None
+        A proposition is true from this probability on. Default: what the rubric says, else the
+        judge, else 0.5.
+    judged : {"final_answer", "with_reasoning", "whole_turn"}
+        What of a response is judged, where it has reasoning or tool turns.
+    store : str, path, False or None
+        Where replies are kept: a file, or postgresql://... Default: voirdire-replies.sqlite in
+        this folder.
+    retry_failures : bool
+        Call again where an earlier run failed.
 
     Raises
     ------
     InputError
-        If a value is outside its range, or `author` or `own` is given without the other.
+        If a value is outside its range, or `author` or `own` is given without the other; if a
+        field of `voirdire.io.ItemLayout` breaks its rule.
     """
 
     only: Sequence[str] = ()
@@ -66,9 +81,15 @@ class ProbeSettings:
     least_effect: float = 0.02
     n_swaps: int = 9_999
     seed: int = 0
+    threshold: Threshold | None = None
+    judged: Judged = "final_answer"
+    store: str | Path | Literal[False] | None = None
+    retry_failures: bool = False
 
     def __post_init__(self) -> None:
-        """Check every value."""
+        """Check every value; the plan checks the threshold."""
+        super().__post_init__()
+        check_choice("judged", self.judged, Judged)
         if self.n_items is not None:
             check_count("n_items", self.n_items, minimum=2)
         check_count("n_runs", self.n_runs, minimum=1)
@@ -85,3 +106,25 @@ class ProbeSettings:
                 f"{self.own!r}. Name the column, and the judge's own model in it."
             )
             raise InputError(msg)
+
+
+class ProbeFields(LayoutFields, total=False):
+    """The fields of `ProbeSettings` as keywords, for type checkers."""
+
+    only: Sequence[str]
+    without: Sequence[str]
+    n_items: int | None
+    n_runs: int
+    author: str | None
+    own: str | None
+    translation_of: str | None
+    quality: Sequence[str]
+    confidence_level: float
+    false_discovery_rate: float
+    least_effect: float
+    n_swaps: int
+    seed: int
+    threshold: Threshold | None
+    judged: Judged
+    store: str | Path | Literal[False] | None
+    retry_failures: bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from voirdire._types import Judged, Threshold
     from voirdire.judging import JudgingProgress, RunEstimate
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.probes import Probe
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from voirdire.stats import Estimate
     from voirdire.studies.probing.answers import Answers
     from voirdire.studies.probing.asking import Layout, Pairing
+    from voirdire.studies.probing.settings import ProbeFields
     from voirdire.studies.study import Labels
 
 __all__ = ["estimate_probing", "probe_judge"]
@@ -64,12 +64,8 @@ def probe_judge(
     reward: RewardModel | None = None,
     writer: LlmJudge | str | None = None,
     mitigation: JudgeLike | Literal["auto"] | None = None,
-    threshold: Threshold | None = None,
-    judged: Judged = "final_answer",
-    behavior: str | None = None,
-    store: str | Path | Literal[False] | None = None,
-    retry_failures: bool = False,
     progress: Callable[[str, JudgingProgress], None] | None = None,
+    **fields: Unpack[ProbeFields],
 ) -> ProbeReport:
     """Find out which influences move a judge's answers.
 
@@ -86,7 +82,7 @@ def probe_judge(
     rubric : Rubric, str or path, optional
         What is asked. A rubric of pairwise questions is probed for the position of responses too.
     settings : ProbeSettings, optional
-        Which probes, how many items, and when a bias counts as found.
+        Which probes, how many items, how the judge is asked, and when a bias counts as found.
     own_probes : sequence of Probe, optional
         Probes of your own, as `voirdire.probes.own_probe` makes them; they are always run.
     humans : optional
@@ -100,10 +96,11 @@ def probe_judge(
     mitigation : JudgeLike or "auto", optional
         Another judge, prompt or vote with which biases that were found are probed again;
         ``"auto"`` asks a language model differently.
-    threshold, judged, behavior, store, retry_failures : optional
-        As for `voirdire.judge`.
     progress : callable, optional
         Called with the name of what is asked and a `voirdire.judging.JudgingProgress`.
+    **fields
+        Fields of `ProbeSettings`, each of which counts before that of `settings`; `threshold`,
+        `judged`, `behavior`, `store` and `retry_failures` are as for `voirdire.judge`.
 
     Returns
     -------
@@ -136,10 +133,11 @@ def probe_judge(
     >>> [row.probe for row in report.probes]
     ['bandwagon/majority']
     """
-    layout = _layout(items, judge, rubric, settings, own_probes, threshold, judged, behavior)
+    chosen = replace(settings or ProbeSettings(), **fields)
+    layout = _layout(items, judge, rubric, chosen, own_probes)
     people = check_beside(layout, humans)
     tried = None if mitigation is None else mitigated_judge(layout.plan, mitigation)
-    asker = Asker(store, progress, retry_failures=retry_failures)
+    asker = Asker(chosen.store, progress, retry_failures=chosen.retry_failures)
     if writer is not None:
         layout = _written(layout, writer, asker)
     asked = _ask(layout, asker)
@@ -160,7 +158,6 @@ def probe_judge(
         other = _ask(layout.only(names, plan), asker)
         kept = [row for row in asked.comparisons if row.probe in names]
         again = compare_mitigated(kept, other.comparisons, plan.judge.name, what, layout.settings)
-    chosen = layout.settings
     verdicts = asked.verdicts["items"]
     neutral = measure_stability(asked.floor, layout.questions, units=layout.units, settings=chosen)
     return ProbeReport(
@@ -195,16 +192,13 @@ def estimate_probing(
     rubric: Rubric | str | Path = "safety",
     settings: ProbeSettings | None = None,
     own_probes: Sequence[Probe] = (),
-    threshold: Threshold | None = None,
-    judged: Judged = "final_answer",
-    behavior: str | None = None,
-    store: str | Path | None = None,
+    **fields: Unpack[ProbeFields],
 ) -> tuple[int, tuple[RunEstimate, ...]]:
     """Work out what `probe_judge` would ask and cost; the arguments are the same.
 
     Parameters
     ----------
-    items, judge, rubric, settings, own_probes, threshold, judged, behavior, store : optional
+    items, judge, rubric, settings, own_probes, **fields
         As for `probe_judge`. A writer and a mitigation are not counted.
 
     Returns
@@ -213,9 +207,10 @@ def estimate_probing(
         Versions of items to judge, repeats included; and one estimate per prompt, none for a judge
         that makes no calls.
     """
-    layout = _layout(items, judge, rubric, settings, own_probes, threshold, judged, behavior)
+    chosen = replace(settings or ProbeSettings(), **fields)
+    layout = _layout(items, judge, rubric, chosen, own_probes)
     found = []
-    with opened_store(store, makes=False) as replies:
+    with opened_store(chosen.store, makes=False) as replies:
         for request in layout.requests:
             if needs_engine(request.plan.judge):
                 apart = {item_key(item): item for item in request.items}  # one call each
@@ -228,22 +223,20 @@ def _layout(
     items: Any,
     judge: JudgeLike,
     rubric: Rubric | str | Path,
-    settings: ProbeSettings | None,
+    settings: ProbeSettings,
     own_probes: Sequence[Probe],
-    threshold: Threshold | None,
-    judged: Judged,
-    behavior: str | None,
 ) -> Layout:
-    plan = plan_judging(judge, rubric, threshold=threshold, judged=judged, whole=False)
-    check_behavior(behavior, plan.rubric)
-    chosen = ProbeSettings() if settings is None else settings
+    plan = plan_judging(
+        judge, rubric, threshold=settings.threshold, judged=settings.judged, whole=False
+    )
+    check_behavior(settings.behavior, plan.rubric)
     asked = made_from(plan.judge)
     raw = with_models(asked, lambda each: replace(each, calibration=None))
     notes: tuple[str, ...] = ()
     if raw != asked:
         plan = replanned(plan, judge=raw)
         notes = ("the judge's calibration is left out: it was fitted for one way of asking",)
-    layout = lay_out(items, plan, chosen, own_probes=own_probes, behavior=behavior)
+    layout = lay_out(items, plan, settings, own_probes=own_probes)
     return replace(layout, notes=(*layout.notes, *notes))
 
 

@@ -55,7 +55,7 @@ def check_bench(bench: Any, request: ExaminationRequest, verdicts: Any) -> Part:
     Verdicts are about the items ``<row>:chosen`` and ``<row>:rejected``.
     """
     reward = request.reward
-    read = read_responses(bench, name="bench", reward=reward, behavior=request.behavior)
+    read = read_responses(bench, name="bench", reward=reward, behavior=request.settings.behavior)
     items = read.items
     pairs = _find_pairs(items)
     if not pairs.chosen.size:
@@ -78,7 +78,7 @@ def check_bench(bench: Any, request: ExaminationRequest, verdicts: Any) -> Part:
     )
     known = rated.is_rated[pairs.chosen] & rated.is_rated[pairs.rejected]
     kept = _Pairs(**{name: getattr(pairs, name)[known] for name in _Pairs.__dataclass_fields__})
-    resamples = PromptResamples(rated.n_prompts, **request.resampling)
+    resamples = PromptResamples(rated.n_prompts, request.settings)
     subsets = _estimate_subsets(kept, rated.signals, resamples)
     seen = find_held_out(reward, (items[place] for place in kept.chosen.tolist()))
     notes = []

@@ -104,7 +104,7 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
     are better, the classes of the verdicts do.
     """
     reward = request.reward
-    read = comparisons_of(source, behavior=request.behavior, judged=reward.judge.judged)
+    read = comparisons_of(source, behavior=request.settings.behavior, judged=reward.judge.judged)
     read = with_behaviors(read, reward.rubric)
     is_test = np.array([split == "test" for split in read.splits], dtype=bool)
     notes = []
@@ -120,10 +120,10 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
     if not by_people:
         read = labelled_by_class(read, judged, rubric=reward.rubric)
         notes.append(note("labels_from_classes"))
-    orders = _settle_orders(reward, read, asked=request.orders)
+    orders = _settle_orders(reward, read, asked=request.settings.orders)
     data = drop_unknown_labels(read, orders)
     comparisons = _rate(data, judged, reward, orders, is_labelled_by_people=by_people)
-    resamples = PromptResamples(comparisons.rated.n_prompts, **request.resampling)
+    resamples = PromptResamples(comparisons.rated.n_prompts, request.settings)
     seen = find_held_out(reward, _first_of_prompts(data), data_hash=data.data_hash)
     figures: dict[str, Any] = {
         "n_items": int(comparisons.rated.is_rated.sum()),
@@ -131,9 +131,9 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
         "n_comparisons": sum(row.better.size for row in comparisons.behaviors),
         "is_held_out": seen.is_held_out,
         "error_rates": error_rates(comparisons, resamples),
-        "histograms": label_histograms(comparisons, n_bins=request.n_bins),
+        "histograms": label_histograms(comparisons, n_bins=request.settings.n_bins),
         "near_ideal": near_ideal(comparisons, resamples),
-        "misranked": misranked_pairs(comparisons, texts=request.texts),
+        "misranked": misranked_pairs(comparisons, texts=request.settings.texts),
         "refusals": refusal_errors(comparisons, resamples),
         "drives": feature_drives(comparisons),
         "scales": behavior_scales(comparisons),
@@ -151,13 +151,14 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
     ]
     if refusal_expression(reward.rubric) is None and not figures["refusals"]:
         notes.append(note("no_refusals"))
-    if request.n_degenerate:
+    if request.settings.n_degenerate:
         checks = check_degenerate(
             comparisons, request, judged=judged, is_stored=verdicts is not None
         )
-        notes += notes_on_degenerate(checks, texts=request.texts)
+        notes += notes_on_degenerate(checks, texts=request.settings.texts)
         figures["degenerate"] = tuple(
-            check if request.texts else replace(check, examples=()) for check in checks or ()
+            check if request.settings.texts else replace(check, examples=())
+            for check in checks or ()
         )
     return Part(
         figures=figures,

@@ -198,8 +198,8 @@ def _write_responses(
     comparisons: RatedComparisons, request: ExaminationRequest, *, reads_cues: bool
 ) -> list[_Degenerate]:
     """Write the degenerate responses for prompts that are drawn, as many of each behavior."""
-    rated, rng = comparisons.rated, np.random.default_rng(request.resampling.get("seed", 0))
-    n_each = -(-request.n_degenerate // max(1, len(comparisons.behaviors)))
+    rated, rng = comparisons.rated, np.random.default_rng(request.settings.seed)
+    n_each = -(-request.settings.n_degenerate // max(1, len(comparisons.behaviors)))
     word = refusal_expression(request.reward.rubric)
     found = []
     for row in comparisons.behaviors:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from voirdire._validation import check_count
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.rewards.against_demands import paid_against_demands
 from voirdire.rewards.certification import certified, paying_propositions
@@ -16,19 +15,23 @@ from voirdire.studies.reward.bench import check_bench
 from voirdire.studies.reward.comparisons import examine_comparisons
 from voirdire.studies.reward.notes import sort_notes
 from voirdire.studies.reward.policy import check_policy
-from voirdire.studies.reward.resampling import PromptResamples
 from voirdire.studies.reward.responses import ExaminationRequest
 from voirdire.studies.reward.result import RewardExamination
+from voirdire.studies.reward.settings import RewardExaminationSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
 
     from voirdire.judging import JudgingProgress
     from voirdire.records import Dropped
     from voirdire.rewards.model import RewardModel
     from voirdire.studies.reward.result import RewardNote
+    from voirdire.studies.reward.settings import RewardExaminationFields
 
 __all__ = ["examine_reward"]
+
+_FIGURES = ("n_resamples", "confidence_level", "seed", "n_bins", "n_degenerate", "step_size")
+"""Settings that the result names."""
 
 
 def examine_reward(
@@ -37,22 +40,14 @@ def examine_reward(
     *,
     verdicts: Any = None,
     judge: Any = None,
-    behavior: str | None = None,
-    orders: Mapping[str, str | Mapping[str, Sequence[str]]] | None = None,
     policy: Any = None,
     policy_verdicts: Any = None,
     bench: Any = None,
     bench_verdicts: Any = None,
-    step_size: int = 512,
-    store: str | Path | None = None,
-    n_resamples: int = 1_000,
-    confidence_level: float = 0.95,
-    seed: int = 0,
-    n_bins: int = 40,
-    n_degenerate: int = 50,
-    texts: bool = True,
+    settings: RewardExaminationSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
     judging: Callable[[JudgingProgress], None] | None = None,
+    **fields: Unpack[RewardExaminationFields],
 ) -> RewardExamination:
     """Examine a reward on comparisons, on a policy's own responses, and on a benchmark.
 
@@ -71,11 +66,6 @@ def examine_reward(
     judge : optional
         Who judges; by default the reward's own judge is made again. Where verdicts are given, its
         name is that of the judge whose verdicts count.
-    behavior : str, optional
-        Of completions, responses and rows of the benchmark that have none.
-    orders : mapping of str to (str or mapping), optional
-        Per behavior which labels are better than which, ``"*"`` for all others; by default as in
-        the fit, else as the rubric's classes.
     policy : path, rows, data frame or sequence of Item, optional
         Responses of the policy that is to be trained, several per prompt.
     policy_verdicts : optional
@@ -84,29 +74,29 @@ def examine_reward(
         Rows of `prompt`, `chosen`, `rejected` and perhaps `subset`.
     bench_verdicts : optional
         Stored verdicts on them.
-    step_size : int, optional
-        Responses per step of training, at least 1.
-    store : str or path, optional
-        Where a language model's replies are kept.
-    n_resamples : int, optional
-        Bootstrap resamples of prompts; 0 gives no intervals. Memory is O(`n_resamples` *
-        n_prompts) bytes, at most a quarter of a gigabyte.
-    confidence_level : float, optional
-        Nominal coverage, in (0, 1).
-    seed : int, optional
-        Of the resamples, and of the prompts that are drawn for degenerate responses.
-    n_bins : int, optional
-        Bins of histograms, at least 1.
-    n_degenerate : int, optional
-        Prompts of the comparisons, about as many of each behavior, on which degenerate responses
-        are judged, up to eight for each; 0 judges none.
-    texts : bool, optional
-        Whether the result holds texts of prompts and responses: those of the worst misranked pairs
-        and of degenerate responses.
+    settings : RewardExaminationSettings, optional
+        What counts as better, and how fine the figures are.
     progress : callable, optional
         Called with the steps done and the steps in all.
     judging : callable, optional
         Called now and then with a `JudgingProgress` while completions or responses are judged.
+    **fields
+        Fields of `RewardExaminationSettings`, each of which counts before that of `settings`:
+
+        - `behavior`: of completions, responses and rows of the benchmark that have none.
+        - `orders`: per behavior which labels are better than which, ``"*"`` for all others; by
+          default as in the fit, else as the rubric's classes.
+        - `step_size`: responses per step of training, at least 1.
+        - `store`: where a language model's replies are kept.
+        - `n_resamples`: bootstrap resamples of prompts; 0 gives no intervals. Memory is
+          O(`n_resamples` * n_prompts) bytes, at most a quarter of a gigabyte.
+        - `confidence_level`: nominal coverage, in (0, 1).
+        - `seed`: of the resamples, and of the prompts that are drawn for degenerate responses.
+        - `n_bins`: bins of histograms, at least 1.
+        - `n_degenerate`: prompts of the comparisons, about as many of each behavior, on which
+          degenerate responses are judged, up to eight for each; 0 judges none.
+        - `texts`: whether the result holds texts of prompts and responses: those of the worst
+          misranked pairs and of degenerate responses.
 
     Returns
     -------
@@ -147,15 +137,7 @@ def examine_reward(
     >>> found.n_comparisons, found.error_rates[0].rate.value
     (1, 0.0)
     """
-    check_count("step_size", step_size, minimum=1)
-    check_count("n_bins", n_bins, minimum=1)
-    check_count("n_degenerate", n_degenerate, minimum=0)
-    resampling: dict[str, Any] = {
-        "n_resamples": n_resamples,
-        "confidence_level": confidence_level,
-        "seed": seed,
-    }
-    PromptResamples(0, **resampling)  # refuses what it cannot use before anything is judged
+    told = replace(settings or RewardExaminationSettings(), **fields)
     work = [
         (examine_comparisons, "comparisons", comparisons, verdicts),
         (check_policy, "policy", policy, policy_verdicts),
@@ -168,19 +150,7 @@ def examine_reward(
             "with labels, responses of the policy, or chosen and rejected responses."
         )
         raise InputError(msg)
-    request = ExaminationRequest(
-        reward=_load(reward),
-        judge=judge,
-        behavior=behavior,
-        orders=orders or {},
-        store=store,
-        judging=judging,
-        step_size=step_size,
-        n_bins=n_bins,
-        n_degenerate=n_degenerate,
-        texts=texts,
-        resampling=resampling,
-    )
+    request = ExaminationRequest(reward=_load(reward), judge=judge, judging=judging, settings=told)
     tell = progress or (lambda _done, _total: None)
     figures: dict[str, Any] = {
         "n_items": 0,
@@ -188,20 +158,15 @@ def examine_reward(
         "n_comparisons": 0,
         "is_held_out": False,
     }
-    settings: dict[str, Any] = {
-        **resampling,
-        "n_bins": n_bins,
-        "n_degenerate": n_degenerate,
-        "step_size": step_size,
-    }
+    done_with: dict[str, Any] = {name: getattr(told, name) for name in _FIGURES}
     notes: list[RewardNote] = []
     dropped: list[Dropped] = []
     for done, (examine, name, source, judged) in enumerate(work):
         tell(done, len(work))
         part = examine(source, request, judged)
         figures |= part.figures
-        settings[name] = str(source) if isinstance(source, str | Path) else "in memory"
-        settings |= part.settings
+        done_with[name] = str(source) if isinstance(source, str | Path) else "in memory"
+        done_with |= part.settings
         notes += part.notes
         dropped += part.dropped
     tell(len(work), len(work))
@@ -209,7 +174,7 @@ def examine_reward(
         reward=_describe_reward(request.reward),
         notes=sort_notes(notes),
         dropped=tuple(dropped),
-        settings=settings,
+        settings=done_with,
         **figures,
     )
 

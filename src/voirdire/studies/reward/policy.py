@@ -60,7 +60,7 @@ def check_policy(policy: Any, request: ExaminationRequest, verdicts: Any) -> Par
     has no variance either: there is nothing to compare it with.
     """
     reward = request.reward
-    read = read_responses(policy, name="policy", reward=reward, behavior=request.behavior)
+    read = read_responses(policy, name="policy", reward=reward, behavior=request.settings.behavior)
     started = time.perf_counter()
     judged = judge_responses(read.items, request, verdicts)
     if verdicts is not None:
@@ -80,7 +80,7 @@ def check_policy(policy: Any, request: ExaminationRequest, verdicts: Any) -> Par
         **_describe_groups(rated),
         class_shares=_class_shares(rated),
         behaviors=_describe_behaviors(rated),
-        step_size=request.step_size,
+        step_size=request.settings.step_size,
         **_estimate_cost(
             read.items,
             request,
@@ -221,13 +221,13 @@ def _estimate_cost(
     if plan is None:
         return found
     if not is_stored and not (calls and calls.n_reused):
-        found["step_seconds"] = seconds / len(items) * request.step_size
+        found["step_seconds"] = seconds / len(items) * request.settings.step_size
     n_kept = 0 if calls is None else calls.n_kept or 0
     share_asked = 1 - n_kept / len(items)  # a cascade asks about the others only
     free = found | {"cost": 0.0, "step_calls": 0.0, "step_cost": 0.0}
     if not asks_a_model(plan.judge):
         return free
-    step_calls = len(plan.judge.calls.specs) * request.step_size * share_asked
+    step_calls = len(plan.judge.calls.specs) * request.settings.step_size * share_asked
     if not step_calls:
         return free
     if calls is not None and calls.n_calls:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voirdire._validation import check_count, check_fraction
 from voirdire.rewards.fitting.weight_problem import percentiles
 from voirdire.studies.reward.result import RateEstimate
 
@@ -14,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
+
+    from voirdire.studies.reward.settings import RewardExaminationSettings
 
 __all__ = ["PromptResamples"]
 
@@ -35,32 +36,15 @@ class PromptResamples:
     ----------
     n_prompts : int
         At least 0.
-    n_resamples : int, optional
-        At least 0; none gives no intervals. Memory is O(`n_resamples` * `n_prompts`) bytes, at
-        most a quarter of a gigabyte.
-    confidence_level : float, optional
-        Nominal coverage, in (0, 1).
-    seed : int, optional
-        The same seed gives the same intervals.
-
-    Raises
-    ------
-    InputError
-        If a count is negative or `confidence_level` is outside (0, 1).
+    settings : RewardExaminationSettings
+        `n_resamples`, `confidence_level` and `seed`; the same seed gives the same intervals.
+        Memory is O(`n_resamples` * `n_prompts`) bytes, at most a quarter of a gigabyte.
     """
 
-    def __init__(
-        self,
-        n_prompts: int,
-        *,
-        n_resamples: int = 1_000,
-        confidence_level: float = 0.95,
-        seed: int = 0,
-    ) -> None:
-        self.n_prompts = check_count("n_prompts", n_prompts, minimum=0)
-        self.n_resamples = check_count("n_resamples", n_resamples, minimum=0)
-        self.confidence_level = check_fraction("confidence_level", confidence_level)
-        self.seed = check_count("seed", seed, minimum=0)
+    def __init__(self, n_prompts: int, settings: RewardExaminationSettings) -> None:
+        self.n_prompts = n_prompts
+        self.n_resamples = settings.n_resamples
+        self.confidence_level, self.seed = settings.confidence_level, settings.seed
         self._kept: list[NDArray[np.uint8]] | None = None
 
     def estimates(

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from voirdire.errors import NoDataError
-from voirdire.io import read_items, read_verdicts
+from voirdire.io import ItemReading, read_items, read_verdicts
 from voirdire.io.rbr_files import is_rbr_file, read_rbr_verdicts
 from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import judge_by_plan
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from voirdire.records import Item, Verdicts
     from voirdire.rewards.model import RewardModel
     from voirdire.studies.reward.result import RewardNote, Signal
+    from voirdire.studies.reward.settings import RewardExaminationSettings
 
 __all__ = [
     "BehaviorFeatures",
@@ -58,17 +59,9 @@ class ExaminationRequest:
     """The arguments of `examine_reward` that its parts share."""
 
     reward: RewardModel
+    settings: RewardExaminationSettings
     judge: Any = None
-    behavior: str | None = None
-    orders: Mapping[str, str | Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    store: str | Path | None = None
     judging: Callable[[JudgingProgress], None] | None = None
-    step_size: int = 512
-    n_bins: int = 40
-    n_degenerate: int = 50
-    texts: bool = True
-    resampling: Mapping[str, Any] = field(default_factory=dict)
-    """The keywords of `PromptResamples`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -182,12 +175,12 @@ def read_responses(
     source: Any, *, name: str, reward: RewardModel, behavior: str | None
 ) -> Responses:
     """Read items from a file, a data frame, rows, or take them as they are."""
-    judged = reward.judge.judged
+    reading = ItemReading(judged=reward.judge.judged, behavior=behavior)
     if isinstance(source, str | Path) or hasattr(source, "read"):
-        table = read_items(source, judged=judged, behavior=behavior)
+        table = read_items(source, reading=reading)
         shown = str(source) if isinstance(source, str | Path) else name
         return Responses(items=table.items, dropped=table.dropped, source=shown)
-    items, dropped = given_items(source, judged=judged, behavior=behavior)
+    items, dropped = given_items(source, reading)
     if not items:
         why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
         msg = f"`{name}` must hold at least one item, got none.{why}"
@@ -214,8 +207,8 @@ def judge_responses(items: Sequence[Item], request: ExaminationRequest, verdicts
         )
     asked = asked_judge(reward.judge, judge)
     plan = plan_judging(asked, reward.rubric, threshold=threshold, judged=reward.judge.judged)
-    given, _ = given_items(items, judged=plan.judged, behavior=None, pairs=plan.asks_about_pairs)
-    found = judge_by_plan(given, plan, store=request.store, progress=request.judging)
+    given, _ = given_items(items, ItemReading(judged=plan.judged, pairs=plan.asks_about_pairs))
+    found = judge_by_plan(given, plan, store=request.settings.store, progress=request.judging)
     return add_numbers(found, reward.rubric, reward.questions)
 
 

@@ -1,0 +1,154 @@
+"""What a run over a file of items is told: how the file is laid out, what is kept, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence  # noqa: TC003  # the command line reads the types
+from dataclasses import dataclass
+from pathlib import Path  # noqa: TC003  # the command line reads the types
+from typing import Literal
+
+from voirdire._types import Judged, VerdictLayout
+from voirdire._validation import check_choice, check_count
+from voirdire.io.declared import ItemLayout, LayoutFields
+
+__all__ = [
+    "DistillFields",
+    "DistillSettings",
+    "JudgingFields",
+    "JudgingSettings",
+    "RunFields",
+    "RunSettings",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings(ItemLayout):
+    """How a run that judges the items of a file keeps what it has, and goes on.
+
+    Attributes
+    ----------
+    store : str, path or None
+        Where replies are kept: a file, or postgresql://... Default: voirdire-replies.sqlite beside
+        the output.
+    retry_failures : bool
+        Call again where an earlier run failed.
+    restart : bool
+        Throw away what an interrupted run left.
+    workers : int or "auto"
+        Processes of a local judge, at least 1; "auto" takes one per core, at most 8, once 20,000
+        items are judged. Above 1, a script must guard its start with ``if __name__ ==
+        "__main__"``.
+
+    Raises
+    ------
+    InputError
+        If one of them breaks its rule, or one of `voirdire.io.ItemLayout`.
+    """
+
+    store: str | Path | None = None
+    retry_failures: bool = False
+    restart: bool = False
+    workers: int | Literal["auto"] = 1
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without the file."""
+        super().__post_init__()
+        if self.workers != "auto":
+            check_count("workers", self.workers, minimum=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgingSettings(RunSettings):
+    """How the items of a file are judged, and what verdicts are written.
+
+    Attributes
+    ----------
+    threshold : float, or mapping of str to float, or None
+        A proposition is true from this probability on. Fix it beforehand. Default: what the rubric
+        says, else the judge, else 0.5.
+    judged : {"final_answer", "with_reasoning", "whole_turn"}
+        What of a response is judged, where it has reasoning or tool turns.
+    layout : {"long", "wide"}
+        One row per item and question, for `voirdire examine`; or one row per item.
+
+    Raises
+    ------
+    InputError
+        If one of them breaks its rule, or one of `voirdire.io.ItemLayout`.
+    """
+
+    threshold: float | Mapping[str, float] | None = None
+    judged: Judged = "final_answer"
+    layout: VerdictLayout = "long"
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without the file; the plan checks the threshold."""
+        super().__post_init__()
+        check_choice("judged", self.judged, Judged)
+        check_choice("layout", self.layout, VerdictLayout)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistillSettings(ItemLayout):
+    """How a local judge is made from the items of a file and labels about them.
+
+    Attributes
+    ----------
+    questions : sequence of str
+        Learn this question; repeatable.
+    threshold : float or None
+        Verdicts: true from this probability on. Default: what they declare.
+    calibrator : {"platt", "temperature", "isotonic"}
+        How scores become probabilities.
+    n_folds : int
+        Parts for held-out figures.
+    seed : int
+        Of the folds.
+    name : str or None
+        What verdicts call the judge. Default: after the file.
+
+    Raises
+    ------
+    InputError
+        If `n_folds` is below 3, or a field of `voirdire.io.ItemLayout` breaks its rule.
+    """
+
+    questions: Sequence[str] = ()
+    threshold: float | None = None
+    calibrator: Literal["platt", "temperature", "isotonic"] = "platt"
+    n_folds: int = 5
+    seed: int = 0
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without the file."""
+        super().__post_init__()
+        check_count("n_folds", self.n_folds, minimum=3)
+
+
+class RunFields(LayoutFields, total=False):
+    """The fields of `RunSettings` as keywords, for type checkers."""
+
+    store: str | Path | None
+    retry_failures: bool
+    restart: bool
+    workers: int | Literal["auto"]
+
+
+class JudgingFields(RunFields, total=False):
+    """The fields of `JudgingSettings` as keywords, for type checkers."""
+
+    threshold: float | Mapping[str, float] | None
+    judged: Judged
+    layout: VerdictLayout
+
+
+class DistillFields(LayoutFields, total=False):
+    """The fields of `DistillSettings` as keywords, for type checkers."""
+
+    questions: Sequence[str]
+    threshold: float | None
+    calibrator: Literal["platt", "temperature", "isotonic"]
+    n_folds: int
+    seed: int
+    name: str | None

@@ -1,0 +1,74 @@
+"""What is told to a synthesis beside who writes, who verifies and what is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path  # noqa: TC003  # the command line reads the types
+
+from voirdire._types import Language
+from voirdire._validation import check_choice, check_count
+from voirdire.io.declared import ItemLayout, LayoutFields
+
+__all__ = ["SynthesisSettingFields", "SynthesisSettings"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SynthesisSettings(ItemLayout):
+    """How completions are written, verified and kept.
+
+    Attributes
+    ----------
+    language : {"en", "zh"}
+        Of the instructions.
+    seed : int
+        Of what is drawn; another one writes everything anew.
+    temperature : float or None
+        Of first drafts, in [0, 2]; each further one is .1 warmer.
+    max_tokens : int or None
+        Tokens of a completion at most.
+    n_attempts : int
+        Drafts per completion at most.
+    threshold : float or None
+        A proposition is true from this probability on. Default: what the rubric says, else the
+        judge, else 0.5.
+    store : str, path or None
+        Where replies are kept: a file, or postgresql://... Default: voirdire-replies.sqlite beside
+        the output.
+    retry_failures : bool
+        Call again where an earlier run failed.
+
+    Raises
+    ------
+    InputError
+        If one of them breaks its rule, or one of `voirdire.io.ItemLayout`.
+    """
+
+    language: Language = "en"
+    seed: int = 0
+    temperature: float | None = 1.0
+    max_tokens: int | None = 1_024
+    n_attempts: int = 3
+    threshold: float | None = None
+    store: str | Path | None = None
+    retry_failures: bool = False
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without a model."""
+        super().__post_init__()
+        check_choice("language", self.language, Language)
+        check_count("n_attempts", self.n_attempts, minimum=1)
+        if self.max_tokens is not None:
+            check_count("max_tokens", self.max_tokens, minimum=1)
+
+
+class SynthesisSettingFields(LayoutFields, total=False):
+    """The fields of `SynthesisSettings` as keywords, for type checkers."""
+
+    language: Language
+    seed: int
+    temperature: float | None
+    max_tokens: int | None
+    n_attempts: int
+    threshold: float | None
+    store: str | Path | None
+    retry_failures: bool

@@ -1,0 +1,84 @@
+"""What is told to the examination of a reward beside what it is examined on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence  # noqa: TC003  # the command line reads the types
+from dataclasses import dataclass, field
+from pathlib import Path  # noqa: TC003  # the command line reads the types
+from typing import TypedDict
+
+from voirdire._validation import check_count, check_fraction
+
+__all__ = ["RewardExaminationFields", "RewardExaminationSettings"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewardExaminationSettings:
+    """How a reward is examined: what counts as better, how many resamples, how fine the figures.
+
+    Attributes
+    ----------
+    behavior : str or None
+        The behavior of what has none.
+    orders : mapping of str to (str or mapping)
+        Which labels are better, such as "ideal > less_good > bad"; with BEHAVIOR= before it for
+        one behavior; repeatable. Default: as in the fit.
+    step_size : int
+        Responses per step of training.
+    store : str, path or None
+        Where a language model's replies are kept: a file, or postgresql://... Default:
+        voirdire-replies.sqlite beside the reward.
+    n_resamples : int
+        Resamples of prompts; 0: no intervals.
+    confidence_level : float
+        Of all intervals, in (0, 1).
+    seed : int
+        Of the resamples, and of the prompts for nonsense.
+    n_bins : int
+        Of histograms.
+    n_degenerate : int
+        Prompts of COMPARISONS on which nonsense is judged too, up to eight responses for each, to
+        see whether it gets more reward than real responses; 0: none.
+    texts : bool
+        Whether the result holds texts of prompts and responses.
+
+    Raises
+    ------
+    InputError
+        If a value is outside its range.
+    """
+
+    behavior: str | None = None
+    orders: Mapping[str, str | Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    step_size: int = 512
+    store: str | Path | None = None
+    n_resamples: int = 1_000
+    confidence_level: float = 0.95
+    seed: int = 0
+    n_bins: int = 40
+    n_degenerate: int = 50
+    texts: bool = True
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        check_count("step_size", self.step_size, minimum=1)
+        check_count("n_bins", self.n_bins, minimum=1)
+        check_count("n_degenerate", self.n_degenerate, minimum=0)
+        check_count("n_resamples", self.n_resamples, minimum=0)
+        check_fraction("confidence_level", self.confidence_level)
+        check_count("seed", self.seed, minimum=0)
+
+
+class RewardExaminationFields(TypedDict, total=False):
+    """The fields of `RewardExaminationSettings` as keywords, for type checkers."""
+
+    behavior: str | None
+    orders: Mapping[str, str | Mapping[str, Sequence[str]]]
+    step_size: int
+    store: str | Path | None
+    n_resamples: int
+    confidence_level: float
+    seed: int
+    n_bins: int
+    n_degenerate: int
+    texts: bool
