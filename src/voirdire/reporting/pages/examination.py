@@ -192,7 +192,8 @@ def _context(report: Report, parts: tuple[QuestionPart, ...], speaker: Speaker) 
     words = page_words(speaker)
     reasons, n_other_reasons = drop_reasons(report.dropped)
     references: list[str] = list(dict.fromkeys(reference_of(part.main.first) for part in parts))
-    views = [question_view(part, report, version=words["version"]) for part in parts]
+    shown = {"version": words["version"], "n_questions": len(parts)}
+    views = [question_view(part, report, **shown) for part in parts]
     glances = glances_of(views)
     real_judges = _real_judges(report.settings)
     return {
@@ -200,6 +201,7 @@ def _context(report: Report, parts: tuple[QuestionPart, ...], speaker: Speaker) 
         "report": report,
         "views": views,
         "glances": glances,
+        "has_items": any(view.items for view in views),
         "n_judges": len(_all_judges(parts)),
         "references": references,
         "heading": _page_title(references),

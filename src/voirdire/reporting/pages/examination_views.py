@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from voirdire.reporting.pages.examination_items import disputed_cards
 from voirdire.reporting.pages.examination_paper import write_paper
 from voirdire.reporting.pages.examination_record import JudgeResult, Question, defined
 from voirdire.reporting.pages.examination_sections import (
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from voirdire.reporting.pages.examination_sections import CeilingRow
     from voirdire.reporting.pages.examination_verdicts import Verdict, Warned
     from voirdire.reporting.pages.frame import Dropped
+    from voirdire.reporting.pages.items import ItemCard
     from voirdire.reporting.pages.speech import Said
 
 __all__ = [
@@ -383,7 +385,7 @@ class JudgeDiagnosisView:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to show."""
-        return not (self.panel or self.slices or self.found.opposed or self.found.confusion)
+        return not (self.panel or self.slices or self.found.confusion)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -408,6 +410,7 @@ class QuestionView:
     warnings: tuple[Warned, ...]
     n_warnings: int
     paper: Paper
+    items: tuple[ItemCard, ...] = ()
 
     @property
     def anchor(self) -> str:
@@ -450,7 +453,9 @@ class QuestionView:
         return any(judge.rows[0].smallest_epsilon is not None for judge in self.main.judges)
 
 
-def question_view(part: QuestionPart, report: Report, *, version: str) -> QuestionView:
+def question_view(
+    part: QuestionPart, report: Report, *, version: str, n_questions: int
+) -> QuestionView:
     """Compute what is shown of a question."""
     columns, rows = ceiling_rows(part)
     diagnosed = [_diagnosed(row) for row in diagnosed_judges(part)]
@@ -481,6 +486,7 @@ def question_view(part: QuestionPart, report: Report, *, version: str) -> Questi
         warnings=tuple(warnings[:_MOST_WARNINGS]),
         n_warnings=len(warnings),
         paper=write_paper(part, version=version, false_discovery_rate=_rate(settings)),
+        items=disputed_cards(part.found, n_questions=n_questions),
     )
 
 
