@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from voirdire.reporting.pages.items import ItemCard, ItemText, as_written
 from voirdire.reporting.pages.speech import Label, Listing, Name, say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import polars as pl
     from markupsafe import Markup
 
-    from voirdire.reporting.pages.examination_record import DisputedItem, Question
+    from voirdire.reporting.pages.examination_record import DisputedItem, Question, Report
 
-__all__ = ["disputed_cards", "item_rows", "item_texts", "slice_columns", "text_start"]
+__all__ = ["disputed_cards", "item_rows", "item_texts", "slice_columns", "text_start", "with_texts"]
 
 _MOST_ITEMS = 200
 """Items of a question."""
@@ -36,6 +39,29 @@ def disputed_cards(found: Question, *, n_questions: int) -> tuple[ItemCard, ...]
     columns = slice_columns([item.texts for item in disputed])
     is_scale = found.kind == "scale"
     return tuple(_card(item, columns, is_scale=is_scale) for item in disputed)
+
+
+def with_texts(report: Report, metadata: pl.DataFrame) -> Report:
+    """Add what is known of the items in dispute; what the report says of them counts before."""
+    import polars as pl
+
+    wanted = {item.item for question in report.questions for item in question.disputed}
+    rows = metadata.filter(pl.col("item").is_in(list(wanted))).iter_rows(named=True)
+    known = {
+        row["item"]: {k: str(x) for k, x in row.items() if k != "item" and x is not None}
+        for row in rows
+    }
+    questions = [
+        replace(
+            question,
+            disputed=[
+                replace(item, texts=known.get(item.item, {}) | item.texts)
+                for item in question.disputed
+            ],
+        )
+        for question in report.questions
+    ]
+    return replace(report, questions=questions)
 
 
 def slice_columns(known: Sequence[Mapping[str, str]]) -> tuple[str, ...]:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
+from voirdire._validation import is_number
 from voirdire.reporting.pages.examination_items import disputed_cards
 from voirdire.reporting.pages.examination_paper import write_paper
 from voirdire.reporting.pages.examination_record import JudgeResult, Question, defined
@@ -24,9 +27,12 @@ from voirdire.reporting.pages.examination_sections import (
     warnings_of,
 )
 from voirdire.reporting.pages.examination_verdicts import headline, judge_verdict, next_step
+from voirdire.stats.figures import MeanDifference, winning_rates_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from numpy.typing import NDArray
 
     from voirdire.reporting.pages.examination_paper import Paper
     from voirdire.reporting.pages.examination_record import (
@@ -44,6 +50,7 @@ if TYPE_CHECKING:
     from voirdire.reporting.pages.speech import Said
 
 __all__ = [
+    "EXPLORED",
     "MOST_JUDGES",
     "MOST_MARGINS",
     "AnnotatorRow",
@@ -54,6 +61,7 @@ __all__ = [
     "JudgeRows",
     "QuestionPart",
     "QuestionView",
+    "explore_margins",
     "family_tables",
     "glances_of",
     "number_of_items",
@@ -364,6 +372,49 @@ def _annotator_rows(family: Family, judge: JudgeRows) -> list[AnnotatorRow]:
         )
         for name, one in known.items()
     ]
+
+
+EXPLORED = tuple(step / 100 for step in range(51))
+"""Margins at which a reader may look at ω."""
+
+
+def explore_margins(family: Family) -> dict[str, list[float]]:
+    """Compute ω of each judge at other margins, by the t-test; nothing where that cannot be."""
+    rows = [judge.rows[0] for judge in family.judges]
+    names = list(dict.fromkeys(one.annotator for row in rows for one in row.annotators))
+    if family.first.epsilon_mode != "additive" or not names:
+        return {}
+    shape = (3, len(rows), len(names))
+    figures, tested = np.full(shape, np.nan), np.zeros(shape[1:], dtype=bool)
+    for place, row in enumerate(rows):
+        for one in row.annotators:
+            column = names.index(one.annotator)
+            given = (one.mean_difference, one.standard_error, one.degrees_of_freedom)
+            figures[:, place, column] = [defined(figure) for figure in given]
+            tested[place, column] = True
+    if np.isnan(figures[0][tested]).any():  # of an older version
+        return {}
+    mean, error, freedom = figures
+    difference = MeanDifference(
+        mean=mean, standard_error=error, degrees_of_freedom=freedom, target=np.zeros(1)
+    )
+    settings = family.first.settings
+    rates = winning_rates_at(
+        np.array(EXPLORED),
+        difference,
+        tested,
+        false_discovery_rate=_rate(settings),
+        family="judges" if settings.get("family") == "judges" else "annotators",
+        quality=_quality(settings.get("quality"), names),
+    )
+    return {row.judge: found for row, found in zip(rows, rates.tolist(), strict=True)}
+
+
+def _quality(given: Any, names: Sequence[str]) -> NDArray[np.float64] | None:
+    """Read the weights of annotators, where the settings have one for each."""
+    if not isinstance(given, dict) or not all(is_number(given.get(name)) for name in names):
+        return None
+    return np.array([float(given[name]) for name in names])
 
 
 _MOST_DIAGNOSED = 8

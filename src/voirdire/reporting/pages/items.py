@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -90,13 +91,18 @@ class ItemCard:
 
 
 def item_filters(cards: Sequence[ItemCard]) -> list[tuple[str, list[str]]]:
-    """List by what cards can be filtered: each key with its values, where there are several."""
+    """List by what cards can be filtered: each key with its values, where cards differ."""
     found: dict[str, dict[str, None]] = {}
+    n_tagged = Counter(key for card in cards for key in card.tags)
     for card in cards:
         for key, values in card.tags.items():
             several = [values] if isinstance(values, str) else values
             found.setdefault(key, {}).update(dict.fromkeys(several))
-    return [(key, list(values)[:_MOST_CHOICES]) for key, values in found.items() if len(values) > 1]
+    return [
+        (key, list(values)[:_MOST_CHOICES])
+        for key, values in found.items()
+        if len(values) > 1 or n_tagged[key] < len(cards)
+    ]
 
 
 def heading_of(key: str) -> str | Name:

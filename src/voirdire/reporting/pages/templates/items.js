@@ -29,15 +29,17 @@ for (const list of document.querySelectorAll(".items")) {
   show();
 }
 for (const bar of document.querySelectorAll(".explore")) {
-  const cells = [...document.getElementById(bar.dataset.table).querySelectorAll("[data-omega]")]
+  const table = document.getElementById(bar.dataset.table);
+  const margins = JSON.parse(bar.dataset.margins);
+  const cells = [...table.querySelectorAll("[data-omega]")]
     .map(cell => ({ cell, examined: cell.textContent, rates: JSON.parse(cell.dataset.omega) }));
   const slider = bar.querySelector("input");
   const show = isExploring => {
     for (const { cell, examined, rates } of cells) {
       cell.textContent = isExploring ? rates[slider.value] : examined;
-      cell.classList.toggle("exploring", isExploring);
     }
-    bar.querySelector("output").value = isExploring ? JSON.parse(bar.dataset.margins)[slider.value] : "–";
+    table.classList.toggle("exploring", isExploring);
+    bar.querySelector("output").value = isExploring ? margins[slider.value] : "–";
   };
   slider.addEventListener("input", () => show(true));
   bar.querySelector("button").addEventListener("click", () => show(false));
