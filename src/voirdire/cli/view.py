@@ -210,8 +210,8 @@ def _format(data: bytes, document: Any, name: str) -> str:
         return "parquet"
     if data.startswith(b"PK\x03\x04"):
         return "xlsx"
-    is_row = isinstance(document, dict) and "question" in document  # JSON Lines of one line
-    if document is not None and not is_row:
+    is_row = isinstance(document, dict) and not document.keys().isdisjoint(("item", "id"))
+    if document is not None and not is_row:  # a row alone is JSON Lines
         return "json"
     if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return "jsonl"

@@ -87,7 +87,12 @@ class ItemCard:
     @property
     def plain_tags(self) -> str:
         """The tags for the script."""
-        return json.dumps(dict(self.tags))
+        return json.dumps(
+            {
+                key: printable(value) if isinstance(value, str) else [*map(printable, value)]
+                for key, value in self.tags.items()
+            }
+        )
 
 
 def item_filters(cards: Sequence[ItemCard]) -> list[tuple[str, list[str]]]:
@@ -97,7 +102,7 @@ def item_filters(cards: Sequence[ItemCard]) -> list[tuple[str, list[str]]]:
     for card in cards:
         for key, values in card.tags.items():
             several = [values] if isinstance(values, str) else values
-            found.setdefault(key, {}).update(dict.fromkeys(several))
+            found.setdefault(key, {}).update(dict.fromkeys(map(printable, several)))
     return [
         (key, list(values)[:_MOST_CHOICES])
         for key, values in found.items()

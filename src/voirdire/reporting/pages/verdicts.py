@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from voirdire._validation import shorten
-from voirdire.io.verdict_rows import TEXT_COLUMNS
+from voirdire.io.verdict_rows import SAID_COLUMNS, TEXT_COLUMNS
 from voirdire.reporting.pages.examination_items import (
     item_rows,
     item_texts,
@@ -154,12 +154,13 @@ def _cards(rows: pl.DataFrame, metadata: pl.DataFrame | None) -> list[ItemCard]:
 def _texts(rows: pl.DataFrame, metadata: pl.DataFrame | None) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     given = [name for name in TEXT_COLUMNS if name in rows.columns]
+    known = {"item", *(name for name in SAID_COLUMNS if rows[name].null_count() < len(rows))}
     frames = [rows.select("item", *given).unique("item", maintain_order=True)] if given else []
     if metadata is not None:
         frames.append(metadata.filter(pl.col("item").is_in(rows["item"].unique().implode())))
     for frame in frames:
         for row in frame.iter_rows(named=True):
-            texts = {k: str(x) for k, x in row.items() if k != "item" and x is not None}
+            texts = {k: str(x) for k, x in row.items() if k not in known and x is not None}
             found.setdefault(row["item"], {}).update(texts)
     return found
 
