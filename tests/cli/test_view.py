@@ -32,8 +32,8 @@ def examination(call, files, tmp_path):
 def items(tmp_path_factory):
     path = tmp_path_factory.mktemp("items") / "items.jsonl"
     rows = [
-        {"id": f"r{n}", "prompt": f"Prompt {n} {HOSTILE}", "response": "I'm sorry, I can't.", "topic": topic,
-         "behavior": "hard_refuse"}
+        {"id": f"r{n}", "prompt": f"Prompt {n} {HOSTILE}", "response": "I'm sorry, I can't.",
+         "topic": topic, "behavior": "hard_refuse"}
         for n, topic in enumerate(("bikes", "locks", "keys"))
     ]  # fmt: skip
     path.write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
