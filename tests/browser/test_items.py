@@ -18,7 +18,7 @@ HELD_BACK = "() => document.querySelectorAll('.item:not([hidden])').length"
 
 
 def study():
-    """60 items; `tiny` is wrong on every fourth, `mini` on every tenth."""
+    """60 items; `tiny` is wrong on every fourth, `mini` on every fifth."""
     truth = np.arange(60) % 2
     humans = {name: {f"i{i}": ["no", "yes"][x] for i, x in enumerate(truth)}
               for name in ("ann", "bob", "eve")}  # fmt: skip
@@ -26,7 +26,7 @@ def study():
     judges = {
         name: {i: label if int(i[1:]) % wrong else {"no": "yes", "yes": "no"}[label]
                for i, label in humans["ann"].items()}
-        for name, wrong in (("tiny", 4), ("mini", 10))
+        for name, wrong in (("tiny", 4), ("mini", 5))
     }  # fmt: skip
     items = [f"i{i}" for i in range(60)]
     metadata = pl.DataFrame(
@@ -60,26 +60,26 @@ def count(page):
 
 
 def test_filters_by_judge_label_and_column(items):
-    # tiny is wrong on the 15 multiples of 4, mini on the 6 of 10; 0, 20 and 40 are of both
-    assert count(items) == (18, "18 / 18")
+    # tiny is wrong on the 15 multiples of 4, mini on the 12 of 5; 0, 20 and 40 are of both
+    assert count(items) == (24, "24 / 24")
 
     items.locator("[name='items.judge']").select_option("mini")
-    assert count(items) == (6, "6 / 18")
+    assert count(items) == (12, "12 / 24")
 
     items.locator("[name='items.answer']").select_option("yes")
-    assert count(items) == (6, "6 / 18")  # all are even, where people say no
+    assert count(items) == (6, "6 / 24")  # people say no where the number is even
 
-    items.locator(f"select[name={json.dumps('=' + HOSTILE)}]").select_option("chat")
-    assert count(items) == (2, "2 / 18")  # 0 and 30
+    items.locator("#q1-items select").last.select_option("chat")
+    assert count(items) == (2, "2 / 24")  # 0 and 30
 
     items.locator("[name='items.judge']").select_option("tiny")
-    assert count(items) == (5, "5 / 18")  # 0, 12, 24, 36 and 48
+    assert count(items) == (5, "5 / 24")  # 0, 12, 24, 36 and 48
 
 
 def test_a_search_finds_what_any_part_of_an_item_says(items):
     items.get_by_role("searchbox").fill("PROMPT OF I48")
 
-    assert count(items) == (1, "1 / 18")
+    assert count(items) == (1, "1 / 24")
     items.locator(".item:not([hidden]) > summary").click()
     shown = items.locator(".item:not([hidden]) .text").inner_text()
     assert shown == f"Prompt of i48 {HOSTILE[:-1]}\\u202e"
@@ -110,7 +110,7 @@ def test_the_page_is_whole_without_a_script(chromium, document):
     page.locator("#q1-items > summary").click()
     page.locator(".item > summary").first.click()
 
-    assert page.locator(".item > summary").count() == 18
+    assert page.locator(".item > summary").count() == 24
     assert page.locator(".item > summary").last.is_visible()
     assert page.locator(".item .said").first.is_visible()
     assert not page.locator(".filter").is_visible()
