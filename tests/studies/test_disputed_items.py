@@ -52,3 +52,33 @@ def test_texts_come_from_what_is_known_of_the_items():
     [found] = disputed(metadata=metadata)
 
     assert found.texts == {"prompt": "Hi", "response": ("No" * 5000)[:2_000]}
+
+
+def as_rows(labels, role, **more):
+    rows = [
+        {"item": i, role: who, "label": x} for who, its in labels.items() for i, x in its.items()
+    ]
+    return pl.DataFrame([row | {k: say(row) for k, say in more.items()} for row in rows])
+
+
+def test_reasons_and_texts_stand_beside_labels():
+    judges = as_rows(
+        JUDGES,
+        "judge",
+        rationale=lambda row: f"{row['judge']} on {row['item']}" if row["judge"] == "odd" else None,
+        prompt=lambda row: f"Prompt {row['item']}",
+    )
+    humans = as_rows(PEOPLE, "annotator", response=lambda row: "No" * 5000)
+
+    [found] = disputed(humans, judges)
+
+    assert found.reasons == {"odd": "odd on a"}
+    assert found.texts == {"prompt": "Prompt a", "response": ("No" * 5000)[:2_000]}
+
+
+def test_metadata_count_before_texts_beside_labels():
+    judges = as_rows(JUDGES, "judge", prompt=lambda row: "other")
+
+    [found] = disputed(PEOPLE, judges, metadata=pl.DataFrame({"item": ["a"], "prompt": ["Hi"]}))
+
+    assert found.texts == {"prompt": "Hi"}

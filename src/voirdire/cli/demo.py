@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import sys
 import textwrap
 import warnings
-import webbrowser
 from contextlib import suppress
 from dataclasses import replace
 from importlib.resources import as_file, files
@@ -21,7 +18,7 @@ from cyclopts import Parameter
 from voirdire._types import Language
 from voirdire.cli.options import AsJson, ReportLanguage
 from voirdire.cli.printing import listen_for_interrupts, print_text, progress
-from voirdire.cli.written_files import check_report, write_text
+from voirdire.cli.written_files import check_report, open_page, write_text
 from voirdire.errors import InputError, UncertifiedWarning
 
 if TYPE_CHECKING:
@@ -114,7 +111,7 @@ def demo_command(
     for line in _lines(folder, judged, examined, fit, reward, parts):
         print(line)
     if browse:
-        _open_page(folder / REPORT)
+        open_page(folder / REPORT)
 
 
 # What is done ---------------------------------------------------------------------------------
@@ -339,12 +336,3 @@ def _notes(judged: JudgingSummary, fit: RewardFit, reward: RewardExamination) ->
 
 def _filled(text: str, *, indent: str = "    ") -> str:
     return textwrap.fill(text, 100, subsequent_indent=indent, break_on_hyphens=False)
-
-
-def _open_page(page: Path) -> None:
-    """Show the report, where somebody sits in front of a screen."""
-    has_screen = sys.platform in ("darwin", "win32") or any(
-        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
-    )
-    if sys.stdout.isatty() and has_screen and not os.environ.get("CI"):
-        webbrowser.open(page.resolve().as_uri())

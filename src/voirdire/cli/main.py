@@ -157,6 +157,10 @@ COMMANDS = {
         summary="Find where the spread of scores comes from, and what would halve their error.",
         example="voirdire variance scores.csv --score agrees --facet item --facet run",
     ),
+    "view": Command(
+        summary="Open a result in the browser: items, search, filters.",
+        example="voirdire view examination.json",
+    ),
 }
 app = make_app(
     "voirdire",

@@ -13,7 +13,7 @@ from voirdire.cli.options import ReportLanguage
 from voirdire.cli.printing import progress
 from voirdire.cli.written_files import check_report, write_text
 
-__all__ = ["report_command"]
+__all__ = ["page_of_run", "read_result", "report_command"]
 
 
 def report_command(
@@ -54,7 +54,7 @@ def report_command(
         asked: dict[str, Any] = {"language": language, "title": title, "created": created}
         lines: tuple[str, ...] = ()
         if examination != "-" and "\0" not in examination and Path(examination).is_dir():
-            page, lines = _page_of_run(examination, texts=texts, **asked)
+            page, lines = page_of_run(examination, texts=texts, **asked)
         else:
             from voirdire.errors import InputError
             from voirdire.reporting.pages.examination import html_report
@@ -63,7 +63,7 @@ def report_command(
                 msg = f"`--texts` needs the folder of a training run, got {examination!r}."
                 raise InputError(f"{msg} Leave the option out.")
             source = "<stdin>" if examination == "-" else examination
-            page = html_report(_read(examination), source=source, **asked)
+            page = html_report(read_result(examination, "EXAMINATION.json"), source=source, **asked)
     if printed:
         sys.stdout.buffer.write(page.encode())
         return
@@ -72,7 +72,7 @@ def report_command(
         print(line)
 
 
-def _page_of_run(source: str, **asked: Any) -> tuple[str, tuple[str, ...]]:
+def page_of_run(source: str, **asked: Any) -> tuple[str, tuple[str, ...]]:
     """Write the page of a training run; also what is said of it in the terminal."""
     from voirdire.cli.fit_output import say_notes
     from voirdire.errors import InputError
@@ -91,7 +91,7 @@ def _page_of_run(source: str, **asked: Any) -> tuple[str, tuple[str, ...]]:
     return training_report(run, source=source, **asked), training_summary(run)
 
 
-def _read(source: str) -> bytes:
+def read_result(source: str, argument: str) -> bytes:
     """Read a file or standard input, but no more than a page is made of."""
     from voirdire.documents import NotRegularError, read_small
     from voirdire.errors import InputError
@@ -108,5 +108,5 @@ def _read(source: str) -> bytes:
         }
         rule = rules.get(type(error), "a file that can be read")
         why = getattr(error, "kind", None) or getattr(error, "strerror", None) or error
-        msg = f"`EXAMINATION.json` must be {rule}, got {source!r} ({why}). Name another."
+        msg = f"`{argument}` must be {rule}, got {source!r} ({why}). Name another."
         raise InputError(msg) from error

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,7 @@ __all__ = [
     "check_picture",
     "check_place",
     "check_report",
+    "open_page",
     "write_bytes",
     "write_picture",
     "write_report",
@@ -145,3 +148,12 @@ def write_bytes(path: Path, content: bytes) -> None:
     except OSError as error:
         msg = f"{path}: cannot be written ({error.strerror}). Name a file that can be."
         raise InputError(msg) from error
+
+
+def open_page(page: Path) -> None:
+    """Show a page, where somebody sits in front of a screen."""
+    has_screen = sys.platform in ("darwin", "win32") or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
+    )
+    if sys.stdout.isatty() and has_screen and not os.environ.get("CI"):
+        webbrowser.open(page.resolve().as_uri())

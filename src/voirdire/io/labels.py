@@ -56,6 +56,9 @@ class LabelTable:
         Why a judge gave no usable answer; -1 is no failure.
     cluster, seen : Coded or None
         What an item shares its source with; which judge's answer the annotator had seen.
+    reason, prompt, response : Coded or None
+        Why a judge gave its label, and what the label is about, where a table of at most 100,000
+        rows says so: at most 2,000 characters each.
     source : Coded
         What files or frames are called.
     lines : ndarray of int
@@ -81,6 +84,9 @@ class LabelTable:
     failure: Coded
     cluster: Coded | None = None
     seen: Coded | None = None
+    reason: Coded | None = None
+    prompt: Coded | None = None
+    response: Coded | None = None
     source: Coded
     lines: NDArray[np.uint32]
     dropped: tuple[Dropped, ...] = ()

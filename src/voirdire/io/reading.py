@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
@@ -31,7 +31,14 @@ from voirdire.io.labels import (
     without_repeats,
 )
 from voirdire.io.rows import open_frame
-from voirdire.io.values import Coded, code_names, code_values, is_unnamed, refuse_column
+from voirdire.io.values import (
+    Coded,
+    code_names,
+    code_values,
+    is_unnamed,
+    name_text,
+    refuse_column,
+)
 from voirdire.records import Dropped, Failure
 
 if TYPE_CHECKING:
@@ -51,6 +58,10 @@ _FEWEST_TO_COMPARE = 5
 """Labels of a column from which on it should have one in common with others."""
 _OF_THRESHOLDS = ("boolean", "choice", None)
 """Kinds under which verdicts with a threshold are read, the second only to be refused."""
+_REASONS = ("reason", "reasoning", "rationale", "explanation")
+_MOST_WITH_TEXTS = 100_000
+"""Rows of a table up to which reasons, prompts and responses are kept."""
+_MOST_CHARACTERS = 2_000
 _NO_FAILURE = ("", "false", "0")
 _BARE_FAILURE = ("true", "1")
 """Texts in a failure column that say there was none, and that say no more than that."""
@@ -74,7 +85,8 @@ def read_labels(
     column `item` (or `id`) and one column per rater. A judge's file with `item` and a label but no
     rater holds one judge. Optional columns: `question`, `cluster`, `seen_judge` (the judge whose
     answer an annotator had seen, or true for any), and for judges `failure`, `threshold` and
-    `fingerprint`.
+    `fingerprint`; beside labels `prompt` and `response`, and for judges `reason` (or `reasoning`,
+    `rationale`, `explanation`), for people who read the item.
 
     Parameters
     ----------
@@ -183,7 +195,7 @@ class _Layout:
 
     `raters` are the columns of a wide table, `hot` those of the labels of a one-hot one;
     `is_guessed` tells that nobody said whether such a column is a rater; `stated` holds a judge's
-    probabilities, whether or not labels come from it.
+    probabilities, whether or not labels come from it; `texts` are for people who read an item.
     """
 
     columns: dict[str, str]
@@ -191,6 +203,7 @@ class _Layout:
     hot: tuple[str, ...] = ()
     is_guessed: bool = False
     stated: str | None = None
+    texts: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -304,7 +317,8 @@ class _Reader:
                 fingerprint="fingerprint" if has_fingerprint else None,
             )
             stated = self._named("probability", "probability") if self.is_judge else None
-            return _Layout(columns=columns | answers | more, stated=stated)
+            columns |= answers | more
+            return _Layout(columns=columns, stated=stated, texts=self._texts(columns))
         taken = {*columns.values(), rater}
         others = [name for name in table.columns if name not in taken and not is_unnamed(name)]
         if rater is not None and others and request.kind == "multilabel":
@@ -313,6 +327,18 @@ class _Reader:
             self._refuse_missing("label")
         raters = tuple(filter(request.is_wanted, others))
         return _Layout(columns=columns, raters=raters, is_guessed=request.judge_columns is None)
+
+    def _texts(self, columns: Mapping[str, str]) -> dict[str, str]:
+        """Find reasons, prompts and responses that stand beside labels."""
+        known = {"prompt": ("prompt",), "response": ("response", "completion")}
+        known |= {"reason": _REASONS} if self.is_judge else {}
+        free = [name for name in self.table.columns if name not in columns.values()]
+        return _present(
+            **{
+                ours: next((name for name in theirs if name in free), None)
+                for ours, theirs in known.items()
+            }
+        )
 
     def _named(self, concept: str, *ours: str) -> str | None:
         theirs = self.request.column_named(concept)
@@ -389,6 +415,9 @@ class _Reader:
             if name != "label"
         }
         coded.setdefault("question", Coded.constant(request.single_question, len(lines)))
+        if layout.texts and len(lines) <= _MOST_WITH_TEXTS:
+            columns = table.load(list(layout.texts.values())).columns
+            coded |= {ours: _code_texts(columns[theirs]) for ours, theirs in layout.texts.items()}
         if layout.raters:
             n_raters = len(layout.raters)
             coded = {
@@ -675,6 +704,13 @@ class _Reader:
             words = label_words(cells.label)
             check_spellings(words, what=f"{source}: labels", way_out=way_out)
         return cells
+
+
+def _code_texts(column: Column) -> Coded:
+    """Code texts that nobody compares, cut to what a reader sees."""
+    coded = code_values(column)
+    texts = [(name_text(value) or "")[:_MOST_CHARACTERS] or None for value in coded.values]
+    return coded.recode(texts)
 
 
 def _label_in(found: Any) -> Any:

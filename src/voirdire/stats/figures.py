@@ -41,11 +41,13 @@ if TYPE_CHECKING:
 __all__ = [
     "Design",
     "Figures",
+    "MeanDifference",
     "TestSettings",
     "exact_counts",
     "passes",
     "smallest_epsilons",
     "t_test_p_values",
+    "winning_rates_at",
 ]
 
 Design: TypeAlias = Literal["items", "weighted", "clustered"]
@@ -237,11 +239,7 @@ class Figures:
 
     def share_of_annotators(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Share of the tested annotators that are chosen, by their weight; nan without any."""
-        quality = self.settings.quality
-        weight = self.tested * (1.0 if quality is None else quality)
-        total = weight.sum(axis=-1, keepdims=True)
-        won = (chosen * weight[:, np.newaxis]).sum(axis=-1)
-        return np.divide(won, total, out=np.full(won.shape, np.nan), where=total > 0)
+        return _share_of_tested(chosen, self.tested, self.settings.quality)
 
     def _share_won(self, outcomes: slice) -> NDArray[np.float64]:
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -263,15 +261,59 @@ class Figures:
     def _reject(
         self, procedure: Callable[..., NDArray[np.bool_]], p_values: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
-        # An undefined p-value of a tested annotator speaks for nobody: it counts as 1.
-        family = np.where(self.tested[:, np.newaxis], np.fmin(p_values, 1.0), np.nan)
-        rate = self.settings.false_discovery_rate
-        if self.settings.family == "annotators":
-            return procedure(family, false_discovery_rate=rate)
-        n_judges, n_epsilons, n_annotators = family.shape
-        together = family.swapaxes(0, 1).reshape(n_epsilons, n_judges * n_annotators)
-        rejected = procedure(together, false_discovery_rate=rate)
-        return rejected.reshape(n_epsilons, n_judges, n_annotators).swapaxes(0, 1)
+        rate, family = self.settings.false_discovery_rate, self.settings.family
+        return _reject(procedure, p_values, self.tested, rate=rate, family=family)
+
+
+def _share_of_tested(
+    chosen: NDArray[np.bool_], tested: NDArray[np.bool_], quality: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    weight = tested * (1.0 if quality is None else quality)
+    total = weight.sum(axis=-1, keepdims=True)
+    won = (chosen * weight[:, np.newaxis]).sum(axis=-1)
+    return np.divide(won, total, out=np.full(won.shape, np.nan), where=total > 0)
+
+
+def _reject(
+    procedure: Callable[..., NDArray[np.bool_]],
+    p_values: NDArray[np.float64],
+    tested: NDArray[np.bool_],
+    *,
+    rate: float,
+    family: Family,
+) -> NDArray[np.bool_]:
+    # An undefined p-value of a tested annotator speaks for nobody: it counts as 1.
+    each = np.where(tested[:, np.newaxis], np.fmin(p_values, 1.0), np.nan)
+    if family == "annotators":
+        return procedure(each, false_discovery_rate=rate)
+    n_judges, n_epsilons, n_annotators = each.shape
+    together = each.swapaxes(0, 1).reshape(n_epsilons, n_judges * n_annotators)
+    rejected = procedure(together, false_discovery_rate=rate)
+    return rejected.reshape(n_epsilons, n_judges, n_annotators).swapaxes(0, 1)
+
+
+def winning_rates_at(
+    epsilons: NDArray[np.float64],
+    difference: MeanDifference,
+    tested: NDArray[np.bool_],
+    *,
+    false_discovery_rate: float,
+    family: Family = "annotators",
+    quality: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """ω by the t-test at other additive margins, shape (n_judges, n_epsilons).
+
+    The mean differences of an examination, arrays over judges and annotators, are the same at every
+    additive margin.
+    """
+    mean, error, freedom = (
+        each[:, np.newaxis]
+        for each in (difference.mean, difference.standard_error, difference.degrees_of_freedom)
+    )
+    p_values = t_test_p_values(mean - epsilons[:, np.newaxis], error, freedom)
+    rate = false_discovery_rate
+    rejected = _reject(benjamini_yekutieli, p_values, tested, rate=rate, family=family)
+    return _share_of_tested(rejected, tested, quality)
 
 
 def passes(winning_rate: Any) -> Any:

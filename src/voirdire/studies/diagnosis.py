@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import AlignmentName, QuestionKind
+    from voirdire.io import LabelTable
     from voirdire.stats import PanelCounts
     from voirdire.stats.agreement import PanelLevel
     from voirdire.stats.alignment import VectorizedScore
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from voirdire.stats.label_arrays import LabelSets
     from voirdire.studies.label_matrix import LabelMatrix
 
-__all__ = ["Diagnosis", "DisputedItem", "diagnose", "find_disputed", "level_of"]
+__all__ = ["Diagnosis", "DisputedItem", "add_said", "diagnose", "find_disputed", "level_of"]
 
 _MOST_LABELS = 30
 """Labels of a multi-label question that are counted one by one."""
@@ -297,7 +298,9 @@ class DisputedItem:
         Labels of annotators and of judges, by name; who gave none is left out.
     texts : dict of str to str
         What the metadata say of the item, such as `prompt` and `response`: at most 2,000 characters
-        each, of at most 20 columns.
+        each, of at most 20 columns. Without metadata prompt and response of the tables of labels.
+    reasons : dict of str to str
+        Why judges said so, by name, where the tables of their labels have a reason.
     """
 
     item: str
@@ -306,6 +309,7 @@ class DisputedItem:
     labels: dict[str, str]
     answers: dict[str, str]
     texts: dict[str, str] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
 
 
 def find_disputed(matrix: LabelMatrix, metadata: pl.DataFrame | None) -> tuple[DisputedItem, ...]:
@@ -332,6 +336,34 @@ def find_disputed(matrix: LabelMatrix, metadata: pl.DataFrame | None) -> tuple[D
             texts=texts.get(matrix.items[place], {}),
         )
         for place in ranked
+    )
+
+
+def add_said(
+    disputed: Sequence[DisputedItem], judges: LabelTable, humans: LabelTable
+) -> tuple[DisputedItem, ...]:
+    """Add what the tables of labels say beside them: judges' reasons, prompts and responses."""
+    wanted = {row.item for row in disputed}
+    reasons: dict[str, dict[str, str]] = {}
+    texts: dict[str, dict[str, str]] = {}
+    for table in (humans, judges):
+        columns = {name: getattr(table, name) for name in ("reason", "prompt", "response")}
+        given = {name: column for name, column in columns.items() if column is not None}
+        if not given:
+            continue
+        codes = [code for code, item in enumerate(table.item.values) if item in wanted]
+        for row in np.flatnonzero(np.isin(table.item.codes, codes)).tolist():
+            item = table.item.value(row)
+            for name, column in given.items():
+                if (said := column.value(row)) is None:
+                    continue
+                if name == "reason":
+                    reasons.setdefault(item, {})[table.rater.value(row)] = said
+                else:
+                    texts.setdefault(item, {}).setdefault(name, said)
+    return tuple(
+        replace(row, reasons=reasons.get(row.item, {}), texts=texts.get(row.item, {}) | row.texts)
+        for row in disputed
     )
 
 

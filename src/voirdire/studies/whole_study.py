@@ -18,6 +18,7 @@ from voirdire.records import Dropped
 from voirdire.stats import Caution, benjamini_yekutieli
 from voirdire.stats.figures import passes
 from voirdire.stats.results import html_table, summary_rows, text_table
+from voirdire.studies.diagnosis import add_said
 from voirdire.studies.examination import check_alignment, examine_matrix
 from voirdire.studies.findings import QuestionFindings, find_around
 from voirdire.studies.label_matrix import align
@@ -330,15 +331,9 @@ def examine(
         for name, labelled in matrices:
             results += examine_matrix(labelled, plan, alignment=name, question=question)
         if around:
-            findings.append(
-                find_around(
-                    matrices,
-                    plan,
-                    question=question,
-                    metadata=metadata,
-                    slices=slices,
-                )
-            )
+            found = find_around(matrices, plan, question=question, metadata=metadata, slices=slices)
+            tables = (table.of_questions([question]) for table in (study.judges, study.humans))
+            findings.append(replace(found, disputed=add_said(found.disputed, *tables)))
     _warn(study.dropped, results)
     unmatched = chain(*(row.dropped for row in results), _unanswered(study, results))
     if metadata is not None:

@@ -281,7 +281,7 @@ def page_text():
 
     def render(content, **options):
         page = html_report(content, **options)
-        body = re.sub(r"<(style|svg)\b.*?</\1>", " ", page, flags=re.DOTALL)
+        body = re.sub(r"<(style|svg|script)\b.*?</\1>", " ", page, flags=re.DOTALL)
         apart = (
             r'<span class="sub">|<span class="chip|</(?:span|td|th|p|li|h\d|caption|dt|summary)>'
         )

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from voirdire.reporting.pages.examination_items import with_texts
 from voirdire.reporting.pages.examination_paper import alignment_words
 from voirdire.reporting.pages.examination_record import plain_content, read_report
 from voirdire.reporting.pages.examination_sections import is_clear, worst_controls
 from voirdire.reporting.pages.examination_verdicts import against, is_close, reference_of
 from voirdire.reporting.pages.examination_views import (
+    EXPLORED,
     MOST_JUDGES,
+    explore_margins,
     family_tables,
     glances_of,
     number_of_items,
@@ -32,11 +36,13 @@ from voirdire.reporting.pages.speech import Listing, Margin, Name, Speaker, say
 from voirdire.reporting.plots.rows import contents_of
 
 if TYPE_CHECKING:
+    import polars as pl
     from jinja2 import Environment
+    from markupsafe import Markup
 
     from voirdire._types import Language
     from voirdire.reporting.pages.examination_record import Report
-    from voirdire.reporting.pages.examination_views import QuestionPart
+    from voirdire.reporting.pages.examination_views import QuestionPart, QuestionView
     from voirdire.studies import Examination
     from voirdire.studies.reward.result import RewardExamination
 
@@ -73,6 +79,8 @@ def html_report(
     created: str | None = None,
     source: str = "report.json",
     reward: dict[str, Any] | RewardExamination | str | bytes | None = None,
+    items: pl.DataFrame | None = None,
+    explore: bool = False,
 ) -> str:
     """Write an examination as one HTML page that can be read without a statistician.
 
@@ -92,10 +100,16 @@ def html_report(
     reward : dict, RewardExamination, str or bytes, optional
         The examination of a reward that rests on the judge, as a chapter of the same page.
 
+    items : polars.DataFrame, optional
+        What is known of the items in dispute, as `voirdire.io.read_metadata` gives it, beside what
+        the content says of them.
+    explore : bool, optional
+        Let readers look at ω under other margins ε, which is exploratory.
+
     Returns
     -------
     str
-        A document of its own: no script, no font, picture or style from elsewhere.
+        A document of its own: no script, font, picture or style from elsewhere.
 
     Raises
     ------
@@ -128,11 +142,13 @@ def html_report(
     head = page_head(title=title, created=created)
     plain = plain_content(content, source=source)
     report = read_report(plain, source=source)
+    if items is not None:
+        report = with_texts(report, items)
     parts = question_parts(report)
     template = _environment().get_template("page.html.j2")
     chapter = None if reward is None else reward_chapter(reward, language=speaker.language)
     return template.render(
-        **_context(report, parts, speaker),
+        **_context(report, parts, speaker, explore=explore, chapter=chapter),
         **head,
         draw=partial(
             draw_figure,
@@ -140,8 +156,6 @@ def html_report(
             language=speaker.language,
         ),
         css=style_sheet(),
-        reward=chapter,
-        has_items='<div class="items">' in (chapter or ""),
     )
 
 
@@ -157,18 +171,33 @@ def _environment() -> Environment:
     )
 
 
-def _context(report: Report, parts: tuple[QuestionPart, ...], speaker: Speaker) -> dict[str, Any]:
+def _context(
+    report: Report,
+    parts: tuple[QuestionPart, ...],
+    speaker: Speaker,
+    *,
+    explore: bool,
+    chapter: Markup | None,
+) -> dict[str, Any]:
     words = page_words(speaker)
     reasons, n_other_reasons = drop_reasons(report.dropped)
     references: list[str] = list(dict.fromkeys(reference_of(part.main.first) for part in parts))
-    views = [question_view(part, report, version=words["version"]) for part in parts]
+    shown = {"version": words["version"], "n_questions": len(parts)}
+    views = [question_view(part, report, **shown) for part in parts]
     glances = glances_of(views)
+    explored = {view.anchor: _explored(view, speaker) if explore else {} for view in views}
     real_judges = _real_judges(report.settings)
     return {
         **words,
         "report": report,
         "views": views,
         "glances": glances,
+        "reward": chapter,
+        "has_items": any(view.items for view in views)
+        or any(explored.values())
+        or '<div class="items">' in (chapter or ""),
+        "explored": explored,
+        "explored_margins": json.dumps([speaker.margin(epsilon) for epsilon in EXPLORED]),
         "n_judges": len(_all_judges(parts)),
         "references": references,
         "heading": _page_title(references),
@@ -187,6 +216,12 @@ def _context(report: Report, parts: tuple[QuestionPart, ...], speaker: Speaker) 
         "simulated_base": report.settings.get("simulated_base_rewards") is True,
         "real_judges": real_judges and Listing(tuple(Name(name) for name in real_judges)),
     }
+
+
+def _explored(view: QuestionView, speaker: Speaker) -> dict[str, str]:
+    """Write ω of each judge at other margins, for the script."""
+    found = explore_margins(view.main)
+    return {name: json.dumps([*map(speaker.number, rates)]) for name, rates in found.items()}
 
 
 def _page_title(references: list[str]) -> str:

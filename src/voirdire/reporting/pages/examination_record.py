@@ -26,6 +26,7 @@ __all__ = [
     "Annotator",
     "Comparison",
     "Control",
+    "DisputedItem",
     "HumanAgreement",
     "JudgeResult",
     "Note",
@@ -273,15 +274,6 @@ class AnnotatorDiagnosis(Struct, frozen=True, kw_only=True):
     outlier: bool = False
 
 
-class Opposed(Struct, frozen=True, kw_only=True):
-    """An item on which the judge opposes a unanimous panel."""
-
-    item: str
-    panel_label: str
-    judge_label: str
-    n_annotators: Count = 0
-
-
 class LabelConfusion(Struct, frozen=True, kw_only=True):
     """One label of a multi-label question: who gave it."""
 
@@ -349,8 +341,6 @@ class JudgeDiagnosis(Struct, frozen=True, kw_only=True):
 
     judge: str
     panel: PanelCounts | None = None
-    opposed: list[Opposed] = field(default_factory=list)
-    n_opposed: Count = 0
     confusion: Confusion | None = None
     slices: list[Slice] = field(default_factory=list)
 
@@ -370,6 +360,17 @@ class LabelCount(Struct, frozen=True, kw_only=True):
     share: Rate = None
 
 
+class DisputedItem(Struct, frozen=True, kw_only=True):
+    """An item on which judges and annotators disagree, with what everybody said of it."""
+
+    item: str
+    judges: list[str] = field(default_factory=list)
+    labels: dict[str, str] = field(default_factory=dict)
+    answers: dict[str, str] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+
 class Question(Struct, frozen=True, kw_only=True):
     """What was found about a question, whatever ε."""
 
@@ -383,6 +384,7 @@ class Question(Struct, frozen=True, kw_only=True):
     agreement: Agreement | None = None
     comparisons: list[Comparison] = field(default_factory=list)
     diagnosis: Diagnosis | None = None
+    disputed: list[DisputedItem] = field(default_factory=list)
 
 
 class Report(Struct, frozen=True, kw_only=True):

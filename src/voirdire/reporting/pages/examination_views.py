@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
+from voirdire._validation import is_number
+from voirdire.reporting.pages.examination_items import disputed_cards
 from voirdire.reporting.pages.examination_paper import write_paper
 from voirdire.reporting.pages.examination_record import JudgeResult, Question, defined
 from voirdire.reporting.pages.examination_sections import (
@@ -24,9 +28,12 @@ from voirdire.reporting.pages.examination_sections import (
 )
 from voirdire.reporting.pages.examination_verdicts import headline, judge_verdict, next_step
 from voirdire.reporting.pages.speech import Count, say
+from voirdire.stats.figures import MeanDifference, winning_rates_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from numpy.typing import NDArray
 
     from voirdire.reporting.pages.examination_paper import Paper
     from voirdire.reporting.pages.examination_record import (
@@ -40,9 +47,11 @@ if TYPE_CHECKING:
     from voirdire.reporting.pages.examination_sections import CeilingRow
     from voirdire.reporting.pages.examination_verdicts import Verdict, Warned
     from voirdire.reporting.pages.frame import Dropped
+    from voirdire.reporting.pages.items import ItemCard
     from voirdire.reporting.pages.speech import Said
 
 __all__ = [
+    "EXPLORED",
     "MOST_JUDGES",
     "MOST_MARGINS",
     "AnnotatorRow",
@@ -53,6 +62,7 @@ __all__ = [
     "JudgeRows",
     "QuestionPart",
     "QuestionView",
+    "explore_margins",
     "family_tables",
     "glances_of",
     "number_of_items",
@@ -365,6 +375,49 @@ def _annotator_rows(family: Family, judge: JudgeRows) -> list[AnnotatorRow]:
     ]
 
 
+EXPLORED = tuple(step / 100 for step in range(51))
+"""Margins at which a reader may look at ω."""
+
+
+def explore_margins(family: Family) -> dict[str, list[float]]:
+    """Compute ω of each judge at other margins, by the t-test; nothing where that cannot be."""
+    rows = [judge.rows[0] for judge in family.judges]
+    names = list(dict.fromkeys(one.annotator for row in rows for one in row.annotators))
+    if family.first.epsilon_mode != "additive" or not names:
+        return {}
+    shape = (3, len(rows), len(names))
+    figures, tested = np.full(shape, np.nan), np.zeros(shape[1:], dtype=bool)
+    for place, row in enumerate(rows):
+        for one in row.annotators:
+            column = names.index(one.annotator)
+            given = (one.mean_difference, one.standard_error, one.degrees_of_freedom)
+            figures[:, place, column] = [defined(figure) for figure in given]
+            tested[place, column] = True
+    if np.isnan(figures[0][tested]).any():  # of an older version
+        return {}
+    mean, error, freedom = figures
+    difference = MeanDifference(
+        mean=mean, standard_error=error, degrees_of_freedom=freedom, target=np.zeros(1)
+    )
+    settings = family.first.settings
+    rates = winning_rates_at(
+        np.array(EXPLORED),
+        difference,
+        tested,
+        false_discovery_rate=_rate(settings),
+        family="judges" if settings.get("family") == "judges" else "annotators",
+        quality=_quality(settings.get("quality"), names),
+    )
+    return {row.judge: found for row, found in zip(rows, rates.tolist(), strict=True)}
+
+
+def _quality(given: Any, names: Sequence[str]) -> NDArray[np.float64] | None:
+    """Read the weights of annotators, where the settings have one for each."""
+    if not isinstance(given, dict) or not all(is_number(given.get(name)) for name in names):
+        return None
+    return np.array([float(given[name]) for name in names])
+
+
 _MOST_DIAGNOSED = 8
 """Judges whose diagnosis is on the page; the JSON has all."""
 _MOST_WARNINGS = 100
@@ -384,7 +437,7 @@ class JudgeDiagnosisView:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to show."""
-        return not (self.panel or self.slices or self.found.opposed or self.found.confusion)
+        return not (self.panel or self.slices or self.found.confusion)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -410,6 +463,7 @@ class QuestionView:
     warnings: tuple[Warned, ...]
     n_warnings: int
     paper: Paper
+    items: tuple[ItemCard, ...] = ()
 
     @property
     def anchor(self) -> str:
@@ -452,7 +506,9 @@ class QuestionView:
         return any(judge.rows[0].smallest_epsilon is not None for judge in self.main.judges)
 
 
-def question_view(part: QuestionPart, report: Report, *, version: str) -> QuestionView:
+def question_view(
+    part: QuestionPart, report: Report, *, version: str, n_questions: int
+) -> QuestionView:
     """Compute what is shown of a question."""
     columns, rows = ceiling_rows(part)
     diagnosed = [_diagnosed(row) for row in diagnosed_judges(part)]
@@ -488,6 +544,7 @@ def question_view(part: QuestionPart, report: Report, *, version: str) -> Questi
         warnings=tuple(warnings[:_MOST_WARNINGS]),
         n_warnings=len(warnings),
         paper=write_paper(part, version=version, false_discovery_rate=_rate(settings)),
+        items=disputed_cards(part.found, n_questions=n_questions),
     )
 
 

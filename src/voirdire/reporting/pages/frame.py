@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.reporting.pages.items import item_filters, items_script, script_source
+from voirdire.reporting.pages.items import heading_of, item_filters, items_script, script_source
 from voirdire.reporting.pages.speech import (
     Count,
     Interval,
@@ -71,9 +71,9 @@ def page_environment(**own: Any) -> Environment:
     )
     environment.globals |= {kind.__name__: kind for kind in _SPOKEN}
     environment.globals |= {"percent": percent, "share": share, "one_line": one_line} | own
-    environment.globals |= {"item_filters": item_filters, "items_script": items_script()}
+    environment.globals |= {"item_filters": item_filters, "heading_of": heading_of}
+    environment.globals |= {"items_script": items_script(), "has_items": False}
     environment.globals |= {"script_source": Markup(script_source())}  # noqa: S704  # ours
-    environment.globals |= {"has_items": False}
     return environment
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -13,11 +14,20 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from voirdire._validation import printable
+from voirdire.reporting.pages.speech import Name, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["ItemCard", "ItemText", "item_filters", "items_script", "script_source"]
+__all__ = [
+    "ItemCard",
+    "ItemText",
+    "as_written",
+    "heading_of",
+    "item_filters",
+    "items_script",
+    "script_source",
+]
 
 _MOST_CHOICES = 100
 _MOST_CHARACTERS = 4_000
@@ -30,7 +40,7 @@ class ItemText:
     Attributes
     ----------
     heading : str
-        Key of a sentence.
+        Key of a sentence, or ``=`` and the name of a column.
     text : str
         As it stands in a file; the page shows the first 4,000 characters.
     """
@@ -63,34 +73,56 @@ class ItemCard:
         What a reader needs to judge it.
     rows : sequence of (object, object, object)
         Who said it, what was said, and why: things that can be said, None where there is nothing.
-    tags : mapping of str to str
-        By what the list is filtered: key of a sentence for the filter, value.
+    tags : mapping of str to str or sequence of str
+        By what the list is filtered: key of a filter (as a heading), and value. Sequences are as
+        long as each other: an item is shown where one place in them has all values asked for.
     """
 
     title: str
     summary: Sequence[Any] = ()
     texts: Sequence[ItemText] = ()
     rows: Sequence[tuple[Any, Any, Any]] = ()
-    tags: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
 
     @property
     def plain_tags(self) -> str:
         """The tags for the script."""
-        return json.dumps(dict(self.tags))
+        return json.dumps(
+            {
+                key: printable(value) if isinstance(value, str) else [*map(printable, value)]
+                for key, value in self.tags.items()
+            }
+        )
 
 
 def item_filters(cards: Sequence[ItemCard]) -> list[tuple[str, list[str]]]:
-    """List by what cards can be filtered: each key with its values, where there are several."""
+    """List by what cards can be filtered: each key with its values, where cards differ."""
     found: dict[str, dict[str, None]] = {}
+    n_tagged = Counter(key for card in cards for key in card.tags)
     for card in cards:
-        for key, value in card.tags.items():
-            found.setdefault(key, {})[value] = None
-    return [(key, list(values)[:_MOST_CHOICES]) for key, values in found.items() if len(values) > 1]
+        for key, values in card.tags.items():
+            several = [values] if isinstance(values, str) else values
+            found.setdefault(key, {}).update(dict.fromkeys(map(printable, several)))
+    return [
+        (key, list(values)[:_MOST_CHOICES])
+        for key, values in found.items()
+        if len(values) > 1 or n_tagged[key] < len(cards)
+    ]
+
+
+def heading_of(key: str) -> str | Name:
+    """Return what a heading says: a sentence of this key, or the name of a column after ``=``."""
+    return Name(key[1:]) if key.startswith("=") else key
+
+
+def as_written(text: str, *, width: int = _MOST_CHARACTERS) -> Markup:
+    """Show words of a file on one line, kept to themselves."""
+    return Markup("<bdi>{}</bdi>").format(one_line(text, width=width))
 
 
 @cache
 def items_script() -> Markup:
-    """Return the script of the filter; the page is whole without it."""
+    """Return the script of lists and margins; the page is whole without it."""
     text = files(__package__).joinpath("templates", "items.js").read_text("utf-8")
     return Markup(text)  # noqa: S704  # ours, and no other
 

@@ -58,7 +58,7 @@ __all__ = [
     "share",
 ]
 
-PageKind: TypeAlias = Literal["examination", "reward", "training"]
+PageKind: TypeAlias = Literal["examination", "reward", "training", "verdicts"]
 
 # What can be said ---------------------------------------------------------------------------------
 
@@ -239,7 +239,7 @@ class Speaker:
     ----------
     language : {"en", "zh"}
         Which.
-    page : {"examination", "reward", "training"}
+    page : {"examination", "reward", "training", "verdicts"}
         Whose sentences it knows, beside those of every page.
     """
 

@@ -1,15 +1,24 @@
 for (const list of document.querySelectorAll(".items")) {
   const bar = list.querySelector(".filter");
-  const items = [...list.querySelectorAll(".item")];
+  const items = [...list.querySelectorAll(".item")].map(item => ({
+    item, tags: JSON.parse(item.dataset.tags), text: item.textContent.toLowerCase(),
+  }));
   const search = bar.querySelector("input");
   const choices = [...bar.querySelectorAll("select")];
+  const fitsChoices = tags => {
+    const asked = choices.filter(each => each.value);
+    const lists = asked.map(each => tags[each.name]).filter(Array.isArray);
+    const places = lists.length ? lists[0].keys() : [0];
+    return [...places].some(place => asked.every(each => {
+      const tag = tags[each.name];
+      return (Array.isArray(tag) ? tag[place] : tag) === each.value;
+    }));
+  };
   const show = () => {
     const words = search.value.toLowerCase();
     let n = 0;
-    for (const item of items) {
-      const tags = JSON.parse(item.dataset.tags);
-      const fits = choices.every(each => !each.value || tags[each.name] === each.value)
-        && (!words || item.textContent.toLowerCase().includes(words));
+    for (const { item, tags, text } of items) {
+      const fits = fitsChoices(tags) && text.includes(words);
       item.hidden = !fits;
       n += fits;
     }
@@ -18,4 +27,21 @@ for (const list of document.querySelectorAll(".items")) {
   bar.addEventListener("input", show);
   bar.hidden = false;
   show();
+}
+for (const bar of document.querySelectorAll(".explore")) {
+  const table = document.getElementById(bar.dataset.table);
+  const margins = JSON.parse(bar.dataset.margins);
+  const cells = [...table.querySelectorAll("[data-omega]")]
+    .map(cell => ({ cell, examined: cell.textContent, rates: JSON.parse(cell.dataset.omega) }));
+  const slider = bar.querySelector("input");
+  const show = isExploring => {
+    for (const { cell, examined, rates } of cells) {
+      cell.textContent = isExploring ? rates[slider.value] : examined;
+    }
+    table.classList.toggle("exploring", isExploring);
+    bar.querySelector("output").value = isExploring ? margins[slider.value] : "–";
+  };
+  slider.addEventListener("input", () => show(true));
+  bar.querySelector("button").addEventListener("click", () => show(false));
+  bar.hidden = false;
 }

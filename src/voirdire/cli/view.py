@@ -1,0 +1,224 @@
+"""`voirdire view`."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from voirdire._validation import shorten
+from voirdire.cli.option_groups import Text
+from voirdire.cli.options import File, Output, ReportLanguage
+from voirdire.cli.printing import progress
+from voirdire.cli.report import page_of_run, read_result
+from voirdire.cli.written_files import check_report, open_page, write_text
+from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from voirdire._types import Language
+
+__all__ = ["view_command"]
+
+
+def view_command(
+    file: Annotated[str, Parameter(metavar="FILE|RUN")],
+    /,
+    *,
+    items: File = None,
+    output: Output = None,
+    browse: Annotated[bool, Parameter(name="--open", negative="--no-open")] = True,
+    language: ReportLanguage = "en",
+    title: Text = None,
+) -> None:
+    """Open a result in the browser: with the items, a search and filters.
+
+    Nothing is served or loaded from elsewhere: it is one HTML page on this machine.
+
+    Parameters
+    ----------
+    file
+        The JSON of `voirdire examine` or `voirdire examine-reward`, verdicts (JSONL, CSV, Parquet,
+        JSON), a reward, a certificate, or the folder of a training run; - reads standard input.
+    items
+        Prompts and responses of an examination or of verdicts, by id.
+    output
+        The page; by default in a new folder that only you can read.
+    browse
+        Open the page in the browser, where there is a screen.
+    title
+        Heading of the page.
+    """
+    if output is not None:
+        check_report(output, option="--output")
+    with progress("writing"):
+        page, lines = _page(_Asked(file=file, items=items, language=language, title=title))
+    if output is None:
+        output = Path(tempfile.mkdtemp(prefix="voirdire-")) / "view.html"  # of mode 0700
+    write_text(output, page)
+    print(f"{output}: {len(page.encode()) / 1e6:.1f} MB")
+    for line in lines:
+        print(line)
+    if browse:
+        open_page(output)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """What is to be shown, and how."""
+
+    file: str
+    items: str | None
+    language: Language
+    title: str | None
+
+    @property
+    def source(self) -> str:
+        return "<stdin>" if self.file == "-" else self.file
+
+    @property
+    def page(self) -> dict[str, Any]:
+        """What every page takes."""
+        return {"language": self.language, "title": self.title}
+
+    def metadata(self) -> Any:
+        """Read what is known of the items."""
+        from voirdire.io import read_metadata
+
+        return None if self.items is None else read_metadata(self.items)
+
+
+def _page(asked: _Asked) -> tuple[str, tuple[str, ...]]:
+    """Make the page, and what is said of it in the terminal."""
+    if asked.file != "-" and "\0" not in asked.file and Path(asked.file).is_dir():
+        _refuse_items(asked, "a training run")
+        return page_of_run(asked.file, **asked.page, texts=True, created=None)
+    data = read_result(asked.file, "FILE")
+    _check_size(data, asked.source)
+    document = _document(data)
+    for is_kind, show in _KINDS:
+        if isinstance(document, dict) and is_kind(document):
+            return show(data, document, asked), ()
+    return _show_verdicts(data, document, asked), ()
+
+
+def _check_size(data: bytes, source: str) -> None:
+    from voirdire.reporting.pages.examination_record import MOST_BYTES
+
+    if len(data) > MOST_BYTES:
+        msg = f"{source}: must have at most {MOST_BYTES >> 20} MiB, got more. View a part of it."
+        raise InputError(msg)
+    if not data.strip():
+        msg = f"{source}: must hold a result, got an empty file. Name another."
+        raise InputError(msg)
+
+
+def _document(data: bytes) -> Any:
+    """Read JSON; None where it is a table, or nothing that can be read."""
+    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
+        return None
+    with suppress(ValueError, RecursionError):
+        return json.loads(data.decode("utf-8-sig"))
+    return None
+
+
+def _has_schema(name: str) -> Callable[[dict[str, Any]], bool]:
+    return lambda document: str(document.get("schema", "")).startswith(f"{name}/")
+
+
+def _show_examination(data: bytes, _document: dict[str, Any], asked: _Asked) -> str:
+    from voirdire.reporting import html_report
+
+    return html_report(
+        data, **asked.page, source=asked.source, items=asked.metadata(), explore=True
+    )
+
+
+def _show_certificate(data: bytes, _document: dict[str, Any], asked: _Asked) -> str:
+    from voirdire.documents import document_from_text
+    from voirdire.reporting import html_report
+    from voirdire.reporting.pages.speech import Speaker
+    from voirdire.rewards.certificate_file import certificate_of
+
+    _refuse_items(asked, "a certificate")
+    form: dict[str, Any] = {"what": "a certificate", "layout": "json"}
+    found = certificate_of(document_from_text(data, source=asked.source, **form))
+    content = found.as_content()
+    about = {name: content.get(name) for name in _OF_CERTIFICATE}
+    settings = {"certificate": about, **found.settings}
+    created = Speaker(asked.language, "examination").attribute(
+        "certificate.title", created=shorten(found.created, width=40)
+    )
+    return html_report(
+        {"examinations": list(found.examinations), "settings": settings},
+        language=asked.language,
+        title=asked.title or created,
+        source=asked.source,
+        explore=True,
+    )
+
+
+_OF_CERTIFICATE = (
+    *("content_hash", "created", "data_hash", "gold_hash", "rubric_hash", "population"),
+    *("judges", "versions"),
+)
+
+
+def _show_reward(data: bytes, _document: dict[str, Any], asked: _Asked) -> str:
+    from voirdire.documents import document_from_text
+    from voirdire.reporting.pages.reward_file import reward_file_page
+    from voirdire.rewards.model_file import reward_of_document
+
+    _refuse_items(asked, "a reward")
+    document = document_from_text(data, source=asked.source, what="a reward", layout="json")
+    return reward_file_page(reward_of_document(document), **asked.page)
+
+
+def _show_reward_examination(data: bytes, _document: dict[str, Any], asked: _Asked) -> str:
+    from voirdire.reporting import reward_report
+
+    _refuse_items(asked, "the examination of a reward")
+    return reward_report(data, **asked.page, source=asked.source)
+
+
+_KINDS: tuple[tuple[Callable[[dict[str, Any]], bool], Callable[..., str]], ...] = (
+    (_has_schema("voirdire.certificate"), _show_certificate),
+    (_has_schema("voirdire.reward"), _show_reward),
+    (_has_schema("voirdire.reward_examination"), _show_reward_examination),
+    (lambda document: "examinations" in document, _show_examination),
+)
+"""How a document is recognized by what it says, and its page; anything else is a table."""
+
+
+def _show_verdicts(data: bytes, document: Any, asked: _Asked) -> str:
+    from voirdire.io.verdict_rows import read_verdict_rows
+    from voirdire.reporting.pages.verdicts import verdicts_page
+
+    rows = read_verdict_rows(data, name=asked.source, format=_format(data, document, asked.file))
+    return verdicts_page(rows, name=asked.source, metadata=asked.metadata(), **asked.page)
+
+
+def _format(data: bytes, document: Any, name: str) -> str:
+    """Tell how a table is written by how it begins."""
+    if data.startswith(b"PAR1"):
+        return "parquet"
+    if data.startswith(b"PK\x03\x04"):
+        return "xlsx"
+    is_row = isinstance(document, dict) and not document.keys().isdisjoint(("item", "id"))
+    if document is not None and not is_row:  # a row alone is JSON Lines
+        return "json"
+    if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        return "jsonl"
+    return "tsv" if name.lower().endswith(".tsv") else "csv"
+
+
+def _refuse_items(asked: _Asked, what: str) -> None:
+    if asked.items is not None:
+        msg = f"`--items` must be left out for {what}, got {asked.items!r}: its page shows no items"
+        raise InputError(f"{msg} of a file.")

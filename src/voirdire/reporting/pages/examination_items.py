@@ -1,0 +1,153 @@
+"""Where judges and people disagree: cards of the items, with what everybody said and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from voirdire.reporting.pages.items import ItemCard, ItemText, as_written
+from voirdire.reporting.pages.speech import Label, Listing, Name, say
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+    from markupsafe import Markup
+
+    from voirdire.reporting.pages.examination_record import DisputedItem, Question, Report
+
+__all__ = ["disputed_cards", "item_rows", "item_texts", "slice_columns", "text_start", "with_texts"]
+
+_MOST_ITEMS = 200
+"""Items of a question."""
+_MOST_ON_PAGE = 800
+"""Items of the page, in equal shares: a reader of many questions reads few items of each."""
+_FEWEST_ITEMS = 10
+_MOST_RATERS = 80
+_MOST_VALUES = 20
+_SHORT = 40
+"""Longest value of a column that is a property of the item, and no text to read."""
+_MAIN = {"prompt": "items.prompt", "response": "items.response"}
+
+
+def disputed_cards(found: Question, *, n_questions: int) -> tuple[ItemCard, ...]:
+    """Make a card of each item in dispute, the most telling first."""
+    most = min(_MOST_ITEMS, max(_MOST_ON_PAGE // n_questions, _FEWEST_ITEMS))
+    disputed = found.disputed[:most]
+    columns = slice_columns([item.texts for item in disputed])
+    is_scale = found.kind == "scale"
+    return tuple(_card(item, columns, is_scale=is_scale) for item in disputed)
+
+
+def with_texts(report: Report, metadata: pl.DataFrame) -> Report:
+    """Add what is known of the items in dispute; what the report says of them counts before."""
+    import polars as pl
+
+    wanted = {item.item for question in report.questions for item in question.disputed}
+    rows = metadata.filter(pl.col("item").is_in(list(wanted))).iter_rows(named=True)
+    known = {
+        row["item"]: {k: str(x) for k, x in row.items() if k != "item" and x is not None}
+        for row in rows
+    }
+    questions = [
+        replace(
+            question,
+            disputed=[
+                replace(item, texts=known.get(item.item, {}) | item.texts)
+                for item in question.disputed
+            ],
+        )
+        for question in report.questions
+    ]
+    return replace(report, questions=questions)
+
+
+def slice_columns(known: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    """Name the columns by which items can be filtered: 2 to 20 short values."""
+    values: dict[str, set[str]] = {}
+    for texts in known:
+        for name, value in texts.items():
+            values.setdefault(name, set()).add(value)
+    return tuple(
+        name
+        for name, those in values.items()
+        if name not in _MAIN and 1 < len(those) <= _MOST_VALUES and max(map(len, those)) <= _SHORT
+    )
+
+
+def item_texts(known: Mapping[str, str]) -> tuple[ItemText, ...]:
+    """Show prompt and response, then the other columns with something to read."""
+    main = [ItemText(heading=_MAIN[name], text=known[name]) for name in _MAIN if name in known]
+    others = [
+        ItemText(heading=f"={name}", text=text)
+        for name, text in known.items()
+        if name not in _MAIN and len(text) > _SHORT
+    ]
+    return (*main, *others)
+
+
+def text_start(known: Mapping[str, str]) -> tuple[Markup, ...]:
+    """Begin the text by which a reader knows the item, while it is folded."""
+    text = known.get("prompt") or known.get("response")
+    return (as_written(text, width=60),) if text else ()
+
+
+def item_rows(known: Mapping[str, str]) -> list[tuple[Any, Any, Any]]:
+    """List the short columns."""
+    return [
+        (Name(name), as_written(text), None)
+        for name, text in known.items()
+        if name not in _MAIN and len(text) <= _SHORT
+    ]
+
+
+def _card(found: DisputedItem, columns: Sequence[str], *, is_scale: bool) -> ItemCard:
+    counts = Counter(found.labels.values())
+    usual = _only_mode(counts)
+    others = [
+        judge
+        for judge, label in found.answers.items()
+        if (judge in found.judges if is_scale or usual is None else label != usual)
+    ]
+    asked = [judge for judge in found.judges if judge in found.answers]
+    rows = [
+        (
+            Name(judge),
+            say("items.against", label=Label(label)) if judge in others else Label(label),
+            as_written(found.reasons[judge]) if judge in found.reasons else None,
+        )
+        for judge, label in list(found.answers.items())[:_MOST_RATERS]
+    ]
+    rows += [
+        (Name(name), Label(label), None)
+        for name, label in list(found.labels.items())[:_MOST_RATERS]
+    ]
+    return ItemCard(
+        title=found.item,
+        summary=_summary(found, asked, counts),
+        texts=item_texts(found.texts),
+        rows=[*rows, *item_rows(found.texts)],
+        tags={
+            "items.judge": asked,
+            "items.answer": [found.answers[judge] for judge in asked],
+            **{f"={name}": found.texts[name] for name in columns if name in found.texts},
+        },
+    )
+
+
+def _only_mode(counts: Counter[str]) -> str | None:
+    """Return the most frequent label, None where two are."""
+    [*first, (label, most)] = counts.most_common(2)[::-1] or [("", 0)]
+    return None if not most or any(n == most for _, n in first) else label
+
+
+def _summary(found: DisputedItem, asked: Sequence[str], counts: Counter[str]) -> tuple[Any, ...]:
+    answers = [
+        say("items.said", who=Name(judge, 24), label=Label(found.answers[judge], 24))
+        for judge in asked
+    ]
+    people = [say("items.counted", label=Label(x, 24), n=n) for x, n in counts.most_common()]
+    judges, labels = (Listing(tuple(each), most=3) for each in (answers, people))
+    return (say("items.dispute", judges=judges, people=labels), *text_start(found.texts))

@@ -1,0 +1,365 @@
+"""`voirdire view`: any result as a page."""
+
+import json
+import re
+import stat
+import sys
+import webbrowser
+from html.parser import HTMLParser
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import voirdire
+from voirdire.io import read_labels
+from voirdire.judging import judge_file
+from voirdire.reporting import html_report
+
+RUN = Path(__file__).parents[1] / "golden" / "version_0_1_0"
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+@pytest.fixture
+def examination(call, files, tmp_path):
+    done = call("examine", *files, "--epsilon", "0.2", "--method", "t", "--json")
+    path = tmp_path / "examination.json"
+    path.write_text(done.out, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def items(tmp_path_factory):
+    path = tmp_path_factory.mktemp("items") / "items.jsonl"
+    rows = [
+        {"id": f"r{n}", "prompt": f"Prompt {n} {HOSTILE}", "response": "I'm sorry, I can't.",
+         "topic": topic, "behavior": "hard_refuse"}
+        for n, topic in enumerate(("bikes", "locks", "keys"))
+    ]  # fmt: skip
+    path.write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def view(call, tmp_path):
+    """View a file, and give what was said and the page."""
+    page = tmp_path / "page.html"
+
+    def view_file(*arguments):
+        done = call("view", *arguments, "--output", page, "--no-open")
+        assert (done.code, done.err) == (0, ""), done
+        assert done.out.startswith(f"{page}: ")
+        return page.read_text(encoding="utf-8")
+
+    return view_file
+
+
+class Elements(HTMLParser):
+    def __init__(self, page):
+        super().__init__()
+        self.found = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+
+def named(page):
+    return [tag for tag, _ in Elements(page).found]
+
+
+def tags_of(page):
+    """Read by what each item of a page can be filtered."""
+    return [json.loads(attrs["data-tags"]) for _, attrs in Elements(page).found
+            if "data-tags" in attrs]  # fmt: skip
+
+
+# Verdicts -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", ["long", "wide"])
+@pytest.mark.parametrize("ending", ["parquet", "jsonl", "csv"])
+def test_verdicts_of_a_judge_with_the_texts_of_the_items(view, items, tmp_path, layout, ending):
+    verdicts = tmp_path / f"verdicts.{ending}"
+    judge_file(items, verdicts, rubric="safety", judge="local", layout=layout)
+
+    page = view(verdicts, "--items", items)
+
+    assert "What the judge said" in page
+    assert all(shown in page for shown in ("Prompt 0", "inability_to_comply", "hard_refuse.ideal"))
+    first, *_ = tags_of(page)
+    answers = dict(zip(first["verdicts.question"], first["items.answer"], strict=True))
+    assert len(answers) == 21
+    assert answers["inability_to_comply"] == "true"
+    assert answers["threatening_language"] == "false"
+    assert (first["verdicts.behavior"], first["=topic"]) == ("hard_refuse", "bikes")
+    assert named(page).count("script") == 1
+    assert "img" not in named(page)
+
+
+def test_rates_failures_and_reasons_of_a_plain_table(view, tmp_path):
+    path = tmp_path / "mine.json"
+    rows = [
+        {"item": "a", "question": "polite", "label": True, "probability": 0.9, "reason": "thanks"},
+        {"item": "b", "question": "polite", "label": True, "probability": 0.7, "reason": None},
+        {"item": "c", "question": "polite", "label": False, "probability": 0.1, "reason": "rude"},
+        {"item": "d", "question": "polite", "label": None, "failure": "timeout: 30 s"},
+        {"item": "a", "question": "stars", "label": "4"},
+        {"item": "b", "question": "stars", "label": "5"},
+        {"item": "c", "question": "stars", "label": "4"},
+    ]
+    path.write_text(json.dumps(rows), encoding="utf-8")
+
+    page = view(path)
+
+    cells = [re.sub("<[^>]+>", "", cell) for cell in re.findall(r"<t[dh][^>]*>.*?</t[dh]>", page)]
+    # 2 of 3 true, (.9 + .7 + .1) / 3 = .57
+    start = cells.index("polite")
+    assert cells[start : start + 6] == ["polite", "67%", ".57", "3", "1", ""]
+    start = cells.index("stars")
+    assert cells[start : start + 6] == ["stars", "–", "–", "3", "0", "“4” × 2 and “5” × 1"]
+    assert "thanks" in page
+    assert [tags.get("verdicts.failure") for tags in tags_of(page)] == [None, None, None, "timeout"]
+
+
+def test_no_more_than_a_thousand_items_are_in_sight(view, tmp_path):
+    path = tmp_path / "many.csv"
+    rows = [f"i{n},{'true' if n % 4 else 'false'}" for n in range(1_200)]
+    path.write_text("item,label\n" + "\n".join(rows) + "\n", encoding="utf-8")
+
+    page = view(path)
+
+    assert len(tags_of(page)) == 1_000
+    assert "The first 1,000 of 1,200 items are in sight" in page
+    assert "75%" in page  # of all of them
+
+
+def test_several_judges_are_told_apart(view, tmp_path):
+    path = tmp_path / "two.csv"
+    path.write_text("item,judge,question,label\na,one,q,true\na,two,q,false\nb,one,q,false\n")
+
+    first, _ = tags_of(view(path))
+
+    assert first["items.judge"] == ["one", "two"]
+    assert first["items.answer"] == ["true", "false"]
+
+
+# Examinations -------------------------------------------------------------------------------------
+
+
+def test_an_examination_with_the_texts_of_its_items(view, examination, tmp_path):
+    items = tmp_path / "items.csv"
+    rows = [f'i{n},"Prompt {n}",{("web", "chat")[n % 2]}' for n in range(60)]
+    items.write_text("item,prompt,source\n" + "\n".join(rows) + "\n", encoding="utf-8")
+
+    page = view(examination, "--items", items, "--title", "My <judge>")
+
+    assert "<title>My &lt;judge&gt;</title>" in page
+    assert 'id="q1-items"' in page
+    assert "Prompt 1" in page
+    assert {tags["=source"] for tags in tags_of(page)} == {"web", "chat"}
+    assert "Exploratory: ε must be fixed before looking." in page
+
+
+def explored(page):
+    """Read ω of the judges by margin."""
+    table = page[page.index('id="q1-judges"') :]
+    table = table[: table.index("</table>")]
+    names = re.findall(r'<th scope="row".*?<bdi[^>]*>(.*?)</bdi>', table)
+    rates = [json.loads(attrs["data-omega"]) for _, attrs in Elements(table).found
+             if "data-omega" in attrs]  # fmt: skip
+    return dict(zip(names, rates, strict=True))
+
+
+@pytest.mark.parametrize("settings", [{}, {"family": "judges"}, {"quality": {"ann": 3, "bob": 1,
+                                                                           "eve": 1}}])  # fmt: skip
+def test_the_slider_shows_what_an_examination_at_that_margin_finds(study, settings):
+    asked = {"judges": study["judges"], "humans": study["humans"], "method": "t"} | settings
+
+    page = html_report(voirdire.examine(**asked, epsilon=0.2), explore=True)
+
+    shown = explored(page)
+    assert set(shown) == {"good", "bad"}
+    for step in (0, 3, 7, 20, 45):
+        found = voirdire.examine(**asked, epsilon=step / 100, around=False)
+        for row in found.results:
+            expected = f"{row.winning_rate:.2f}".removeprefix("0")
+            assert shown[row.judge][step] == expected, (row.judge, step)
+    assert len({rate for rates in shown.values() for rate in rates}) > 2
+
+
+def test_the_slider_follows_the_test_of_one_judge(study):
+    [judge] = (study["judges"]["good"],)
+    result = voirdire.alt_test(judge, study["humans"], epsilon=0.1, method="t")
+    examined = voirdire.examine(judges={"good": judge}, humans=study["humans"], epsilon=0.3)
+
+    shown = explored(html_report(examined, explore=True))
+
+    assert float(shown["good"][10]) == pytest.approx(result.winning_rate, abs=0.005)
+
+
+def test_there_is_no_slider_for_a_multiplicative_margin_nor_on_a_report(study):
+    asked = {"judges": study["judges"], "humans": study["humans"]}
+
+    multiplied = voirdire.examine(**asked, epsilon_mode="multiplicative")
+
+    assert 'class="explore"' not in html_report(multiplied, explore=True)
+    assert 'class="explore"' not in html_report(voirdire.examine(**asked))
+
+
+# Other results ------------------------------------------------------------------------------------
+
+
+def test_a_reward_with_its_weights_and_certificates(view):
+    page = view(RUN / "reward.json")
+
+    assert "What the reward pays for" in page
+    weights = json.loads((RUN / "reward.json").read_text(encoding="utf-8"))["behaviors"]
+    for behavior, row in weights.items():
+        assert behavior in page
+        assert all(name in page for name in row["weights"])
+    assert "Certificate" in page
+
+
+def test_a_certificate_with_its_figures_and_hashes(view):
+    page = view(RUN / "certificate.json")
+
+    content = json.loads((RUN / "certificate.json").read_text(encoding="utf-8"))
+    assert f"Certificate of {content['created']}" in page
+    assert content["content_hash"] in page
+    assert content["examinations"][0]["judge"] in page
+
+
+def test_a_changed_certificate_is_one_line(call, tmp_path, assert_one_line):
+    content = json.loads((RUN / "certificate.json").read_text(encoding="utf-8"))
+    content["examinations"][0]["winning_rate"] = 0.123
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+    done = call("view", path, "--no-open")
+
+    assert_one_line(done, "must be as it was written, got one that was changed")
+
+
+def test_a_training_run(view):
+    assert "Training run" in view(RUN / "run")
+
+
+def test_the_examination_of_a_reward(view, tmp_path):
+    content = {"schema": "voirdire.reward_examination/1", "reward": {"name": "by hand"},
+               "n_items": 0, "n_prompts": 0, "n_comparisons": 0, "is_held_out": True}  # fmt: skip
+    path = tmp_path / "reward_examination.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+    assert "by hand" in view(path)
+
+
+def test_chinese(view, examination):
+    assert '<html lang="zh-Hans">' in view(examination, "--report-language", "zh")
+
+
+# Where the page goes, and what is no result -------------------------------------------------------
+
+
+def test_without_output_it_is_in_a_folder_of_its_own(call, examination, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+
+    done = call("view", examination, "--no-open")
+
+    page = Path(done.out.rpartition(": ")[0])
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert page.parent.parent == tmp_path
+    assert stat.S_IMODE(page.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize(("option", "n_opened"), [("--open", 1), ("--no-open", 0)])
+def test_the_browser_is_opened_where_there_is_a_screen(
+    call, examination, tmp_path, monkeypatch, option, n_opened
+):
+    opened = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.delenv("CI", raising=False)
+
+    call("view", examination, "-o", tmp_path / "page.html", option)
+
+    assert opened == [(tmp_path / "page.html").as_uri()] * n_opened
+
+
+def test_standard_input(execute, examination, tmp_path):
+    page = tmp_path / "page.html"
+
+    done = execute("view", "-", "-o", page, "--no-open", stdin=examination.read_bytes())
+
+    assert (done.code, done.err) == (0, "")
+    assert page.is_file()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("empty.json", b" \n", "must hold a result, got an empty file"),
+        ("labels.csv", b"item,annotator,label\n1,ann,yes\n", "must be a result of voirdire"),
+        ("items.jsonl", b'{"id": "1", "prompt": "x", "response": "y"}\n', "`item`, `question`"),
+        ("other.json", b'{"a": 1}', "must"),
+        ("broken.json", b'{"examinations": [', "must"),
+        ("noise.parquet", b"PAR1 and nothing else", "must"),
+        ("noise.bin", bytes(range(256)), "must"),
+        ("page.html", b"<!doctype html><p>x", "must be a result of voirdire"),
+        ("rows.csv", b"item,question,label\n", "must hold at least one verdict"),
+    ],
+)
+def test_another_file_is_one_line_with_its_name(
+    call, tmp_path, assert_one_line, name, content, words
+):
+    path = tmp_path / name
+    path.write_bytes(content)
+
+    done = call("view", path, "--no-open", "-o", tmp_path / "view.html")
+
+    assert_one_line(done, name, words)
+    assert not (tmp_path / "view.html").exists()
+
+
+@pytest.mark.parametrize("name", ["nowhere.json", "a\0b"])
+def test_a_file_that_is_not_there_is_one_line(call, tmp_path, assert_one_line, name):
+    assert_one_line(call("view", f"{tmp_path}/{name}", "--no-open"), "`FILE` must be a file")
+
+
+def test_items_are_refused_where_a_page_shows_none(call, items, assert_one_line):
+    done = call("view", RUN / "reward.json", "--items", items, "--no-open")
+
+    assert_one_line(done, "`--items` must be left out for a reward")
+
+
+def test_somebodys_data_are_not_replaced(call, examination, assert_one_line):
+    done = call("view", examination, "-o", examination, "--no-open")
+
+    assert_one_line(done, "`--output` must not replace", "which is no HTML page")
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_texts_of_a_file_are_only_ever_text(view, tmp_path, ending):
+    path = tmp_path / f"hostile.{ending}"
+    columns = ("item", "judge", "question", "label", "failure", "behavior", "reason", "prompt")
+    rows = pl.DataFrame([dict.fromkeys(columns, f"{HOSTILE}{n}\u202e") for n in range(2)])
+    getattr(rows, {"csv": "write_csv", "jsonl": "write_ndjson"}[ending])(path)
+
+    page = view(path, "--title", HOSTILE)
+
+    assert named(page).count("script") == 1
+    assert "img" not in named(page)
+    assert not [name for _, attrs in Elements(page).found for name in attrs if name[:2] == "on"]
+    assert "\u202e" not in page
+
+
+def test_labels_of_a_judge_may_have_reasons(tmp_path):
+    path = tmp_path / "judge.csv"
+    path.write_text("item,label,explanation\na,yes,since\nb,no,\n", encoding="utf-8")
+
+    table = read_labels(path, role="judge", kind="choice")
+
+    assert table.reason.values == ["since"]
+    assert table.reason.codes.tolist() == [0, -1]
