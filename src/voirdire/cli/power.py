@@ -130,7 +130,7 @@ def power_command(
     if plot is not None:
         write_picture(plot, result)
     if as_json:
-        from voirdire.reporting.power_json import power_to_json
+        from voirdire.reporting import power_to_json
 
         print_text(power_to_json(result) + "\n")
         return

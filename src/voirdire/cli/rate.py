@@ -97,6 +97,6 @@ def rate_command(
         rates = {"rates": as_plain(report.results), "dropped": as_plain(report.dropped)}
         print_json(plain_json(rates))
         return
-    from voirdire.reporting.rate_tables import RateTables
+    from voirdire.reporting.judge_tables import RateTables
 
     print_tables(RateTables(report))

@@ -29,16 +29,17 @@ from voirdire.reporting.pages.speech import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from jinja2 import Environment
     from matplotlib.figure import Figure
 
-    from voirdire.reporting.pages.speech import Speaker
+    from voirdire.reporting.pages.speech import Said, Speaker
 
 __all__ = [
     "DropReason",
     "Dropped",
+    "Table",
     "check_text",
     "drop_reasons",
     "inline_svg",
@@ -162,6 +163,31 @@ def inline_svg(draw: Callable[[], Figure], *, name: str) -> Markup | None:
             return Markup(to_svg(draw(), name=name))  # noqa: S704  # escaped there
     except InputError:
         return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table: what each cell says, the first of a row being its head; `n_rows` counts them all."""
+
+    caption: Said
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    n_texts: int
+    n_rows: int
+
+    @staticmethod
+    def of(
+        caption: Said,
+        rows: Sequence[Any],
+        columns: Mapping[str, Callable[[Any], Any]],
+        *,
+        n_texts: int = 1,
+        most: int = 200,
+    ) -> Table:
+        """Say every column of the first rows; the first `n_texts` columns hold text."""
+        cells = (tuple(cell(row) for cell in columns.values()) for row in rows[:most])
+        return Table(caption=caption, columns=tuple(columns), rows=tuple(cells), n_texts=n_texts,
+                     n_rows=len(rows))  # fmt: skip
 
 
 _VALUE_WIDTH = 200

@@ -58,7 +58,7 @@ __all__ = [
     "share",
 ]
 
-PageKind: TypeAlias = Literal["examination", "reward", "training"]
+PageKind: TypeAlias = Literal["examination", "results", "reward", "training"]
 
 # What can be said ---------------------------------------------------------------------------------
 
@@ -80,9 +80,10 @@ class Margin:
 
 @dataclass(frozen=True)
 class P:
-    """A p-value with its sign of equality: ``p = .013``, ``p < .001``."""
+    """A p-value with its sign of equality: ``p = .013``, ``p < .001``; bare, in a table, ``.013``."""
 
     value: float | None
+    is_bare: bool = False
 
 
 @dataclass(frozen=True)
@@ -239,7 +240,7 @@ class Speaker:
     ----------
     language : {"en", "zh"}
         Which.
-    page : {"examination", "reward", "training"}
+    page : {"examination", "results", "reward", "training"}
         Whose sentences it knows, beside those of every page.
     """
 
@@ -301,6 +302,8 @@ class Speaker:
     def probability(self, p: P) -> str:
         """Write ``p = .013``."""
         shown = self.p(p.value)
+        if p.is_bare:
+            return shown
         return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
 
     def ends(self, low: float | None, high: float | None) -> str:

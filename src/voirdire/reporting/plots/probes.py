@@ -10,7 +10,7 @@ from voirdire.reporting.plots.dot_rows import DotRow, DotRows, draw_dot_rows
 from voirdire.reporting.plots.marks import KeyItem, mark_style
 from voirdire.reporting.plots.names import distinct_labels, label
 from voirdire.reporting.plots.style import LIGHT
-from voirdire.reporting.probe_tables import shown_question
+from voirdire.reporting.judge_tables import shown_question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
