@@ -24,7 +24,7 @@ from voirdire.rewards import LiveReward, TrainingWatch, Turn, reward_of_weights
 from voirdire.rubrics import load_rubric
 
 N_COMPLETIONS, N_PART, N_GROUP = 1_000_000, 1_000, 8
-WANTED_SECONDS, WANTED_MEMORY = 20.0, 3.0
+WANTED_SECONDS, WANTED_MEMORY = 20.0, 2.5
 RUBRIC = load_rubric("safety")
 WORK = """
 import json, resource, sys, time
@@ -127,7 +127,7 @@ def main():
         is_missed |= large["n"] != N_COMPLETIONS or large["busy"] > WANTED_SECONDS
         is_missed |= large["memory"] > WANTED_MEMORY * small["memory"]
     if is_missed:
-        print(f"wanted: {WANTED_SECONDS:.0f} s of processor time, {WANTED_MEMORY:.0f} times the")
+        print(f"wanted: {WANTED_SECONDS:.0f} s of processor time, {WANTED_MEMORY:g} times the")
         print("memory of a tenth of the run at most, and every completion")
     return int(is_missed)
 

@@ -20,37 +20,27 @@ sys.path.insert(0, str(ROOT / "tests"))
 from adapters.trl_harness import PermutedReward, refusal_reward, train  # noqa: E402
 from voirdire.adapters.trl import TrlReward  # noqa: E402
 from voirdire.reporting.plots import to_svg  # noqa: E402
-from voirdire.reporting.plots.canvas import (  # noqa: E402
-    add_axes,
-    new_plot,
+from voirdire.reporting.plots.chart import (  # noqa: E402
+    Frame,
+    KeyItem,
+    Panel,
+    draw_chart,
     nice_ticks,
-    set_x_ticks,
-    set_y_ticks,
+    set_numbers,
 )
-from voirdire.reporting.plots.line_ends import LINE_END_PX, LineEnd, label_line_ends  # noqa: E402
-from voirdire.reporting.plots.marks import KeyItem, draw_key, key_height  # noqa: E402
-from voirdire.reporting.plots.names import widest_px  # noqa: E402
-from voirdire.reporting.plots.style import (  # noqa: E402
-    DARK,
-    LIGHT,
-    SMALL_PX,
-    WIDTH_PX,
-    series,
-    settings,
-)
-from voirdire.reporting.plots.words import words_in  # noqa: E402
+from voirdire.reporting.plots.style import DARK, LIGHT, series  # noqa: E402
+from voirdire.reporting.plots.words import Words  # noqa: E402
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
 PICTURE = ROOT / "docs" / "images" / "grpo-curve.svg"
 SEEDS = (0, 1, 2)
 N_CONTROLS = 5
 MOST_BYTES = 150_000
-BODY_PX = 300.0
-LEFT_PX = 46.0
 PAD_PX = 16.0
-BAND = {"facecolor": LIGHT["series-8"], "alpha": 0.2, "linewidth": 0}
+BAND: dict[str, Any] = {"facecolor": LIGHT["series-8"], "alpha": 0.2, "linewidth": 0}
 ALT = (
     "Mean reward of a batch over 60 steps. Three models that get the reward rise from about 0 to "
     "about 5; fifteen that get permuted rewards stay near where they began."
@@ -108,39 +98,42 @@ def tell(curves: Curves) -> None:
 
 def picture(curves: Curves) -> str:
     """Draw the curves as a file of its own, which follows the reader's light or dark."""
-    texts = [f"seed {seed}" for seed in SEEDS]
-    key = [
-        KeyItem(
-            text="controls: rewards permuted within the batch, range of 15 runs",
-            style=BAND,
-            box=True,
-        )
-    ]
-    say = words_in("en")
-    with settings():
-        figure = new_plot(
-            height=24 + BODY_PX + 54 + key_height(key, width=WIDTH_PX),
-            heading="A tiny model learns to refuse with GRPO",
-            alt=ALT,
-        )
-        wide = WIDTH_PX - LEFT_PX - widest_px(texts, SMALL_PX) - LINE_END_PX
-        axes = add_axes(figure, left=LEFT_PX, top=24, width=wide, height=BODY_PX)
-        draw_key(figure, key)
-        steps = np.arange(1, curves.learned.shape[1] + 1)
-        low, high = (float(end(curves_of(curves))) for end in (np.min, np.max))
+    frame = Frame(say=Words("en"))
+    steps = np.arange(1, curves.learned.shape[1] + 1)
+    low, high = (float(end(curves_of(curves))) for end in (np.min, np.max))
+
+    def draw(axes: Axes) -> None:
         axes.set_xlim(0, steps[-1] + 1)
         axes.set_ylim(low - 0.2, high + 0.2)
-        set_x_ticks(axes, nice_ticks(0, float(steps[-1])), title="step", say=say, grid=False)
-        set_y_ticks(axes, nice_ticks(low, high), title="mean reward of 32 completions", say=say)
+        ticks = nice_ticks(axes.xaxis, 0, float(steps[-1]))
+        set_numbers(axes.xaxis, ticks, frame.say, grid=False)
+        set_numbers(axes.yaxis, nice_ticks(axes.yaxis, low, high), frame.say)
         lows, highs = curves.controls.min(axis=0), curves.controls.max(axis=0)
         axes.fill_between(steps, lows, highs, zorder=1.8, gid="controls", **BAND)
-        ends = []
-        for place, (text, values) in enumerate(zip(texts, curves.learned, strict=True)):
-            colour = series(place)
-            axes.plot(steps, values, color=colour, linewidth=2.2, zorder=3, gid=f"seed-{place}")
-            ends.append(LineEnd(text=text, x=float(steps[-1]), y=float(values[-1]), colour=colour))
-        label_line_ends(axes, ends, size=SMALL_PX)
-        return standing_alone(to_svg(figure, name="grpo"))
+        for place, values in enumerate(curves.learned):
+            style: Any = {"color": series(place), "linewidth": 2.2, "zorder": 3}
+            axes.plot(steps, values, gid=f"seed-{place}", **style)
+
+    figure = draw_chart(
+        frame,
+        heading="A tiny model learns to refuse with GRPO",
+        alt=ALT,
+        panels=[
+            Panel(draw=draw, height=300.0, x_title="step", y_title="mean reward of 32 completions")
+        ],
+        key=[
+            *(
+                KeyItem(text=f"seed {seed}", style={"color": series(place), "linewidth": 2.2})
+                for place, seed in enumerate(SEEDS)
+            ),
+            KeyItem(
+                text="controls: rewards permuted within the batch, range of 15 runs",
+                style=BAND,
+                box=True,
+            ),
+        ],
+    )
+    return standing_alone(to_svg(figure, name="grpo"))
 
 
 def curves_of(curves: Curves) -> NDArray[np.float64]:

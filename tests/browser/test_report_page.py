@@ -132,7 +132,7 @@ UNUSUAL = {
     ),
 }
 WORDS = {
-    "large": "of 50 judges may stand in",
+    "large": "None of 50 judges has been shown fit",
     "undefined controls": "would get is undefined here.",
     "gold": "judge outperforms 2 of the 3 annotators",
     "two annotators": "takes at least three who share items.",
@@ -185,7 +185,7 @@ def test_nothing_runs_over_the_edge(opened, document, width, unfolded):
 def test_tables_that_are_too_wide_scroll_by_themselves_and_say_so(opened, document):
     page, _ = opened(document, width=360)
 
-    table = page.locator(".wide:has(table.omega)").first
+    table = page.locator(".wide:has(table.judges)").first
     assert table.evaluate("each => each.scrollWidth > each.clientWidth")
     assert table.evaluate("each => getComputedStyle(each).overflowX") == "auto"
     assert page.locator(".hint").first.is_visible()

@@ -1,25 +1,33 @@
 """Must-haves: what is vetoed lies below all else, in the file, in scores and in adapters."""
 
+import asyncio
 import dataclasses
 import itertools
 import json
+from urllib.request import Request, urlopen
 
 import numpy as np
 import polars as pl
 import pytest
 
+from adapters.reward_servers import reward_server
+from frameworks import require_framework
 from rewards.fitting import fit_oracle as oracle
 from rewards.fitting.fit_cases import PROPOSITIONS, RUBRIC, labelled_case
 from rewards.reward_cases import WEIGHTS, expected_rule_reward, tiny_judge, tiny_rubric
+from rewards.training.recorded_runs import scored, watch_of
 from voirdire.adapters import reward_function
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.judging import judge
 from voirdire.records import Verdicts
 from voirdire.rewards import (
     FitSettings,
+    LiveReward,
+    Turn,
     check_certified,
     fit_reward,
     load_reward,
+    replay,
     reward_of_weights,
     score_file,
 )
@@ -27,8 +35,9 @@ from voirdire.rewards import (
 pytestmark = pytest.mark.filterwarnings("ignore::voirdire.errors.UncertifiedWarning")
 
 GRID = (0.0, 0.2, 0.499, 0.5, 0.7, 1.0)
-PENALTIES = {"refuse": 1.1 * (1 + 2 + 3 + 4 + 0.5), "chat": 1.1 * (1 + 2)}
-"""A tenth more than the sum of the sizes of all weights of the behavior."""
+PENALTIES = {"refuse": 1.1 * (1 + (4 - -3)), "chat": 1.1 * 2}
+"""A tenth more than a vetoed response can be above another by the other features: sorry from 0 to
+1, and the best class instead of the worst. Being rude costs both alike at the threshold."""
 
 
 def vetoing(veto="rude", weights=WEIGHTS, **settings):
@@ -57,7 +66,7 @@ def is_rude(threshold=0.5):
 
 
 @pytest.mark.parametrize("behavior", ["refuse", "chat"])
-def test_a_veto_takes_a_tenth_more_than_all_weights_off(behavior):
+def test_a_veto_takes_a_tenth_more_off_than_other_features_can_make_up_for(behavior):
     found = rule_rewards(vetoing(), behavior)
 
     expected = [
@@ -84,6 +93,26 @@ def test_what_is_vetoed_lies_below_all_else_in_the_order_that_it_had(seed, orien
     gaps = np.subtract.outer(found[is_rude()], found[is_rude()])
     before = np.subtract.outer(without[is_rude()], without[is_rude()])
     assert gaps == pytest.approx(before, rel=1e-9, abs=1e-9 * scale)
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.parametrize("veto", ["rude", ["rude", "sorry"], "not sorry"])
+def test_no_response_makes_up_for_a_veto_and_the_bound_is_not_loose(sign, veto):
+    weights = {"sorry": 1.0, "rude": sign * 50.0, "good": 2.0}
+
+    found = rule_rewards(vetoing(veto, weights={"refuse": weights}))
+    without = rule_rewards(vetoing((), weights={"refuse": weights}))
+
+    is_vetoed = found < without - 1e-9
+    assert found[is_vetoed].max() < found[~is_vetoed].min()
+    penalty = -vetoing(veto, weights={"refuse": weights}).behaviors["refuse"].weights["(veto)"]
+    alone = 0.0 if sign < 0 and veto == "rude" else 50.0  # at the threshold it costs both alike
+    assert penalty == pytest.approx(1.1 * (1.0 + alone + 2.0))
+
+
+def test_a_veto_in_a_behavior_without_weights_is_an_error():
+    with pytest.raises(InputError, match=r"that has weights, got 'chat:rude'.*'chat'"):
+        vetoing("chat:rude", weights={"refuse": {"sorry": 1.0}})
 
 
 def test_a_veto_without_any_weight_still_counts():
@@ -156,7 +185,7 @@ def test_a_missing_verdict_on_what_is_vetoed_is_a_missing_reward():
     scores = vetoing("sorry").score(items, verdicts=verdicts)  # chat weighs `rude` only
 
     assert scores.missing == {"a": "failed verdict: time out"}
-    assert scores.rewards[1] == pytest.approx(-0.1 + 2 * 0.9 - PENALTIES["chat"])
+    assert scores.rewards[1] == pytest.approx(-0.1 + 2 * 0.9 - 1.1 * (1 + 2))
 
 
 def test_verdicts_must_be_on_what_is_vetoed():
@@ -221,7 +250,9 @@ def test_a_file_says_the_veto_and_its_hash_covers_it(tmp_path):
     found = load_reward(path)
 
     assert written["behaviors"]["chat"]["veto"] == ["rude", "sorry"]
-    assert written["behaviors"]["chat"]["weights"]["(veto)"] == -PENALTIES["chat"]
+    assert written["behaviors"]["chat"]["weights"]["(veto)"] == pytest.approx(
+        -1.1 * (1 + 2)  # with two vetoes the one that costs something may be the lesser
+    )
     assert "veto" not in written["behaviors"]["refuse"]
     assert found.behaviors["chat"].vetoes == ("rude", "sorry")
     assert rule_rewards(found, "chat").tolist() == rule_rewards(reward, "chat").tolist()
@@ -286,6 +317,65 @@ def test_a_file_of_weights_holds_a_veto(tmp_path):
     assert reward.behaviors["chat"].weights["(veto)"] == -PENALTIES["chat"]
 
 
+# Training, servers, replays ---------------------------------------------------------------------
+
+
+def grid_turns():
+    return [
+        Turn(response=row["response"], prompt="p", behavior="chat") for row in grid_items("chat")
+    ]
+
+
+def check_order(rewards):
+    """Compare with who is rude: all of these lie below all others."""
+    rewards = np.array(rewards)
+    assert np.isfinite(rewards).all()
+    assert rewards[is_rude()].max() < rewards[~is_rude()].min()
+
+
+STRONG = {"chat": {"rude": 40.0, "good": -3.0}}
+"""It pays for what is vetoed."""
+
+
+def test_a_server_puts_what_is_vetoed_below_all_else():
+    live = LiveReward(vetoing(weights=STRONG), judge=tiny_judge())
+    asked = {"items": [{"response": turn.response, "behavior": "chat"} for turn in grid_turns()]}
+
+    with reward_server(live) as url:
+        request = Request(
+            f"{url}/v1/rewards", json.dumps(asked).encode(), {"content-type": "application/json"}
+        )
+        with urlopen(request, timeout=60) as answer:  # our own server
+            check_order(json.load(answer)["rewards"])
+
+
+def test_a_replay_puts_what_is_vetoed_below_all_else(tmp_path):
+    turns = grid_turns()
+    watch = watch_of(tmp_path / "run", reward=vetoing((), weights=STRONG))
+    watch.add(scored(turns, reward=vetoing((), weights=STRONG)), turns, step=0)
+    watch.close()
+
+    replay(tmp_path / "run", vetoing(weights=STRONG), output=tmp_path / "again.parquet")
+
+    found = pl.read_parquet(tmp_path / "again.parquet")
+    places = [int(item.rpartition("-")[2]) for item in found["item"]]
+    check_order(found["reward"].gather(np.argsort(places)))
+
+
+@pytest.mark.ci
+def test_the_function_of_trl_puts_what_is_vetoed_below_all_else():
+    require_framework("trl")
+    from voirdire.adapters.trl import TrlReward
+
+    items = grid_items("chat")
+    function = TrlReward(vetoing(weights=STRONG), judge=tiny_judge(), behavior="chat")
+    given = {"prompts": ["p"] * len(items), "completions": [row["response"] for row in items]}
+    found = asyncio.run(function(**given, completion_ids=[[1]] * len(items)))
+    function.close()
+
+    check_order(found)
+
+
 # Fits -------------------------------------------------------------------------------------------
 
 
@@ -307,9 +397,9 @@ def test_a_fit_with_a_veto_has_the_same_weights_and_the_error_rates_of_what_it_g
     base = np.array([one.get("base_reward", 0.0) for one in case.rows])
     sides = oracle.pairs_of(case.rows)
     used = sorted({end for pair in sides for end in pair})
-    assert penalty == pytest.approx(
-        1.1 * (sum(map(abs, weights.values())) + np.ptp(base[used])), rel=1e-12
-    )
+    asked, classes = [weights[name] for name in PROPOSITIONS], [*weights.values()][-2:]
+    reach = sum(map(abs, asked[:3])) + max(asked[3], 0.0) + np.ptp(classes)  # the last is vetoed
+    assert penalty == pytest.approx(1.1 * (reach + np.ptp(base[used])), rel=1e-12)
     rule = np.array(
         [oracle.features_of(p) @ [*weights.values()] for p in case.judged.probabilities]
     )

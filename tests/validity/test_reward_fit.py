@@ -8,11 +8,16 @@ import pytest
 from rewards.fitting import fit_oracle as oracle
 from rewards.fitting.fit_cases import RUBRIC
 from voirdire.rewards import FitSettings
-from voirdire.rewards.fitting import resampling
-from voirdire.rewards.fitting.behavior_data import BehaviorData
-from voirdire.rewards.fitting.feature_choice import feature_choices
-from voirdire.rewards.fitting.resampling import Resampling, error_rate, resampled_weights
-from voirdire.rewards.fitting.weight_problem import WeightProblem, pair_weights
+from voirdire.rewards.fitting import weight_problem as resampling
+from voirdire.rewards.fitting.judged_comparisons import BehaviorData
+from voirdire.rewards.fitting.settings import feature_choices
+from voirdire.rewards.fitting.weight_problem import (
+    Resampling,
+    WeightProblem,
+    error_rate,
+    pair_weights,
+    resampled_weights,
+)
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.rewards.training.run import TrainingRun
 from voirdire.rewards.training.run_reading import read_training_run
-from voirdire.rewards.training.step_metrics import figures_of
+from voirdire.rewards.training.step_figures import figures_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import AlignmentName
     from voirdire.judging import JudgingSummary
-    from voirdire.rewards.fitting.result import RewardFit
+    from voirdire.rewards.fitting.fit import RewardFit
     from voirdire.stats import AltTestResult
     from voirdire.studies import Examination
     from voirdire.studies.reward.result import RewardExamination

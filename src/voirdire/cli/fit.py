@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.rewards.fitting.result import RewardFit
+    from voirdire.rewards.fitting.fit import RewardFit
 
     FittingOptions: TypeAlias = FitSettings
 else:
@@ -74,6 +74,8 @@ else:
         fixed=pairs_of(float, named="FEATURE"),
         ignored=spelled("--ignore", list[str], metavar="FEATURE"),
         veto=spelled("--veto", list[str], metavar="PROPOSITION"),
+        caps=spelled("--cap", pairs_of(float, named="PROPOSITION"), metavar="PROPOSITION=NUMBER"),
+        features=spelled("--feature", list[str], metavar="QUESTION"),
         confidence_level=Confidence,
     )
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from voirdire.records import Dropped
-    from voirdire.rewards.fitting.result import FitProgress, RewardFit
+    from voirdire.rewards.fitting.fit import RewardFit
+    from voirdire.rewards.fitting.judged_comparisons import FitProgress
     from voirdire.rewards.model import RewardModel
 
 __all__ = ["caught_warnings", "fit_progress", "print_fit", "print_given", "say_notes"]

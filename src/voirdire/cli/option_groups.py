@@ -150,8 +150,8 @@ def called(token: Any) -> str:
 
 
 def _parted(pair: str, *, option: str, form: str) -> tuple[str, str]:
-    """Part a pair at its last sign where a number follows, for a name may hold one."""
-    part = str.rpartition if form.endswith("NUMBER") else str.partition
+    """Part a pair at its last sign where no value holds one, for a name may."""
+    part = str.rpartition if form.endswith("NUMBER") or "|" in form else str.partition
     name, equals, value = (each.strip() for each in part(pair, "="))
     if not (name and equals and value):
         msg = f"{option} must be {form}, got {pair!r}."

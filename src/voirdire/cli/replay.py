@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from voirdire.rewards.training.replay_result import (
+    from voirdire.rewards.training.replay import (
         GroupRanks,
         Replay,
         ReplayEstimate,

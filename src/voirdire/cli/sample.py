@@ -21,8 +21,7 @@ from voirdire.cli.printing import (
 )
 
 if TYPE_CHECKING:
-    from voirdire.rewards.training.sample import TrainingSample
-    from voirdire.rewards.training.sample_files import SampleFiles
+    from voirdire.rewards.training.sample import SampleFiles, TrainingSample
 
 __all__ = ["sample_command"]
 
@@ -66,8 +65,7 @@ def sample_command(
     """
     listen_for_interrupts()
     with progress("drawing a sample"):
-        from voirdire.rewards.training.sample import sample_training_run
-        from voirdire.rewards.training.sample_files import write_sample
+        from voirdire.rewards.training.sample import sample_training_run, write_sample
 
         strata = by or ["behavior", "step"]
         found = sample_training_run(run, n=n, by=strata, seed=seed)  # type: ignore[arg-type]  # checked there

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -34,9 +35,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.io.rows import Column
-    from voirdire.rubrics import Rubric
+    from voirdire.rubrics import Question, Rubric
 
-__all__ = ["read_verdicts"]
+__all__ = ["add_numbers", "read_verdicts"]
 
 MEMORY = "verdicts"
 NO_PROBABILITY = "a label without a probability"
@@ -54,6 +55,7 @@ def read_verdicts(
     rubric: Rubric,
     judge: str | None = None,
     negated: Collection[str] = (),
+    numbers_of: Collection[str] = (),
     format: VerdictFormat | None = None,  # noqa: A002  # the word people use for it
 ) -> Verdicts:
     """Read what a judge said of items.
@@ -72,6 +74,10 @@ def read_verdicts(
     negated : collection of str, optional
         Propositions whose absence the judge was asked for: the probability that they are true is
         one minus what it said. A column `negated` says the same row by row.
+    numbers_of : collection of str, optional
+        Scale and choice questions of the rubric whose answers are wanted too, as numbers in [0, 1]:
+        a scale from its minimum to its maximum, a choice as one number for each label, which is
+        called ``question=label`` and may be given under that name itself.
     format : {"parquet", "jsonl", "csv"}, optional
         How files are written; by default the endings of their names say, JSONL for a stream.
 
@@ -117,7 +123,8 @@ def read_verdicts(
     for one in _each(source):
         if isinstance(one, Verdicts):
             if judge is None or one.judge == judge:
-                found.append(_of_memory(one, rubric, negated=negated))
+                numbered = add_numbers(one, rubric, numbers_of)
+                found.append(_of_memory(numbered, rubric, negated=negated))
             else:
                 others.append(one.judge)
             continue
@@ -126,7 +133,7 @@ def read_verdicts(
         else:
             file = DataFile(one, format=format, held="verdict")
             table, stem = _open(file), file.stem
-        reader = _TableReader(table, rubric=rubric, negated=negated)
+        reader = _TableReader(table, rubric=rubric, negated=negated, numbers_of=numbers_of)
         if (part := reader.verdicts(judge, stem=stem)) is not None:
             found.append(part)
         else:
@@ -136,7 +143,32 @@ def read_verdicts(
         msg = f"`judge` must be among the judges of the verdicts ({known}), got {shorten(judge)!r}."
         raise InputError(msg)
     _check_judges(found)
-    return _in_order(reduce(Verdicts.join, found), rubric)
+    names = [name for one in numbers_of for name in rubric.question(one).number_names]
+    return _in_order(reduce(Verdicts.join, found), (*rubric.propositions, *names))
+
+
+def add_numbers(given: Verdicts, rubric: Rubric, questions: Collection[str]) -> Verdicts:
+    """Put answers to scale and choice questions beside the probabilities, as far as there are any.
+
+    Verdicts that hold them as numbers already stay as they are.
+    """
+    for name in questions:
+        question = rubric.question(name)
+        details = given.details
+        if details is None or name not in details.labels:
+            continue
+        columns = range(len(question.number_names))
+        failures = {
+            (row, column): why
+            for (row, asked), why in details.label_failures.items()
+            if asked == name
+            for column in columns
+        }
+        values = question.to_numbers(details.labels[name])
+        given = replace(
+            given.with_numbers(question.number_names, values, failures=failures), details=details
+        )
+    return replace(given, details=None) if questions else given
 
 
 def _each(source: Any) -> list[Any]:
@@ -175,7 +207,8 @@ def _check_negated(negated: Collection[str], rubric: Rubric) -> None:
 
 def _of_memory(given: Verdicts, rubric: Rubric, *, negated: Collection[str]) -> Verdicts:
     """Take verdicts as they are, with those turned whose absence was asked for."""
-    if not set(given.questions) & set(rubric.propositions):
+    numbered = [name for row in rubric.questions for name in row.number_names]
+    if not set(given.questions) & {*rubric.propositions, *numbered}:
         _refuse_rubric(MEMORY, rubric)
     turned = [place for place, name in enumerate(given.questions) if name in negated]
     if not turned:
@@ -185,9 +218,9 @@ def _of_memory(given: Verdicts, rubric: Rubric, *, negated: Collection[str]) -> 
     return given.with_probabilities(probabilities)
 
 
-def _in_order(given: Verdicts, rubric: Rubric) -> Verdicts:
-    """Put the propositions that there are verdicts on in the order of the rubric."""
-    return given.on([name for name in rubric.propositions if name in given.questions])
+def _in_order(given: Verdicts, names: Sequence[str]) -> Verdicts:
+    """Put what there are verdicts on in the order of the rubric."""
+    return given.on([name for name in names if name in given.questions])
 
 
 def _check_judges(parts: Sequence[Verdicts]) -> None:
@@ -217,15 +250,25 @@ def _refuse_rubric(source: str, rubric: Rubric) -> NoReturn:
 class _TableReader:
     """Reads one table; every fault is told with its place."""
 
-    def __init__(self, table: Table, *, rubric: Rubric, negated: Collection[str]) -> None:
+    def __init__(
+        self,
+        table: Table,
+        *,
+        rubric: Rubric,
+        negated: Collection[str],
+        numbers_of: Collection[str] = (),
+    ) -> None:
         self.source, self._rubric, self._negated = table.source, rubric, negated
-        self._propositions = rubric.propositions
+        self._answered = [rubric.question(name) for name in numbers_of]
+        numbered = (name for row in self._answered for name in row.number_names)
+        self._propositions = (*rubric.propositions, *numbered)
         columns = table.columns
         self._item = next((name for name in _ITEMS if name in columns), None)
         self._judge = next((name for name in _JUDGES if name in columns), None)
         self._label = next((name for name in _LABELS if name in columns), None)
         self._is_long = "question" in columns
-        asked = [name for name in self._propositions if name in columns]
+        wide = dict.fromkeys((*self._propositions, *(row.id for row in self._answered)))
+        asked = [name for name in wide if name in columns]
         for name, is_there in (
             ("item", self._item),
             ("probability", not self._is_long or self._label or "probability" in columns),
@@ -270,7 +313,8 @@ class _TableReader:
         probabilities, given = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
         threshold = None if self._is_long else self._wide_threshold()
         fill = self._fill_long if self._is_long else self._fill_wide
-        failures = fill(ids, at_item, probabilities=probabilities, given=given)
+        said = self._numbers(ids, at_item, probabilities=probabilities, given=given)
+        failures = said | fill(ids, at_item, probabilities=probabilities, given=given)
         if self._is_long:
             threshold = self._long_threshold()
         known = np.flatnonzero(given.any(axis=0)).tolist()
@@ -287,7 +331,10 @@ class _TableReader:
             failures={(row, columns[column]): why for (row, column), why in failures.items()},
             judge=judge,
             fingerprint=fingerprint,
-            threshold=threshold_on(usual if threshold is None else threshold, names),
+            threshold=threshold_on(
+                usual if threshold is None else threshold,
+                [name for name in names if name in self._rubric.propositions],
+            ),
         )
 
     def _ids(self) -> pl.Series:
@@ -298,6 +345,70 @@ class _TableReader:
             raise InputError(f"{where} must name an item, got nothing. Fill it.")
         return ids
 
+    def _numbers(
+        self,
+        ids: pl.Series,
+        at_item: NDArray[np.int64],
+        *,
+        probabilities: NDArray[np.float64],
+        given: NDArray[np.bool_],
+    ) -> dict[tuple[int, int], Failure]:
+        """Fill in the answers to scale and choice questions; give the reasons of missing ones."""
+        failures: dict[tuple[int, int], Failure] = {}
+        for question in self._answered:
+            is_its = np.ones(at_item.size, dtype=bool)
+            column = question.id if not self._is_long else self._label or ""
+            if self._is_long:
+                is_its = (self._text("question") == question.id).fill_null(value=False).to_numpy()
+            if column not in self._rows.columns or not is_its.any():
+                continue
+            rows, items = np.flatnonzero(is_its), at_item[is_its]
+            if np.unique(items).size < items.size:
+                again = int(rows[_first_repeat(items)])
+                self._refuse_repeat(again, ids[again], question.id)
+            sure = None
+            if self._is_long and question.kind == "choice" and "probability" in self._rows.columns:
+                sure = self._probabilities("probability")[rows]
+            labels = self._text(column).gather(rows).to_list()
+            values = self._to_numbers(question, labels, rows, sure, column=column)
+            places = [self._propositions.index(name) for name in question.number_names]
+            cells = np.ix_(items, np.array(places, dtype=np.int64))
+            probabilities[cells] = values
+            given[:, places] = True
+            reasons: list[str | None] = [None] * rows.size
+            if "failure" in self._rows.columns:
+                reasons = self._text("failure").gather(rows).to_list()
+            failures |= {
+                (int(items[at]), place): Failure(reason=reasons[at] or NO_VERDICT)
+                for at, label in enumerate(labels)
+                if label is None
+                for place in places
+            }
+        return failures
+
+    def _to_numbers(
+        self,
+        question: Question,
+        labels: Sequence[str | None],
+        rows: NDArray[np.int64],
+        sure: NDArray[np.float64] | None,
+        *,
+        column: str,
+    ) -> NDArray[np.float64]:
+        try:
+            return question.to_numbers(
+                labels, probabilities=None if sure is None else sure.tolist()
+            )
+        except InputError:
+            for row, label in zip(rows.tolist(), labels, strict=True):
+                try:
+                    question.to_numbers([label])
+                except InputError as error:
+                    where = place(self.source, line=self._rows.lines[row], column=column)
+                    msg = f"{where}: {error} Correct it."
+                    raise InputError(msg) from error
+            raise
+
     def _fill_long(
         self,
         ids: pl.Series,
@@ -307,10 +418,14 @@ class _TableReader:
         given: NDArray[np.bool_],
     ) -> dict[tuple[int, int], Failure]:
         """Fill the grid from one row per item and question; give the reasons of what is missing."""
-        at_question = _codes(self._text("question"), pl.Series(self._propositions))
-        is_ours = at_question >= 0
+        said = self._text("question")
+        at_question = _codes(said, pl.Series(self._propositions))
+        answered = said.is_in([row.id for row in self._answered]).fill_null(value=False)
+        is_ours = (at_question >= 0) & ~answered.to_numpy()
         if not is_ours.any():
-            self._refuse_questions()
+            if not given.any():
+                self._refuse_questions()
+            return {}
         ids = ids.filter(pl.Series(is_ours))
         # answers of other kinds need not be read at all
         self._rows = self._rows.where(pl.Series(is_ours))
@@ -342,7 +457,7 @@ class _TableReader:
             again = _first_repeat(at_item)
             self._refuse_repeat(again, ids[again], None)
         for column, name in enumerate(self._propositions):
-            if name in self._rows.columns:
+            if name in self._rows.columns and not given[:, column].any():
                 values = self._probabilities(name, words=True)
                 probabilities[at_item, column] = 1.0 - values if name in self._negated else values
                 given[:, column] = True

@@ -379,6 +379,39 @@ class Verdicts:
             threshold=threshold_on(self.threshold, names),
         )
 
+    def with_numbers(
+        self,
+        names: Sequence[str],
+        values: NDArray[np.float64],
+        *,
+        failures: Mapping[tuple[int, int], Failure],
+    ) -> Self:
+        """Put answers to other questions, as numbers in [0, 1], beside the probabilities.
+
+        Parameters
+        ----------
+        names : sequence of str
+            What they are called.
+        values : ndarray of float, shape (n_items, n_names)
+            nan where there is no answer.
+        failures : mapping of (int, int) to Failure
+            Why, by place of the item and of the name.
+
+        Returns
+        -------
+        Verdicts
+            Without details of calls.
+        """
+        start = len(self.questions)
+        moved = {(row, start + column): why for (row, column), why in failures.items()}
+        return replace(
+            self,
+            questions=(*self.questions, *names),
+            probabilities=np.hstack([self.probabilities, values]),
+            failures={**self.failures, **moved},
+            details=None,
+        )
+
     def with_reasons(self, reasons: Mapping[str, str]) -> Self:
         """Say why the missing answers of items are missing.
 

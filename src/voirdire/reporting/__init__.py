@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from voirdire.reporting.pages.results import results_report
     from voirdire.reporting.pages.reward import reward_chapter, reward_report
     from voirdire.reporting.pages.training import training_report
-    from voirdire.reporting.plots.plot import plot
+    from voirdire.reporting.plots.plot import draw_svg, plot
     from voirdire.reporting.plots.style import theme_css
     from voirdire.reporting.plots.svg import to_svg
     from voirdire.reporting.power_tables import PowerTables
@@ -51,6 +51,7 @@ __all__ = [
     "RubricList",
     "RubricTables",
     "certificate_to_json",
+    "draw_svg",
     "examination_as_dict",
     "examination_to_json",
     "html_report",
@@ -81,6 +82,7 @@ _HOME = {
     "RubricList": "rubric_tables",
     "RubricTables": "rubric_tables",
     "certificate_to_json": "as_json",
+    "draw_svg": "plots",
     "examination_as_dict": "as_json",
     "examination_to_json": "as_json",
     "html_report": "pages.examination",

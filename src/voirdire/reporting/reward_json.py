@@ -18,7 +18,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.records.plain import without_nan
 from voirdire.rewards.against_demands import paid_against_demands
-from voirdire.rewards.fitting.assembling import fit_figures
+from voirdire.rewards.fitting.fit import fit_figures
 from voirdire.studies.reward.result import (
     REWARD_EXAMINATION_SCHEMA,
     RewardExamination,
@@ -26,7 +26,7 @@ from voirdire.studies.reward.result import (
 )
 
 if TYPE_CHECKING:
-    from voirdire.rewards.fitting.result import RewardFit
+    from voirdire.rewards.fitting.fit import RewardFit
 
 __all__ = [
     "MOST_BYTES",

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, RenderableType
 
-    from voirdire.rewards.fitting.result import BehaviorFit, Estimate, RewardFit
+    from voirdire.rewards.fitting.behavior_fitting import BehaviorFit
+    from voirdire.rewards.fitting.fit import RewardFit
+    from voirdire.rewards.fitting.weight_problem import Estimate
     from voirdire.studies.reward.result import FeatureDrive, RateEstimate, RewardExamination
 
 __all__ = ["RewardExaminationTables", "RewardFitTables", "paper_table"]

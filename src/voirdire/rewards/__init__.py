@@ -22,15 +22,11 @@ if TYPE_CHECKING:
     from voirdire.rewards.comparisons.reading import comparisons_of, read_comparisons
     from voirdire.rewards.features import FeatureSet, feature_set, feature_values
     from voirdire.rewards.file_scoring import score_file
-    from voirdire.rewards.fitting.fit import fit_reward
-    from voirdire.rewards.fitting.result import (
-        BehaviorFit,
-        Estimate,
-        FitProgress,
-        FittedWeight,
-        RewardFit,
-    )
+    from voirdire.rewards.fitting.behavior_fitting import BehaviorFit, FittedWeight
+    from voirdire.rewards.fitting.fit import RewardFit, fit_reward
+    from voirdire.rewards.fitting.judged_comparisons import FitProgress
     from voirdire.rewards.fitting.settings import FitSettings
+    from voirdire.rewards.fitting.weight_problem import Estimate
     from voirdire.rewards.given_weights import reward_of_weights
     from voirdire.rewards.live.live_reward import LiveReward
     from voirdire.rewards.live.live_scores import LiveScores
@@ -73,12 +69,10 @@ if TYPE_CHECKING:
         synthesize_file,
     )
     from voirdire.rewards.training.nonsense import find_nonsense
-    from voirdire.rewards.training.replay import estimate_replay, replay
-    from voirdire.rewards.training.replay_result import Replay, ReplayEstimate
+    from voirdire.rewards.training.replay import Replay, ReplayEstimate, estimate_replay, replay
     from voirdire.rewards.training.run import Alarm, TrainingRun, TrainingStep
     from voirdire.rewards.training.run_reading import read_training_run
-    from voirdire.rewards.training.sample import TrainingSample, sample_training_run
-    from voirdire.rewards.training.sample_files import write_sample
+    from voirdire.rewards.training.sample import TrainingSample, sample_training_run, write_sample
     from voirdire.rewards.training.watch import TrainingWatch
 
 __all__ = [
@@ -159,16 +153,16 @@ _HOMES = {
     "RECIPES_SCHEMA": "synthesis.recipes",
     "REWARD_SCHEMA": "reward_document",
     "Alarm": "training.run",
-    "BehaviorFit": "fitting.result",
+    "BehaviorFit": "fitting.behavior_fitting",
     "BehaviorReward": "model",
     "BehaviorScores": "scoring.score_summary",
     "CertificateStatus": "certification",
     "ComparisonData": "comparisons.data",
-    "Estimate": "fitting.result",
+    "Estimate": "fitting.weight_problem",
     "FeatureSet": "features",
-    "FitProgress": "fitting.result",
+    "FitProgress": "fitting.judged_comparisons",
     "FitSettings": "fitting.settings",
-    "FittedWeight": "fitting.result",
+    "FittedWeight": "fitting.behavior_fitting",
     "Instruction": "synthesis.recipes",
     "LabelOrder": "comparisons.order",
     "LiveReward": "live.live_reward",
@@ -178,9 +172,9 @@ _HOMES = {
     "PreferenceCycles": "comparisons.pairs",
     "Recipes": "synthesis.recipes",
     "RejectedSlot": "synthesis.result",
-    "Replay": "training.replay_result",
-    "ReplayEstimate": "training.replay_result",
-    "RewardFit": "fitting.result",
+    "Replay": "training.replay",
+    "ReplayEstimate": "training.replay",
+    "RewardFit": "fitting.fit",
     "RewardJudge": "reward_judge",
     "RewardModel": "model",
     "Sampled": "synthesis.recipes",
@@ -226,7 +220,7 @@ _HOMES = {
     "score_file": "file_scoring",
     "synthesize": "synthesis.synthesize",
     "synthesize_file": "synthesis.synthesize",
-    "write_sample": "training.sample_files",
+    "write_sample": "training.sample",
 }
 
 

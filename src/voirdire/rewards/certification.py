@@ -79,7 +79,7 @@ class CertificateStatus:
 
 
 def certified(model: RewardModel) -> dict[str, CertificateStatus]:
-    """Tell for each proposition of a reward's rubric whether it has a valid certificate.
+    """Tell for each proposition and weighed question of a reward whether it has a certificate.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def certified(model: RewardModel) -> dict[str, CertificateStatus]:
     (several ε or alignments) all must have passed, and where several certificates are about it,
     none may speak against it: the ε that passes is not to be looked for afterwards.
     """
-    return {name: _status(model, name) for name in model.rubric.propositions}
+    return {name: _status(model, name) for name in (*model.rubric.propositions, *model.questions)}
 
 
 def paying_propositions(model: RewardModel) -> tuple[str, ...]:
@@ -153,7 +153,7 @@ def check_certified(model: RewardModel, *, required: bool, stacklevel: int = 2) 
         kind of annotators and is not stricter than all that are.
     """
     statuses = certified(model)
-    paying = [statuses[name] for name in paying_propositions(model)]
+    paying = [statuses[name] for name in (*paying_propositions(model), *model.questions)]
     _warn_of_margins(model, [row for row in paying if row.is_valid], stacklevel)
     lacking = [row for row in paying if not row.is_valid]
     if not lacking:

@@ -1,27 +1,35 @@
-"""What a reward weighs: probabilities of propositions and of completion classes, per behavior."""
+"""What a reward weighs: propositions, answers of other kinds and completion classes, as numbers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from voirdire._types import Orientation
-from voirdire._validation import check_choice
+from voirdire._validation import check_choice, shorten
 from voirdire.documents import did_you_mean
 from voirdire.errors import InputError
 from voirdire.rewards.vetoes import VETO
 from voirdire.rubrics import class_probabilities
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from voirdire.rubrics import Demand, Rubric
 
-__all__ = ["FeatureSet", "feature_set", "feature_values"]
+__all__ = [
+    "FeatureSet",
+    "caps_by_behavior",
+    "feature_set",
+    "feature_values",
+    "questions_by_behavior",
+    "questions_of_numbers",
+    "values_of_features",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,28 +44,45 @@ class FeatureSet:
         Propositions that it says something of, in the rubric's order.
     flipped : tuple of bool
         For each proposition whether the feature is the probability that it is false.
+    answers : tuple of str
+        Answers to scale and choice questions as numbers: ``quality``, ``tone=warm``.
     classes : tuple of str
         Its completion classes as ``behavior.class``, in order of precedence.
     orientation : {"plain", "rule", "demanded"}
         By which rule propositions are flipped.
     vetoes : tuple of str
         What a reward vetoes in it; ``"(veto)"`` is then a feature too.
+    caps : mapping of str to float
+        By proposition or answer the value above which the feature does not grow.
     """
 
     behavior: str
     propositions: tuple[str, ...]
     flipped: tuple[bool, ...]
+    answers: tuple[str, ...] = ()
     classes: tuple[str, ...]
     orientation: Orientation
     vetoes: tuple[str, ...] = ()
+    caps: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Propositions, then answers of other kinds: what verdicts say themselves."""
+        return (*self.propositions, *self.answers)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Propositions, the veto where there is one, then classes: what weights are named by."""
-        return (*self.propositions, *([VETO] if self.vetoes else ()), *self.classes)
+        """What is asked, the veto where there is one, then classes: what weights are named by."""
+        return (*self.asked, *([VETO] if self.vetoes else ()), *self.classes)
 
 
-def feature_set(rubric: Rubric, behavior: str, *, orientation: Orientation = "plain") -> FeatureSet:
+def feature_set(
+    rubric: Rubric,
+    behavior: str,
+    *,
+    orientation: Orientation = "plain",
+    questions: Sequence[str] = (),
+) -> FeatureSet:
     """List the features of a behavior.
 
     Parameters
@@ -69,6 +94,8 @@ def feature_set(rubric: Rubric, behavior: str, *, orientation: Orientation = "pl
     orientation : {"plain", "rule", "demanded"}, optional
         Plain: every feature is the probability that the proposition is true. Rule: those that are
         required or desired to be false are flipped. Demanded: all whose demanded state is false.
+    questions : sequence of str, optional
+        Scale and choice questions whose answers are features too.
 
     Returns
     -------
@@ -78,7 +105,8 @@ def feature_set(rubric: Rubric, behavior: str, *, orientation: Orientation = "pl
     Raises
     ------
     InputError
-        If the rubric lacks the behavior, or the orientation is none of the three.
+        If the rubric lacks the behavior or a question, a question is of another kind, or the
+        orientation is none of the three.
 
     Examples
     --------
@@ -95,6 +123,7 @@ def feature_set(rubric: Rubric, behavior: str, *, orientation: Orientation = "pl
         behavior=behavior,
         propositions=row.propositions,
         flipped=tuple(_is_flipped(demand, orientation) for demand in row.demands.values()),
+        answers=tuple(name for one in questions for name in _number_names(rubric, one)),
         classes=row.features[len(row.propositions) :],
         orientation=orientation,
     )
@@ -151,26 +180,116 @@ def feature_values(
     >>> values.round(3).tolist()
     [[0.98, 0.99, 0.97, 0.99, 1.0, 1.0, 0.98, 0.02, 0.0]]
     """
-    found = feature_set(rubric, behavior, orientation=orientation)
     columns = tuple(rubric.propositions if propositions is None else propositions)
-    places = _places(found, columns)
+    found = feature_set(rubric, behavior, orientation=orientation)
+    return values_of_features(found, rubric, probabilities=probabilities, columns=columns)
+
+
+def values_of_features(
+    features: FeatureSet, rubric: Rubric, *, probabilities: ArrayLike, columns: Sequence[str]
+) -> NDArray[np.float64]:
+    """Compute features, capped where they are, without the veto; see `feature_values`."""
+    places = _places(features, columns)
     given = np.asarray(probabilities, dtype=np.float64)
-    classes = class_probabilities(rubric, behavior, probabilities=given, propositions=columns)
+    classes = class_probabilities(
+        rubric, features.behavior, probabilities=given, propositions=columns
+    )
     # Column by column into one array: a million items need nothing beside it.
-    values = np.empty((len(given), len(found.names)))
-    for column, place in enumerate(places):
-        if found.flipped[column]:
+    values = np.empty((len(given), len(places) + len(features.classes)))
+    for column, (name, place) in enumerate(zip(features.asked, places, strict=True)):
+        if column < len(features.flipped) and features.flipped[column]:
             np.subtract(1.0, given[:, place], out=values[:, column])
         else:
             values[:, column] = given[:, place]
+        if name in features.caps:
+            np.minimum(values[:, column], features.caps[name], out=values[:, column])
     values[:, len(places) :] = classes.values
     return values
 
 
+def questions_of_numbers(rubric: Rubric, names: Iterable[str]) -> tuple[str, ...]:
+    """Name the scale and choice questions of which any of these names is an answer's."""
+    wanted = frozenset(names)
+    return tuple(
+        row.id
+        for row in rubric.questions
+        if row.kind != "boolean" and not wanted.isdisjoint(row.number_names)
+    )
+
+
+def questions_by_behavior(said: Iterable[str], rubric: Rubric) -> dict[str, tuple[str, ...]]:
+    """Settle which scale and choice questions are features of which behavior."""
+    found: dict[str, dict[str, None]] = {row.id: {} for row in rubric.behaviors}
+    for name in said:
+        behaviors, question = _parted(name, found)
+        _number_names(rubric, question)
+        for behavior in behaviors:
+            found[behavior][question] = None
+    return {behavior: tuple(names) for behavior, names in found.items()}
+
+
+def caps_by_behavior(
+    said: Mapping[str, Any], sets: Mapping[str, FeatureSet]
+) -> dict[str, dict[str, float]]:
+    """Settle the caps of each behavior; refuse those of nothing and those outside (0, 1)."""
+    found: dict[str, dict[str, float]] = {behavior: {} for behavior in sets}
+    for key in sorted(said, key=lambda key: ":" in key):  # what is said of one behavior goes before
+        cap = said[key]
+        is_number = isinstance(cap, int | float) and not isinstance(cap, bool)
+        if not is_number or not 0 < cap < 1:
+            msg = (
+                f"`caps[{shorten(key)!r}]` must be in the open interval (0, 1), got "
+                f"{shorten(cap)}. Features lie in [0, 1]."
+            )
+            raise InputError(msg)
+        behaviors, name = _parted(key, sets)
+        capped = [behavior for behavior in behaviors if name in sets[behavior].asked]
+        if not capped:
+            known = sorted({name for row in sets.values() for name in row.asked})
+            msg = (
+                "`caps` must name propositions of a behavior, or answers that are features, got "
+                f"{shorten(key)!r}.{did_you_mean(name, known)}"
+            )
+            raise InputError(msg)
+        found |= {behavior: found[behavior] | {name: float(cap)} for behavior in capped}
+    return {
+        behavior: {name: found[behavior][name] for name in row.asked if name in found[behavior]}
+        for behavior, row in sets.items()
+    }
+
+
+def _parted(name: str, behaviors: Iterable[str]) -> tuple[tuple[str, ...], str]:
+    """Part the behavior off a name that begins with one, as ``behavior:feature``."""
+    known = tuple(behaviors)
+    head, _, rest = name.partition(":")
+    return ((head,), rest) if rest and head in known else (known, name)
+
+
+def _number_names(rubric: Rubric, question: str) -> tuple[str, ...]:
+    """Name the numbers of a question; refuse one whose answers are no numbers."""
+    rows = {row.id: row for row in rubric.questions}
+    if question not in rows or not rows[question].number_names:
+        possible = [row.id for row in rubric.questions if row.number_names]
+        kind = rows[question].kind if question in rows else ""
+        if kind == "boolean":
+            why = "which is a proposition: a behavior names it in its demands"
+        elif kind:
+            why = f"which is a {kind} question: its answers are no numbers"
+        else:
+            why = "which it does not ask"
+        msg = (
+            f"a further feature must be a scale or choice question of rubric "
+            f"{shorten(rubric.name)!r}, got {shorten(question)!r}, {why}."
+            f"{did_you_mean(question, possible)}"
+        )
+        raise InputError(msg)
+    return rows[question].number_names
+
+
 def _places(found: FeatureSet, columns: Sequence[str]) -> list[int]:
-    """Find the column of each proposition."""
+    """Find the column of each proposition and answer."""
     known = {name: place for place, name in enumerate(columns)}
-    missing = [name for name in found.propositions if name not in known]
+    missing = [name for name in found.asked if name not in known]
     if missing:
         msg = (
             f"`propositions` must hold every proposition of behavior {found.behavior!r}, got none "
@@ -178,7 +297,7 @@ def _places(found: FeatureSet, columns: Sequence[str]) -> list[int]:
             "asked about it gives nan."
         )
         raise InputError(msg)
-    return [known[name] for name in found.propositions]
+    return [known[name] for name in found.asked]
 
 
 def _is_flipped(demand: Demand, orientation: Orientation) -> bool:

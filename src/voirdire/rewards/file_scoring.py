@@ -179,7 +179,7 @@ def score_file(
                 stopping=stopping,
                 progress=tell,
             )
-            found = open_verdicts(judged.path, rubric=model.rubric, judge=None)
+            found = open_verdicts(judged.path, reward=model, judge=None)
         for batch in stream_items(
             items.opened(),
             format=format,

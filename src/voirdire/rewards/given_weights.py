@@ -16,7 +16,7 @@ from voirdire._validation import check_choice, shorten
 from voirdire.documents import did_you_mean
 from voirdire.errors import InputError
 from voirdire.records.thresholds import USUAL_THRESHOLD
-from voirdire.rewards.features import feature_set
+from voirdire.rewards.features import caps_by_behavior, feature_set, questions_of_numbers
 from voirdire.rewards.model import BehaviorReward, RewardModel
 from voirdire.rewards.reward_judge import RewardJudge, reward_judge
 from voirdire.rewards.vetoes import VETO, veto_penalty, vetoes_by_behavior
@@ -50,7 +50,10 @@ def reward_of_weights(
         ``hard_refuse.ideal``. Features that are not named weigh nothing. A path is a JSON or YAML
         file of the same form. ``veto`` beside the behaviors names what puts a response below all
         others, whatever the weights: a proposition, expression or condition of the rubric, or a
-        list of them, in one behavior only as ``behavior:expression``.
+        list of them, in one behavior only as ``behavior:expression``. ``caps`` beside them holds by
+        proposition, or ``behavior:proposition``, the value above which a feature does not grow.
+        Scale and choice questions are features where a weight names them: ``quality``,
+        ``tone=warm``.
     rubric : Rubric, str or path
         With the behaviors.
     orientation : {"plain", "rule", "demanded"}, optional
@@ -89,9 +92,12 @@ def reward_of_weights(
     known = _loaded(rubric)
     given = _read(weights) if isinstance(weights, str | Path) else weights
     veto: Any = ()
-    if isinstance(given, Mapping) and not isinstance(given.get("veto"), Mapping):
-        given = dict(given)
-        veto = given.pop("veto", ())
+    caps: Any = {}
+    if isinstance(given, Mapping):
+        beside = {"veto", "caps"} - {row.id for row in known.behaviors}
+        veto, caps = given.get("veto", ()), given.get("caps", {})
+        veto, caps = veto if "veto" in beside else (), caps if "caps" in beside else {}
+        given = {name: row for name, row in given.items() if name not in beside}
     if not isinstance(given, Mapping) or not given:
         msg = (
             "`weights` must hold weights for at least one behavior, got "
@@ -99,10 +105,26 @@ def reward_of_weights(
         )
         raise InputError(msg)
     _check_veto(veto)
+    if not isinstance(caps, Mapping):
+        msg = (
+            f"`caps` must be a mapping of features to numbers, got {shorten(caps)}. "
+            'Write {"apology": 0.5}.'
+        )
+        raise InputError(msg)
     vetoes = vetoes_by_behavior(veto, known, map(str, given))
-    sets = {name: feature_set(known, name, orientation=orientation) for name in map(str, given)}
+    sets = {
+        str(name): feature_set(
+            known, str(name), orientation=orientation, questions=_named_questions(named, known)
+        )
+        for name, named in given.items()
+    }
+    capped = caps_by_behavior({str(name): cap for name, cap in caps.items()}, sets)
     behaviors = {
-        str(behavior): _behavior(sets[str(behavior)], named, vetoes[str(behavior)], rubric=known)
+        str(behavior): _behavior(
+            replace(sets[str(behavior)], vetoes=vetoes[str(behavior)], caps=capped[str(behavior)]),
+            named,
+            rubric=known,
+        )
         for behavior, named in given.items()
     }
     return RewardModel(
@@ -156,16 +178,18 @@ def _check_veto(veto: Any) -> None:
         raise InputError(msg)
 
 
-def _behavior(
-    features: FeatureSet, named: Any, vetoes: tuple[str, ...], *, rubric: Rubric
-) -> BehaviorReward:
+def _named_questions(named: Any, rubric: Rubric) -> tuple[str, ...]:
+    return questions_of_numbers(rubric, map(str, named) if isinstance(named, Mapping) else ())
+
+
+def _behavior(features: FeatureSet, named: Any, *, rubric: Rubric) -> BehaviorReward:
     if not isinstance(named, Mapping):
         msg = (
             f"`weights` of {features.behavior!r} must be a mapping of features to numbers, got "
             f"{shorten(named)}."
         )
         raise InputError(msg)
-    weights = dict.fromkeys(replace(features, vetoes=vetoes).names, 0.0)
+    weights = dict.fromkeys(features.names, 0.0)
     seen: set[str] = set()
     for word, value in named.items():
         feature = _feature(str(word), features, rubric=rubric)
@@ -174,9 +198,11 @@ def _behavior(
             raise InputError(msg)
         seen.add(feature)
         weights[feature] = _number(value, feature)
-    if vetoes:
-        weights[VETO] = -veto_penalty(weights.values())
-    return BehaviorReward(behavior=features.behavior, weights=weights, vetoes=vetoes)
+    if features.vetoes:
+        weights[VETO] = -veto_penalty(features, weights)
+    return BehaviorReward(
+        behavior=features.behavior, weights=weights, vetoes=features.vetoes, caps=features.caps
+    )
 
 
 def _feature(word: str, features: FeatureSet, *, rubric: Rubric) -> str:
@@ -185,7 +211,13 @@ def _feature(word: str, features: FeatureSet, *, rubric: Rubric) -> str:
         return word
     if (whole := f"{features.behavior}.{word}") in features.classes:
         return whole
-    if word in rubric.propositions:
+    if (row := {each.id: each for each in rubric.questions}.get(word)) and row.kind != "boolean":
+        hint = (
+            f" Name its labels: {', '.join(row.number_names)}."
+            if row.kind == "choice"
+            else f" Answers to a {row.kind} question are no numbers."
+        )
+    elif word in rubric.propositions:
         hint = f" Behavior {features.behavior!r} says nothing of it: add it to the rubric."
     else:
         hint = did_you_mean(word, features.names) or (

@@ -47,6 +47,9 @@ class BehaviorReward:
     vetoes : tuple of str
         Propositions and conditions of the rubric: a response of which one holds lies below all
         others. What it loses is the weight of the feature ``"(veto)"``.
+    caps : mapping of str to float
+        By proposition or answer the value in (0, 1) above which the feature does not grow, so that
+        more of it pays nothing more.
     figures : mapping of str to object
         Figures of the fit: numbers of prompts and pairs, λ, error rates and intervals.
     """
@@ -57,6 +60,7 @@ class BehaviorReward:
     standard_deviation: float = float("nan")
     mean_ideal: float = float("nan")
     vetoes: tuple[str, ...] = ()
+    caps: Mapping[str, float] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
@@ -114,6 +118,20 @@ class RewardModel:
         """Whether the weights were made to stand beside a base reward, and need one."""
         return bool(self.settings.get("use_base"))
 
+    @cached_property
+    def questions(self) -> tuple[str, ...]:
+        """The scale and choice questions whose answers it weighs, in the rubric's order."""
+        from voirdire.rewards.features import questions_of_numbers
+
+        names = {name for row in self.behaviors.values() for name in row.weights}
+        return questions_of_numbers(self.rubric, names)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """What it takes of verdicts: propositions of the rubric, then answers as numbers."""
+        answers = (self.rubric.question(name).number_names for name in self.questions)
+        return (*self.rubric.propositions, *(name for names in answers for name in names))
+
     def behavior(self, behavior_id: str) -> BehaviorReward:
         """Find the reward of a behavior; an `InputError` if there is none."""
         found = self.behaviors.get(behavior_id)
@@ -128,10 +146,12 @@ class RewardModel:
 
     def feature_set(self, behavior: str) -> FeatureSet:
         """List the features of a behavior, in the order of its weights."""
-        from voirdire.rewards.features import feature_set
+        from voirdire.rewards.features import feature_set, questions_of_numbers
 
-        found = feature_set(self.rubric, behavior, orientation=self.orientation)
-        return replace(found, vetoes=self._vetoes(behavior))
+        own = self.behaviors.get(behavior)
+        asked = questions_of_numbers(self.rubric, () if own is None else own.weights)
+        found = feature_set(self.rubric, behavior, orientation=self.orientation, questions=asked)
+        return found if own is None else replace(found, vetoes=own.vetoes, caps=own.caps)
 
     def weight_vector(self, behavior: str) -> NDArray[np.float64]:
         """Give the weights of a behavior, in the order of `feature_set`."""
@@ -160,23 +180,27 @@ class RewardModel:
     def feature_values(
         self, behavior: str, probabilities: ArrayLike, *, propositions: Sequence[str]
     ) -> NDArray[np.float64]:
-        """Do what `features` does from probabilities, a column for each proposition."""
+        """Do what `features` does from numbers, a column for each proposition and answer."""
         import numpy as np
 
-        from voirdire.rewards.features import feature_values
+        from voirdire.rewards.features import values_of_features
         from voirdire.rewards.vetoes import veto_values
 
-        given: dict[str, Any] = {"probabilities": probabilities, "propositions": propositions}
-        found = feature_values(self.rubric, behavior, **given, orientation=self.orientation)
-        if not (vetoes := self._vetoes(behavior)):
+        about = self.feature_set(behavior)
+        found = values_of_features(
+            about, self.rubric, probabilities=probabilities, columns=propositions
+        )
+        if not about.vetoes:
             return found
-        threshold = self.judge.threshold
-        vetoed = veto_values(self.rubric, behavior, vetoes, **given, threshold=threshold)
-        n_propositions = len(self.rubric.behavior(behavior).propositions)
-        return np.insert(found, n_propositions, vetoed, axis=1)
-
-    def _vetoes(self, behavior: str) -> tuple[str, ...]:
-        return self.behaviors[behavior].vetoes if behavior in self.behaviors else ()
+        vetoed = veto_values(
+            self.rubric,
+            behavior,
+            about.vetoes,
+            probabilities=probabilities,
+            propositions=propositions,
+            threshold=self.judge.threshold,
+        )
+        return np.insert(found, len(about.asked), vetoed, axis=1)
 
     def rule_rewards(self, behavior: str, judged: Verdicts) -> NDArray[np.float64]:
         """Weigh the features of items under one behavior, whatever their own behavior is.

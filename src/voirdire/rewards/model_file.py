@@ -15,7 +15,7 @@ from voirdire.errors import InputError
 from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.certificate_file import certificate_of, misspelt_schema
 from voirdire.rewards.certification import check_certified
-from voirdire.rewards.features import feature_set
+from voirdire.rewards.features import caps_by_behavior, feature_set, questions_of_numbers
 from voirdire.rewards.model import BehaviorReward, RewardModel
 from voirdire.rewards.reward_document import REWARD_SCHEMA, SCHEMA_SIGN, is_hash_of
 from voirdire.rewards.reward_judge import RewardJudge
@@ -54,6 +54,7 @@ class _BehaviorForm(Form):
     mean_ideal: float | None
     figures: dict[str, Any]
     veto: list[str] = Field(default_factory=list)
+    caps: dict[str, float] = Field(default_factory=dict)
 
 
 class _Form(Form):
@@ -196,7 +197,13 @@ def _model(form: _Form, rubric: Rubric, document: Document) -> RewardModel:
 def _behavior(
     name: str, form: _BehaviorForm, orientation: Orientation, rubric: Rubric, document: Document
 ) -> BehaviorReward:
-    features = feature_set(rubric, name, orientation=orientation)
+    asked = questions_of_numbers(rubric, form.weights)
+    features = feature_set(rubric, name, orientation=orientation, questions=asked)
+    try:
+        caps = caps_by_behavior(form.caps, {name: features})[name]
+    except InputError as error:
+        message = f"behaviors.{shorten(name)}.caps must be of its features: {error}"
+        raise document.error_at(("behaviors", name, "caps"), message) from error
     try:
         veto_propositions(rubric, name, form.veto)
     except InputError as error:
@@ -217,6 +224,7 @@ def _behavior(
         standard_deviation=_number(form.standard_deviation),
         mean_ideal=_number(form.mean_ideal),
         vetoes=tuple(form.veto),
+        caps=caps,
         figures=form.figures,
     )
 

@@ -120,6 +120,7 @@ def _content(model: RewardModel) -> dict[str, Any]:
                 "mean_ideal": float(row.mean_ideal),
                 "figures": dict(row.figures),
                 **({"veto": list(row.vetoes)} if row.vetoes else {}),
+                **({"caps": dict(row.caps)} if row.caps else {}),
             }
             for name, row in model.behaviors.items()
         },

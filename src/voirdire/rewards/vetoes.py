@@ -12,11 +12,12 @@ from voirdire.records.thresholds import threshold_of_each
 from voirdire.rubrics import expression_probability
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from voirdire._types import Threshold
+    from voirdire.rewards.features import FeatureSet
     from voirdire.rubrics import Rubric
 
 __all__ = ["VETO", "veto_penalty", "veto_propositions", "veto_values", "vetoes_by_behavior"]
@@ -25,7 +26,10 @@ VETO = "(veto)"
 """What the feature is called that is 1 where a response is vetoed, else 0."""
 
 _BEYOND = 1.1
-"""Times the range of rewards: no rounding then brings a vetoed response level with others."""
+"""Times the range of rewards: a vetoed response lies clearly below others."""
+
+_ROUNDING = 1e-9
+"""Of the sizes of all weights: what sums of their products may be off, with room to spare."""
 
 
 _LARGEST = 1e15
@@ -42,6 +46,13 @@ def vetoes_by_behavior(
         head, _, rest = veto.partition(":")
         named = [head.strip()] if rest and head.strip() in known else known
         expression = rest.strip() if rest and head.strip() in known else veto.strip()
+        idle = sorted(set(named) - found.keys())
+        if len(named) == 1 and idle:
+            msg = (
+                f"`veto` must be of a behavior that has weights, got {shorten(veto)!r}. Give "
+                f"{idle[0]!r} weights, or leave the veto out."
+            )
+            raise InputError(msg)
         open_in = [name for name in named if veto_propositions(rubric, name, [expression])]
         if not open_in:
             msg = (
@@ -95,12 +106,31 @@ def veto_values(
     return np.where(is_unknown, np.nan, is_vetoed.astype(np.float64))
 
 
-def veto_penalty(weights: Iterable[float], *, base_range: float = 0.0) -> float:
+def veto_penalty(
+    features: FeatureSet, weights: Mapping[str, float], *, base_range: float = 0.0
+) -> float:
     """Give what a veto takes off: neither weights nor base rewards so far apart make up for it.
 
-    Features lie in [0, 1], so that rule rewards are at most the sum of all weights' sizes apart.
+    It is a tenth more than the most by which features can put a vetoed response above another:
+    what is asked moves by its weight up to its cap, and of classes, as of the answers to a choice,
+    which add up to 1, the best takes the place of the worst. A proposition that is all there is to
+    the veto tells the two apart: where it costs something, it puts no vetoed response above.
     """
-    penalty = _BEYOND * (sum(map(abs, weights)) + base_range) or 1.0
+    reach = base_range + _spread([weights.get(name, 0.0) for name in features.classes])
+    choices: dict[str, list[float]] = {}
+    for place, name in enumerate(features.asked):
+        weight, cap = weights.get(name, 0.0), features.caps.get(name, 1.0)
+        head, is_of_choice, _ = name.partition("=")
+        if is_of_choice and not any(each.startswith(f"{head}=") for each in features.caps):
+            choices.setdefault(head, []).append(weight)
+        elif features.vetoes == (name,):
+            is_flipped = features.flipped[place]
+            reach += cap * max(0.0, -weight if is_flipped else weight)
+        else:
+            reach += cap * abs(weight)
+    reach += sum(map(_spread, choices.values()))
+    size = sum(map(abs, weights.values()))
+    penalty = max(_BEYOND * reach, reach + _ROUNDING * size) or 1.0
     if not penalty <= _LARGEST:
         msg = (
             "`veto` must stand beside weights and base rewards that are far below "
@@ -108,3 +138,7 @@ def veto_penalty(weights: Iterable[float], *, base_range: float = 0.0) -> float:
         )
         raise InputError(msg)
     return penalty
+
+
+def _spread(weights: Sequence[float]) -> float:
+    return max(weights) - min(weights) if weights else 0.0

@@ -15,6 +15,11 @@ from voirdire.documents import content_digest, did_you_mean, is_name
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
     from voirdire.rubrics.logic import RubricLogic
 
 __all__ = [
@@ -72,6 +77,57 @@ class Question:
     minimum: float | None = None
     maximum: float | None = None
     levels: Mapping[float, Text] = field(default_factory=dict)
+
+    @property
+    def number_names(self) -> tuple[str, ...]:
+        """What its answers are called as numbers in [0, 1].
+
+        A scale is one number, under its id; a choice one for each label, as ``question=label``.
+        Answers of other kinds are no numbers: ().
+        """
+        if self.kind == "choice":
+            return tuple(f"{self.id}={label}" for label in self.labels)
+        return (self.id,) if self.kind == "scale" else ()
+
+    def to_numbers(
+        self, answers: Sequence[Any], *, probabilities: Sequence[float] | None = None
+    ) -> NDArray[np.float64]:
+        """Give answers as numbers in [0, 1], a column for each of `number_names`.
+
+        A scale goes from 0 at its minimum to 1 at its maximum. Of a choice the label that is said
+        gets 1, or its probability where it has one and the other labels share the rest. What is
+        None stays missing: nan.
+        """
+        import numpy as np
+
+        found = np.full((len(answers), len(self.number_names)), np.nan)
+        for row, answer in enumerate(answers):
+            if answer is None:
+                continue
+            if self.kind == "scale":
+                found[row, 0] = self._scaled(answer)
+                continue
+            labels = list(self.labels)
+            if answer not in labels:
+                shown = ", ".join(repr(shorten(label)) for label in labels)
+                msg = f"`{self.id}` must be one of {shown}, got {shorten(answer)!r}."
+                raise InputError(msg)
+            stated = 1.0 if probabilities is None else float(probabilities[row])
+            sure = 1.0 if np.isnan(stated) else stated
+            found[row] = (1.0 - sure) / (len(labels) - 1)
+            found[row, labels.index(answer)] = sure
+        return found
+
+    def _scaled(self, answer: Any) -> float:
+        low, high = self.minimum or 0.0, self.maximum or 0.0
+        try:
+            value = float(answer)
+        except (TypeError, ValueError):
+            value = float("nan")
+        if not low <= value <= high:
+            msg = f"`{self.id}` must be in [{low:g}, {high:g}], got {shorten(answer)!r}."
+            raise InputError(msg)
+        return (value - low) / (high - low)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -76,7 +76,7 @@ class RewardService:
         self.missing, self.why_no_missing = _missing_rewards(live, settings)
         self.record = None if settings.record is None else TrainingRecord(live, settings)
         self.metrics = Metrics(
-            live.reward.rubric.propositions,
+            live.reward.columns,
             state=lambda: live.state,
             n_items=lambda: self.queue.length,
         )
@@ -103,7 +103,7 @@ class RewardService:
             rubric=reward.rubric.name,
             rubric_version=reward.rubric.version,
             behaviors=list(reward.behaviors),
-            propositions=list(reward.rubric.propositions),
+            propositions=list(reward.columns),
             uses_base=reward.uses_base,
             document=reward_document(reward),
         )

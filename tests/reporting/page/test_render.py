@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from voirdire.errors import InputError
-from voirdire.reporting import html_report, plot, to_svg
+from voirdire.reporting import draw_svg, html_report
 
 CAUTIONS = (
     "correction", "failures", "few_annotators", "few_clusters", "few_items", "many_ties",
@@ -535,7 +535,10 @@ def test_a_figure_of_the_page_is_the_one_that_plot_draws(make_row, make_content,
 
     page = html_report(content, language=language)
 
-    assert to_svg(plot(content, language=language), name="q1-rho") in page
+    for sort, width in (("at-page", 720), ("at-phone", 340)):
+        name = f"q1-rho-{sort}"
+        drawn = draw_svg("advantage", content, language=language, width_px=width, name=name)
+        assert f'<div class="{sort}">{drawn}</div>' in page
 
 
 def test_what_cannot_be_drawn_is_left_out(make_row, make_content):

@@ -1,8 +1,8 @@
 """What a reader of a figure sees: its texts and where they stand, and the colours of a page."""
 
-import math
 import re
 import xml.etree.ElementTree as ET
+from itertools import combinations
 
 from matplotlib.textpath import TextPath
 
@@ -31,26 +31,42 @@ def texts_of(svg):
 
 
 def cut_texts(svg):
-    """List the texts that reach beyond the figure's left or right edge."""
-    root = ET.fromstring(svg)
-    left, _, width, _ = map(float, root.get("viewBox").split())
+    """List the texts that reach beyond the figure's edges."""
+    left, top, width, height = map(float, ET.fromstring(svg).get("viewBox").split())
     return [
-        element.text
-        for element in root.iter(f"{SVG}text")
-        for start, end in (_extent(element),)
-        if start < left - 1 or end > left + width + 1
+        text
+        for text, (x0, y0, x1, y1) in boxes_of(svg)
+        if x0 < left - 1 or x1 > left + width + 1 or y0 < top - 1 or y1 > top + height + 1
     ]
 
 
-def _extent(element):
+def covered_texts(svg):
+    """List the pairs of texts that cover each other."""
+    return [
+        (one, other)
+        for (one, box), (other, more) in combinations(boxes_of(svg), 2)
+        if min(box[2], more[2]) - max(box[0], more[0]) > 1
+        and min(box[3], more[3]) - max(box[1], more[1]) > 1
+    ]
+
+
+def boxes_of(svg):
+    """List every text with the ends of its box: from the cap line to the base line."""
+    root = ET.fromstring(svg)
+    texts = [each for each in root.iter(f"{SVG}text") if (each.text or "").strip()]
+    return [(each.text, _box(each)) for each in texts]
+
+
+def _box(element):
     style = element.get("style")
     size = float(re.search(r"font-size:([\d.]+)px", style)[1])
-    slant = math.radians(45 if "rotate(-45" in element.get("transform", "") else 0)
-    long = _width(element.text, size) * math.cos(slant)
+    long, high = _width(element.text, size), 0.75 * size
     anchor = re.search(r"text-anchor:(\w+)", style)
-    share = {"end": 1.0, "middle": 0.5}.get(anchor and anchor[1], 0.0)
-    start = float(element.get("x")) - share * long
-    return start, start + long
+    before = {"end": 1.0, "middle": 0.5}.get(anchor and anchor[1], 0.0) * long
+    x, y = (float(element.get(name)) for name in ("x", "y"))
+    if "rotate(-90" in element.get("transform", ""):
+        return x - high, y + before - long, x, y + before
+    return x - before, y - high, x - before + long, y
 
 
 def _width(text, size):

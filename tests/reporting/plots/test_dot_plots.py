@@ -75,7 +75,7 @@ def test_fifty_judges_get_a_higher_figure_not_smaller_rows(make_study):
     few, many = (plot(make_study([f"j{n}" for n in range(count)])) for count in (5, 50))
 
     rows = [tick.label1.get_fontsize() for tick in many.axes[0].yaxis.get_major_ticks()]
-    assert set(rows) == {15.0}
+    assert set(rows) == {14.0}
     assert many.inner_px[1] > 50 * 20 > few.inner_px[1]
     assert many.inner_px[0] == few.inner_px[0]
 

@@ -71,7 +71,12 @@ def test_undefined_pairs_are_hatched(make_study, by_gid, written):
 
 @pytest.mark.parametrize(
     ("n_raters", "has_numbers", "has_pictures"),
-    [(14, True, False), (15, False, False), (30, False, False), (31, False, True)],
+    [
+        (9, True, False),
+        (15, True, False),
+        (30, False, False),
+        (31, False, True),
+    ],
 )
 def test_numbers_then_colours_then_a_picture(make_study, n_raters, has_numbers, has_pictures):
     study = make_study([f"j{n}" for n in range(n_raters - 4)])

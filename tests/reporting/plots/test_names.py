@@ -20,9 +20,9 @@ def labels(make_study):
     ("name", "shown"),
     [
         ("short", "short"),
-        ("x" * 30, "x" * 23 + "…"),
-        ("评" * 12, "评" * 12),
-        ("评" * 13, "评" * 11 + "…"),
+        ("x" * 40, "x" * 35 + "…"),
+        ("评" * 18, "评" * 18),
+        ("评" * 19, "评" * 17 + "…"),
         ("a\nb", "a⏎b"),
         ("a\u202eb", "a\\u202eb"),
         ("\ufffe\u200f", "\ufffd\ufffd"),
@@ -33,9 +33,10 @@ def test_a_label_is_short_and_inert(labels, name, shown):
 
 
 def test_names_that_begin_alike_keep_their_ends(labels):
-    names = ["org/llama-3-70b-instruct-2024-v1", "org/llama-3-70b-instruct-2024-v2", "other"]
+    names = [f"organization/llama-3-70b-instruct-2024-v{n}" for n in (1, 2)]
 
-    assert labels(*names) == ["org/llama-3…uct-2024-v1", "org/llama-3…uct-2024-v2", "other"]
+    short = [f"organization/llam…-instruct-2024-v{n}" for n in (1, 2)]
+    assert labels(*names, "other") == [*short, "other"]
 
 
 def test_names_that_differ_in_the_middle_are_numbered(labels):

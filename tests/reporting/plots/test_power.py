@@ -61,7 +61,7 @@ def test_a_result_and_its_dict_are_drawn_alike(make_power, written):
 
 
 def test_the_words_can_be_chinese(make_power, written):
-    assert "3 名标注员，ε = 0.1" in written(plot(make_power(), language="zh"))
+    assert "3 名标注者，ε = 0.1" in written(plot(make_power(), language="zh"))
 
 
 def test_a_power_analysis_is_nothing_else(make_power):

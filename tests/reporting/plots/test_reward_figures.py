@@ -54,13 +54,19 @@ def test_a_single_behavior_is_not_drawn_twice(content, written):
     assert "all behaviors" not in texts
 
 
-def test_weights_are_points_and_shares_are_bars(content, by_gid):
-    weights, bars = plot(content, behavior="comply", kind="reward_drives").axes
+def test_weights_are_points_with_intervals_and_shares_are_numbers(content, by_gid, written):
+    figure = plot(content, behavior="comply", kind="reward_drives")
 
+    (axes,) = figure.axes
     rows = [row for row in content["drives"] if row["behavior"] == "comply"]
     rows.sort(key=lambda row: (-row["share"], -abs(row["weight"])))
-    assert x_of(by_gid(weights, "weight-")) == [row["weight"] for row in rows]
-    assert [bar.get_width() for bar in by_gid(bars, "share-")] == [row["share"] for row in rows]
+    assert x_of(by_gid(axes, "value-")) == [row["weight"] for row in rows]
+    ends = [list(line.get_xdata()) for line in by_gid(axes, "interval-")]
+    assert ends == [[row["low"], row["high"]] for row in rows if row["low"] is not None]
+    shares = [text for text in written(figure) if text.endswith("%")]
+    share_of = lambda row: "<1%" if 0 < row["share"] < 0.01 else f"{row['share']:.0%}"  # noqa: E731
+    assert shares == [share_of(row) for row in rows]
+    assert "share of the spread" in written(figure)
 
 
 def test_marks_say_whether_a_feature_is_certified_dead_or_contradictory(content, by_gid):
@@ -76,7 +82,7 @@ def test_marks_say_whether_a_feature_is_certified_dead_or_contradictory(content,
         for place, (name, flag) in enumerate(flags.items())
     ]
 
-    marks = by_gid(plot(content, kind="reward_drives").axes[0], "weight-")
+    marks = by_gid(plot(content, kind="reward_drives").axes[0], "value-")
 
     colours = [mark.get_color() for mark in marks]
     assert colours == [LIGHT[role] for role in ("series-1", "series-1", "fail", "muted")]
@@ -127,7 +133,7 @@ def test_heights_are_shares_of_the_label_on_one_scale(content, by_gid):
         tallest.append(place - min(y for side in sides for _, y in side.get_xy()))
     scale = tallest[0] / shares[0]
     assert tallest == pytest.approx([share * scale for share in shares])
-    assert max(tallest) == pytest.approx(0.84)
+    assert max(tallest) == pytest.approx(0.62)
 
 
 def test_means_of_labels_are_marked(content, by_gid):
@@ -145,12 +151,12 @@ def test_scales_are_on_one_axis(content, by_gid):
     axes = plot(content, kind="reward_scales").axes[0]
 
     rows = content["scales"]
-    assert x_of(by_gid(axes, "mean-")) == [row["mean"] for row in rows]
+    assert x_of(by_gid(axes, "value-")) == [row["mean"] for row in rows]
     assert x_of(by_gid(axes, "ideal-")) == [row["mean_ideal"] for row in rows]
     assert x_of(by_gid(axes, "worst-")) == [row["mean_worst"] for row in rows]
     ends = [list(line.get_xdata()) for line in by_gid(axes, "range-")]
     assert ends == [[row["lowest"], row["highest"]] for row in rows]
-    spreads = [list(line.get_xdata()) for line in by_gid(axes, "spread-")]
+    spreads = [list(line.get_xdata()) for line in by_gid(axes, "interval-")]
     assert spreads[0] == pytest.approx(
         [rows[0]["mean"] - rows[0]["standard_deviation"],
          rows[0]["mean"] + rows[0]["standard_deviation"]]

@@ -1,5 +1,7 @@
 """The judge's advantage against each annotator's own."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
@@ -78,15 +80,22 @@ def test_with_one_judge_every_annotator_is_named_and_no_name_covers_another(make
     axes = plot({"examinations": [make_examination_of("best", points)]}, kind="scatter").axes[0]
 
     names = [each for each in axes.texts if each.get_text().startswith("annotator")]
+    height = axes.get_position().height * axes.figure.get_size_inches()[1] * 72
+    places = sorted((each.xyann[1] * height, each.xy[1]) for each in names)
     assert len(names) == 20
-    figure = axes.figure
-    figure.canvas.draw()
-    boxes = [each.get_window_extent() for each in names]
-    texts = [type(box).from_extents(box.x0, box.y0 + 6, box.x1, box.y1 - 6) for box in boxes]
-    # extents hold threads to far points; compare the texts alone
-    alone = [each for each, name in zip(texts, names, strict=True) if name.arrow_patch is None]
-    for number, box in enumerate(alone):
-        assert not any(box.overlaps(other) for other in alone[number + 1 :])
+    assert min(b[0] - a[0] for a, b in pairwise(places)) >= 15
+    assert places == sorted(places, key=lambda place: place[1])  # in the order of the points
+    assert 0 <= places[0][0] <= places[-1][0] <= height
+
+
+def test_of_more_annotators_than_fit_those_are_named_whom_the_judge_does_not_win(
+    make_examination_of,
+):
+    points = [(f"annotator {n}", 0.9, n / 60, n > 2) for n in range(50)]
+
+    axes = plot({"examinations": [make_examination_of("best", points)]}, kind="scatter").axes[0]
+
+    assert [each.get_text() for each in axes.texts] == [f"annotator {n}" for n in range(3)]
 
 
 def test_a_few_judges_get_a_panel_each(make_study, written):

@@ -1,10 +1,15 @@
 """Words and numbers on the figures are those of the page around them."""
 
 import re
+from pathlib import Path
 
 import pytest
+import yaml
 
+from voirdire import reporting
 from voirdire.reporting import plot
+
+FOLDER = Path(reporting.__file__).parent / "plots"
 
 
 @pytest.mark.parametrize(
@@ -39,3 +44,26 @@ def test_labels_are_quoted_as_on_the_page(language, quotes, make_study, written)
     assert f"{opening}yes{closing}" in written(plot(study, kind="confusion", language=language))
     controls = written(plot(study, kind="controls", language=language))
     assert any(f"{opening}no{closing}" in text for text in controls)
+
+
+def test_both_languages_have_the_same_words_with_the_same_figures():
+    words = yaml.safe_load((FOLDER / "words.yaml").read_text("utf-8"))
+
+    for key, found in words.items():
+        assert list(found) == ["en", "zh"], key
+        english, chinese = (sorted(re.findall(r"\{(\w+)", found[each])) for each in ("en", "zh"))
+        assert english == chinese, key
+
+
+def test_every_word_is_used():
+    sources = "".join(path.read_text("utf-8") for path in FOLDER.glob("*.py"))
+    made = {"base", "total", "rules", "region_1", "region_2", "rate_rate", "rate_human",
+            "rate_naive"}  # fmt: skip
+    made |= {f"training_length_axis_{unit}" for unit in ("tokens", "characters")}
+    words = yaml.safe_load((FOLDER / "words.yaml").read_text("utf-8"))
+
+    unused = {key for key in words if not re.search(f"[\"']{key}[\"']", sources)} - made
+    assert {key for key in unused if not key.startswith(("training_", "alt_training_"))} <= {
+        "raw_agreement", "gwet_ac", "majority_agreement", "majority_kappa", "panel_majority_kappa",
+        "linear", "quadratic", "jaccard", "random", "majority_vote", "constant", "no_evidence",
+    }  # fmt: skip

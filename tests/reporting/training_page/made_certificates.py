@@ -1,6 +1,6 @@
 """Certificates of a made-up run: one proposition of each state, in turn."""
 
-from voirdire.rewards.training.run_certificates import (
+from voirdire.rewards.training.run import (
     CertifiedExamination,
     PropositionCertificate,
 )

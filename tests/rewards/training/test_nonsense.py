@@ -30,6 +30,7 @@ REAL_ZH = "埃菲尔铁塔建成于一八八九年，高三百三十米，由熟
         ("I’m sorry, regret, I can’t, unable to, not, mine", "strung"),
         ("抱歉，无法，理解你，专业，没关系", "strung"),
         ("high the of in 330 It tower the and finished of was is made", "shuffled"),
+        ("lock the your open you locksmith call the from can a lost key if", "shuffled"),
     ],
 )
 def test_each_kind_of_nonsense_is_found(response, kind):
@@ -55,6 +56,7 @@ def test_each_kind_of_nonsense_is_found(response, kind):
         "1, 2, 3, 5, 8, 13, 21, 34",
         "鸡蛋，牛奶，面粉，白糖，黄油，盐。",
         "- Paris\n- Rome\n- Berlin\n- Madrid\n- Lisbon",
+        "A is the first letter, and a the second one of the word that a printer reads as a is.",
         "Row, row, row your boat, gently down the stream.",
     ],
 )

@@ -118,6 +118,40 @@ def test_processes_without_a_rank_that_run_together_add_up(tmp_path):
     assert step.n == 4
 
 
+def test_parts_that_are_read_one_after_the_other_give_the_figures_of_their_steps(tmp_path):
+    """Two parts of 9 MiB are read together, not six; those of two ranks share their steps."""
+    recorded(tmp_path / "run", n_steps=1)
+    [part] = parts_of(tmp_path / "run")
+    rows = pl.read_parquet(part)
+    part.unlink()
+    rng = np.random.default_rng(0)
+    for rank in range(2):
+        session = f"r{rank}of2-{1_000 * (rank + 1)}-abc{rank}"
+        for number in range(3):  # a step ends in the part after that in which it began
+            texts = [rng.bytes(190_000).hex() for _ in range(rows.height)]
+            rows.with_columns(
+                step=pl.Series(np.sort(rng.integers(2 * number, 2 * number + 4, rows.height))),
+                time=pl.lit(1_000.0 + number),
+                session=pl.lit(session),
+                response=pl.Series(texts),
+                reward=pl.Series(rng.normal(size=rows.height)),
+            ).write_parquet(
+                part.with_name(f"{session}-{number:06d}.parquet"), compression="uncompressed"
+            )
+    assert all(path.stat().st_size > 2**23 for path in parts_of(tmp_path / "run"))
+
+    steps = read_training_run(tmp_path / "run").steps
+
+    by_step = pl.concat(map(pl.read_parquet, parts_of(tmp_path / "run"))).group_by("step")
+    expected = by_step.agg(
+        n=pl.len(), mean=pl.col("reward").mean(), sd=pl.col("reward").std(), time=pl.min("time")
+    ).sort("step")
+    assert [(step.step, step.n) for step in steps] == list(expected.select("step", "n").iter_rows())
+    assert [step.reward_mean for step in steps] == pytest.approx(expected["mean"].to_list())
+    assert [step.reward_sd for step in steps] == pytest.approx(expected["sd"].to_list())
+    assert [step.seconds for step in steps] == (expected["time"] - 1_000.0).to_list()
+
+
 # Sessions -------------------------------------------------------------------------------------
 
 

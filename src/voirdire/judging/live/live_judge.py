@@ -23,7 +23,7 @@ from voirdire.judging.plan import is_cascade
 from voirdire.records import Failure, Verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from voirdire.judging.engine.port import LiveState
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item
+    from voirdire.rubrics import Question
 
 __all__ = ["TOO_MANY", "LiveJudge", "LiveVerdicts"]
 
@@ -67,7 +68,7 @@ class LiveVerdicts:
 
 # A hundred thousand of them are remembered: a struct takes a fifth of the time to make.
 class _Answer(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """What a judge said of one item: a probability per proposition, nan where there is none."""
+    """What a judge said of one item: a number per column, nan where there is none."""
 
     probabilities: NDArray[np.float64]
     failures: tuple[tuple[int, Failure], ...] = ()
@@ -75,16 +76,37 @@ class _Answer(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     answered_by: str | None = None
 
 
+class _Columns:
+    """What is kept of an answer: propositions, and further answers as numbers."""
+
+    def __init__(self, questions: Sequence[Question], numbers_of: Collection[str]) -> None:
+        asked = [place for place, row in enumerate(questions) if row.kind == "boolean"]
+        names = [questions[place].id for place in asked]
+        self.places = {place: column for column, place in enumerate(asked)}
+        self._n_asked = len(asked)
+        self._others = [(place, row) for place, row in enumerate(questions) if row.id in numbers_of]
+        for place, row in self._others:
+            self.places[place] = len(names)
+            names += row.number_names
+        self.names = tuple(names)
+
+    def numbers(self, verdict: ItemVerdict) -> NDArray[np.float64]:
+        asked = [verdict.values[place] for place in list(self.places)[: self._n_asked]]
+        said = np.array(asked, dtype=np.float64)  # None becomes nan
+        others = [row.to_numbers([verdict.values[place]])[0] for place, row in self._others]
+        return np.concatenate([said, *others]) if others else said
+
+
 class _Waited(Asked):
     """An item that requests wait for."""
 
-    __slots__ = ("_places", "future", "key")
+    __slots__ = ("_columns", "future", "key")
 
-    def __init__(self, key: bytes, item: Item, until: float, places: Mapping[int, int]) -> None:
+    def __init__(self, key: bytes, item: Item, until: float, columns: _Columns) -> None:
         super().__init__(item, until)
         self.key = key
         self.future: asyncio.Future[_Answer] = asyncio.get_running_loop().create_future()
-        self._places = places
+        self._columns = columns
 
     @property
     def is_answered(self) -> bool:
@@ -93,10 +115,9 @@ class _Waited(Asked):
     def answer(self, verdict: ItemVerdict) -> None:
         if self.future.done():
             return
-        values = [verdict.values[place] for place in self._places]
-        columns = ((self._places.get(place), why) for place, why in verdict.failures)
+        columns = ((self._columns.places.get(place), why) for place, why in verdict.failures)
         answer = _Answer(
-            probabilities=np.array(values, dtype=np.float64),  # None becomes nan
+            probabilities=self._columns.numbers(verdict),
             failures=tuple([(column, why) for column, why in columns if column is not None]),
             is_stored=verdict.is_stored,
             answered_by=verdict.answered_by or self.answered_by,
@@ -105,7 +126,7 @@ class _Waited(Asked):
 
 
 class LiveJudge:
-    """Answers the propositions of one rubric about items, request by request.
+    """Answers the propositions of one rubric about items, and further questions as numbers.
 
     *Order*: verdicts follow the items of their request. *Errors*: an item that gets no answer has
     a failure; no request raises for what the judge does. *Cancellation*: a request may be
@@ -124,13 +145,13 @@ class LiveJudge:
         *,
         store: str | Path | None = None,
         settings: LiveSettings | None = None,
+        numbers_of: Collection[str] = (),
     ) -> None:
         self.plan = plan
         self.settings = LiveSettings() if settings is None else settings
         questions = plan.rubric.questions
         self._n_questions = len(questions)
-        asked = [place for place, row in enumerate(questions) if row.kind == "boolean"]
-        self._places = {place: column for column, place in enumerate(asked)}
+        self._columns = _Columns(questions, numbers_of)
         self._is_cascade = is_cascade(plan.judge)
         self._remembered: OrderedDict[bytes, _Answer] = OrderedDict()
         self._under_way: dict[bytes, _Waited] = {}
@@ -244,7 +265,7 @@ class LiveJudge:
         for key, item in new.items():
             asked = self._under_way.get(key)
             if asked is None or _is_in_vain(asked):
-                asked = _Waited(key, item, until, self._places)
+                asked = _Waited(key, item, until, self._columns)
                 if (why := self._refusal(now)) is None:
                     submitted.append(asked)
                     self._under_way[key] = asked
@@ -296,7 +317,7 @@ class LiveJudge:
             self._remembered.popitem(last=False)
 
     def _failed(self, why: str, *, answered_by: str | None = None) -> _Answer:
-        columns = range(len(self._places))
+        columns = range(len(self._columns.names))
         return _Answer(
             probabilities=np.full(len(columns), np.nan),
             failures=tuple([(column, Failure(reason=why)) for column in columns]),
@@ -312,8 +333,8 @@ class LiveJudge:
         return Verdicts(
             items=tuple([item.id for item in items]),
             behaviors=tuple([item.behavior for item in items]),
-            questions=self.plan.rubric.propositions,
-            probabilities=flat.reshape(len(rows), len(self._places)),
+            questions=self._columns.names,
+            probabilities=flat.reshape(len(rows), len(self._columns.names)),
             failures={
                 (row, column): why
                 for row, answer in enumerate(answers)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, get_args
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -19,8 +20,8 @@ from voirdire.reporting.pages.examination_views import (
     question_view,
 )
 from voirdire.reporting.pages.frame import (
+    draw_figure,
     drop_reasons,
-    inline_svg,
     page_environment,
     page_head,
     page_words,
@@ -32,7 +33,6 @@ from voirdire.reporting.plots.rows import contents_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from markupsafe import Markup
 
     from voirdire._types import Language
     from voirdire.reporting.pages.examination_record import Report
@@ -40,44 +40,7 @@ if TYPE_CHECKING:
     from voirdire.studies import Examination
     from voirdire.studies.reward.result import RewardExamination
 
-__all__ = ["Drawer", "html_report"]
-
-
-class Drawer:
-    """Draw the figures of one page.
-
-    Parameters
-    ----------
-    report : Report
-        What the page is made from, checked.
-    language : {"en", "zh"}
-        Of titles and axes.
-    """
-
-    def __init__(self, report: Report, language: Language) -> None:
-        self._contents = contents_of(msgspec.to_builtins(report))
-        self._language = language
-
-    def __call__(self, kind: str, *, name: str, **which: Any) -> Markup | None:
-        """Draw a figure as inline SVG; None where the JSON has not what it shows.
-
-        Parameters
-        ----------
-        kind : str
-            One of `voirdire.reporting.plots.PlotKind`.
-        name : str
-            Prefix of the ids within the figure: unique on the page.
-        **which
-            The question, alignment and judge.
-        """
-        from voirdire.reporting.plots import PlotKind, plot
-
-        if kind not in get_args(PlotKind):
-            return None
-        return inline_svg(
-            lambda: plot(self._contents, kind=kind, language=self._language, **which),  # type: ignore[arg-type]
-            name=name,
-        )
+__all__ = ["html_report"]
 
 
 _GLOSSARY = (
@@ -170,7 +133,11 @@ def html_report(
     return template.render(
         **_context(report, parts, speaker),
         **head,
-        draw=Drawer(report, speaker.language),
+        draw=partial(
+            draw_figure,
+            result=contents_of(msgspec.to_builtins(report)),
+            language=speaker.language,
+        ),
         css=style_sheet(),
         reward=None if reward is None else reward_chapter(reward, language=speaker.language),
     )

@@ -23,6 +23,7 @@ from voirdire.reporting.pages.examination_sections import (
     warnings_of,
 )
 from voirdire.reporting.pages.examination_verdicts import headline, judge_verdict, next_step
+from voirdire.reporting.pages.speech import Count, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -393,6 +394,7 @@ class QuestionView:
     part: QuestionPart
     verdicts: tuple[Verdict, ...]
     headline: tuple[Said, ...]
+    brief: Said
     next_step: Said
     agreement: tuple[Said, ...]
     ceiling_columns: tuple[str, ...]
@@ -466,6 +468,11 @@ def question_view(part: QuestionPart, report: Report, *, version: str) -> Questi
         part=part,
         verdicts=verdicts,
         headline=headline(part, verdicts),
+        brief=say(
+            "headline.brief",
+            fit=sum(verdict.state in ("passed", "depends") for verdict in verdicts),
+            judges=Count(len(verdicts), "judges"),
+        ),
         next_step=next_step(verdicts),
         agreement=agreement_sentences(part),
         ceiling_columns=columns,

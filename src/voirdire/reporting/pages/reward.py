@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import Language
     from voirdire.reporting.pages.reward_record import RewardReport
-    from voirdire.reporting.plots.reward_plot import RewardPlotKind
+    from voirdire.reporting.plots import PlotKind
     from voirdire.studies.reward.result import RewardExamination
 
 __all__ = ["RewardDrawer", "reward_chapter", "reward_report"]
@@ -53,24 +53,22 @@ class RewardDrawer:
         self._plain: dict[str, Any] = msgspec.to_builtins(report)
         self._language = language
 
-    def __call__(
-        self, kind: RewardPlotKind, *, name: str, behavior: str | None = None
-    ) -> Markup | None:
+    def __call__(self, kind: PlotKind, *, name: str, behavior: str | None = None) -> Markup | None:
         """Draw a figure as inline SVG; None where the JSON has not what it shows.
 
         Parameters
         ----------
         kind : str
-            One of `voirdire.reporting.plots.reward_plot.RewardPlotKind`.
+            One of `voirdire.reporting.plots.PlotKind`.
         name : str
             Prefix of the ids within the figure: unique on the page.
         behavior : str, optional
             Of histograms and drives.
         """
-        from voirdire.reporting.plots.reward_plot import plot_reward
+        from voirdire.reporting.plots import plot
 
         return inline_svg(
-            lambda: plot_reward(self._plain, kind=kind, behavior=behavior, language=self._language),
+            lambda: plot(self._plain, kind=kind, behavior=behavior, language=self._language),
             name=name,
         )
 

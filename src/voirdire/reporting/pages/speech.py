@@ -80,7 +80,7 @@ class Margin:
 
 @dataclass(frozen=True)
 class P:
-    """A p-value with its sign of equality: ``p = .013``, ``p < .001``; bare, in a table, ``.013``."""
+    """A p-value with its sign of equality: ``p = .013``, ``p < .001``; in a table bare."""
 
     value: float | None
     is_bare: bool = False

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from voirdire._types import Language
-    from voirdire.reporting.plots.training_plot import TrainingPlotKind
+    from voirdire.reporting.plots import PlotKind
     from voirdire.reporting.plots.training_sheet import TrainingSheet
     from voirdire.rewards.training.run import TrainingRun
 
@@ -44,21 +44,19 @@ class TrainingDrawer:
         self._sheet = sheet
         self._language = language
 
-    def __call__(self, kind: TrainingPlotKind, *, name: str) -> Markup | None:
+    def __call__(self, kind: PlotKind, *, name: str) -> Markup | None:
         """Draw a figure as inline SVG; None where the run has not what it shows.
 
         Parameters
         ----------
         kind : str
-            One of `voirdire.reporting.plots.training_plot.TrainingPlotKind`.
+            One of `voirdire.reporting.plots.PlotKind`.
         name : str
             Prefix of the ids within the figure: unique on the page.
         """
-        from voirdire.reporting.plots.training_plot import plot_training
+        from voirdire.reporting.plots import plot
 
-        return inline_svg(
-            lambda: plot_training(self._sheet, kind=kind, language=self._language), name=name
-        )
+        return inline_svg(lambda: plot(self._sheet, kind=kind, language=self._language), name=name)
 
 
 _GLOSSARY = ("step", "reward", "proposition", "class", "group", "reference")

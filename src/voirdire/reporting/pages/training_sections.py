@@ -30,10 +30,13 @@ if TYPE_CHECKING:
     from voirdire.reporting.pages.speech import Argument, Said
     from voirdire.reporting.plots.training_moves import Move
     from voirdire.reporting.plots.training_sheet import StepColumns, TrainingSheet
-    from voirdire.rewards.training.run import Alarm, Reference, TrainingRun, TrainingStep
-    from voirdire.rewards.training.run_certificates import (
+    from voirdire.rewards.training.run import (
+        Alarm,
         CertifiedExamination,
         PropositionCertificate,
+        Reference,
+        TrainingRun,
+        TrainingStep,
     )
 
 __all__ = [

@@ -57,10 +57,10 @@ class Plot(Figure):
         What the figure shows, in a sentence.
     inner_px : tuple of float
         Width and height without the margin of `PAD_PX`, which a page does not need.
-    heading : Text or None
-        The line above it.
+    heading : list of Text
+        The lines above it.
     heading_px : float
-        Height of that line; a page with headings of its own cuts it off.
+        Height of those lines; a page with headings of its own cuts them off.
     min_width_px : float or None
         Width below which a page should let readers scroll rather than make the figure smaller.
     drawn_by_browser : bool
@@ -72,7 +72,7 @@ class Plot(Figure):
         super().__init__(figsize=size, dpi=_DPI, facecolor="white")
         self.inner_px = (width, height)
         self.alt = alt
-        self.heading: Text | None = None
+        self.heading: list[Text] = []
         self.heading_px = 0.0
         self.min_width_px: float | None = None
         self.drawn_by_browser = False

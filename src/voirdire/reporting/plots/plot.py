@@ -1,34 +1,63 @@
-"""One call for every figure: choose what is drawn, and hand it to the file of that kind."""
+"""One call for every figure: choose what is drawn, and hand it to the function of that kind."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+import hashlib
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from voirdire._validation import check_choice
 from voirdire.errors import InputError
-from voirdire.reporting.plots.power import draw_power_curves, is_power
-from voirdire.reporting.plots.probes import draw_probes, is_probing
-from voirdire.reporting.plots.reliability import draw_reliability
-from voirdire.reporting.plots.reward_plot import RewardPlotKind, plot_reward
-from voirdire.reporting.plots.reward_sheet import is_reward
+from voirdire.reporting.plots.agreement import draw_agreement, draw_ceiling, draw_confusion
+from voirdire.reporting.plots.chart import Frame
+from voirdire.reporting.plots.examination import (
+    draw_advantage,
+    draw_controls,
+    draw_scatter,
+    draw_slices,
+    draw_winning_rate,
+)
+from voirdire.reporting.plots.gold import (
+    draw_gold,
+    draw_rates,
+    draw_reliability,
+    is_gold,
+    is_rates,
+)
+from voirdire.reporting.plots.power_and_probes import (
+    draw_power,
+    draw_probes,
+    is_power,
+    is_probing,
+)
+from voirdire.reporting.plots.reward import (
+    draw_reward_drives,
+    draw_reward_errors,
+    draw_reward_histograms,
+    draw_reward_scales,
+    is_reward,
+)
 from voirdire.reporting.plots.rows import sheet_of
-from voirdire.reporting.plots.style import settings
-from voirdire.reporting.plots.training_plot import TrainingPlotKind, plot_training
+from voirdire.reporting.plots.style import DRAWING
+from voirdire.reporting.plots.svg import to_svg
+from voirdire.reporting.plots.training import (
+    draw_training_classes,
+    draw_training_length,
+    draw_training_missing,
+    draw_training_propositions,
+    draw_training_reward,
+)
 from voirdire.reporting.plots.training_sheet import is_training
-from voirdire.reporting.plots.words import words_in
+from voirdire.reporting.plots.words import Words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from voirdire._types import Language
-    from voirdire.reporting.plots.rows import Sheet
-    from voirdire.reporting.plots.words import Words
 
-__all__ = ["PlotKind", "draw_power", "plot"]
+__all__ = ["PlotKind", "draw_svg", "plot"]
 
 PlotKind: TypeAlias = Literal[
     "advantage",
@@ -36,8 +65,10 @@ PlotKind: TypeAlias = Literal[
     "ceiling",
     "confusion",
     "controls",
+    "gold",
     "power",
     "probes",
+    "rates",
     "reliability",
     "reward_drives",
     "reward_errors",
@@ -54,10 +85,50 @@ PlotKind: TypeAlias = Literal[
 ]
 """What a figure shows."""
 
-_WHOLE = (
-    ("power", is_power, "a power analysis", draw_power_curves),
-    ("probes", is_probing, "probes of a judge", draw_probes),
+_OF_QUESTION: dict[str, Callable[..., Figure]] = {
+    "advantage": draw_advantage,
+    "agreement": draw_agreement,
+    "ceiling": draw_ceiling,
+    "confusion": draw_confusion,
+    "controls": draw_controls,
+    "scatter": draw_scatter,
+    "slices": draw_slices,
+    "winning_rate": draw_winning_rate,
+}
+"""Figures of one question of an examination."""
+
+_OF_RESULT: dict[str, tuple[Callable[..., Figure], tuple[str, ...]]] = {
+    "gold": (draw_gold, ("question", "judge")),
+    "power": (draw_power, ()),
+    "probes": (draw_probes, ()),
+    "rates": (draw_rates, ("question", "judge")),
+    "reliability": (draw_reliability, ("question", "judge")),
+    "reward_drives": (draw_reward_drives, ("behavior",)),
+    "reward_errors": (draw_reward_errors, ()),
+    "reward_histograms": (draw_reward_histograms, ("behavior",)),
+    "reward_scales": (draw_reward_scales, ()),
+    "training_classes": (draw_training_classes, ("behavior",)),
+    "training_length": (draw_training_length, ()),
+    "training_missing": (draw_training_missing, ()),
+    "training_propositions": (draw_training_propositions, ()),
+    "training_reward": (draw_training_reward, ()),
+}
+"""Figures of other results, and which choices they take."""
+
+_USUAL: tuple[tuple[str, Callable[[Any], bool]], ...] = (
+    ("gold", is_gold),
+    ("power", is_power),
+    ("probes", is_probing),
+    ("rates", is_rates),
+    ("reward_errors", is_reward),
+    ("training_reward", is_training),
 )
+"""The figure of results that no `kind` is given for; the others are examinations."""
+
+_ONLY = {"power": "a power analysis", "probes": "probes of a judge"}
+"""Results that have one figure."""
+
+_STAND_IN = "voirdire-figure-name"
 _NEEDS_EXAMINATIONS = ("advantage", "controls", "scatter", "winning_rate")
 
 
@@ -78,13 +149,14 @@ def plot(
 
     Parameters
     ----------
-    result : AltTestResult, sequence, mapping, Examination, PowerResult, ProbeReport, \
-            RewardExamination, TrainingRun
-        What `alt_test` returns for one judge or several, what `examine`, `examine_reward` or
-        `read_training_run` returns, or the parsed JSON of ``voirdire examine --json`` or
-        ``examine-reward --json``. A power analysis is always drawn as ``"power"``, what
-        `probe_judge` returns as ``"probes"``, a reward as ``"reward_errors"`` and a training run as
-        ``"training_reward"`` by default.
+    result : AltTestResult, sequence, mapping, Examination, GoldExamination, PowerResult, \
+            ProbeReport, RateReport, RewardExamination, TrainingRun
+        What `alt_test` returns for one judge or several, what `examine`, `examine_gold`, `rate`,
+        `examine_reward` or `read_training_run` returns, or the parsed JSON of ``voirdire examine
+        --json`` or ``examine-reward --json``. A power analysis is always drawn as ``"power"``, what
+        `probe_judge` returns as ``"probes"``. By default gold labels are drawn as ``"gold"``, rates
+        as ``"rates"``, a reward as ``"reward_errors"`` and a training run as
+        ``"training_reward"``.
     kind : str, optional
         ``"advantage"``: ρ of every judge with its interval, and the annotators' own advantage.
         ``"winning_rate"``: ω against ε. ``"scatter"``: the judge's advantage against each
@@ -92,14 +164,15 @@ def plot(
         every two raters. ``"ceiling"``: agreement with the annotators beside theirs with each
         other. ``"slices"``: where the judge is worse. ``"confusion"``: its labels against theirs.
         ``"power"``: power against the number of items. ``"probes"``: the largest shift of a judge's
-        answers under each probe. ``"reliability"``: how often what a judge
-        states comes true, also of what `examine_gold` returns. ``"reward_errors"``: comparisons
-        that a reward ranks the wrong way. ``"reward_histograms"``: centred rewards by label.
-        ``"reward_drives"``: weights, and what they do to rankings. ``"reward_scales"``: the
-        behaviors side by side. ``"training_reward"``: the mean reward of each step.
-        ``"training_propositions"``: how often propositions are true. ``"training_classes"``: the
-        classes of the responses. ``"training_length"``: length beside reward.
-        ``"training_missing"``: missing rewards.
+        answers under each probe. ``"gold"``: how often judges are right by gold labels.
+        ``"rates"``: how often something holds, corrected, by labels alone, and by raw verdicts.
+        ``"reliability"``: how often what a judge states comes true, also of what `examine_gold`
+        returns. ``"reward_errors"``: comparisons that a reward ranks the wrong way.
+        ``"reward_histograms"``: centred rewards by label. ``"reward_drives"``: weights, and their
+        share of the spread. ``"reward_scales"``: the behaviors side by side.
+        ``"training_reward"``: the mean reward of each step. ``"training_propositions"``: how often
+        propositions are true. ``"training_classes"``: the classes of the responses.
+        ``"training_length"``: length beside reward. ``"training_missing"``: missing rewards.
     epsilon : float, optional
         Which margin, of several; by default .2 where it is among them, else the first.
     alignment, question : str, optional
@@ -141,72 +214,85 @@ def plot(
     >>> [text.get_text() for text in figure.axes[0].texts]
     ['ann', 'bob', 'eve']
     """
-    check_choice("kind", kind, PlotKind)
-    if is_reward(result) and kind == "advantage":
-        kind = "reward_errors"
-    if kind in get_args(RewardPlotKind):
-        return plot_reward(result, kind=kind, behavior=behavior, language=language, ax=ax)  # type: ignore[arg-type]
-    if is_training(result) and kind == "advantage":
-        kind = "training_reward"
-    if kind in get_args(TrainingPlotKind):
-        return plot_training(result, kind=kind, behavior=behavior, language=language, ax=ax)  # type: ignore[arg-type]
-    say = words_in(language)
-    whole = _draw_whole(result, kind, say=say, ax=ax)
-    if whole is not None:
-        return whole
-    if kind == "reliability":
-        with settings():
-            return draw_reliability(result, question=question, judge=judge, say=say, ax=ax)
-    sheet = sheet_of(result, question=question, alignment=alignment, epsilon=epsilon, judge=judge)
-    if not sheet.rows and kind in _NEEDS_EXAMINATIONS:
-        msg = f"`kind` {kind!r} needs at least one examination, got a result without."
-        raise InputError(msg)
-    options = {"coefficient": coefficient} if kind == "ceiling" else {}
-    with settings():
-        return _draw(kind, sheet, say=say, ax=ax, **options)
+    frame = Frame(say=Words(language), ax=ax)
+    which = {"epsilon": epsilon, "alignment": alignment, "question": question, "judge": judge,
+             "coefficient": coefficient, "behavior": behavior}  # fmt: skip
+    return _draw(check_choice("kind", kind, PlotKind), result, frame, **which)
 
 
-def draw_power(result: Any, *, language: Language = "en", ax: Axes | None = None) -> Figure:
-    """Draw a power analysis: power against the number of items.
+def draw_svg(
+    kind: PlotKind,
+    result: Any,
+    *,
+    language: Language,
+    width_px: float,
+    name: str | None = None,
+    heading: bool = True,
+    **which: Any,
+) -> str:
+    """Draw a figure as inline SVG for the width at which a page shows it.
 
     Parameters
     ----------
-    result : PowerResult or mapping
-        The analysis, or its dict.
-    language : {"en", "zh"}, optional
-        Of the words in the figure.
-    ax : matplotlib.axes.Axes, optional
-        Draw on these axes, laid out by the caller.
+    kind, result, language
+        As of `plot`.
+    width_px : float
+        CSS pixels. Text is the same size at every width; below 480 labels stand above their rows
+        and panels under each other.
+    name : str, optional
+        Prefix of the ids within the figure; by default made from what is drawn, so that figures
+        that differ never share an id.
+    heading : bool, optional
+        Whether to keep the line above the figure.
+    **which
+        What is drawn of several, as of `plot`.
 
     Returns
     -------
-    matplotlib.figure.Figure
-        One curve per number of annotators and ε, with the wanted power.
+    str
+        One ``<svg>`` element.
 
     Raises
     ------
     InputError
-        If the result is no power analysis.
+        As of `plot`.
+
+    Examples
+    --------
+    >>> import voirdire
+    >>> from voirdire.reporting import draw_svg
+    >>> humans = {name: {item: item % 2 for item in range(40)} for name in ("ann", "bob", "eve")}
+    >>> result = voirdire.alt_test({item: item % 2 for item in range(40)}, humans)
+    >>> svg = draw_svg("advantage", result, language="en", width_px=340)
+    >>> 'width="340"' in svg
+    True
     """
-    say = words_in(language)
-    with settings():
-        return draw_power_curves(result, say=say, ax=ax)
+    frame = Frame(say=Words(language), width=width_px)
+    with DRAWING:
+        figure = _draw(check_choice("kind", kind, PlotKind), result, frame, **which)
+        if name is not None:
+            return to_svg(figure, name=name, heading=heading)
+        svg = to_svg(figure, name=_STAND_IN, heading=heading)
+    digest = hashlib.sha256(svg.encode()).hexdigest()[:12]
+    return svg.replace(f'"{_STAND_IN}-', f'"{kind}-{digest}-').replace(
+        f"#{_STAND_IN}-", f"#{kind}-{digest}-"
+    )
 
 
-def _draw_whole(result: Any, kind: PlotKind, *, say: Words, ax: Axes | None) -> Figure | None:
-    """Draw a result that has one figure only; None for others."""
-    for name, is_such, what, draw in _WHOLE:
-        if kind != name and not is_such(result):
-            continue
-        if kind not in (name, "advantage"):
-            msg = f"`kind` must be {name!r} for {what}, got {kind!r}."
-            raise InputError(msg)
-        with settings():
-            return draw(result, say=say, ax=ax)
-    return None
-
-
-def _draw(kind: str, sheet: Sheet, *, say: Words, ax: Axes | None, **options: Any) -> Figure:
-    module = import_module(f"voirdire.reporting.plots.{kind}")
-    figure: Figure = getattr(module, f"draw_{kind}")(sheet, say=say, ax=ax, **options)
-    return figure
+def _draw(kind: str, result: Any, frame: Frame, **which: Any) -> Figure:
+    usual = next((name for name, is_such in _USUAL if is_such(result)), None)
+    if usual is not None and kind == "advantage":
+        kind = usual
+    elif usual in _ONLY and kind != usual:
+        msg = f"`kind` must be {usual!r} for {_ONLY[usual]}, got {kind!r}."
+        raise InputError(msg)
+    if kind in _OF_RESULT:
+        draw, names = _OF_RESULT[kind]
+        return draw(result, frame, **{name: which.get(name) for name in names})
+    choices = {name: which.get(name) for name in ("question", "alignment", "epsilon", "judge")}
+    sheet = sheet_of(result, **choices)
+    if not sheet.rows and kind in _NEEDS_EXAMINATIONS:
+        msg = f"`kind` {kind!r} needs at least one examination, got a result without."
+        raise InputError(msg)
+    more = {"coefficient": which.get("coefficient")} if kind == "ceiling" else {}
+    return _OF_QUESTION[kind](sheet, frame, **more)

@@ -5,15 +5,30 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.records import as_plain
+from voirdire.reporting.plots.words import label
 
-__all__ = ["Contents", "Sheet", "contents_of", "controls_of", "number", "sheet_of"]
+if TYPE_CHECKING:
+    from voirdire.reporting.plots.words import Words
+
+__all__ = [
+    "Contents",
+    "Sheet",
+    "choose",
+    "contents_of",
+    "controls_of",
+    "field_of",
+    "number",
+    "sheet_of",
+]
 
 _USUAL_EPSILON = 0.2
+_STABLE = 0.9
+"""A judge that passes in a smaller share of resamples has passed, but it was close."""
 
 _RESULT_FIELDS = (
     "question",
@@ -62,6 +77,35 @@ class Sheet:
         found = [row for row in self.rows if row["epsilon"] == self.epsilon]
         return sorted(found, key=_rank)
 
+    def heading(self, say: Words, *, with_epsilon: bool = True) -> str:
+        """Name what was examined."""
+        names = {"question": label(self.question), "alignment": label(self.alignment, width=20)}
+        text = say("of_question", **names)
+        if with_epsilon and math.isfinite(self.epsilon):
+            return f"{text}, {say('at_epsilon', epsilon=say.digits(self.epsilon))}"
+        return text
+
+    def part(self, name: str, *, kind: str) -> dict[str, Any]:
+        """Return `questions[].agreement` or `questions[].diagnosis`, or say why there is none."""
+        found = None if self.findings is None else self.findings.get(name)
+        if not found:
+            msg = f"`kind` {kind!r} needs the question's {name}, got "
+            msg += (
+                "a result without it. Draw what `voirdire.examine` returns, or what `voirdire "
+                "examine --json` prints."
+                if self.findings is None
+                else "none for this question: its labels, or their number, do not allow it."
+            )
+            raise InputError(msg)
+        return dict(found)
+
+    def judges_in(self, part: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return what a part found on each judge that is to be drawn, the best judge first."""
+        only = (self.findings or {}).get("only_judges")
+        best_first = {name: place for place, name in enumerate(self.judges())}
+        found = [each for each in part["judges"] if only is None or each["judge"] in only]
+        return sorted(found, key=lambda each: best_first.get(each["judge"], len(best_first)))
+
     def judges(self) -> list[str]:
         """Return the judges' names, the best first."""
         best_first = [row["judge"] for row in self.at_epsilon()]
@@ -92,10 +136,10 @@ class Contents:
     def __init__(self, examinations: Sequence[Any], findings: Sequence[Any] = ()) -> None:
         self._raw: dict[str, list[Any]] = {}
         for row in examinations:
-            self._raw.setdefault(_get(row, "question"), []).append(row)
+            self._raw.setdefault(field_of(row, "question"), []).append(row)
         self._findings: dict[str, Any] = {}
         for found in findings:
-            self._findings.setdefault(_get(found, "question"), found)
+            self._findings.setdefault(field_of(found, "question"), found)
         self._read: dict[tuple[str, str], list[dict[str, Any]]] = {}
 
     @property
@@ -105,14 +149,18 @@ class Contents:
 
     def alignments(self, question: str) -> list[str]:
         """Return under which alignments a question was examined."""
-        return list(dict.fromkeys(_get(row, "alignment") for row in self._raw.get(question, ())))
+        return list(
+            dict.fromkeys(field_of(row, "alignment") for row in self._raw.get(question, ()))
+        )
 
     def rows(self, question: str, alignment: str) -> list[dict[str, Any]]:
         """Return the examinations of a question under an alignment; read once."""
         at = (question, alignment)
         if at not in self._read:
             rows = self._raw.get(question, ())
-            self._read[at] = [_examination(r) for r in rows if _get(r, "alignment") == alignment]
+            self._read[at] = [
+                _examination(r) for r in rows if field_of(r, "alignment") == alignment
+            ]
         return self._read[at]
 
     def findings(self, question: str) -> dict[str, Any] | None:
@@ -135,8 +183,8 @@ def sheet_of(
     it is among them, else the first.
     """
     contents = result if isinstance(result, Contents) else contents_of(result)
-    question = _chosen(contents.questions, "question", question)
-    alignment = _chosen(contents.alignments(question), "alignment", alignment)
+    question = choose(contents.questions, "question", question)
+    alignment = choose(contents.alignments(question), "alignment", alignment)
     rows, found = contents.rows(question, alignment), contents.findings(question)
     if judge is not None:
         rows, found = _of_judges([judge] if isinstance(judge, str) else judge, rows, found)
@@ -176,7 +224,7 @@ def _flat(parts: Sequence[Any], given: Any) -> list[Any]:
     for part in parts:
         several = part if isinstance(part, list | tuple) else [part]
         for row in several:
-            if _get(row, "judge") is None or _get(row, "annotators") is None:
+            if field_of(row, "judge") is None or field_of(row, "annotators") is None:
                 msg = (
                     "`result` must be what `alt_test` or `examine` returns, or the parsed JSON "
                     f"of `voirdire examine --json`, got {shorten(given)}."
@@ -191,36 +239,47 @@ def _flat(parts: Sequence[Any], given: Any) -> list[Any]:
 
 def _examination(row: Any) -> dict[str, Any]:
     """Read the figures that plots need: `as_dict` would compute every exact p-value."""
-    figures = {name: _get(row, name) for name in _RESULT_FIELDS}
+    figures = {name: field_of(row, name) for name in _RESULT_FIELDS}
     figures["epsilon"] = float(figures["epsilon"])
-    uncertainty = _get(row, "uncertainty")
+    uncertainty = field_of(row, "uncertainty")
+    stability = number(field_of(uncertainty, "stability"))
+    if figures["outcome"] == "passed" and stability <= _STABLE:
+        figures["outcome"] = "close"
     return figures | {
-        "annotators": [_part(person, _ANNOTATOR_FIELDS) for person in _get(row, "annotators")],
-        "controls": [_part(control, _CONTROL_FIELDS) for control in _get(row, "controls") or ()],
+        "annotators": [_part(person, _ANNOTATOR_FIELDS) for person in field_of(row, "annotators")],
+        "controls": [
+            _part(control, _CONTROL_FIELDS) for control in field_of(row, "controls") or ()
+        ],
         "uncertainty": None if uncertainty is None else _plain(uncertainty),
     }
 
 
 def _part(thing: Any, names: Sequence[str]) -> dict[str, Any]:
-    return {name: _get(thing, name) for name in names}
+    return {name: field_of(thing, name) for name in names}
 
 
-def _get(thing: Any, name: str) -> Any:
+def field_of(thing: Any, name: str) -> Any:
+    """Read a field of a record, or of the JSON of one; None where there is none."""
     return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
 
 
 def _plain(thing: Any) -> dict[str, Any]:
     if isinstance(thing, Mapping):
         return dict(thing)
-    if hasattr(thing, "as_dict"):
-        return dict(thing.as_dict())
     if is_dataclass(thing) and not isinstance(thing, type):
         return dict(as_plain(thing))
     msg = f"`result` must hold plain records, got {shorten(thing)}."
     raise InputError(msg)
 
 
-def _chosen(known: list[str], name: str, wanted: str | None) -> str:
+def choose(known: list[str], name: str, wanted: str | None) -> str:
+    """Return the wanted one of several, or the first.
+
+    Raises
+    ------
+    InputError
+        If it is not among them.
+    """
     if wanted is None:
         return known[0] if known else ""
     if wanted not in known:
@@ -229,7 +288,7 @@ def _chosen(known: list[str], name: str, wanted: str | None) -> str:
 
 
 def _not_among(name: str, known: Sequence[Any], wanted: Any) -> str:
-    listed = ", ".join(repr(shorten(each, width=40)) for each in known[:10])
+    listed = ", ".join(repr(shorten(each, width=40)) for each in known[:10]) or "none"
     more = f" and {len(known) - 10} more" if len(known) > 10 else ""
     return f"`{name}` must be one of {listed}{more}, got {shorten(wanted)!r}."
 

@@ -25,9 +25,10 @@ __all__ = [
     "FONT_CSS",
     "FONT_PX",
     "LIGHT",
-    "N_SERIES",
+    "NARROW_PX",
     "SMALL_PX",
     "WIDTH_PX",
+    "outcome_colour",
     "series",
     "settings",
     "theme_css",
@@ -87,19 +88,25 @@ Both belong to the whole process: threads that draw at the same time would leave
 settings behind.
 """
 
-N_SERIES = 8
+_N_SERIES = 8
+_OUTCOMES = {"passed": "pass", "close": "unsure", "failed": "fail"}
 
-WIDTH_PX = 600
-"""Width of most figures: on a narrow telephone letters are still eight pixels high."""
+WIDTH_PX = 600.0
+"""Width of a figure for which none is given."""
 
-FONT_PX = 15.0
-SMALL_PX = 14.0
+NARROW_PX = 480.0
+"""Below it a figure is for a telephone: labels above their rows, panels under each other."""
+
+FONT_PX = 14.0
+SMALL_PX = 13.0
 
 FONT_CSS = (
-    "var(--font,system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','PingFang SC',"
-    "'Microsoft YaHei','Noto Sans CJK SC','Source Han Sans SC',sans-serif)"
+    "var(--font,system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue','Noto Sans',"
+    "'Liberation Sans','DejaVu Sans',sans-serif,'PingFang SC','Microsoft YaHei',"
+    "'Noto Sans CJK SC','Source Han Sans SC','WenQuanYi Micro Hei')"
 )
-"""What browsers write a figure's text in: the page's `--font`, or the system's."""
+"""What browsers write a figure's text in: the page's `--font`, or a Latin font of the system, and
+a Chinese one for the characters that it lacks."""
 
 _DRAWN = {
     "axes",
@@ -121,7 +128,12 @@ _DRAWN = {
 
 def series(number: int) -> str:
     """Return the colour of a series, counted from 0."""
-    return LIGHT[f"series-{number % N_SERIES + 1}"]
+    return LIGHT[f"series-{number % _N_SERIES + 1}"]
+
+
+def outcome_colour(outcome: str) -> str:
+    """Return green for passed, amber for passed but close, red for failed, grey for the others."""
+    return LIGHT[_OUTCOMES.get(outcome, "muted")]
 
 
 @contextmanager

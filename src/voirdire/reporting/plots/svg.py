@@ -90,17 +90,17 @@ def to_svg(figure: Figure, *, name: str, heading: bool = True) -> str:
 def _drawn(figure: Figure, *, heading: bool) -> str:
     from voirdire.reporting.plots.figure import MISSING_GLYPH
 
-    title = getattr(figure, "heading", None)
+    titles = getattr(figure, "heading", [])
     buffer = io.StringIO()
     with settings(_SETTINGS), without_warnings(MISSING_GLYPH):  # the browser has the fonts
         try:
             figure.drawn_by_browser = True  # type: ignore[attr-defined]
-            if title is not None:
+            for title in titles:
                 title.set_visible(heading)
             figure.savefig(buffer, format="svg", facecolor="none", metadata=_NO_METADATA)
         finally:
             figure.drawn_by_browser = False  # type: ignore[attr-defined]
-            if title is not None:
+            for title in titles:
                 title.set_visible(True)
     return buffer.getvalue()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.reporting.plots.rows import number
+from voirdire.reporting.plots.rows import field_of, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,44 +137,40 @@ def training_sheet(result: Any) -> TrainingSheet:
     if not is_training(result):
         msg = f"`result` must be a training run, got {shorten(result)}."
         raise InputError(msg)
-    steps = list(_field(result, "steps") or ())
+    steps = list(field_of(result, "steps") or ())
     if not steps:
         msg = "`result` must hold at least one step of the training, got none."
         raise InputError(msg)
     whole = _columns(steps)
     size = math.ceil(len(steps) / MOST_POINTS)
     return TrainingSheet(
-        name=str(_field(result, "name") or ""),
+        name=str(field_of(result, "name") or ""),
         whole=whole,
         run=_thinned(whole, size=size),
         reference=_reference(result, whole, size=size),
         alarms=[
             AlarmMark(
-                kind=str(_field(row, "kind")),
-                step=number(_field(row, "step")),
-                subject=str(_field(row, "subject")),
+                kind=str(field_of(row, "kind")),
+                step=number(field_of(row, "step")),
+                subject=str(field_of(row, "subject")),
             )
-            for row in _field(result, "alarms") or ()
+            for row in field_of(result, "alarms") or ()
         ],
         steps_per_point=size,
-        length_unit=("tokens", "characters")[_field(result, "length_unit") == "characters"],
+        length_unit=("tokens", "characters")[field_of(result, "length_unit") == "characters"],
     )
 
 
-def _field(thing: Any, name: str) -> Any:
-    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
-
-
 def _columns(steps: list[Any]) -> StepColumns:
-    rates = [_field(step, "proposition_rates") or {} for step in steps]
-    shares = [_field(step, "class_shares") or {} for step in steps]
+    rates = [field_of(step, "proposition_rates") or {} for step in steps]
+    shares = [field_of(step, "class_shares") or {} for step in steps]
     classes: dict[str, dict[str, None]] = {}
     for row in shares:
         for behavior, found in row.items():
             classes.setdefault(behavior, {}).update(dict.fromkeys(found))
     return StepColumns(
-        steps=[number(_field(step, "step")) for step in steps],
-        figures={name: [number(_field(step, name)) for step in steps] for name in _FIGURES},
+        steps=[number(field_of(step, "step")) for step in steps],
+        figures={name: [number(field_of(step, name)) for step in steps] for name in _FIGURES},
         rates={name: _column(rates, name) for name in dict.fromkeys(k for r in rates for k in r)},
         classes={
             behavior: {
@@ -191,17 +187,17 @@ def _column(rows: list[Mapping[str, Any]], name: str) -> list[float]:
 
 def _reference(result: Any, whole: StepColumns, *, size: int) -> StepColumns | None:
     """Take the reference as far as the run goes, and only what has the same scale."""
-    reference = _field(result, "reference" if isinstance(result, Mapping) else "reference_run")
+    reference = field_of(result, "reference" if isinstance(result, Mapping) else "reference_run")
     low, high = min(whole.steps), max(whole.steps)
-    steps = _field(reference, "steps") or ()
-    kept = [step for step in steps if low <= number(_field(step, "step")) <= high]
+    steps = field_of(reference, "steps") or ()
+    kept = [step for step in steps if low <= number(field_of(step, "step")) <= high]
     if not kept:
         return None
     columns = _columns(kept)
     apart: list[str] = []
-    if _field(reference, "reward_hash") != _field(result, "reward_hash"):
+    if field_of(reference, "reward_hash") != field_of(result, "reward_hash"):
         apart += ["reward_mean", "reward_sd", "rule_mean", "base_mean"]
-    if _field(reference, "length_unit") != _field(result, "length_unit"):
+    if field_of(reference, "length_unit") != field_of(result, "length_unit"):
         apart.append("length_mean")
     columns.figures.update({name: [math.nan] * len(kept) for name in apart})
     return _thinned(columns, size=max(size, math.ceil(len(kept) / MOST_POINTS)))

@@ -2,49 +2,176 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from voirdire.errors import InputError
-from voirdire.rewards.fitting.cross_validation import (
+from voirdire.rewards.comparisons.pairs import PreferenceCycles
+from voirdire.rewards.fitting.judged_comparisons import FitProgress
+from voirdire.rewards.fitting.notes import Undetermined, behavior_notes, few_for_folds, undetermined
+from voirdire.rewards.fitting.weight_problem import (
     L2_GRID,
     CrossValidation,
-    cross_validate,
-    prompt_folds,
-)
-from voirdire.rewards.fitting.notes import (
-    Undetermined,
-    behavior_notes,
-    few_for_folds,
-    undetermined,
-)
-from voirdire.rewards.fitting.resampling import (
+    Estimate,
     Resampling,
+    WeightProblem,
+    cross_validate,
     error_rate,
     generator,
+    pair_weights,
+    prompt_folds,
     resampled_weights,
     wrongness,
 )
-from voirdire.rewards.fitting.result import BehaviorFit, Estimate, FittedWeight
-from voirdire.rewards.fitting.weight_problem import WeightProblem, pair_weights
 from voirdire.rewards.vetoes import VETO, veto_penalty
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from voirdire.rewards.comparisons.pairs import PreferenceCycles
-    from voirdire.rewards.fitting.behavior_data import BehaviorData
-    from voirdire.rewards.fitting.feature_choice import FeatureChoice
-    from voirdire.rewards.fitting.settings import FitSettings
+    from voirdire.rewards.fitting.judged_comparisons import BehaviorData, BehaviorPart
+    from voirdire.rewards.fitting.settings import FeatureChoice, FitSettings
     from voirdire.rewards.solving.problem import RankingSolution
 
-__all__ = ["FittedBehavior", "fit_behavior", "n_solves"]
+__all__ = ["BehaviorFit", "FittedBehavior", "FittedWeight", "fit_behavior", "fit_parts", "n_solves"]
+
+
+def fit_parts(
+    parts: Mapping[str, BehaviorPart],
+    *,
+    choices: Mapping[str, FeatureChoice],
+    settings: FitSettings,
+    has_base: bool,
+    progress: Callable[[FitProgress], None] | None,
+) -> Sequence[FittedBehavior]:
+    """Fit the behaviors that have something to be fitted on.
+
+    Parameters
+    ----------
+    parts : mapping of str to BehaviorPart
+        By behavior.
+    choices : mapping of str to FeatureChoice
+        Their features.
+    settings : FitSettings
+        How.
+    has_base : bool
+        Whether base rewards are part of the differences.
+    progress : callable or None
+        Told after every problem that is solved.
+
+    Returns
+    -------
+    sequence of FittedBehavior
+        In the order of `parts`.
+    """
+    fitted = {name: part for name, part in parts.items() if part.train.n_pairs}
+    total = sum(
+        n_solves(part.train, settings, has_test=part.test is not None) for part in fitted.values()
+    )
+    n_done = 0
+
+    def tell() -> None:
+        nonlocal n_done
+        n_done += 1
+        if progress is not None:
+            progress(FitProgress(doing="fitting", n_done=n_done, n_total=total))
+
+    return [
+        fit_behavior(
+            part.train,
+            test=part.test,
+            choice=choices[name],
+            settings=settings,
+            has_base=has_base,
+            cycles=part.cycles,
+            tell=tell,
+        )
+        for name, part in fitted.items()
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BehaviorFit:
+    """How the weights of one behavior came about.
+
+    Attributes
+    ----------
+    behavior : str
+        Its id.
+    n_prompts, n_items, n_pairs : int
+        What it was fitted on: at least 1 pair.
+    l2 : float
+        λ that was used, at least 0.
+    l2_path : mapping of float to float
+        Held-out loss for each λ that was tried; empty where λ was given.
+    objective, bound : float
+        What the weights reach, and what none can go below.
+    weights : tuple of FittedWeight
+        In the order of the features.
+    error_rate : Estimate
+        Share of comparisons that the reward ranks the wrong way, a tie counting half: held out by
+        prompt.
+    error_rate_fitted : float
+        The same on the comparisons that it was fitted on: too low.
+    error_rate_base : Estimate
+        The same by the base reward alone; nan where there is none.
+    is_separable : bool
+        Whether some weights rank every comparison right; without λ the size of the weights then
+        says nothing.
+    loose : tuple of str
+        Directions of weights that no comparison tells anything of, beyond the gauge of the class
+        features, in words.
+    cycles : PreferenceCycles
+        Comparisons that go in cycles, of all that were given for this behavior: also of prompts
+        that are marked `test`, and of completions that were then dropped.
+    notes : tuple of str
+        What the reader should know.
+    """
+
+    behavior: str
+    n_prompts: int
+    n_items: int
+    n_pairs: int
+    l2: float
+    l2_path: Mapping[float, float] = field(default_factory=dict, repr=False)
+    objective: float
+    bound: float
+    weights: tuple[FittedWeight, ...] = field(repr=False)
+    error_rate: Estimate
+    error_rate_fitted: float
+    error_rate_base: Estimate
+    is_separable: bool
+    loose: tuple[str, ...] = ()
+    cycles: PreferenceCycles = field(default_factory=PreferenceCycles)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedWeight:
+    """The weight of one feature.
+
+    Attributes
+    ----------
+    feature : str
+        Its name.
+    weight : Estimate
+        With the interval of the bootstrap over prompts.
+    origin : {"fitted", "fixed", "ignored", "undetermined", "veto"}
+        Undetermined: no comparison tells anything of it. Veto: what the feature ``"(veto)"``
+        takes off, more than all weights make up for.
+    """
+
+    feature: str
+    weight: Estimate
+    origin: str
+
 
 _L2_OF_FEW = 0.01
+
+
 _NOTHING = Estimate(value=float("nan"), low=float("nan"), high=float("nan"))
 
 
@@ -58,8 +185,8 @@ class FittedBehavior:
         How they came about.
     weights : ndarray of float, shape (n_features,)
         All of them, without that of the veto.
-    vetoes : tuple of str
-        What puts a response below all others.
+    choice : FeatureChoice
+        Its features.
     left_open : Undetermined
         What no comparison tells.
     data : BehaviorData
@@ -68,7 +195,7 @@ class FittedBehavior:
 
     record: BehaviorFit
     weights: NDArray[np.float64] = field(repr=False)
-    vetoes: tuple[str, ...] = ()
+    choice: FeatureChoice
     left_open: Undetermined = field(default_factory=Undetermined, repr=False)
     data: BehaviorData = field(repr=False)
 
@@ -157,7 +284,7 @@ def fit_behavior(
         notes=tuple(notes),
     )
     return FittedBehavior(
-        record=record, weights=weights, vetoes=choice.vetoes, left_open=left_open, data=data
+        record=record, weights=weights, choice=choice, left_open=left_open, data=data
     )
 
 
@@ -277,7 +404,11 @@ def _penalty(
 ) -> float:
     """Give what a veto takes off: more than these weights, and these base rewards, make up for."""
     base = data.base if test is None else np.concatenate([data.base, test.base])
-    return veto_penalty(weights, base_range=float(np.ptp(base))) if choice.vetoes else 0.0
+    if not choice.vetoes:
+        return 0.0
+    features = replace(choice.features, vetoes=choice.vetoes)
+    named = dict(zip(choice.features.names, weights.tolist(), strict=True))
+    return veto_penalty(features, named, base_range=float(np.ptp(base)))
 
 
 def _fitted_weights(
@@ -306,6 +437,6 @@ def _fitted_weights(
     if choice.vetoes:
         nowhere = float("nan")
         veto = Estimate(value=-penalty, low=nowhere, high=nowhere)
-        place = len(choice.features.propositions)
+        place = len(choice.features.asked)
         found.insert(place, FittedWeight(feature=VETO, weight=veto, origin="veto"))
     return tuple(found)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,30 +14,60 @@ from voirdire._types import Judged
 from voirdire._validation import check_choice, shorten
 from voirdire.errors import InputError
 from voirdire.rewards.certification import check_certified, read_certificate
+from voirdire.rewards.comparisons.data import labelled_by_class
+from voirdire.rewards.comparisons.order import default_order
 from voirdire.rewards.comparisons.reading import comparisons_of
-from voirdire.rewards.fitting.assembling import behavior_reward, now, settings_record
-from voirdire.rewards.fitting.feature_choice import feature_choices
-from voirdire.rewards.fitting.judged_comparisons import judged_comparisons
+from voirdire.rewards.features import questions_of_numbers
+from voirdire.rewards.fitting.behavior_fitting import fit_parts
+from voirdire.rewards.fitting.judged_comparisons import (
+    behavior_parts,
+    fit_verdicts,
+    judged_comparisons,
+)
 from voirdire.rewards.fitting.notes import fit_notes, loose_notes, refuse_nothing
-from voirdire.rewards.fitting.parts import behavior_parts, fit_parts
-from voirdire.rewards.fitting.result import RewardFit
-from voirdire.rewards.fitting.settings import FitSettings
-from voirdire.rewards.fitting.verdicts import fit_verdicts
+from voirdire.rewards.fitting.settings import FeatureChoice, FitSettings, feature_choices
 from voirdire.rewards.given_weights import reward_versions
-from voirdire.rewards.model import RewardModel
+from voirdire.rewards.model import BehaviorReward, RewardModel
+from voirdire.rewards.vetoes import VETO
 from voirdire.rubrics import load_rubric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.records import Certificate
+    from voirdire.records import Certificate, Dropped
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.pairs import PairSet
-    from voirdire.rewards.fitting.result import FitProgress
+    from voirdire.rewards.fitting.behavior_fitting import BehaviorFit, FittedBehavior
+    from voirdire.rewards.fitting.judged_comparisons import FitProgress, JudgedComparisons
+    from voirdire.rewards.fitting.weight_problem import Estimate
     from voirdire.rubrics import Rubric
 
-__all__ = ["fit_reward"]
+__all__ = ["RewardFit", "behavior_reward", "fit_figures", "fit_reward", "now", "settings_record"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewardFit:
+    """A reward model with the record of its fit.
+
+    Attributes
+    ----------
+    model : RewardModel
+        Ready to score.
+    behaviors : tuple of BehaviorFit
+        One per behavior with comparisons.
+    dropped : tuple of Dropped
+        Completions and comparisons that were set aside, each with its reason.
+    notes : tuple of str
+        What the reader should know.
+    """
+
+    model: RewardModel
+    behaviors: tuple[BehaviorFit, ...]
+    dropped: tuple[Dropped, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def fit_reward(
@@ -165,7 +198,14 @@ def fit_reward(
     own = _with_behaviors(rubric)
     choices = feature_choices(own, chosen)
     kept = tuple(_certificate(one) for one in certificates)
-    source = fit_verdicts(judge, own, verdicts=verdicts, threshold=threshold, judged=judged)
+    source = fit_verdicts(
+        judge,
+        own,
+        verdicts=verdicts,
+        threshold=threshold,
+        judged=judged,
+        questions=_asked_too(choices, own),
+    )
     compared = judged_comparisons(
         comparisons_of(comparisons, judged=judged),
         source,
@@ -178,7 +218,7 @@ def fit_reward(
     )
     use_base = _uses_base(compared.data, compared.pairs, chosen)
     parts = behavior_parts(compared, rubric=own, choices=choices, use_base=use_base)
-    notes = (*source.notes, *compared.notes, *fit_notes(compared.data, own, parts))
+    notes = (*source.notes, *compared.notes, *fit_notes(compared.data, own, parts, choices))
     dropped = tuple(drop for part in parts.values() for drop in part.dropped)
     fitted = fit_parts(
         parts, choices=choices, settings=chosen, has_base=use_base, progress=progress
@@ -222,6 +262,12 @@ def _uses_base(data: ComparisonData, pairs: Mapping[str, PairSet], settings: Fit
     return found if settings.use_base is None else settings.use_base
 
 
+def _asked_too(choices: Mapping[str, FeatureChoice], rubric: Rubric) -> tuple[str, ...]:
+    """Name the scale and choice questions that any behavior has for features."""
+    names = [name for row in choices.values() for name in row.features.answers]
+    return questions_of_numbers(rubric, names)
+
+
 def _with_behaviors(rubric: Rubric | str | Path) -> Rubric:
     found = load_rubric(rubric)
     if not found.behaviors:
@@ -232,3 +278,155 @@ def _with_behaviors(rubric: Rubric | str | Path) -> Rubric:
 
 def _certificate(given: Certificate | str | Path) -> Certificate:
     return read_certificate(given) if isinstance(given, str | Path) else given
+
+
+def behavior_reward(
+    fitted: FittedBehavior, compared: JudgedComparisons, rubric: Rubric
+) -> BehaviorReward:
+    """Make the reward of one behavior.
+
+    Parameters
+    ----------
+    fitted : FittedBehavior
+        Weights with their record and what they were fitted on.
+    compared : JudgedComparisons
+        What was compared.
+    rubric : Rubric
+        With the behavior.
+
+    Returns
+    -------
+    BehaviorReward
+        With origin and scale of the rule rewards over the completions of the fit.
+    """
+    weights = {row.feature: row.weight.value for row in fitted.record.weights}
+    rule: NDArray[np.float64] = fitted.data.features @ fitted.weights
+    rule += fitted.data.is_vetoed * weights.get(VETO, 0.0)
+    is_best = _is_best(fitted, compared, rubric)
+    return BehaviorReward(
+        behavior=fitted.record.behavior,
+        weights=weights,
+        mean=float(rule.mean()),
+        standard_deviation=float(rule.std(ddof=1)) if rule.size > 1 else math.nan,
+        mean_ideal=float(rule[is_best].mean()) if is_best.any() else math.nan,
+        vetoes=fitted.choice.vetoes,
+        caps=fitted.choice.features.caps,
+        figures=fit_figures(fitted.record),
+    )
+
+
+def fit_figures(record: BehaviorFit) -> dict[str, Any]:
+    """Give the figures of a fit as plain JSON values; an undefined one is None.
+
+    Parameters
+    ----------
+    record : BehaviorFit
+        How the weights of a behavior came about.
+
+    Returns
+    -------
+    dict
+        The attributes of `BehaviorFit` under their names; `weights` by feature with `value`,
+        `low`, `high` and `origin`; `l2_path` as pairs of λ and loss; `cycles` as an object.
+    """
+    return {
+        "n_prompts": record.n_prompts,
+        "n_items": record.n_items,
+        "n_pairs": record.n_pairs,
+        "l2": record.l2,
+        "l2_path": [[l2, _plain(loss)] for l2, loss in record.l2_path.items()],
+        "objective": record.objective,
+        "bound": record.bound,
+        "weights": {
+            row.feature: {**_estimate(row.weight), "origin": row.origin} for row in record.weights
+        },
+        "error_rate": _estimate(record.error_rate),
+        "error_rate_fitted": _plain(record.error_rate_fitted),
+        "error_rate_base": _estimate(record.error_rate_base),
+        "is_separable": record.is_separable,
+        "loose": list(record.loose),
+        "cycles": {
+            **asdict(record.cycles),
+            "examples": [list(ids) for ids in record.cycles.examples],
+        },
+        "notes": list(record.notes),
+    }
+
+
+def settings_record(
+    settings: FitSettings,
+    *,
+    compared: JudgedComparisons,
+    fitted: Sequence[FittedBehavior],
+    use_base: bool,
+    from_classes: bool,
+) -> dict[str, Any]:
+    """Give everything that a fit was asked for, as plain JSON values.
+
+    Parameters
+    ----------
+    settings : FitSettings
+        As given.
+    compared : JudgedComparisons
+        What was compared.
+    fitted : sequence of FittedBehavior
+        What came of it.
+    use_base : bool
+        Whether base rewards were part of the differences.
+    from_classes : bool
+        Whether labels were the classes of the judge's verdicts.
+
+    Returns
+    -------
+    dict
+        Among others `prompt_hashes`: the prompts whose comparisons the weights were fitted on, so
+        that an examination can tell whether it looks at others.
+    """
+    from voirdire.rewards.prompt_hash import prompt_hash
+
+    data = compared.data
+    prompts = {place for row in fitted for place in _one_per_prompt(row, data)}
+    behaviors = [row.record.behavior for row in fitted]
+    return settings.as_dict() | {
+        "orders": {
+            behavior: str(compared.orders[behavior])
+            for behavior in behaviors
+            if len(compared.orders[behavior].labels) > 1
+        },
+        "use_base": use_base,
+        "from_classes": from_classes,
+        "prompt_hashes": sorted({prompt_hash(data.items[place]) for place in prompts}),
+    }
+
+
+def now() -> str:
+    """UTC time, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _is_best(
+    fitted: FittedBehavior, compared: JudgedComparisons, rubric: Rubric
+) -> NDArray[np.bool_]:
+    """Tell which completions have the best label, or class where nothing has a label."""
+    behavior, places = fitted.record.behavior, fitted.data.items
+    labels, best = compared.data.labels, compared.orders[behavior].best
+    if all(labels[place] is None for place in places):
+        try:
+            best = default_order(rubric, behavior).best
+        except InputError:  # nobody has said which of its classes is the best
+            return np.zeros(places.size, dtype=bool)
+        labels = labelled_by_class(compared.data, compared.told, rubric=rubric).labels
+    return np.array([labels[place] in best for place in places], dtype=bool)
+
+
+def _one_per_prompt(row: FittedBehavior, data: ComparisonData) -> list[int]:
+    prompts = data.prompts[row.data.items]
+    return [int(row.data.items[place]) for place in np.unique(prompts, return_index=True)[1]]
+
+
+def _estimate(estimate: Estimate) -> dict[str, float | None]:
+    return {name: _plain(value) for name, value in asdict(estimate).items()}
+
+
+def _plain(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

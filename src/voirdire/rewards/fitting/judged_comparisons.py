@@ -4,39 +4,658 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from voirdire._validation import shorten
+from voirdire.documents import did_you_mean
 from voirdire.errors import CyclicComparisonsWarning, InputError
+from voirdire.io import read_verdicts
+from voirdire.io.rbr_files import is_rbr_file, read_rbr_verdicts
+from voirdire.io.verdicts import add_numbers
+from voirdire.judging.answering import judge_by_plan
+from voirdire.judging.plan import needs_engine
 from voirdire.records import Dropped
+from voirdire.records.thresholds import threshold_on, threshold_words
 from voirdire.rewards.comparisons.data import drop_unknown_labels, labelled_by_class
-from voirdire.rewards.comparisons.pairs import find_cycles
-from voirdire.rewards.fitting.compared import (
-    behavior_orders,
-    behavior_pairs,
-    compared_places,
-    with_behaviors,
-)
+from voirdire.rewards.comparisons.order import LabelOrder, default_order
+from voirdire.rewards.comparisons.pairs import PreferenceCycles, find_cycles, pairs_of
+from voirdire.rewards.comparisons.prompts import our_behavior
+from voirdire.rewards.features import values_of_features
 from voirdire.rewards.fitting.notes import fit_notes, refuse_nothing
+from voirdire.rewards.prompt_hash import prompt_hash
+from voirdire.rewards.reward_judge import RewardJudge, reward_judge
+from voirdire.rewards.vetoes import veto_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from voirdire.records import Verdicts
+    from voirdire._types import Judged, Threshold
+    from voirdire.judging import JudgingProgress, LlmJudge
+    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.plan import JudgingPlan
+    from voirdire.records import Item, Verdicts
     from voirdire.rewards.comparisons.data import ComparisonData
-    from voirdire.rewards.comparisons.order import LabelOrder
-    from voirdire.rewards.comparisons.pairs import PairSet, PreferenceCycles
-    from voirdire.rewards.fitting.result import FitProgress
-    from voirdire.rewards.fitting.settings import FitSettings
-    from voirdire.rewards.fitting.verdicts import FitVerdicts
+    from voirdire.rewards.comparisons.pairs import PairSet
+    from voirdire.rewards.fitting.settings import FeatureChoice, FitSettings
     from voirdire.rubrics import Rubric
 
-__all__ = ["JudgedComparisons", "judged_comparisons"]
+__all__ = [
+    "BehaviorData",
+    "BehaviorPart",
+    "FitProgress",
+    "FitVerdicts",
+    "JudgedComparisons",
+    "behavior_data",
+    "behavior_orders",
+    "behavior_pairs",
+    "behavior_parts",
+    "compared_places",
+    "fit_verdicts",
+    "is_test",
+    "judged_comparisons",
+    "with_behaviors",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitProgress:
+    """How far a fit is.
+
+    Attributes
+    ----------
+    doing : {"judging", "fitting"}
+        What is being done.
+    n_done, n_total : int
+        Completions that are judged, or problems that are solved: the fits themselves, those of
+        cross-validation and those of resamples.
+    """
+
+    doing: Literal["judging", "fitting"]
+    n_done: int
+    n_total: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FitVerdicts:
+    """Where the verdicts of a fit come from: a plan to judge by, or verdicts that there are.
+
+    Attributes
+    ----------
+    given : Verdicts or None
+        Verdicts that there are.
+    rbr_file : object
+        A file of the authors of rule-based rewards, whose rows are found by their texts.
+    rubric : Rubric
+        What is asked.
+    plan : JudgingPlan or None
+        Judge and rubric, where items are to be judged.
+    made_from : object
+        What the judge of the plan was named by.
+    judged : {"final_answer", "with_reasoning", "whole_turn"}
+        What of a response is judged.
+    threshold : float, mapping of str to float, or None
+        Of a file of the authors.
+    questions : tuple of str
+        Scale and choice questions whose answers are features.
+    """
+
+    given: Verdicts | None = None
+    rbr_file: Any = field(default=None, repr=False)
+    rubric: Rubric = field(repr=False)
+    plan: JudgingPlan | None = None
+    made_from: Any = field(default=None, repr=False)
+    judged: Judged = "final_answer"
+    threshold: Threshold | None = None
+    questions: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader of the verdicts should know."""
+        return () if self.plan is None else self.plan.notes
+
+    def on(
+        self,
+        items: Sequence[Item],
+        *,
+        store: str | Path | None,
+        retry_failures: bool,
+        progress: Callable[[FitProgress], None] | None,
+    ) -> Verdicts:
+        """Give verdicts on items: those that there are, or new ones."""
+        if self.rbr_file is not None:
+            found = read_rbr_verdicts(self.rbr_file, items, rubric=self.rubric)
+            return found if self.threshold is None else replace(found, threshold=self.threshold)
+        if self.plan is None:
+            if self.given is None:
+                msg = "verdicts come from a plan, or are given"
+                raise TypeError(msg)
+            return self.given
+        judged = judge_by_plan(
+            items,
+            self.plan,
+            store=store,
+            retry_failures=retry_failures,
+            progress=_telling(items, progress),
+        )
+        return add_numbers(judged, self.rubric, self.questions)
+
+    def described(self, told: Verdicts, rubric: Rubric) -> RewardJudge:
+        """Describe the judge, and how it is made again where that is known."""
+        if self.plan is not None:
+            return reward_judge(self.plan, made_from=self.made_from)
+        found = RewardJudge(
+            name=told.judge,
+            fingerprint=told.fingerprint,
+            threshold=threshold_on(told.threshold, rubric.propositions),
+            judged=self.judged,
+        )
+        return _recognised(found, rubric) if told.fingerprint else found
+
+
+def fit_verdicts(
+    judge: JudgeLike | None,
+    rubric: Rubric,
+    *,
+    verdicts: Any,
+    threshold: Threshold | None,
+    judged: Judged,
+    questions: tuple[str, ...] = (),
+) -> FitVerdicts:
+    """Settle where verdicts come from, before anything is spent.
+
+    Parameters
+    ----------
+    judge : Judge, LlmJudge, str, path or None
+        Who judges, ``"local"`` by default; or the name of the judge of `verdicts`.
+    rubric : Rubric
+        What is asked.
+    verdicts : object or None
+        What `read_verdicts` reads.
+    threshold : float, mapping of str to float, or None
+        A proposition is true from this probability on.
+    judged : {"final_answer", "with_reasoning", "whole_turn"}
+        What of a response is judged.
+
+    Returns
+    -------
+    FitVerdicts
+        Verdicts, or a plan.
+
+    Raises
+    ------
+    InputError
+        If judge and rubric do not suit each other, or verdicts cannot be read, or were made under
+        another threshold.
+    """
+    if verdicts is None:
+        from voirdire.judging.plan import plan_judging
+
+        asked = "local" if judge is None else judge
+        plan = plan_judging(asked, rubric, threshold=threshold, judged=judged)
+        if questions and not needs_engine(plan.judge):
+            msg = (
+                f"`judge` must be a language model where {shorten(questions[0])!r} is a feature, "
+                f"got {shorten(plan.judge.name)!r}, which answers propositions only. Name a model, "
+                "or give verdicts."
+            )
+            raise InputError(msg)
+        return FitVerdicts(
+            rubric=rubric, plan=plan, made_from=asked, judged=judged, questions=questions
+        )
+    if judge is not None and not isinstance(judge, str):
+        msg = (
+            "`judge` must be the name of a judge of the verdicts where `verdicts` are given, got "
+            f"{type(judge).__name__}. Leave one of the two out."
+        )
+        raise InputError(msg)
+    if is_rbr_file(verdicts):
+        return FitVerdicts(rubric=rubric, rbr_file=verdicts, judged=judged, threshold=threshold)
+    given = read_verdicts(verdicts, rubric=rubric, judge=judge, numbers_of=questions)
+    for name in questions:
+        if not set(rubric.question(name).number_names) <= set(given.questions):
+            msg = (
+                f"`verdicts` must be on {shorten(name)!r}, which is to be a feature, got none. "
+                "Judge with the rubric that asks it."
+            )
+            raise InputError(msg)
+    return FitVerdicts(rubric=rubric, given=_under(given, threshold), judged=judged)
+
+
+def _under(given: Verdicts, threshold: Threshold | None) -> Verdicts:
+    if threshold is None or threshold_on(threshold, given.questions) == given.threshold:
+        return given
+    if given.fingerprint:
+        msg = (
+            f"`threshold` must be that of the verdicts, {threshold_words(given.threshold)}, got "
+            f"{threshold_words(threshold)}: "
+            "it is fixed beforehand, and part of their fingerprint. Leave it out."
+        )
+        raise InputError(msg)
+    return replace(given, threshold=threshold)
+
+
+def _recognised(found: RewardJudge, rubric: Rubric) -> RewardJudge:
+    """Say how a judge is made again, where a judge of that name has the same fingerprint."""
+    from voirdire.judging import LlmJudge
+    from voirdire.judging.plan import plan_judging
+    from voirdire.models import is_model_name, load_model
+
+    try:
+        judge: LlmJudge | str = "local"
+        if is_model_name(found.name):
+            judge = LlmJudge(model=load_model(found.name, reads_keys=False))
+        elif found.name != "local":
+            return found
+        plan = plan_judging(judge, rubric, threshold=found.threshold, judged=found.judged)
+    except InputError:  # no such judge here: it can still be named when it is needed
+        return found
+    if plan.fingerprint != found.fingerprint:
+        return found
+    return replace(found, made_by=reward_judge(plan, made_from=judge).made_by)
+
+
+def _telling(
+    items: Sequence[Item], progress: Callable[[FitProgress], None] | None
+) -> Callable[[JudgingProgress], None] | None:
+    if progress is None:
+        return None
+    return lambda state: progress(
+        FitProgress(doing="judging", n_done=state.n_items, n_total=len(items))
+    )
+
+
+_ANY = "*"
+
+
+_UNLABELLED = "unlabelled"
+
+
+def with_behaviors(data: ComparisonData, rubric: Rubric) -> ComparisonData:
+    """Give every completion a behavior of the rubric, or set it aside.
+
+    Parameters
+    ----------
+    data : ComparisonData
+        As it was read.
+    rubric : Rubric
+        With behaviors. Where it has one only, completions without a behavior are of that one.
+
+    Returns
+    -------
+    ComparisonData
+        Completions whose behavior is unknown have None, and are among `dropped`.
+    """
+    known = [row.id for row in rubric.behaviors]
+    only = known[0] if len(known) == 1 else None
+    found = [
+        only if behavior is None else our_behavior(behavior, known) for behavior in data.behaviors
+    ]
+    drops = []
+    for place, behavior in enumerate(found):
+        if behavior in known:
+            continue
+        reason = (
+            "it has no behavior"
+            if behavior is None
+            else f"its behavior is none of rubric {rubric.name!r}"
+        )
+        drops.append(
+            Dropped(
+                reason=reason,
+                source=data.source,
+                item=data.items[place].id,
+                value=None if behavior is None else shorten(behavior),
+            )
+        )
+        found[place] = None
+    return replace(
+        data,
+        items=replace(data.items, behaviors=tuple(found)),
+        behaviors=tuple(found),
+        dropped=(*data.dropped, *drops),
+    )
+
+
+def behavior_orders(
+    data: ComparisonData, rubric: Rubric, settings: FitSettings, *, from_classes: bool
+) -> dict[str, LabelOrder]:
+    """Settle for each behavior which labels are better than which.
+
+    Parameters
+    ----------
+    data : ComparisonData
+        The completions.
+    rubric : Rubric
+        Its classes are the labels, where nothing else is declared.
+    settings : FitSettings
+        With `orders` and `margins`.
+    from_classes : bool
+        Whether the labels are the classes, as a judge finds them.
+
+    Returns
+    -------
+    dict of str to LabelOrder
+        By behavior.
+
+    Raises
+    ------
+    InputError
+        If an order names a behavior or class that there is not, a margin a label that no order
+        has, or the classes of a behavior with labels have no order of their own.
+    """
+    known = [row.id for row in rubric.behaviors]
+    for behavior in settings.orders:
+        if behavior not in (*known, _ANY):
+            msg = (
+                f"`orders` must name behaviors of rubric {rubric.name!r} or '*', got "
+                f"{shorten(behavior)!r}.{did_you_mean(behavior, known)}"
+            )
+            raise InputError(msg)
+    given = set(zip(data.behaviors, data.labels, strict=True))
+    labelled = {name for name, label in given if from_classes or label is not None}
+    orders = {}
+    for row in rubric.behaviors:
+        classes = [one.name for one in row.classes]
+        spec = settings.orders.get(row.id, settings.orders.get(_ANY))
+        if spec is not None:
+            orders[row.id] = LabelOrder.of(spec, known=classes if from_classes else None)
+            continue
+        try:
+            labels = [label for name, label in given if name == row.id and label is not None]
+            orders[row.id] = default_order(rubric, row.id, labels=() if from_classes else labels)
+        except InputError:
+            if row.id in labelled:
+                raise
+            orders[row.id] = LabelOrder.of(_UNLABELLED)  # pairs are declared, or there are none
+    _check_margins(settings, orders)
+    return orders
+
+
+def behavior_pairs(
+    data: ComparisonData, orders: Mapping[str, LabelOrder], settings: FitSettings
+) -> dict[str, PairSet]:
+    """List the comparisons of each behavior that has some.
+
+    Parameters
+    ----------
+    data : ComparisonData
+        The completions.
+    orders : mapping of str to LabelOrder
+        By behavior.
+    settings : FitSettings
+        With margins.
+
+    Returns
+    -------
+    dict of str to PairSet
+        By behavior.
+
+    Raises
+    ------
+    InputError
+        If comparisons contradict each other, or one is of two splits.
+    """
+    found = {}
+    for behavior, order in orders.items():
+        pairs = pairs_of(
+            data,
+            behavior=behavior,
+            order=order,
+            margin=settings.margin,
+            margins={x: settings.margins[x] for x in order.labels if x in settings.margins},
+        )
+        if pairs.n_pairs:
+            _check_splits(data, pairs)
+            found[behavior] = pairs
+    return found
+
+
+def compared_places(
+    data: ComparisonData, pairs: Mapping[str, PairSet], *, from_classes: bool
+) -> NDArray[np.int64]:
+    """Find the completions that have to be judged, so that no others are paid for.
+
+    Parameters
+    ----------
+    data : ComparisonData
+        All completions.
+    pairs : mapping of str to PairSet
+        Comparisons by behavior.
+    from_classes : bool
+        Whether it is verdicts that say which one is better: then all are needed whose prompt has
+        another one.
+
+    Returns
+    -------
+    ndarray of int
+        Places in `data`, ascending.
+    """
+    if not from_classes:
+        ends = [side for row in pairs.values() for side in (row.better, row.worse)]
+        return np.unique(np.concatenate(ends)) if ends else np.zeros(0, dtype=np.int64)
+    has_behavior = np.array([behavior is not None for behavior in data.behaviors], dtype=bool)
+    counts = np.bincount(data.prompts[has_behavior], minlength=len(data.prompt_names) or 1)
+    return np.flatnonzero(has_behavior & (counts[data.prompts] > 1))
+
+
+def is_test(data: ComparisonData, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell which completions are marked to be kept out of the fit."""
+    if not data.splits:
+        return np.zeros(places.size, dtype=bool)
+    return np.array([data.splits[place] == "test" for place in places], dtype=bool)
+
+
+def _check_splits(data: ComparisonData, pairs: PairSet) -> None:
+    parted = np.flatnonzero(is_test(data, pairs.better) != is_test(data, pairs.worse))
+    if parted.size:
+        prompt = data.prompt_names[int(pairs.prompts[parted[0]])]
+        msg = (
+            f"{data.source}: a prompt must be in one split, got {shorten(prompt)!r} in two. An "
+            "error rate on prompts of the fit would be too low. Split by prompt."
+        )
+        raise InputError(msg)
+
+
+def _check_margins(settings: FitSettings, orders: Mapping[str, LabelOrder]) -> None:
+    labels = list(dict.fromkeys(label for order in orders.values() for label in order.labels))
+    for label in settings.margins:
+        if label not in labels:
+            msg = (
+                f"`margins` must name labels of the orders, got {shorten(label)!r}."
+                f"{did_you_mean(label, labels)}"
+            )
+            raise InputError(msg)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BehaviorData:
+    """The comparisons of one behavior as arrays.
+
+    Attributes
+    ----------
+    behavior : str
+        Its id.
+    items : ndarray of int, shape (n_items,)
+        Places in the `ComparisonData` of the completions that are compared.
+    features : ndarray of float, shape (n_items, n_features)
+        Of these completions, all features of the behavior; finite.
+    base : ndarray of float, shape (n_items,)
+        Their base rewards; 0 where none is used.
+    better, worse : ndarray of int, shape (n_pairs,)
+        Rows of `features`.
+    prompts : ndarray of int, shape (n_pairs,)
+        The prompt of each pair, numbered from 0, ascending.
+    margins : ndarray of float, shape (n_pairs,)
+        How much higher the better one's reward is to be.
+    is_vetoed : ndarray of bool, shape (n_items,)
+        Which completions lie below all others whatever the weights are.
+    dropped : tuple of Dropped
+        Completions that were in a pair and could not be used.
+    """
+
+    behavior: str
+    items: NDArray[np.int64] = field(repr=False)
+    features: NDArray[np.float64] = field(repr=False)
+    base: NDArray[np.float64] = field(repr=False)
+    better: NDArray[np.int64] = field(repr=False)
+    worse: NDArray[np.int64] = field(repr=False)
+    prompts: NDArray[np.int64] = field(repr=False)
+    margins: NDArray[np.float64] = field(repr=False)
+    is_vetoed: NDArray[np.bool_] = field(repr=False)
+    dropped: tuple[Dropped, ...] = field(default=(), repr=False)
+
+    @property
+    def n_pairs(self) -> int:
+        """How many comparisons."""
+        return int(self.better.size)
+
+    @property
+    def n_prompts(self) -> int:
+        """How many prompts these belong to."""
+        return int(self.prompts[-1]) + 1 if self.prompts.size else 0
+
+    @property
+    def base_gain(self) -> NDArray[np.float64]:
+        """What the base reward of the better one is above that of the worse one."""
+        return self.base[self.better] - self.base[self.worse]
+
+    def ranked(self, gain: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Put what the better one is above the worse one out of reach where a veto parts them."""
+        better, worse = self.is_vetoed[self.better], self.is_vetoed[self.worse]
+        return np.where(better == worse, gain, np.where(worse, np.inf, -np.inf))
+
+    def of_pairs(self, kept: NDArray[np.bool_]) -> BehaviorData:
+        """Take some of the pairs, with the completions and prompts that are in them."""
+        better, worse = self.better[kept], self.worse[kept]
+        used, places = np.unique(np.concatenate([better, worse]), return_inverse=True)
+        return BehaviorData(
+            behavior=self.behavior,
+            items=self.items[used],
+            features=self.features[used],
+            base=self.base[used],
+            better=places[: better.size],
+            worse=places[better.size :],
+            prompts=np.unique(self.prompts[kept], return_inverse=True)[1],
+            margins=self.margins[kept],
+            is_vetoed=self.is_vetoed[used],
+            dropped=self.dropped,
+        )
+
+
+def behavior_data(
+    data: ComparisonData,
+    judged: Verdicts,
+    *,
+    pairs: PairSet,
+    rubric: Rubric,
+    choice: FeatureChoice,
+    use_base: bool,
+) -> BehaviorData:
+    """Bring comparisons, verdicts and base rewards of one behavior together.
+
+    Parameters
+    ----------
+    data : ComparisonData
+        The completions.
+    judged : Verdicts
+        Verdicts on them, in any order; completions may be missing.
+    pairs : PairSet
+        The comparisons of the behavior.
+    rubric : Rubric
+        With the behavior.
+    choice : FeatureChoice
+        Its features.
+    use_base : bool
+        Whether the base reward is part of every difference.
+
+    Returns
+    -------
+    BehaviorData
+        Without the pairs of which a completion has no verdict, or no base reward where it is used;
+        these completions are listed in `dropped`.
+    """
+    rank, prompts = _by_prompt_hash(data, pairs)
+    better, worse = pairs.better[rank], pairs.worse[rank]
+    used, places = np.unique(np.concatenate([better, worse]), return_inverse=True)
+    behavior = choice.features.behavior
+    given: dict[str, Any] = {
+        "probabilities": _probabilities(data, judged, used),
+        "propositions": judged.questions,
+    }
+    features = values_of_features(
+        choice.features, rubric, probabilities=given["probabilities"], columns=judged.questions
+    )
+    vetoed = veto_values(rubric, behavior, choice.vetoes, **given, threshold=judged.threshold)
+    base = data.base_rewards[used] if use_base else np.zeros(used.size)
+    unjudged = ~np.all(np.isfinite(np.column_stack([features, vetoed])), axis=1)
+    unbased = ~np.isfinite(base)
+    found = BehaviorData(
+        behavior=behavior,
+        items=used,
+        features=features,
+        base=base,
+        better=places[: pairs.n_pairs],
+        worse=places[pairs.n_pairs :],
+        prompts=prompts,
+        margins=pairs.margins[rank],
+        is_vetoed=vetoed == 1,
+        dropped=tuple(_drops(data, judged, places=used, unjudged=unjudged, unbased=unbased)),
+    )
+    is_usable = ~(unjudged | unbased)
+    return found.of_pairs(is_usable[found.better] & is_usable[found.worse])
+
+
+def _by_prompt_hash(
+    data: ComparisonData, pairs: PairSet
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Order pairs by the hashes of their prompts, and number these anew.
+
+    Folds and resamples deal prompts out by number: the same comparisons in another order of rows,
+    which have the same data hash, are to give the same figures.
+    """
+    _, firsts, numbers = np.unique(pairs.prompts, return_index=True, return_inverse=True)
+    hashes = [prompt_hash(data.items[place]) for place in pairs.better[firsts].tolist()]
+    order = sorted(range(len(hashes)), key=hashes.__getitem__)
+    renumbered = np.empty(len(order), dtype=np.int64)
+    renumbered[order] = np.arange(len(order))
+    prompts = renumbered[numbers]
+    rank = np.argsort(prompts, kind="stable")
+    return rank, prompts[rank]
+
+
+def _probabilities(
+    data: ComparisonData, judged: Verdicts, places: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Look verdicts up by item id; nan in all columns where there is none."""
+    rows = {name: row for row, name in enumerate(judged.items)}
+    found = np.array([rows.get(data.items.id_at(place), -1) for place in places], dtype=np.int64)
+    known = found >= 0
+    values = np.full((places.size, len(judged.questions)), np.nan)
+    values[known] = judged.probabilities[found[known]]
+    return values
+
+
+def _drops(
+    data: ComparisonData,
+    judged: Verdicts,
+    *,
+    places: NDArray[np.int64],
+    unjudged: NDArray[np.bool_],
+    unbased: NDArray[np.bool_],
+) -> Iterator[Dropped]:
+    for row in np.flatnonzero(unjudged | unbased):
+        item = data.items[places[row]].id
+        if unjudged[row]:
+            why = judged.missing.get(item, "there is none")
+            reason = f"its features cannot be computed, since a verdict is missing: {why}"
+        else:
+            reason = "it has no base reward, and others have one (`--no-base` fits without)"
+        yield Dropped(reason=reason, source=data.source, item=item)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -186,3 +805,70 @@ def _without_class(
             yield Dropped(
                 reason=f"it has no completion class: {why}", source=data.source, item=item
             )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BehaviorPart:
+    """What one behavior is fitted on, and looked at on.
+
+    Attributes
+    ----------
+    train : BehaviorData
+        What it is fitted on; may be without a comparison.
+    test : BehaviorData or None
+        What is marked to be kept out of the fit, where something is.
+    dropped : tuple of Dropped
+        Completions that could not be used.
+    cycles : PreferenceCycles
+        Comparisons that go in cycles.
+    """
+
+    train: BehaviorData
+    test: BehaviorData | None
+    dropped: tuple[Dropped, ...] = field(default=(), repr=False)
+    cycles: PreferenceCycles = field(default_factory=PreferenceCycles)
+
+
+def behavior_parts(
+    compared: JudgedComparisons,
+    *,
+    rubric: Rubric,
+    choices: Mapping[str, FeatureChoice],
+    use_base: bool,
+) -> dict[str, BehaviorPart]:
+    """Bring comparisons and verdicts of each behavior together, test prompts apart.
+
+    Parameters
+    ----------
+    compared : JudgedComparisons
+        What is compared, with verdicts.
+    rubric : Rubric
+        With the behaviors.
+    choices : mapping of str to FeatureChoice
+        Their features.
+    use_base : bool
+        Whether base rewards are part of the differences.
+
+    Returns
+    -------
+    dict of str to BehaviorPart
+        By behavior.
+    """
+    found = {}
+    for behavior, pairs in compared.pairs.items():
+        whole = behavior_data(
+            compared.data,
+            compared.told,
+            pairs=pairs,
+            rubric=rubric,
+            choice=choices[behavior],
+            use_base=use_base,
+        )
+        marked = is_test(compared.data, whole.items)[whole.better]
+        found[behavior] = BehaviorPart(
+            train=whole.of_pairs(~marked) if marked.any() else whole,
+            test=whole.of_pairs(marked) if marked.any() else None,
+            dropped=whole.dropped,
+            cycles=compared.cycles.get(behavior, PreferenceCycles()),
+        )
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 
     from voirdire.records import Dropped
     from voirdire.rewards.comparisons.data import ComparisonData
-    from voirdire.rewards.fitting.parts import BehaviorPart
-    from voirdire.rewards.fitting.result import BehaviorFit
-    from voirdire.rewards.fitting.settings import FitSettings
+    from voirdire.rewards.fitting.behavior_fitting import BehaviorFit
+    from voirdire.rewards.fitting.judged_comparisons import BehaviorPart
+    from voirdire.rewards.fitting.settings import FeatureChoice, FitSettings
     from voirdire.rewards.fitting.weight_problem import WeightProblem
     from voirdire.rewards.solving.problem import RankingSolution
     from voirdire.rubrics import Rubric
@@ -36,22 +37,41 @@ __all__ = [
 ]
 
 FEW_PROMPTS = 20
+
+
 """Percentiles over fewer prompts are ends of an interval in name only."""
 
+
 _FAR_APART = 10.0
+
+
 _CERTIFIED = 1e-6
+
+
 _MOST_NAMED = 6
 
+
 _ZERO = 1e-7
+
+
 """Coordinates of directions below this are rounding."""
 
+
 _FEW_FEATURES = 3
+
+
 """Directions of more features are counted, not spelt out."""
 
+
 _MOST_SAID = 5
+
+
 """So many sentences about a few features; others are counted too."""
 
+
 _AS_GOOD_AS_NOTHING = 0.01
+
+
 """Of the largest weight of a behavior: nobody asks how smaller ones are shared."""
 
 
@@ -159,9 +179,18 @@ def _counted(number: int, thing: str) -> str:
 
 
 def fit_notes(
-    data: ComparisonData, rubric: Rubric, parts: Mapping[str, BehaviorPart]
+    data: ComparisonData,
+    rubric: Rubric,
+    parts: Mapping[str, BehaviorPart],
+    choices: Mapping[str, FeatureChoice] = MappingProxyType({}),
 ) -> Iterator[str]:
     """Say which behaviors get no weights, which prompts do nothing for them, and why."""
+    weighed = {name.partition("=")[0] for row in choices.values() for name in row.features.answers}
+    if unused := [row.id for row in rubric.questions if row.number_names and row.id not in weighed]:
+        yield (
+            f"answers to {_named(unused)} are no features: name scale and choice questions with "
+            "`features`, or --feature, to weigh them"
+        )
     for row in rubric.behaviors:
         part = parts.get(row.id)
         if part is not None and part.train.n_pairs:
@@ -175,7 +204,9 @@ def fit_notes(
             )
         else:
             why = _why_no_pairs(data, row.id)
-        yield f"behavior {row.id} gets no weights: {why}"
+        vetoes = choices[row.id].vetoes if row.id in choices else ()
+        idle = f"; its veto of {_named(vetoes)} does nothing" if vetoes else ""
+        yield f"behavior {row.id} gets no weights: {why}{idle}"
 
 
 def loose_notes(fits: Iterable[tuple[BehaviorFit, Undetermined]]) -> Iterator[str]:

@@ -4,23 +4,45 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
 
 from voirdire._types import Loss, Orientation
 from voirdire._validation import check_choice, check_count, check_fraction, shorten
+from voirdire.documents import did_you_mean
 from voirdire.errors import InputError
+from voirdire.rewards.comparisons.order import LabelOrder, default_order
+from voirdire.rewards.features import caps_by_behavior, feature_set, questions_by_behavior
+from voirdire.rewards.vetoes import vetoes_by_behavior
 
-__all__ = ["EVERY_OTHER", "FitSettings", "Sign"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from voirdire.rewards.features import FeatureSet
+    from voirdire.rubrics import Rubric
+
+__all__ = ["EVERY_OTHER", "FeatureChoice", "FitSettings", "Sign", "feature_choices"]
 
 Sign: TypeAlias = Literal["positive", "negative", "rubric"]
+
+
 """What a weight is held to: at least 0, at most 0, or the side that the rubric demands."""
 
+
 EVERY_OTHER = "*"
+
+
 """Stands for every feature that no sign names."""
 
+
 FEWEST_RESAMPLES = 50
+
+
 """Fewer give no percentile that could be called an end of an interval."""
 
 
@@ -63,6 +85,13 @@ class FitSettings:
         Must-haves: a response of which one of these holds lies below all others, whatever the
         weights are. Propositions, named expressions or conditions of the rubric; as
         ``behavior:expression`` in one behavior only.
+    caps : mapping of str to float
+        By proposition the value in (0, 1) above which the feature does not grow, in the fit and in
+        every reward: more of it than that pays, or costs, nothing more.
+    features : sequence of str
+        Scale and choice questions of the rubric whose answers are features too; as
+        ``behavior:question`` in one behavior only. A scale is one feature, from 0 at its minimum
+        to 1 at its maximum; a choice is one for each label, called ``question=label``.
     refuse_cycles : bool
         Whether it is an error, and not a warning, if comparisons go in cycles.
     use_base : bool or None
@@ -94,6 +123,8 @@ class FitSettings:
     fixed: Mapping[str, float] = field(default_factory=dict)
     ignored: Sequence[str] = ()
     veto: Sequence[str] = ()
+    caps: Mapping[str, float] = field(default_factory=dict)
+    features: Sequence[str] = ()
     refuse_cycles: bool = False
     use_base: bool | None = None
     n_folds: int = 5
@@ -110,7 +141,7 @@ class FitSettings:
         _check_margin("margin", self.margin)
         if isinstance(self.signs, str):
             check_choice("signs", self.signs, Literal["rubric"])
-        for name in ("margins", "orders", "signs", "fixed"):
+        for name in ("margins", "orders", "signs", "fixed", "caps"):
             value = self.signs_by_feature if name == "signs" else getattr(self, name)
             _check_mapping(name, value)
         for label, margin in self.margins.items():
@@ -121,6 +152,7 @@ class FitSettings:
             _check_number(f"fixed[{shorten(feature)!r}]", weight, rule="a finite number")
         _check_names("ignored", self.ignored, named="feature")
         _check_names("veto", self.veto, named="proposition")
+        _check_names("features", self.features, named="question")
         _check_said_once(self)
         check_count("n_folds", self.n_folds, minimum=2)
         _check_resamples(self.n_resamples)
@@ -147,6 +179,8 @@ class FitSettings:
             "fixed": {name: float(self.fixed[name]) for name in sorted(self.fixed)},
             "ignored": sorted(self.ignored),
             **({"veto": sorted(self.veto)} if self.veto else {}),
+            **({"caps": dict(sorted(self.caps.items()))} if self.caps else {}),
+            **({"features": sorted(self.features)} if self.features else {}),
             "refuse_cycles": bool(self.refuse_cycles),
             "use_base": self.use_base,
             "n_folds": int(self.n_folds),
@@ -207,3 +241,171 @@ def _check_resamples(n_resamples: int) -> None:
             "With 0 there are no intervals."
         )
         raise InputError(msg)
+
+
+_FREE = ("", 0.0)
+
+
+Said = tuple[str, float]
+
+
+"""``positive``, ``negative``, ``rubric``, ``fixed`` with its weight, or ``ignored``."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FeatureChoice:
+    """The features of one behavior, and what is to become of their weights.
+
+    Attributes
+    ----------
+    features : FeatureSet
+        All of them.
+    given : ndarray of float, shape (n_features,)
+        The weights that are not fitted, 0 for ignored ones; nan for those that are fitted.
+    lower, upper : ndarray of float, shape (n_features,)
+        Bounds of the weights that are fitted.
+    ignored : frozenset of str
+        Features that get no weight.
+    vetoes : tuple of str
+        What puts a response below all others.
+    order : tuple of (int, int)
+        Fitted features of which the first is to have at least the weight of the second.
+    """
+
+    features: FeatureSet
+    given: NDArray[np.float64] = field(repr=False)
+    lower: NDArray[np.float64] = field(repr=False)
+    upper: NDArray[np.float64] = field(repr=False)
+    ignored: frozenset[str] = frozenset()
+    vetoes: tuple[str, ...] = ()
+    order: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def is_fitted(self) -> NDArray[np.bool_]:
+        """Which weights are fitted."""
+        return np.isnan(self.given)
+
+    @property
+    def is_class(self) -> NDArray[np.bool_]:
+        """Which features are classes."""
+        return np.arange(self.given.size) >= len(self.features.asked)
+
+    def gauge(self) -> NDArray[np.float64]:
+        """Give the directions that are known to say nothing, one a row, over the fitted weights.
+
+        Classes add up to 1, and so do the answers to a choice, where all are fitted and uncapped.
+        """
+        fitted, names = self.is_fitted, np.array(self.features.names)
+        heads = np.array([name.partition("=")[0] if "=" in name else "" for name in names.tolist()])
+        groups = [self.is_class, *(heads == head for head in dict.fromkeys(heads) if head)]
+        is_capped = np.isin(names, list(self.features.caps))
+        whole = [row for row in groups if row.any() and (fitted & ~is_capped)[row].all()]
+        return np.array([row[fitted] for row in whole], dtype=np.float64).reshape(
+            len(whole), int(fitted.sum())
+        )
+
+
+def feature_choices(rubric: Rubric, settings: FitSettings) -> dict[str, FeatureChoice]:
+    """Settle what the settings say of the features of each behavior; refuse unknown names."""
+    asked = questions_by_behavior(settings.features, rubric)
+    sets = {
+        name: feature_set(rubric, name, orientation=settings.orientation, questions=questions)
+        for name, questions in asked.items()
+    }
+    caps = caps_by_behavior(settings.caps, sets)
+    sets = {name: replace(row, caps=caps[name]) for name, row in sets.items()}
+    known = {key for row in sets.values() for name in row.names for key in _called(row, name)}
+    said = _said(settings)
+    for name in said:
+        if name not in known and (name != EVERY_OTHER or name not in settings.signs_by_feature):
+            _refuse(name, known, rubric=rubric)
+    vetoes = vetoes_by_behavior(settings.veto, rubric, sets)
+    return {
+        behavior: replace(_choice(row, said, rubric=rubric), vetoes=vetoes[behavior])
+        for behavior, row in sets.items()
+    }
+
+
+def _said(settings: FitSettings) -> dict[str, Said]:
+    said: dict[str, Said] = {name: (sign, 0.0) for name, sign in settings.signs_by_feature.items()}
+    said |= {name: ("fixed", float(weight)) for name, weight in settings.fixed.items()}
+    return said | dict.fromkeys(settings.ignored, ("ignored", 0.0))
+
+
+def _choice(features: FeatureSet, said: Mapping[str, Said], *, rubric: Rubric) -> FeatureChoice:
+    names, ranked = features.names, []
+    order = _class_order(rubric, features.behavior)
+    demanded = _demanded_signs(rubric, features, order)
+    given = np.full(len(names), np.nan)
+    lower, upper = np.full(len(names), -np.inf), np.full(len(names), np.inf)
+    ignored = set()
+    for place, name in enumerate(names):
+        keys = (*_called(features, name), EVERY_OTHER)
+        word, weight = next((said[key] for key in keys if key in said), _FREE)
+        if word in ("fixed", "ignored"):
+            given[place] = weight
+        if word == "ignored":
+            ignored.add(name)
+        if word == "rubric":
+            ranked.append(name)
+            word = demanded.get(name, "")
+        lower[place] = 0.0 if word == "positive" else -np.inf
+        upper[place] = 0.0 if word == "negative" else np.inf
+    fitted = [name for name, weight in zip(names, given, strict=True) if np.isnan(weight)]
+    places = {name.removeprefix(f"{features.behavior}."): fitted.index(name) for name in ranked}
+    return FeatureChoice(
+        features=features,
+        given=given,
+        lower=lower,
+        upper=upper,
+        ignored=frozenset(ignored),
+        order=tuple(
+            (places[high], places[low])
+            for high, low in ([] if order is None else order.steps)
+            if high in places and low in places
+        ),
+    )
+
+
+def _class_order(rubric: Rubric, behavior: str) -> LabelOrder | None:
+    """Give the order of the classes; None where nobody has said which of them are better."""
+    try:
+        return default_order(rubric, behavior)
+    except InputError:
+        return None
+
+
+def _demanded_signs(
+    rubric: Rubric, features: FeatureSet, order: LabelOrder | None
+) -> dict[str, str]:
+    """Give the signs under which no weight pays against a demand.
+
+    Class probabilities add up to 1, so that comparisons see how far class weights are apart and not
+    where 0 lies among them. The best class at 0 or above and all others at 0 or below say that none
+    is paid more than the best: what a demand forbids is not paid by way of a class either.
+    """
+    demands = rubric.behavior(features.behavior).demands
+    found = {}
+    for name, is_flipped in zip(features.propositions, features.flipped, strict=True):
+        if (demanded := demands[name].demanded) is not None:
+            found[name] = "positive" if demanded is not is_flipped else "negative"
+    if order is None:
+        return found
+    top = {f"{features.behavior}.{name}" for name in order.best}
+    return found | {name: "positive" if name in top else "negative" for name in features.classes}
+
+
+def _called(features: FeatureSet, name: str) -> tuple[str, str]:
+    """Give the names that a feature goes by: in this behavior only, and in all of them."""
+    if name in features.asked:
+        return f"{features.behavior}:{name}", name
+    return name, name.removeprefix(f"{features.behavior}.")
+
+
+def _refuse(name: str, known: Iterable[str], *, rubric: Rubric) -> None:
+    msg = (
+        f"a feature must be a proposition or class of rubric {rubric.name!r}, or one of a behavior "
+        f"as behavior:proposition or behavior.class, got {shorten(name)!r}."
+        f"{did_you_mean(name, sorted(known))}"
+    )
+    raise InputError(msg)

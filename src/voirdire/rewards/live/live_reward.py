@@ -90,10 +90,14 @@ class LiveReward:
         said = said_of_demands(paid_against_demands(reward))
         self.notes = (*notes, said) if said else notes
         self._combiner = Combiner(reward, center=center)
-        self._combiner.check_asked(self._plan.rubric.propositions)
+        propositions = self._plan.rubric.propositions
+        answers_all = needs_engine(self._plan.judge)
+        self._combiner.check_asked(reward.columns if answers_all else propositions)
         self.settings = LiveSettings() if settings is None else settings
         self.store = store if needs_engine(self._plan.judge) else None
-        self._judge = LiveJudge(self._plan, store=store, settings=self.settings)
+        self._judge = LiveJudge(
+            self._plan, store=store, settings=self.settings, numbers_of=reward.questions
+        )
 
     @property
     def judge_fingerprint(self) -> str:

@@ -57,7 +57,7 @@ def nothing_scored(
     """Say of every turn that it has no reward, and why; `behavior` is of turns that have none."""
     ids = tuple(str(place) for place in range(len(turns)))
     behaviors = tuple(behavior if turn.behavior is None else turn.behavior for turn in turns)
-    propositions = reward.rubric.propositions
+    propositions = reward.columns
     scores = Scores(
         items=ids,
         behaviors=behaviors,

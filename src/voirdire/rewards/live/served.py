@@ -159,7 +159,7 @@ class ServedReward:
         its_hash = found.reward.content_hash
         if its_hash not in self._hashes and is_hash_of(its_hash, self.reward):
             self._hashes.add(its_hash)
-        is_same = found.probabilities.propositions == self.reward.rubric.propositions
+        is_same = found.probabilities.propositions == self.reward.columns
         return found if is_same and its_hash in self._hashes else _OTHER_REWARD
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.model import RewardModel
     from voirdire.rubrics import Rubric
 
-__all__ = ["Combiner", "contributions", "to_be_judged", "weighed"]
+__all__ = ["Combiner", "contributions", "paying_answers", "to_be_judged", "weighed"]
 
 _NO_BEHAVIOR = "no behavior"
 
@@ -35,7 +35,7 @@ class Combiner:
         self.weights = {name: model.weight_vector(name) for name in model.behaviors}
         self.centers = _centers(model) if center else {}
         self._known = {row.id for row in model.rubric.behaviors}
-        self._needed = paying_propositions(model)
+        self._needed = (*paying_propositions(model), *paying_answers(model, *model.behaviors))
 
     def check_asked(self, propositions: Sequence[str]) -> None:
         """Refuse verdicts that lack a proposition which the reward weighs."""
@@ -76,14 +76,14 @@ class Combiner:
         rule = np.full(len(judged.items), np.nan)
         missing: dict[str, str] = {}
         features: dict[str, NDArray[np.float64]] = {}
-        whole = _on_all(judged, self.model.rubric.propositions)
+        whole = _on_all(judged, self.model.columns)
         for behavior, rows in _rows_of(used).items():
             ids = [judged.items[row] for row in rows.tolist()]
             if behavior not in self.weights:
                 missing |= dict.fromkeys(ids, self._why_not(behavior))
                 continue
             found = self.model.feature_values(
-                behavior, whole[rows], propositions=self.model.rubric.propositions
+                behavior, whole[rows], propositions=self.model.columns
             )
             features[behavior] = found
             center = self.centers.get(behavior, 0.0)
@@ -111,6 +111,15 @@ class Combiner:
         if behavior in self._known:
             return f"no weights for behavior {behavior!r}"
         return f"unknown behavior {shorten(behavior)!r}"
+
+
+def paying_answers(model: RewardModel, *behaviors: str) -> list[str]:
+    """Name the answers to scale and choice questions that have a weight in any of these."""
+    return [
+        name
+        for name in model.columns[len(model.rubric.propositions) :]
+        if any(model.behaviors[own].weights.get(name, 0.0) for own in behaviors)
+    ]
 
 
 def _why_no_rule(judged: Verdicts, name: str) -> str:

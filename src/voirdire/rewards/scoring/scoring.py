@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from voirdire._types import Threshold
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
-    from voirdire.records import Item
+    from voirdire.records import Item, Verdicts
     from voirdire.rewards.model import RewardModel
     from voirdire.rewards.scoring.scores import Scores
     from voirdire.rewards.scoring.stored_verdicts import VerdictsById
@@ -138,6 +138,7 @@ class ItemScoring:
         self._base_rewards = base_rewards
         self._asking: dict[str, Any] = {"store": store, "retry_failures": retry_failures}
         self._stored: VerdictsById | None = None
+        self._questions = model.questions
         if verdicts is not None:
             self._stored, self._notes = stored_verdicts(
                 model, verdicts, judge=judge, other_judge=other_judge
@@ -152,7 +153,8 @@ class ItemScoring:
         from voirdire.judging.answering import judge_by_plan
 
         asked = to_be_judged(self._items, self._plan.rubric)
-        return self._finish(judge_by_plan(asked, self._plan, stopping=stopping, **self._asking))
+        judged = judge_by_plan(asked, self._plan, stopping=stopping, **self._asking)
+        return self._finish(self._with_numbers(judged))
 
     async def ascore(self) -> Scores:
         """Do the same in the running event loop."""
@@ -162,7 +164,14 @@ class ItemScoring:
 
         asked = to_be_judged(self._items, self._plan.rubric)
         judged = await ajudge_by_plan(asked, self._plan, **self._asking)
-        return await asyncio.to_thread(self._finish, judged)
+        return await asyncio.to_thread(self._finish, self._with_numbers(judged))
+
+    def _with_numbers(self, judged: Verdicts) -> Verdicts:
+        if not self._questions:
+            return judged
+        from voirdire.io.verdicts import add_numbers
+
+        return add_numbers(judged, self._plan.rubric, self._questions)
 
     def _finish(self, verdicts: VerdictsById) -> Scores:
         scores = self._scorer.score(self._items, verdicts, base_rewards=self._base_rewards)
@@ -198,7 +207,7 @@ def stored_verdicts(
             f"{shorten(judge)}. Verdicts that are there need nobody to judge."
         )
         raise InputError(msg)
-    found = open_verdicts(source, rubric=model.rubric, judge=name)
+    found = open_verdicts(source, reward=model, judge=name)
     notes = _check_judge(
         model,
         name=found.judge,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.records import Verdicts
-    from voirdire.rubrics import Rubric
+    from voirdire.rewards.model import RewardModel
 
 __all__ = ["StoredVerdicts", "VerdictsById", "open_verdicts"]
 
@@ -36,9 +36,9 @@ _BLOCK_BYTES = 1 << 23
 """Rows of a wide or long table, and bytes of JSONL, that are read together."""
 
 
-def open_verdicts(source: Any, *, rubric: Rubric, judge: str | None) -> VerdictsById:
+def open_verdicts(source: Any, *, reward: RewardModel, judge: str | None) -> VerdictsById:
     """Open what `voirdire.io.read_verdicts` reads; files of ours are not held in memory."""
-    read = partial(read_verdicts, rubric=rubric, judge=judge)
+    read = partial(read_verdicts, rubric=reward.rubric, judge=judge, numbers_of=reward.questions)
     paths = _our_files(source)
     if paths:
         frames = chain.from_iterable(map(_frames, paths))

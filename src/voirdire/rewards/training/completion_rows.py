@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
+import polars as pl
 
 from voirdire._types import Judged
 from voirdire.errors import InputError
@@ -68,6 +69,7 @@ HEAD = {
 """What a row begins with; propositions and classes follow, which are numbers."""
 
 WHOLE = frozenset(name for name, kind in HEAD.items() if kind == "whole")
+_TYPES: dict[str, Any] = {"text": pl.String, "number": pl.Float64, "whole": pl.Int64}
 TEXTS = ("prompt", "response", "messages")
 """Columns that figures do not need, and that are most of a file."""
 
@@ -101,6 +103,13 @@ class RowLayout:
         return (
             *map(proposition_column, self.propositions),
             *map(class_column, self.class_names),
+        )
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Give the type of each column in polars."""
+        return {name: _TYPES[kind] for name, kind in HEAD.items()} | dict.fromkeys(
+            self.numbers, pl.Float64
         )
 
 

@@ -34,11 +34,18 @@ _COMPRESSION, _LONG_WORD = 4.0, 20
 _PIECE_WORDS, _FEWEST_PIECES, _SENTENCE_PIECES, _STOCK = 2.5, 4, 3, 0.5
 _MISPLACED, _FEWEST_MISPLACED = 0.015, 2
 
-_BEFORE_NOUNS = frozenset({"the", "an", "of", "your", "their", "its", "my", "our"})
 _NO_NOUNS = frozenset(
     {"of", "and", "to", "is", "are", "or", "be", "was", "were", "have", "has", "if", "but", "for",
      "with", "by", "as", "at", "on", "in", "you", "they", "i"}
 )  # fmt: skip
+_NOT_AFTER_ARTICLES = _NO_NOUNS | {
+    "the", "a", "an", "your", "their", "my", "our", "we", "he", "she", "that", "this", "these",
+    "those", "because", "from", "into", "than", "should", "would", "could", "can't", "i'm", "it's",
+}  # fmt: skip
+_CANNOT_FOLLOW = {"of": _NO_NOUNS} | dict.fromkeys(
+    ("the", "an", "your", "their", "its", "my", "our"), _NOT_AFTER_ARTICLES
+)
+"""English words by the one before; "a" is a letter too, and not among them."""
 
 
 def find_nonsense(response: str, prompt: str = "") -> NonsenseKind | None:
@@ -68,7 +75,7 @@ def find_nonsense(response: str, prompt: str = "") -> NonsenseKind | None:
     "the of". The time is linear in the length.
 
     The rules do not find well-formed sentences that say nothing, such as stock sentences in a row;
-    of shuffled words they find two in five English responses, and none in Chinese. They do find
+    of shuffled words they find one in two English responses, and none in Chinese. They do find
     what is the right answer to some prompts: an echo that was asked for, and code or a list of
     links whose words repeat (one in seventy paragraphs of technical documentation).
 
@@ -138,7 +145,7 @@ def _is_strung(words: Sequence[str], text: str, *, n_sentences: int) -> bool:
 
 
 def _is_shuffled(words: Sequence[str]) -> bool:
-    n = sum(one in _BEFORE_NOUNS and other in _NO_NOUNS for one, other in pairwise(words))
+    n = sum(other in _CANNOT_FOLLOW.get(one, ()) for one, other in pairwise(words))
     return n >= max(_FEWEST_MISPLACED, _MISPLACED * len(words))
 
 

@@ -12,7 +12,6 @@ import polars as pl
 from voirdire.documents import open_regular
 from voirdire.errors import InputError
 from voirdire.rewards.training.completion_rows import HEAD, class_column, proposition_column
-from voirdire.rewards.training.run_parts import typed_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,9 +59,9 @@ def old_frames(folder: Path, layout: RowLayout, dropped: list[str]) -> Iterator[
             except _DAMAGED:
                 _list(dropped, f"{completions.name}: a line is no completion, and left out")
             if len(rows) >= _MOST_ROWS:
-                yield typed_rows(rows, layout)
+                yield pl.DataFrame(rows, schema=layout.schema)
                 rows = []
-        yield typed_rows(rows, layout)
+        yield pl.DataFrame(rows, schema=layout.schema)
 
 
 def _session(head: dict[str, Any]) -> str:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003  # msgspec reads the types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
+from voirdire.rewards.certification import CertificateState  # noqa: TC001
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from voirdire._types import Threshold
-    from voirdire.rewards.training.run_certificates import PropositionCertificate
 
-__all__ = ["ALARM_KINDS", "Alarm", "AlarmKind", "Reference", "TrainingRun", "TrainingStep"]
+__all__ = [
+    "ALARM_KINDS",
+    "Alarm",
+    "AlarmKind",
+    "CertifiedExamination",
+    "PropositionCertificate",
+    "Reference",
+    "TrainingRun",
+    "TrainingStep",
+]
 
 AlarmKind: TypeAlias = Literal["missing", "saturation", "drift", "length", "spread", "nonsense"]
 """What an alarm is about: rewards that are missing; a reward that no longer tells responses
@@ -152,6 +162,62 @@ class Reference:
     reward_hash: str
     steps: tuple[TrainingStep, ...] = field(repr=False)
     length_unit: Literal["tokens", "characters"] = "tokens"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertifiedExamination:
+    """One examination of a judge on one proposition, as its certificate has it.
+
+    Attributes
+    ----------
+    epsilon : float
+        The margin, fixed before the labels were examined.
+    alignment : str
+        How closeness was measured.
+    outcome : str
+        ``"passed"``, ``"failed"`` or ``"no_evidence"``.
+    winning_rate, advantage_probability : float
+        ω and ρ, in [0, 1]; nan where they are undefined.
+    n_items, n_annotators : int
+        What it rests on.
+    """
+
+    epsilon: float
+    alignment: str
+    outcome: str
+    winning_rate: float
+    advantage_probability: float
+    n_items: int
+    n_annotators: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PropositionCertificate:
+    """What the certificates of a run's reward say of one proposition.
+
+    Attributes
+    ----------
+    state : str
+        As `voirdire.rewards.certification.CertificateStatus` has it; only ``"passed"`` certifies
+        the judge. ``"other_judge"`` also where another one judged in the run.
+    reason : str
+        The same in words.
+    certificate : str or None
+        Content hash of the certificate that says so.
+    examinations : tuple of CertifiedExamination
+        Those of the proposition in that certificate, the first ten; none where it is about
+        another judge or another rubric.
+    """
+
+    state: CertificateState
+    reason: str
+    certificate: str | None = None
+    examinations: tuple[CertifiedExamination, ...] = ()
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the judge is certified for the proposition."""
+        return self.state == "passed"
 
 
 @dataclass(frozen=True, kw_only=True)

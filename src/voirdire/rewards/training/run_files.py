@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import secrets
 import sys
 import time
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from voirdire._validation import shorten
 from voirdire.documents import open_regular, write_whole
 from voirdire.errors import InputError
 from voirdire.judging.fingerprint import hash_of
 from voirdire.records.plain import without_nan
+from voirdire.records.thresholds import threshold_from_cell
+from voirdire.rewards.certification import CertificateState, certified
 from voirdire.rewards.training.completion_rows import WHOLE, RowLayout
 from voirdire.rewards.training.parquet_part import parquet_bytes
-from voirdire.rewards.training.run_certificates import certificates_document
-from voirdire.rewards.training.step_metrics import asked_of, class_names, used_propositions
+from voirdire.rewards.training.run import CertifiedExamination, PropositionCertificate
+from voirdire.rewards.training.step_figures import asked_of, class_names, used_propositions
 from voirdire.rubrics.rubric import question_document
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from voirdire.rewards.certification import CertificateStatus
     from voirdire.rewards.model import RewardModel
     from voirdire.rewards.training.parquet_part import Column
-    from voirdire.rubrics import Rubric
 
 __all__ = [
     "OLD_SCHEMA",
@@ -38,6 +44,7 @@ __all__ = [
     "RUN_FILE",
     "RUN_SCHEMA",
     "SESSION_NAME",
+    "describe_run",
     "is_part_of_run",
     "layout_of",
     "new_session",
@@ -46,6 +53,7 @@ __all__ = [
     "read_document",
     "read_json",
     "run_document",
+    "with_nan",
     "write_document",
     "write_part",
 ]
@@ -98,8 +106,8 @@ def run_document(
             "judged": own.judged,
         },
         "certificates": certificates_document(reward),
-        "propositions": list(rubric.propositions),
-        "question_hashes": question_hashes(rubric),
+        "propositions": list(reward.columns),
+        "question_hashes": question_hashes(reward),
         "questions": {row.id: dict(row.text) for row in rubric.questions if row.kind == "boolean"},
         "is_centered": False,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -108,11 +116,14 @@ def run_document(
     }
 
 
-def question_hashes(rubric: Rubric) -> dict[str, str]:
-    """Hash what each proposition asks: text and examples."""
-    return {
-        row.id: hash_of(question_document(row)) for row in rubric.questions if row.kind == "boolean"
-    }
+def question_hashes(reward: RewardModel) -> dict[str, str]:
+    """Hash what is asked for each column that a reward takes: text, examples, labels and ends."""
+    hashes: dict[str, str] = {}
+    for row in reward.rubric.questions:
+        hashed = hash_of(question_document(row))
+        names = (row.id,) if row.kind == "boolean" else row.number_names
+        hashes |= {name: hashed for name in names if name in reward.columns}
+    return hashes
 
 
 def open_folder(folder: Path) -> None:
@@ -184,6 +195,15 @@ def read_json(path: Path) -> Any:
         return json.loads(file.read(_MOST_BYTES))
 
 
+def with_nan(content: Any) -> Any:
+    """Undo `without_nan`: None is nan again, all the way down."""
+    if isinstance(content, dict):
+        return {key: with_nan(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [with_nan(value) for value in content]
+    return math.nan if content is None else content
+
+
 def write_document(folder: Path, name: str, content: Any) -> None:
     """Write a JSON file of the run whole or not at all; an `OSError` where the disk refuses."""
     plain = without_nan(content)
@@ -199,6 +219,37 @@ def layout_of(document: Mapping[str, Any]) -> RowLayout:
         propositions=tuple(map(str, document["propositions"])),
         classes={name: tuple(map(str, names)) for name, names in classes.items()},
     )
+
+
+def describe_run(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Take what `run.json` says of the run as it is."""
+    reward, rubric, judge = document["reward"], document["rubric"], document["judge"]
+    list(reward["propositions"]), document["reference"]  # needed later
+    return {
+        "name": str(document["name"]),
+        "framework": str(document["framework"]),
+        "reward_name": str(reward["name"]),
+        "reward_hash": str(reward["content_hash"]),
+        "rubric": f"{rubric['name']} {rubric['version']}",
+        "rubric_hash": str(rubric["content_hash"]),
+        "class_rule": str(rubric["class_rule"]),
+        "judge": str(judge["name"]),
+        "fingerprint": str(judge["fingerprint"]),
+        "judge_fingerprint": str(judge["judge_fingerprint"]),
+        "threshold": threshold_from_cell(judge["threshold"]),
+        "judged": str(judge["judged"]),
+        "propositions": tuple(map(str, document["propositions"])),
+        "paying": {name: tuple(asked) for name, asked in reward["behaviors"].items()},
+        "question_hashes": dict(document["question_hashes"]),
+        "question_texts": dict(document["questions"]),
+        "behaviors": tuple(reward["classes"]),
+        "created": str(document["created"]),
+        "versions": dict(document["versions"]),
+        "is_centered": bool(document["is_centered"]),
+        "certificates": read_certificates(
+            document.get("certificates"), fingerprint=str(judge["fingerprint"])
+        ),
+    }
 
 
 def is_part_of_run(path: Path, folder: Path) -> bool:
@@ -239,3 +290,122 @@ def _versions(framework: str) -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+# Certificates ------------------------------------------------------------------------------------
+
+_FOUND: tuple[CertificateState, ...] = ("passed", "failed", "no_evidence")
+"""What only an examination of the reward's own judge can say."""
+_OTHER = "examined for another judge or other settings of it than judged this run"
+_MOST_EXAMINATIONS = 10
+
+
+def certificates_document(reward: RewardModel) -> dict[str, Any]:
+    """Say for `run.json` what the certificates of a reward are about, and what they say.
+
+    Parameters
+    ----------
+    reward : RewardModel
+        What pays.
+
+    Returns
+    -------
+    dict
+        `fingerprint`, of the verdicts that certificates are about; `propositions`, by id the
+        fields of `PropositionCertificate`.
+    """
+    return {
+        "fingerprint": reward.judge.fingerprint,
+        "propositions": {
+            name: {
+                "state": status.state,
+                "reason": status.reason,
+                "certificate": status.certificate,
+                "examinations": [asdict(row) for row in _examinations(reward, status)],
+            }
+            for name, status in certified(reward).items()
+        },
+    }
+
+
+def read_certificates(
+    found: Mapping[str, Any] | None, *, fingerprint: str
+) -> dict[str, PropositionCertificate] | None:
+    """Take what `certificates_document` gave.
+
+    Parameters
+    ----------
+    found : mapping or None
+        As `run.json` has it; None in a run that an earlier version began.
+    fingerprint : str
+        Of the verdicts of the run.
+
+    Returns
+    -------
+    dict of str to PropositionCertificate, or None
+        By proposition; None where it was not recorded.
+
+    Notes
+    -----
+    Certificates say nothing of another judge than the reward's own, whatever they say of that one.
+    Anything else than what was written raises what reading it raises.
+    """
+    if found is None:
+        return None
+    is_other = str(found["fingerprint"]) != fingerprint
+    rows = {
+        name: msgspec.convert(
+            row | {"examinations": with_nan(row["examinations"])}, PropositionCertificate
+        )
+        for name, row in found["propositions"].items()
+    }
+    return {
+        name: replace(row, state="other_judge", reason=_OTHER, examinations=())
+        if is_other and row.state in _FOUND
+        else row
+        for name, row in rows.items()
+    }
+
+
+def _examinations(reward: RewardModel, status: CertificateStatus) -> Iterable[CertifiedExamination]:
+    """Find what the state of a proposition rests on."""
+    if status.state not in _FOUND:
+        return
+    certificate = next(row for row in reward.certificates if row.content_hash == status.certificate)
+    own = {
+        name
+        for name, about in certificate.judges.items()
+        if about.get("fingerprint") == reward.judge.fingerprint
+    }
+    rows = [
+        row
+        for row in certificate.examinations
+        if row.get("question") == status.proposition and row.get("judge") in own
+    ]
+    yield from map(_examination, rows[:_MOST_EXAMINATIONS])
+
+
+def _examination(row: Mapping[str, Any]) -> CertifiedExamination:
+    return CertifiedExamination(
+        epsilon=_number(row.get("epsilon")),
+        alignment=shorten(str(row.get("alignment"))),
+        outcome=shorten(str(row.get("outcome"))),
+        winning_rate=_number(row.get("winning_rate")),
+        advantage_probability=_number(row.get("advantage_probability")),
+        n_items=_count(row.get("n_items")),
+        n_annotators=_count(row.get("n_annotators")),
+    )
+
+
+def _number(value: Any) -> float:
+    """Give a figure; nan where there is none: a certificate may be a stranger's."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return math.nan
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0

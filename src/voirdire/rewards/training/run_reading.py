@@ -1,38 +1,43 @@
-"""Reads what was written down of a training run: its figures, or its completions in batches."""
+"""Reads what was written down of a training run: its figures, or its completions in batches.
+
+Each process that writes has a session of its own, whose name says when it began. What two sessions
+say of one step adds up where they ran together, as the ranks of a training do. Where one came after
+the other, the training was begun again from a checkpoint: from its first step on, the later session
+counts alone. A session that counts its steps itself goes on behind those that it came after.
+
+Parts are read in the order of their first steps, some at a time. A step is whole where no part that
+is not read yet begins with it or before it, so that its rows are in memory only until then.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import polars as pl
 
-from voirdire._validation import check_count, shorten
+from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.training.alarms import alarms_of
 from voirdire.rewards.training.completion_rows import HEAD
 from voirdire.rewards.training.old_run import old_frames
 from voirdire.rewards.training.run import Reference, TrainingRun, TrainingStep
-from voirdire.rewards.training.run_certificates import read_certificates
 from voirdire.rewards.training.run_files import (
     OLD_SCHEMA,
+    PARTS,
     REFERENCE_FILE,
     RUN_FILE,
+    SESSION_NAME,
+    describe_run,
     layout_of,
     read_document,
     read_json,
+    with_nan,
 )
-from voirdire.rewards.training.run_parts import (
-    SESSION_COLUMNS,
-    Counting,
-    part_frames,
-    read_parts,
-    typed_rows,
-)
-from voirdire.rewards.training.step_figures import FIGURE_COLUMNS, has_all_tokens, steps_of
+from voirdire.rewards.training.step_figures import FIGURE_COLUMNS, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +46,18 @@ if TYPE_CHECKING:
 
 __all__ = ["comparable_steps", "completion_frames", "read_reference", "read_training_run"]
 
-_DAMAGED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+_DAMAGED = (
+    KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError,
+    msgspec.ValidationError,
+)  # fmt: skip
+_FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+_ABOUT_PARTS = ("session", "step", "time", "n_tokens")
+"""What says which rows count, and how lengths are counted."""
+
+_MOST_BYTES = 1 << 24
+"""Bytes of the files that are read at once."""
+
+_BATCH_ROWS = 50_000
 
 
 def read_training_run(folder: str | Path) -> TrainingRun:
@@ -66,8 +82,8 @@ def read_training_run(folder: str | Path) -> TrainingRun:
     -----
     A step has the completions of all processes, whatever their shares. Where a training was begun
     again from a checkpoint, the later completions of a step count. A part that is damaged, or not
-    of this run, is left out and listed in `dropped`. Texts are not read: memory is some 900 bytes
-    for each completion.
+    of this run, is left out and listed in `dropped`. Texts are not read, and completions are read
+    step by step: memory is that of parts of 16 MiB together, and of the steps that they begin.
     """
     path = Path(folder)
     if not path.is_dir():
@@ -76,31 +92,27 @@ def read_training_run(folder: str | Path) -> TrainingRun:
         raise InputError(f"{msg} Name what was given as `record=`.")
     document = read_document(path)
     try:
-        layout, about = layout_of(document), _about(document)
+        layout, about = layout_of(document), describe_run(document)
     except _DAMAGED as error:
         msg = (
             f"{path / RUN_FILE}: must say what the run is about, got something else "
             f"({shorten(str(error))}). Take the run's copy from elsewhere."
         )
         raise InputError(msg) from error
-    columns = [*dict.fromkeys((*FIGURE_COLUMNS, *SESSION_COLUMNS)), *layout.numbers]
+    columns = (*FIGURE_COLUMNS, *layout.numbers)
     dropped: list[str] = []
-    is_old = document["schema"] == OLD_SCHEMA
-    if is_old:
-        rows = _old_rows(path, layout, columns, dropped)
-    else:
-        rows, dropped = read_parts(path, layout, columns)
-    counting = Counting(rows)
-    rows = counting.of(rows)
-    by_tokens = has_all_tokens(rows)
-    steps = steps_of(rows, layout, by_tokens=by_tokens)
-    if is_old:  # then nobody looked for nonsense
+    try:
+        found, steps = _read_steps(path, document, columns, dropped)
+    except _FAULTS:
+        dropped = _damaged_parts(path, layout)
+        found, steps = _read_steps(path, document, columns, dropped)
+    if document["schema"] == OLD_SCHEMA:  # then nobody looked for nonsense
         steps = [replace(step, nonsense_share=math.nan) for step in steps]
     reference = read_reference(path, dropped) if document["reference"] else None
     alarms = alarms_of(
         steps,
         paying=document["reward"]["propositions"],
-        reference=comparable_steps(reference, by_tokens=by_tokens),
+        reference=comparable_steps(reference, by_tokens=found.by_tokens),
     )
     return TrainingRun(
         folder=path,
@@ -109,15 +121,15 @@ def read_training_run(folder: str | Path) -> TrainingRun:
         ),
         alarms=alarms,
         reference_run=reference,
-        length_unit="tokens" if by_tokens else "characters",
-        n_writers=counting.n_sessions,
+        length_unit="tokens" if found.by_tokens else "characters",
+        n_writers=found.n_sessions,
         dropped=tuple(dropped),
         **about,
     )
 
 
 def completion_frames(
-    run: TrainingRun, *, columns: Sequence[str] | None = None, batch_rows: int = 50_000
+    run: TrainingRun, *, columns: Sequence[str] | None = None
 ) -> Iterator[pl.DataFrame]:
     """Give the completions of a run that count, in batches.
 
@@ -127,15 +139,13 @@ def completion_frames(
         What `read_training_run` gave.
     columns : sequence of str, optional
         Those to read; by default all.
-    batch_rows : int, optional
-        Completions in a batch at most, at least 1.
 
     Yields
     ------
     polars.DataFrame
-        Rows with the columns in their order, in the order of the parts; never empty. Texts of a
-        run that has messages stand in the column `messages`, as JSON with `prompt` and `response`;
-        `prompt` and `response` are null there.
+        Rows with the columns in their order, part by part in the order of their first steps; never
+        empty. Texts of a run that has messages stand in the column `messages`, as JSON with
+        `prompt` and `response`; `prompt` and `response` are null there.
 
     Raises
     ------
@@ -145,38 +155,236 @@ def completion_frames(
     Notes
     -----
     Parts that `run.dropped` names are left out. Memory is that of one batch, or of parts of 16 MiB
-    together.
+    together; a run of version 0.1.0 is held whole.
     """
-    check_count("batch_rows", batch_rows, minimum=1)
     document = read_document(run.folder)
-    layout = layout_of(document)
-    wanted = [*HEAD, *layout.numbers] if columns is None else list(columns)
-    read = list(dict.fromkeys((*wanted, *SESSION_COLUMNS)))
-    if document["schema"] == OLD_SCHEMA:
-        counting = Counting(_old_rows(run.folder, layout, SESSION_COLUMNS, []))
-        frames = old_frames(run.folder, layout, [])
-    else:
-        counting = Counting(read_parts(run.folder, layout, SESSION_COLUMNS)[0])
-        bad = frozenset(reason.partition(":")[0] for reason in run.dropped)
-        frames = part_frames(run.folder, layout, read, but=bad)
-    for frame in frames:
-        for batch in counting.of(frame.select(read)).select(wanted).iter_slices(batch_rows):
-            if batch.height:
-                yield batch
+    wanted = columns or [*HEAD, *layout_of(document).numbers]
+    try:
+        for frame, _ in _Completions(run.folder, document, wanted, list(run.dropped)).frames():
+            for batch in frame.select(wanted).iter_slices(_BATCH_ROWS):
+                if batch.height:
+                    yield batch
+    except _FAULTS as error:
+        msg = (
+            f"{run.folder / PARTS}: cannot be read ({shorten(str(error))}). Take the part that is "
+            "damaged out of the folder."
+        )
+        raise InputError(msg) from error
 
 
-def _old_rows(
-    folder: Path, layout: RowLayout, columns: Sequence[str], dropped: list[str]
-) -> pl.DataFrame:
-    frames = [frame.select(columns) for frame in old_frames(folder, layout, dropped)]
-    return pl.concat([typed_rows([], layout).select(columns), *frames])
+def _read_steps(
+    folder: Path, document: Mapping[str, Any], columns: Sequence[str], dropped: list[str]
+) -> tuple[_Completions, list[TrainingStep]]:
+    """Work out the figures of each step as soon as all of its completions are read."""
+    found = _Completions(folder, document, columns, dropped)
+    steps: list[TrainingStep] = []
+    waiting: list[pl.DataFrame] = []
+    for frame, following in found.frames():
+        rows = pl.concat([*waiting, frame])
+        is_whole = pl.lit(value=True) if following is None else pl.col("step") < following
+        waiting = [rows.filter(~is_whole)]
+        steps += steps_of(
+            rows.filter(is_whole), found.layout, by_tokens=found.by_tokens, began=found.began
+        )
+    return found, steps
 
 
-def comparable_steps(
-    run: TrainingRun | Reference | None,
-    *,
-    by_tokens: bool,
-) -> tuple[TrainingStep, ...] | None:
+# Which rows count -----------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True, slots=True)
+class _Session:
+    """One process that wrote, from its name and its rows."""
+
+    name: str
+    rank: int | None
+    world: int
+    began: float
+    is_counted: bool
+    first: int
+    last: int
+    ended: float
+
+    def came_after(self, other: _Session) -> bool:
+        """Tell whether it took the place of another, instead of running beside it."""
+        if self.began <= other.began:
+            return False
+        if self.rank is None or other.rank is None:
+            return self.began >= other.ended
+        # ranks begin at different times, and may be fewer than before
+        return self.rank == other.rank or (self.rank == 0 and other.rank >= self.world)
+
+
+def _read_session(*, session: str, first: int, last: int, ended: float) -> _Session | None:
+    named = SESSION_NAME.fullmatch(session)
+    if named is None:
+        return None
+    rank, world, began, counted = named.groups()
+    return _Session(
+        name=session,
+        rank=None if rank is None else int(rank),
+        world=int(world or 1),
+        began=int(began) / 1_000,
+        is_counted=counted is not None,
+        first=first,
+        last=last,
+        ended=ended,
+    )
+
+
+def _counting_sessions(rows: pl.DataFrame) -> pl.DataFrame:
+    """Say of each session by how much its steps are shifted, and before which step it counts."""
+    table = rows.group_by("session").agg(
+        first=pl.col("step").min(), last=pl.col("step").max(), ended=pl.col("ended").max()
+    )
+    found = [_read_session(**row) for row in table.drop_nulls().iter_rows(named=True)]
+    sessions = sorted((one for one in found if one is not None), key=lambda one: one.began)
+    shifts = [0] * len(sessions)
+    for place, one in enumerate(sessions):
+        if one.is_counted:
+            before = [other.last for other in sessions[:place] if one.came_after(other)]
+            shifts[place] = shift = 1 + max(before, default=-1)
+            one.first, one.last = one.first + shift, one.last + shift
+    ends = [min((x.first for x in sessions if x.came_after(one)), default=None) for one in sessions]
+    return pl.DataFrame(
+        {"session": [one.name for one in sessions], "_shift": shifts, "_end": ends},
+        schema={"session": pl.String, "_shift": pl.Int64, "_end": pl.Int64},
+    )
+
+
+# Parts ----------------------------------------------------------------------------------------
+
+
+class _Completions:
+    """The completions of a run that count, for reading them part by part.
+
+    Takes what cannot be read, as ``"<file>: <why>"``, and adds to it; parts among it are left out.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        document: Mapping[str, Any],
+        columns: Sequence[str],
+        dropped: list[str],
+    ) -> None:
+        self.layout = layout_of(document)
+        self._columns = list(dict.fromkeys((*columns, "session", "step")))
+        self._old: pl.LazyFrame | None = None
+        paths = []
+        if document["schema"] == OLD_SCHEMA:
+            wanted = list(dict.fromkeys((*self._columns, *_ABOUT_PARTS)))
+            frames = [row.select(wanted) for row in old_frames(folder, self.layout, dropped)]
+            empty = pl.DataFrame(schema=self.layout.schema).select(wanted)
+            self._old = pl.concat([empty, *frames]).lazy().with_columns(part=pl.lit(""))
+        else:
+            paths = _part_paths(folder, dropped)
+        steps = (
+            self._scan(paths, ["part", *_ABOUT_PARTS])
+            .with_columns(_sound("time", self.layout))
+            .group_by("part", "session", "step")
+            .agg(
+                began=pl.col("time").min(),
+                ended=pl.col("time").max(),
+                has_tokens=pl.col("n_tokens").is_not_null().all(),
+            )
+            .collect(engine="streaming")
+        )
+        self._sessions = _counting_sessions(steps)
+        self.n_sessions = self._sessions.height
+        steps = self._counting(steps)
+        self.by_tokens = steps.height > 0 and bool(steps["has_tokens"].all())
+        began = steps["began"].min()
+        self.began = began if isinstance(began, float) else math.nan
+        firsts = steps.group_by("part").agg(pl.col("step").min()).sort("step", "part")
+        self._parts: list[tuple[str, int]] = list(firsts.iter_rows())
+
+    def frames(self) -> Iterator[tuple[pl.DataFrame, int | None]]:
+        """Give the rows of some parts at a time, and the first step of the parts that follow."""
+        chunk: list[str] = []
+        n_bytes = 0
+        for place, (part, _) in enumerate(self._parts, start=1):
+            chunk.append(part)
+            n_bytes += Path(part).stat().st_size if part else 0
+            following = self._parts[place][1] if place < len(self._parts) else None
+            if following is None or n_bytes >= _MOST_BYTES:
+                rows = self._scan(chunk, self._columns).collect().rechunk()
+                sound = [_sound(name, self.layout) for name in self._columns]
+                yield self._counting(rows.select(sound)), following
+                chunk, n_bytes = [], 0
+
+    def _scan(self, paths: Sequence[str] | Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
+        rows = self._old
+        if rows is None:
+            rows = _scan_parts(paths, self.layout)
+        return rows.select(columns)
+
+    def _counting(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Give the rows that count, in their order and with the steps of the whole run."""
+        found = rows.select("session", "step").join(
+            self._sessions, on="session", how="left", maintain_order="left"
+        )
+        step = found["step"] + found["_shift"]  # null where the session has no name of one
+        counts = ((step < found["_end"]) | found["_end"].is_null()) & step.is_not_null()
+        rows = rows.with_columns(step.alias("step"))
+        return rows if counts.all() else rows.filter(counts)
+
+
+def _damaged_parts(folder: Path, layout: RowLayout) -> list[str]:
+    """Read each part whole; give those that cannot be read, and why."""
+    dropped: list[str] = []
+    for path in _part_paths(folder, dropped):
+        try:
+            _scan_parts([path], layout).collect()
+        except _FAULTS as error:
+            dropped.append(
+                f"{path.name}: is damaged, or no part of this run ({type(error).__name__})"
+            )
+    return dropped
+
+
+def _part_paths(folder: Path, dropped: list[str]) -> list[Path]:
+    try:
+        entries = sorted((folder / PARTS).iterdir())
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        msg = f"{folder / PARTS}: cannot be read ({error.strerror}). Make it readable."
+        raise InputError(msg) from error
+    known = {reason.partition(":")[0] for reason in dropped}
+    found = []
+    for path in entries:
+        if path.suffix != ".parquet" or path.name.startswith(".") or path.name in known:
+            continue
+        if path.is_file():
+            found.append(path)
+        else:
+            dropped.append(f"{path.name}: is damaged, or no part of this run (no regular file)")
+    return found
+
+
+def _scan_parts(paths: Sequence[str] | Sequence[Path], layout: RowLayout) -> pl.LazyFrame:
+    if not paths:
+        return pl.LazyFrame(schema=layout.schema | {"part": pl.String})
+    return pl.scan_parquet(
+        [str(path) for path in paths], schema=layout.schema, glob=False, include_file_paths="part"
+    )
+
+
+def _sound(name: str, layout: RowLayout) -> pl.Expr:
+    """Take a stranger's number for none where it cannot be one."""
+    column = pl.col(name)
+    if name in layout.numbers:
+        return pl.when(column.is_between(0, 1)).then(column).alias(name)
+    if HEAD[name] == "number":
+        return pl.when(column.is_finite()).then(column).alias(name)
+    return column.fill_null(0) if name == "n_characters" else column
+
+
+# The reference run --------------------------------------------------------------------------
+
+
+def comparable_steps(run: Reference | None, *, by_tokens: bool) -> tuple[TrainingStep, ...] | None:
     """Give the steps of a reference run; without lengths where they are in another unit."""
     if run is None:
         return None
@@ -185,83 +393,12 @@ def comparable_steps(
     return tuple(replace(step, length_mean=math.nan) for step in run.steps)
 
 
-def _about(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Take what `run.json` says of the run as it is."""
-    reward, rubric, judge = document["reward"], document["rubric"], document["judge"]
-    list(reward["propositions"]), document["reference"]  # needed later
-    return {
-        "name": str(document["name"]),
-        "framework": str(document["framework"]),
-        "reward_name": str(reward["name"]),
-        "reward_hash": str(reward["content_hash"]),
-        "rubric": f"{rubric['name']} {rubric['version']}",
-        "rubric_hash": str(rubric["content_hash"]),
-        "class_rule": str(rubric["class_rule"]),
-        "judge": str(judge["name"]),
-        "fingerprint": str(judge["fingerprint"]),
-        "judge_fingerprint": str(judge["judge_fingerprint"]),
-        "threshold": threshold_from_cell(judge["threshold"]),
-        "judged": str(judge["judged"]),
-        "propositions": tuple(map(str, document["propositions"])),
-        "paying": {name: tuple(asked) for name, asked in reward["behaviors"].items()},
-        "question_hashes": dict(document["question_hashes"]),
-        "question_texts": dict(document["questions"]),
-        "behaviors": tuple(reward["classes"]),
-        "created": str(document["created"]),
-        "versions": dict(document["versions"]),
-        "is_centered": bool(document["is_centered"]),
-        "certificates": read_certificates(
-            document.get("certificates"), fingerprint=str(judge["fingerprint"])
-        ),
-    }
-
-
 def read_reference(folder: Path, dropped: list[str]) -> Reference | None:
     """Read the copy of the reference run's steps."""
     try:
         found = read_json(folder / REFERENCE_FILE)
-        steps = tuple(_step(row) for row in found["steps"])
-        unit: Literal["tokens", "characters"] = (
-            "tokens" if found["length_unit"] == "tokens" else "characters"
-        )
-        return Reference(
-            name=str(found["name"]),
-            reward_name=str(found["reward_name"]),
-            reward_hash=str(found["reward_hash"]),
-            length_unit=unit,
-            steps=steps,
-        )
+        return msgspec.convert(found | {"steps": with_nan(found["steps"])}, Reference)
     except (OSError, *_DAMAGED) as error:
         why = f"the steps of the reference run cannot be read ({type(error).__name__})"
         dropped.append(f"{REFERENCE_FILE}: {why}")
         return None
-
-
-_STEP_FIELDS = tuple(row.name for row in fields(TrainingStep) if row.name != "alarms")
-
-
-_LEVELS = {"proposition_rates": 1, "n_by_behavior": 1, "answered_by": 1, "class_shares": 2}
-"""Fields that hold numbers by name, and by name of name; the others hold a number."""
-
-
-def _step(row: dict[str, Any]) -> TrainingStep:
-    """Make a step again of what was written of it; null is nan."""
-    return TrainingStep(
-        **{
-            name: _numbers(row[name], levels=_LEVELS.get(name, 0))
-            for name in _STEP_FIELDS
-            if name in row  # a run of an earlier version lacks what has a default
-        }
-    )
-
-
-def _numbers(value: Any, *, levels: int) -> Any:
-    """Check that these are numbers; a `TypeError` where they are not."""
-    if levels:
-        return {key: _numbers(inner, levels=levels - 1) for key, inner in value.items()}
-    if value is None:
-        return math.nan
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        msg = "no number"
-        raise TypeError(msg)
-    return value

@@ -1,15 +1,26 @@
-"""A random sample of a training run's completions, for people to label what the judge said."""
+"""A random sample of a training run's completions, and the folder in which people label it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import csv
+import io
+import json
+import os
+import shlex
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
 
-from voirdire._validation import check_count, shorten
+from voirdire._types import Language
+from voirdire._validation import check_choice, check_count, shorten
+from voirdire.documents import plain_json
 from voirdire.errors import InputError, NoDataError
+from voirdire.records.thresholds import threshold_of_each
+from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.training.completion_rows import (
     ITEM_COLUMNS,
     item_of_row,
@@ -20,12 +31,21 @@ from voirdire.rewards.training.run import TrainingRun
 from voirdire.rewards.training.run_reading import completion_frames, read_training_run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from voirdire.records import Item
 
-__all__ = ["PHASES", "SampleBy", "SampledItem", "TrainingSample", "sample_training_run"]
+__all__ = [
+    "PHASES",
+    "SHEET_COLUMNS",
+    "SampleBy",
+    "SampleFiles",
+    "SampledItem",
+    "TrainingSample",
+    "harmless",
+    "sample_training_run",
+    "write_sample",
+]
 
 SampleBy: TypeAlias = Literal["behavior", "step"]
 """What strata are made of: the behavior of a prompt, and the phase of training."""
@@ -172,7 +192,7 @@ def sample_training_run(
     different = (
         rows[rng.permutation(rows.height)]  # so that the first of equal ones is any of them
         .group_by("key", maintain_order=True)
-        .agg(pl.first("item", "stratum"), n_occurrences=pl.len())
+        .agg(pl.first("item"), pl.first("stratum").cast(pl.String), n_occurrences=pl.len())
     )
     sizes = dict(different["stratum"].value_counts().sort("stratum").iter_rows())
     shares = _shares(sizes, n=n)
@@ -196,30 +216,28 @@ def sample_training_run(
 
 def _read_places(run: TrainingRun, *, by: frozenset[str]) -> pl.DataFrame:
     """List the completions that people can label: what each says as a hash, and its stratum."""
-    verdicts = [proposition_column(name) for name in run.propositions]
     n = len(run.steps)
     phases = {step.step: PHASES[k * len(PHASES) // n] for k, step in enumerate(run.steps)}
     phase = pl.col("step").replace_strict(phases, default=PHASES[-1], return_dtype=pl.String)
     parts = [pl.col("behavior")] * ("behavior" in by) + [phase] * ("step" in by)
     said = {
+        "item": pl.col("item").hash(),  # names of a million completions are large
         "key": pl.struct(ITEM_COLUMNS).hash(),
-        "stratum": pl.concat_str(parts or [pl.lit("all")], separator="/"),
+        "stratum": pl.concat_str(parts or [pl.lit("all")], separator="/").cast(pl.Categorical),
     }
     found = []
-    for frame in completion_frames(run, columns=["item", "step", *ITEM_COLUMNS, *verdicts]):
+    for frame in completion_frames(run, columns=["item", "step", "missing", *ITEM_COLUMNS]):
         rows = frame.filter(
             pl.col("behavior").is_in(list(run.paying)),
             pl.any_horizontal(pl.col("response", "messages").is_not_null()),
         )
-        unjudged = rows.filter(
-            pl.col("messages").is_not_null(), pl.all_horizontal(pl.col(verdicts).is_null())
-        )
+        unpaid = rows.filter(pl.all_horizontal(pl.col("messages", "missing").is_not_null()))
         no_items = [
             row["item"]
-            for row in unjudged.iter_rows(named=True)
+            for row in unpaid.iter_rows(named=True)
             if item_of_row(row, name="", judged=run.judged) is None
         ]
-        found.append(rows.filter(~pl.col("item").is_in(no_items)).select("item", **said))
+        found.append(rows.filter(~pl.col("item").is_in(no_items)).select(**said))
     return pl.concat(found)
 
 
@@ -242,26 +260,317 @@ def _read_items(
     run: TrainingRun, drawn: pl.DataFrame, *, rng: np.random.Generator
 ) -> tuple[SampledItem, ...]:
     """Read the texts of what was drawn, and mix them."""
-    about = [name for name in drawn.columns if name != "item"]
-    rows = pl.concat(frame.join(drawn, on="item") for frame in completion_frames(run))
-    width = max(3, len(str(rows.height)))
+    wanted = drawn.drop("key").rename({"item": "hash"})
+    rows = [
+        row
+        for frame in completion_frames(run)
+        for row in frame.with_columns(hash=pl.col("item").hash())
+        .join(wanted, on="hash", maintain_order="left")
+        .iter_rows(named=True)
+    ]
+    width = max(3, len(str(len(rows))))
     found = []
-    for place, number in enumerate(rng.permutation(rows.height).tolist(), start=1):
-        row = rows.row(number, named=True)
+    for place, number in enumerate(rng.permutation(len(rows)).tolist(), start=1):
+        row = rows[number]
         name = f"s{place:0{width}d}"
         item = item_of_row(row, name=name, judged=run.judged)
         if item is None:  # it was one a moment ago
             continue
-        _, stratum, n_occurrences, probability = (row.pop(column) for column in about)
+        about = {column: row.pop(column) for column in wanted.columns}
+        del about["hash"]
         prompt, response = texts_of_row(row)
-        found.append(
-            SampledItem(
-                name=name,
-                completion=row | {"prompt": prompt, "response": response},
-                item=item,
-                stratum=stratum,
-                n_occurrences=n_occurrences,
-                inclusion_probability=probability,
-            )
-        )
+        completion = row | {"prompt": prompt, "response": response}
+        found.append(SampledItem(name=name, completion=completion, item=item, **about))
     return tuple(found)
+
+
+# The folder --------------------------------------------------------------------------------------
+
+SHEET_COLUMNS = ("item", "question", "label", "asked", "annotator", "prompt", "response")
+"""What a sheet has: one row for every question about an item, its texts beside the first."""
+
+ITEMS, VERDICTS, KEY = "items.jsonl", "verdicts.parquet", "key.jsonl"
+_FEWEST_ITEMS = 30
+_OWNER_ONLY = 0o600
+_ACTIVE = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What a spreadsheet takes for the beginning of a formula, in some languages also in full width."""
+
+_Asked: TypeAlias = tuple["SampledItem", str, str]
+"""An item, a proposition that is asked about it, and the proposition's text."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleFiles:
+    """What was written of a sample.
+
+    Attributes
+    ----------
+    folder : Path
+        Where.
+    sheets : tuple of Path
+        One for each annotator, to be filled.
+    items, verdicts, key : Path
+        The items without anything that a judge said; the run's verdicts on them; where each item
+        is from, with its inclusion probability.
+    n_labels : int
+        Cells that an annotator fills.
+    command : str
+        What examines the judge once the sheets are filled.
+    notes : tuple of str
+        What the reader should know.
+    """
+
+    folder: Path
+    sheets: tuple[Path, ...]
+    items: Path
+    verdicts: Path
+    key: Path
+    n_labels: int
+    command: str
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give plain values for JSON."""
+        plain: dict[str, Any] = plain_json(asdict(self))
+        return plain
+
+
+def write_sample(
+    sample: TrainingSample,
+    folder: str | Path,
+    *,
+    n_annotators: int = 3,
+    questions: Sequence[str] = (),
+    language: Language = "en",
+) -> SampleFiles:
+    """Write a sample so that people can label it, and the judge be examined on it.
+
+    Parameters
+    ----------
+    sample : TrainingSample
+        What was drawn.
+    folder : str or path
+        Made for its owner only; one with labels in it is never touched.
+    n_annotators : int, optional
+        Sheets to write, at least 1: one for each annotator, so that nobody sees the labels of
+        another.
+    questions : sequence of str, optional
+        Ask these propositions only.
+    language : {"en", "zh"}, optional
+        Of the questions, where the rubric has them in it.
+
+    Returns
+    -------
+    SampleFiles
+        Their names, and the command that comes next.
+
+    Raises
+    ------
+    InputError
+        If a question is none of the run's, if the folder holds labels or anything else that is no
+        sample, or if it cannot be written.
+
+    Notes
+    -----
+    Sheets hold no verdict, no reward and no step, and the items have names of their own in a
+    random order: who labels is blind. Each item is asked about with the propositions that its
+    reward depends on. A cell whose text a spreadsheet would run as a formula begins with an
+    apostrophe.
+    """
+    check_count("n_annotators", n_annotators, minimum=1)
+    check_choice("language", language, Language)
+    for name in questions:
+        if name not in sample.run.propositions:
+            known = ", ".join(map(shorten, sample.run.propositions))
+            msg = (
+                f"`question` must be a proposition of the run, got {shorten(name)!r}. "
+                f"It has {known}."
+            )
+            raise InputError(msg)
+    rows = [row for row in _questions(sample, language) if not questions or row[1] in questions]
+    for _, name, _ in rows:
+        if harmless(name) != name:  # it must stay as it is, or no verdict would be found to a label
+            msg = (
+                f"`run` must have propositions that no spreadsheet runs as a formula, got "
+                f"{shorten(name)!r}. No rubric has such names: ask where the run is from."
+            )
+            raise InputError(msg)
+    if not rows:
+        msg = f"`question` must be asked about an item of the sample, got {list(questions)!r}."
+        raise InputError(msg)
+    target = Path(folder)
+    _make(target)
+    sheets = tuple(target / f"labels-{number}.csv" for number in range(1, n_annotators + 1))
+    try:
+        for number, sheet in enumerate(sheets, start=1):
+            _write(sheet, _sheet(rows, annotator=f"annotator-{number}"))
+        _write(target / ITEMS, _json_lines(map(_blind, sample.items)))
+        _write(target / KEY, _json_lines(map(_key, sample.items)))
+        buffer = io.BytesIO()
+        _verdicts(sample, rows).write_parquet(buffer)
+        _write(target / VERDICTS, buffer.getvalue())
+    except OSError as error:
+        msg = f"{target}: cannot be written ({error.strerror}). Name another folder."
+        raise InputError(msg) from error
+    return SampleFiles(
+        folder=target,
+        sheets=sheets,
+        items=target / ITEMS,
+        verdicts=target / VERDICTS,
+        key=target / KEY,
+        n_labels=len(rows),
+        command=_command(sheets, target / VERDICTS),
+        notes=_notes(rows),
+    )
+
+
+def harmless(text: str) -> str:
+    """Put an apostrophe before what a spreadsheet would run as a formula."""
+    begins_so = text.startswith(("\t", "\r")) or text.lstrip().startswith(_ACTIVE)
+    return f"'{text}" if begins_so else text
+
+
+def _questions(
+    sample: TrainingSample, language: Language
+) -> Iterator[tuple[SampledItem, str, str]]:
+    """Give item, proposition and its text, for everything that is asked."""
+    texts = sample.run.question_texts
+    for item in sample.items:
+        for name in sample.asked(item):
+            said = texts.get(name, {})
+            yield item, name, said.get(language) or next(iter(said.values()), name)
+
+
+def _sheet(rows: list[_Asked], *, annotator: str) -> bytes:
+    text = io.StringIO(newline="")
+    sheet = csv.writer(text, lineterminator="\n")
+    sheet.writerow(SHEET_COLUMNS)
+    shown: set[str] = set()
+    for item, name, asked in rows:
+        texts = ("", "")
+        if item.name not in shown:
+            shown.add(item.name)
+            texts = (harmless(_prompt(item)), harmless(item.item.response))
+        sheet.writerow((item.name, name, "", harmless(asked), annotator, *texts))
+    return text.getvalue().encode("utf-8", "backslashreplace")
+
+
+def _prompt(item: SampledItem) -> str:
+    said = item.item.prompt
+    if len(said) == 1:
+        return said[0].content
+    return "\n\n".join(f"{message.role}: {message.content}" for message in said)
+
+
+def _blind(item: SampledItem) -> dict[str, Any]:
+    row = item.completion
+    return {"id": item.name, **{name: row[name] for name in ("prompt", "response", "behavior")}}
+
+
+def _key(item: SampledItem) -> dict[str, Any]:
+    row = item.completion
+    return {
+        "item": item.name,
+        "completion": row["item"],
+        "step": row["step"],
+        "group": row["group"],
+        "stratum": item.stratum,
+        "n_occurrences": item.n_occurrences,
+        "inclusion_probability": item.inclusion_probability,
+    }
+
+
+def _json_lines(rows: Iterable[dict[str, Any]]) -> bytes:
+    lines = [json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows]
+    return "".join(lines).encode("utf-8", "backslashreplace")  # half a surrogate pair: an escape
+
+
+def _verdicts(sample: TrainingSample, rows: list[_Asked]) -> pl.DataFrame:
+    """Lay the run's verdicts out as `voirdire judge` does."""
+    names = [name for _, name, _ in rows]
+    found = pl.DataFrame(
+        {
+            "item": [item.name for item, _, _ in rows],
+            "question": names,
+            "threshold": threshold_of_each(sample.run.threshold, names),
+            "probability": pl.Series(
+                [item.completion[proposition_column(name)] for item, name, _ in rows],
+                dtype=pl.Float64,
+            ),
+            **{
+                column: pl.Series([item.completion[column] for item, _, _ in rows], dtype=pl.String)
+                for column in ("judge", "behavior", "missing", "fingerprint")
+            },
+        }
+    )
+    lacks = pl.col("probability").is_null()
+    return found.select(
+        "item",
+        "judge",
+        "question",
+        (pl.col("probability") >= pl.col("threshold")).alias("label"),
+        "probability",
+        pl.lit(None, dtype=pl.String).alias("source"),
+        "threshold",
+        "behavior",
+        pl.when(lacks).then(pl.coalesce("missing", pl.lit(NO_VERDICT))).alias("failure"),
+        "fingerprint",
+    )
+
+
+def _command(sheets: tuple[Path, ...], verdicts: Path) -> str:
+    humans = " ".join(f"--humans {shlex.quote(str(path))}" for path in sheets)
+    return f"voirdire examine {humans} --judges {shlex.quote(str(verdicts))} --kind boolean"
+
+
+def _notes(rows: list[_Asked]) -> tuple[str, ...]:
+    counts = Counter(name for _, name, _ in rows)
+    few = [name for name, n in counts.items() if n < _FEWEST_ITEMS]
+    if not few:
+        return ()
+    shown = ", ".join(few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
+    least = f"fewer than {_FEWEST_ITEMS} items, the least that an examination takes"
+    return (f"{least}, are asked about {shown}",)
+
+
+def _make(folder: Path) -> None:
+    """Make the folder, or check that nothing in it is lost."""
+    try:
+        folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+        names = sorted(path.name for path in folder.iterdir())
+    except FileExistsError:
+        msg = f"`output` must be a folder, got the file {str(folder)!r}. Name another."
+        raise InputError(msg) from None
+    except OSError as error:
+        msg = f"{folder}: cannot be written ({error.strerror}). Name another folder."
+        raise InputError(msg) from error
+    for name in names:
+        if name.startswith("labels-") and name.endswith(".csv"):
+            _refuse_labels(folder / name)
+        elif name not in (ITEMS, VERDICTS, KEY):
+            msg = (
+                f"`output` must be an empty folder, got {str(folder)!r}, which holds "
+                f"{shorten(name)!r}. Name another."
+            )
+            raise InputError(msg)
+    for name in names:
+        (folder / name).unlink()
+
+
+def _refuse_labels(sheet: Path) -> None:
+    try:
+        with sheet.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.DictReader(file)
+            labels = [row.get("label") for row in rows]
+            has_labels = any(label is None or label.strip() for label in labels)
+    except (OSError, ValueError, csv.Error):
+        has_labels = True  # what cannot be read may be somebody's work
+    if has_labels:
+        msg = f"`output` must hold no labels, got some in {str(sheet)!r}. Name another folder."
+        raise InputError(msg)
+
+
+def _write(path: Path, content: bytes) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)

@@ -1,4 +1,4 @@
-"""The figures of the steps of a run: a group-by over its completions.
+"""The figures of the steps of a run: a group-by over its completions; and those that trainers get.
 
 Of one call for the trainer's metrics, of the step that just ended for the alarms, and of all parts
 where a run is read. NumPy, since the first two are worked out where polars may hang: in a process
@@ -8,25 +8,45 @@ that was forked off.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from voirdire.rewards.training.completion_rows import class_column, proposition_column
+from voirdire.rewards.certification import paying_propositions
+from voirdire.rewards.training.completion_rows import (
+    Call,
+    RowLayout,
+    class_column,
+    proposition_column,
+    rows_of,
+)
 from voirdire.rewards.training.run import TrainingStep
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from voirdire.rewards.training.completion_rows import RowLayout
+    from voirdire.rewards.live.live_scores import LiveScores
+    from voirdire.rewards.live.turns import Turn
+    from voirdire.rewards.model import RewardModel
     from voirdire.rewards.training.parquet_part import Column
 
     Values = NDArray[np.float64]
 
-__all__ = ["FIGURE_COLUMNS", "has_all_tokens", "steps_of"]
+__all__ = [
+    "EQUAL_REWARDS",
+    "FIGURE_COLUMNS",
+    "asked_of",
+    "class_names",
+    "figures_of",
+    "has_all_tokens",
+    "step_metrics",
+    "steps_of",
+    "used_propositions",
+]
 
 FIGURE_COLUMNS = (
     "step",
@@ -43,12 +63,16 @@ FIGURE_COLUMNS = (
 )
 """What figures are made of, beside propositions and classes."""
 
-_EQUAL = 1e-9
+EQUAL_REWARDS = 1e-9
 """Rewards of a group that differ by less, as a share of their size, are taken for equal."""
 
 
 def steps_of(
-    rows: pl.DataFrame | Mapping[str, Column], layout: RowLayout, *, by_tokens: bool | None = None
+    rows: pl.DataFrame | Mapping[str, Column],
+    layout: RowLayout,
+    *,
+    by_tokens: bool | None = None,
+    began: float = math.nan,
 ) -> list[TrainingStep]:
     """Work out the figures of the steps that completions are of.
 
@@ -61,6 +85,8 @@ def steps_of(
     by_tokens : bool, optional
         Whether lengths are counted in tokens, else in characters; by default tokens where those
         of every completion are known.
+    began : float, optional
+        When the run began, in seconds since 1970.
 
     Returns
     -------
@@ -75,7 +101,7 @@ def steps_of(
     known = ~np.isnan(reward)
     n, n_known = steps.count(np.ones(len(place), dtype=bool)), steps.count(known)
     length = _number(rows, "n_tokens" if by_tokens else "n_characters")
-    seconds = steps.least(_number(rows, "time"))
+    time = steps.least(_number(rows, "time"))
     columns: dict[str, Any] = {
         "step": numbers,
         "n": n,
@@ -87,7 +113,7 @@ def steps_of(
         "length_mean": steps.mean(length),
         "length_reward_correlation": steps.correlation(length, reward),
         "n_missing": n - n_known,
-        "seconds": seconds - seconds.min(initial=math.inf),
+        "seconds": np.where(np.isfinite(time), time - began, np.nan),
         **_group_figures(rows, steps, reward),
     }
     rates = {
@@ -183,7 +209,7 @@ def _group_figures(
     of_step = _Groups(keys // max(len(names), 1), steps.n)
     low, high = groups.least(found), groups.most(found)
     is_shared = groups.count(np.ones(len(place), dtype=bool)) > 1
-    is_flat = high - low <= _EQUAL * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high)))
+    is_flat = high - low <= EQUAL_REWARDS * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high)))
     gain = np.where(odd, found - groups.mean(np.where(odd, np.nan, found))[place], np.nan)
     return {
         "n_groups": of_step.count(is_shared),
@@ -230,3 +256,114 @@ def _codes(values: pl.Series | Column) -> tuple[NDArray[np.int64], list[str]]:
     known: dict[str, int] = {}
     found = [-1 if value is None else known.setdefault(value, len(known)) for value in values]
     return np.array(found, dtype=np.int64), list(known)
+
+
+# What trainers get -------------------------------------------------------------------------------
+
+_METRICS = {
+    "reward": "reward_mean",
+    "reward_sd": "reward_sd",
+    "rule_reward": "rule_mean",
+    "base_reward": "base_mean",
+    "missing": "missing_share",
+    "nonsense": "nonsense_share",
+    "n_tokens": "length_mean",
+    "length_reward_correlation": "length_reward_correlation",
+    "groups_without_spread": "zero_spread_share",
+}
+
+
+def step_metrics(
+    reward: RewardModel, scores: LiveScores, turns: Sequence[Turn]
+) -> dict[str, float]:
+    """Work out the figures of a step.
+
+    Parameters
+    ----------
+    reward : RewardModel
+        What paid.
+    scores : LiveScores
+        Of the turns.
+    turns : sequence of Turn
+        In the order of the scores.
+
+    Returns
+    -------
+    dict of str to float
+        Constant keys for one reward; nan where a figure is undefined. ``reward``, ``reward_sd``,
+        ``rule_reward`` and ``base_reward`` are over the completions with a reward; ``missing`` is
+        the share of those without; ``nonsense`` the share of nonsense among the completions with
+        text; ``proposition/<id>`` is the mean probability of a proposition
+        that the reward depends on; ``class/<behavior>/<class>`` the mean probability of a
+        completion class over the completions of its behavior; ``n_tokens`` the mean length, nan
+        where the tokens of a completion are not known; ``length_reward_correlation`` is Pearson's,
+        with characters where tokens are not known; ``groups_without_spread`` the share of the
+        groups of two or more rewards whose rewards are all equal.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> from voirdire.rewards import reward_of_weights
+    >>> from voirdire.rewards.live import LiveReward, Turn
+    >>> reward = reward_of_weights({"hard_refuse": {"apology": 2}}, rubric="safety")
+    >>> turns = [Turn(response="I'm sorry, I can't help with that.", behavior="hard_refuse")]
+    >>> async def scored():
+    ...     live = LiveReward(reward)
+    ...     await live.start()
+    ...     scores = await live.turn_rewards(turns)
+    ...     await live.close()
+    ...     return scores
+    >>> found = step_metrics(reward, asyncio.run(scored()), turns)
+    >>> sorted(found)[-4:], found["proposition/apology"] > 0.9, found["missing"]
+    (['proposition/apology', 'reward', 'reward_sd', 'rule_reward'], True, 0.0)
+    """
+    paying = used_propositions(reward)
+    layout = RowLayout(propositions=paying, classes=class_names(reward))
+    rows = rows_of([Call.of(scores, turns, step=0)], layout)
+    found: dict[str, float] = {}
+    for step in steps_of(rows, layout):  # one, or none without turns
+        found = figures_of(step)
+    names = [
+        *_METRICS,
+        *(f"proposition/{name}" for name in paying),
+        *(f"class/{behavior}/{name}" for behavior, row in layout.classes.items() for name in row),
+    ]
+    if not has_all_tokens(rows):
+        found["n_tokens"] = math.nan
+    return {name: found.get(name, math.nan) for name in names}
+
+
+def figures_of(step: TrainingStep) -> dict[str, float]:
+    """Name the figures of a step as trainers get them; ``n_tokens`` is its length, in any unit."""
+    found: dict[str, float] = {name: getattr(step, field) for name, field in _METRICS.items()}
+    found |= {f"proposition/{name}": rate for name, rate in step.proposition_rates.items()}
+    for behavior, shares in step.class_shares.items():
+        found |= {f"class/{behavior}/{name}": share for name, share in shares.items()}
+    return found
+
+
+def asked_of(reward: RewardModel) -> dict[str, tuple[str, ...]]:
+    """List by behavior the propositions that its rewards depend on."""
+    return {
+        name: paying_propositions(replace(reward, behaviors={name: row}))
+        for name, row in reward.behaviors.items()
+    }
+
+
+_USED: dict[str, tuple[str, ...]] = {}
+"""By the hash of a reward; finding them takes longer than the figures of a call."""
+
+
+def used_propositions(reward: RewardModel) -> tuple[str, ...]:
+    """List the propositions that rewards depend on; worked out once for a reward."""
+    if reward.content_hash not in _USED:
+        _USED[reward.content_hash] = paying_propositions(reward)
+    return _USED[reward.content_hash]
+
+
+def class_names(reward: RewardModel) -> dict[str, tuple[str, ...]]:
+    """List the completion classes by behavior that the reward has weights for."""
+    return {
+        name: tuple(row.name for row in reward.rubric.behavior(name).classes)
+        for name in reward.behaviors
+    }

@@ -20,6 +20,7 @@ from voirdire.judging.engine.background_loop import fork_lock
 from voirdire.rewards.reward_document import is_hash_of
 from voirdire.rewards.training.alarms import AlarmMonitor
 from voirdire.rewards.training.completion_rows import Call, rows_of
+from voirdire.rewards.training.run import Reference
 from voirdire.rewards.training.run_files import (
     OLD_SCHEMA,
     REFERENCE_FILE,
@@ -37,8 +38,7 @@ from voirdire.rewards.training.run_reading import (
     read_reference,
     read_training_run,
 )
-from voirdire.rewards.training.step_figures import has_all_tokens, steps_of
-from voirdire.rewards.training.step_metrics import used_propositions
+from voirdire.rewards.training.step_figures import has_all_tokens, steps_of, used_propositions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.live.live_scores import LiveScores
     from voirdire.rewards.live.turns import Turn
     from voirdire.rewards.model import RewardModel
-    from voirdire.rewards.training.run import Alarm, Reference, TrainingRun
+    from voirdire.rewards.training.run import Alarm
 
 __all__ = ["COUNTED_STEP", "TrainingWatch"]
 
@@ -325,17 +325,17 @@ class TrainingWatch:
         )
         raise InputError(msg)
 
-    def _take_reference(self, folder: Path) -> Reference | TrainingRun:
+    def _take_reference(self, folder: Path) -> Reference:
         """Copy the steps of a reference run, once: whoever goes on with this run reads the copy."""
         if folder.absolute().resolve() == self.folder.resolve():
             msg = f"`reference` must be another run than `record`, got {str(folder)!r} for both."
             raise InputError(msg)
         copied = self._document["reference"]
         try:
-            found = read_document(folder)
-            if copied is not None and copied.get("created") == found.get("created"):
+            now = read_document(folder)
+            if copied is not None and copied.get("created") == now.get("created"):
                 copy = read_reference(self.folder, [])
-                if copy is not None and copy.reward_hash == found["reward"]["content_hash"]:
+                if copy is not None and copy.reward_hash == now["reward"]["content_hash"]:
                     return copy
             run = read_training_run(folder)
         except InputError as error:
@@ -343,17 +343,19 @@ class TrainingWatch:
         if not run.steps:
             msg = f"`reference` must be a run with steps, got {str(folder)!r}, which has none."
             raise InputError(msg)
-        about = {
-            "name": run.name,
-            "reward_name": run.reward_name,
-            "reward_hash": run.reward_hash,
-            "length_unit": run.length_unit,
-        }
-        steps = [asdict(replace(step, alarms=())) for step in run.steps]
-        self._write_document(REFERENCE_FILE, {**about, "steps": steps})
+        found = Reference(
+            name=run.name,
+            reward_name=run.reward_name,
+            reward_hash=run.reward_hash,
+            length_unit=run.length_unit,
+            steps=tuple(replace(step, alarms=()) for step in run.steps),
+        )
+        about = asdict(found)
+        self._write_document(REFERENCE_FILE, about)
+        del about["steps"]
         self._document["reference"] = about | {"created": run.created}
         self._write_document(RUN_FILE, self._document)
-        return run
+        return found
 
     def _describe_judge(self, scores: LiveScores) -> None:
         """Correct in `run.json` who judges, once it is known."""

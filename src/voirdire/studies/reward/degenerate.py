@@ -129,7 +129,7 @@ def check_degenerate(
     items = [row.item for row in made]
     again = [*{row.best.id: row.best for row in made}.values()] if is_stored else []
     said = judge_responses([*items, *again], replace(request, judge=judge), None)
-    if not _agree(said, judged, again, propositions=reward.rubric.propositions):
+    if not _agree(said, judged, again, propositions=reward.columns):
         return None
     rules = rate_items(
         items,

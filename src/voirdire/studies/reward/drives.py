@@ -171,7 +171,7 @@ def _vouching(reward: RewardModel, about: FeatureSet) -> dict[str, set[str]]:
     """Name the propositions that each feature depends on."""
     classes = set(reward.rubric.logic.classes(about.behavior).flow.variables)
     vetoed = veto_propositions(reward.rubric, about.behavior, about.vetoes)
-    own = {name: {name} for name in about.propositions}
+    own = {name: {name.partition("=")[0]} for name in about.asked}
     return own | {VETO: vetoed} | dict.fromkeys(about.classes, classes)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voirdire._validation import check_count, check_fraction
-from voirdire.rewards.fitting.resampling import percentiles
+from voirdire.rewards.fitting.weight_problem import percentiles
 from voirdire.studies.reward.result import RateEstimate
 
 if TYPE_CHECKING:

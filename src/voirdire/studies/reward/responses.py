@@ -13,6 +13,7 @@ import numpy as np
 from voirdire.errors import NoDataError
 from voirdire.io import read_items, read_verdicts
 from voirdire.io.rbr_files import is_rbr_file, read_rbr_verdicts
+from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.given_items import given_items
 from voirdire.judging.plan import plan_judging
@@ -208,11 +209,14 @@ def judge_responses(items: Sequence[Item], request: ExaminationRequest, verdicts
         return replace(found, threshold=threshold)
     if verdicts is not None:
         named = judge if isinstance(judge, str) else None
-        return read_verdicts(verdicts, rubric=reward.rubric, judge=named)
+        return read_verdicts(
+            verdicts, rubric=reward.rubric, judge=named, numbers_of=reward.questions
+        )
     asked = asked_judge(reward.judge, judge)
     plan = plan_judging(asked, reward.rubric, threshold=threshold, judged=reward.judge.judged)
     given, _ = given_items(items, judged=plan.judged, behavior=None, pairs=plan.asks_about_pairs)
-    return judge_by_plan(given, plan, store=request.store, progress=request.judging)
+    found = judge_by_plan(given, plan, store=request.store, progress=request.judging)
+    return add_numbers(found, reward.rubric, reward.questions)
 
 
 def rate_items(
@@ -226,7 +230,7 @@ def rate_items(
     source: str,
 ) -> RatedItems:
     """Compute the rewards of items; where no item has a base reward, the rules are the reward."""
-    propositions = reward.rubric.propositions
+    propositions = reward.columns
     probabilities = order_probabilities(items, judged, propositions=propositions)
     features: dict[str, BehaviorFeatures] = {}
     rules = np.full(len(items), np.nan)

@@ -1,0 +1,203 @@
+"""A row per name with a point, its interval and a mark to compare with: most figures are this."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from voirdire.reporting.plots.chart import (
+    Panel,
+    finite,
+    mark_style,
+    nice_ticks,
+    set_numbers,
+    set_ticks,
+    write,
+)
+from voirdire.reporting.plots.rows import field_of, number
+from voirdire.reporting.plots.style import FONT_PX, LIGHT, SMALL_PX
+from voirdire.reporting.plots.words import widest_px, wrap_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from voirdire.reporting.plots.chart import Frame
+
+__all__ = ["REFERENCE", "DotRow", "dot_row", "dots_panel", "heading_rows"]
+
+_STEP_PX = 24.0
+_GROUP_GAP = 0.6
+_LINE: dict[str, Any] = {"color": LIGHT["ink"], "linewidth": 1.4, "zorder": 1.5}
+_MOST_BESIDE = 0.42
+"""Labels that need more of the width than this stand above their rows."""
+REFERENCE: dict[str, Any] = {
+    "linestyle": "none", "marker": "|", "markersize": 13, "markeredgewidth": 2.2,
+    "color": LIGHT["muted"],
+}  # fmt: skip
+"""The mark that a point is compared with."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DotRow:
+    """One row: a label, a point with its interval, and what the point is compared with.
+
+    Numbers are nan where there are none. `outcome` chooses the mark; `range_` is a thin line behind
+    the interval; `marks` are further points with their styles; `number` is written at the end
+    instead of the value.
+    """
+
+    label: str
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    reference: float = math.nan
+    range_: tuple[float, float] = (math.nan, math.nan)
+    outcome: str | None = None
+    colour: str = LIGHT["series-1"]
+    marks: tuple[tuple[str, float, dict[str, Any]], ...] = ()
+    number: str | None = None
+    starts_group: bool = False
+    is_heading: bool = False
+
+    @property
+    def figures(self) -> list[float]:
+        """Every number that must be on the scale."""
+        more = [value for _, value, _ in self.marks]
+        return [self.value, self.low, self.high, self.reference, *self.range_, *more]
+
+
+def dot_row(found: Any, figure: str, **row: Any) -> DotRow:
+    """Make a row of a figure and its interval: a record, the JSON of one, or None."""
+    value, low, high = (number(field_of(found, name)) for name in (figure, "low", "high"))
+    return DotRow(value=value, low=low, high=high, **row)
+
+
+def heading_rows(text: str, frame: Frame) -> list[DotRow]:
+    """Begin a group with a heading, in as many lines as it needs."""
+    lines = wrap_text(text, size=1.08 * FONT_PX, width=frame.width)
+    return [
+        DotRow(label=line, is_heading=True, starts_group=number == 0)
+        for number, line in enumerate(lines)
+    ]
+
+
+def dots_panel(
+    rows: Sequence[DotRow],
+    frame: Frame,
+    *,
+    x_title: str,
+    limits: tuple[float, float] = (math.nan, math.nan),
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+    line: float = math.nan,
+    band: tuple[float, float] = (math.nan, math.nan),
+    note: str = "",
+) -> Panel:
+    """Draw rows on one scale.
+
+    It always shows `limits` and never goes beyond `bounds`; `line` is upright, `band` shaded.
+    """
+    widest = widest_px((row.label for row in rows if not row.is_heading), FONT_PX) + 10
+    is_above = frame.ax is None and widest > _MOST_BESIDE * frame.width
+    left = 8.0 if is_above else widest
+    steps = [
+        (1.0 if row.is_heading or not is_above else 1.9) + _GROUP_GAP * (row.starts_group and n > 0)
+        for n, row in enumerate(rows)
+    ]
+    places = [place - 0.5 for place in accumulate(steps)]
+    numbers = [
+        "" if row.is_heading else frame.say.two_digits(row.value) if row.number is None
+        else row.number
+        for row in rows
+    ]  # fmt: skip
+
+    def draw(axes: Axes) -> None:
+        low, high = _scale(rows, [line, *limits, *band], bounds)
+        if math.isfinite(band[0]):
+            axes.axvspan(*band, color=LIGHT["region-1"], linewidth=0, zorder=0.4, gid="band")
+        if math.isfinite(line) and not is_above:
+            axes.axvline(line, gid="line", **_LINE)
+        elif math.isfinite(line):  # names stand between the rows
+            axes.vlines([line] * len(places), [at - 0.3 for at in places],
+                        [at + 0.4 for at in places], gid="line", **_LINE)  # fmt: skip
+        for place, (row, at) in enumerate(zip(rows, places, strict=True)):
+            _draw_row(axes, row, number=place, at=at)
+        axes.set_xlim(low, high)
+        axes.set_ylim(sum(steps) + 0.1, 0)
+        set_numbers(axes.xaxis, nice_ticks(axes.xaxis, low, high), frame.say)
+        if frame.ax is None:
+            _write_numbers(axes, numbers, places)
+        start = None if frame.ax is not None else left
+        _write_labels(axes, rows, places, is_above=is_above, left=start)
+
+    return Panel(
+        draw=draw,
+        height=(sum(steps) + 0.1) * _STEP_PX,
+        left=left,
+        right=widest_px(numbers, SMALL_PX) + 12,
+        x_title=x_title,
+        note=note,
+        above=2.0,
+    )
+
+
+def _scale(
+    rows: Sequence[DotRow], shown: Sequence[float], bounds: tuple[float, float]
+) -> tuple[float, float]:
+    values = finite([*shown, *(figure for row in rows for figure in row.figures)]) or [0.0, 1.0]
+    low, high = min(values), max(values)
+    pad = 0.04 * (high - low) or 0.05
+    return max(low - pad, bounds[0] - pad), min(high + pad, bounds[1] + pad)
+
+
+def _draw_row(axes: Axes, row: DotRow, *, number: int, at: float) -> None:
+    lines = (
+        ("range", row.range_, {"color": LIGHT["muted"], "linewidth": 1.2, "zorder": 1.8}),
+        ("interval", (row.low, row.high), {"color": row.colour, "linewidth": 2, "zorder": 2}),
+    )
+    for name, ends, style in lines:
+        if all(map(math.isfinite, ends)):
+            given: Any = style | {"solid_capstyle": "butt"}
+            axes.plot(ends, [at, at], gid=f"{name}-{number}", **given)
+    points: Any = (
+        ("reference", row.reference, REFERENCE),
+        ("value", row.value, mark_style(row.outcome, row.colour) | {"zorder": 3}),
+        *row.marks,
+    )
+    for name, value, style in points:
+        if math.isfinite(value):
+            axes.plot([value], [at], gid=f"{name}-{number}", **({"zorder": 2.5} | style))
+
+
+def _write_numbers(axes: Axes, numbers: Sequence[str], places: Sequence[float]) -> None:
+    from matplotlib.transforms import offset_copy
+
+    figure: Any = axes.get_figure(root=True)
+    room = widest_px(numbers, SMALL_PX) + 12
+    end = offset_copy(axes.get_yaxis_transform(), fig=figure, x=room, units="points")
+    for text, at in zip(numbers, places, strict=True):
+        if text:
+            write(axes, text, x=1, y=at, ha="right", color=LIGHT["muted"], transform=end)
+
+
+def _write_labels(
+    axes: Axes,
+    rows: Sequence[DotRow],
+    places: Sequence[float],
+    *,
+    is_above: bool,
+    left: float | None,
+) -> None:
+    """Write names beside their rows or above them; headings, in bold, begin at `left`."""
+    up = [0.78 if is_above and not row.is_heading else 0.0 for row in rows]
+    at = [place - offset for place, offset in zip(places, up, strict=True)]
+    set_ticks(axes.yaxis, at, [row.label for row in rows], fontsize=FONT_PX)
+    for tick, row in zip(axes.yaxis.get_major_ticks(), rows, strict=True):
+        if left is not None and (is_above or row.is_heading):
+            tick.set_pad(left)
+            tick.label1.set_horizontalalignment("left")
+        tick.label1.set_color(LIGHT["muted" if row.outcome == "control" else "ink"])
+        tick.label1.set_fontweight("bold" if row.is_heading else "normal")
