@@ -93,6 +93,7 @@ NAME_COLUMNS: dict[str, Callable[[Any], Any]] = {
 
 
 def is_number(value: float | None) -> bool:
+    """Whether a figure is defined."""
     return value is not None and math.isfinite(value)
 
 
@@ -179,6 +180,7 @@ def _classified(row: Any, *, name: str) -> Any:
 
 
 def gold_view(examination: GoldExamination) -> ResultsView:
+    """Say how often judges give the gold label, and what calibration would change."""
     rows = examination.results
     weak = tuple(_place(row) for row in rows if _is_no_better(row))
     advised = [row for row in rows if row.recommended is not None]
@@ -294,6 +296,7 @@ def _calibrator(row: GoldResult) -> str:
 
 
 def rates_view(report: RateReport) -> ResultsView:
+    """Say how often something holds, beside what raw verdicts say."""
     rows = report.results
     first = rows[0].result
     by_group = [
@@ -390,6 +393,7 @@ def _differences(rows: Sequence[Any]) -> ResultsPart:
 
 
 def probes_view(report: ProbeReport) -> ResultsView:
+    """Say which influences move a judge, and what to do about each."""
     ordered = [*report.found, *(row for row in report.probes if not row.is_found)]
     level = Percent(report.confidence_level)
     columns: dict[str, Any] = {
@@ -425,6 +429,7 @@ def probes_view(report: ProbeReport) -> ResultsView:
 
 
 def yes_or_no(flag: object) -> str:
+    """Name the word for a flag."""
     return "yes" if flag else "no"
 
 
