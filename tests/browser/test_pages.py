@@ -6,13 +6,22 @@ from axe_playwright_python.sync_playwright import Axe
 from browser.test_report_page import TAME
 from browser.test_reward_page import content_of
 from browser.test_training_page import certified_run
-from voirdire.reporting import html_report, reward_report, training_report
+from made_probing import report as made_probes
+from made_results import made_certificate, made_changes, made_gold, made_power, made_rates
+from voirdire.reporting import html_report, results_report, reward_report, training_report
 
 pytestmark = pytest.mark.ci
 
 WRITE = {
     "examination": lambda language: html_report(TAME, language=language),
     "reward": lambda language: reward_report(content_of("tame"), language=language),
+    "gold": lambda language: results_report(made_gold(), language=language),
+    "rates": lambda language: results_report(made_rates(), language=language),
+    "probes": lambda language: results_report(made_probes(), language=language),
+    "power": lambda language: results_report(made_power(), language=language),
+    "certificate": lambda language: results_report(
+        made_certificate(), changes=made_changes(), language=language
+    ),
     "training": lambda language: training_report(certified_run(), language=language),
 }
 UNFOLD = "document.querySelectorAll('details').forEach(each => each.open = true)"

@@ -311,7 +311,8 @@ class Speaker:
         if not all(end is not None and math.isfinite(end) for end in (low, high)):
             return ""
         ends = {"low": share(low, sign=False), "high": share(high)}
-        return self.phrases["interval"].format(**ends)
+        negative = (low or 0) < 0 or (high or 0) < 0
+        return self.phrases["interval.negative" if negative else "interval"].format(**ends)
 
     def money(self, value: float | None) -> str:
         """Write US dollars; below a cent as a bound."""
