@@ -226,7 +226,7 @@ def _gold_lead(rows: Sequence[GoldResult]) -> Said:
     if not known:
         return say("gold.lead.none")
     worst = known[0]
-    said = {"question": Name(worst.question), "judge": Name(worst.judge)}
+    said: dict[str, Any] = {"question": Name(worst.question), "judge": Name(worst.judge)}
     if len(rows) == 1:
         found = worst.classification
         said |= {"items": _items(rows), "share": say_figure(found.figures["accuracy"])}
