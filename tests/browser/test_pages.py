@@ -8,10 +8,12 @@ from axe_playwright_python.sync_playwright import Axe
 from browser.test_report_page import TAME
 from browser.test_reward_page import MISRANKED, content_of
 from browser.test_training_page import certified_run
+from made_probing import report as made_probes
+from made_results import made_certificate, made_changes, made_gold, made_power, made_rates
 from made_training_run import PROPOSITIONS, made_run
 from reporting.training_page.made_certificates import made_certificates
 from reporting.training_page.recorded_alarms import bad_run
-from voirdire.reporting import html_report, reward_report, training_report
+from voirdire.reporting import html_report, results_report, reward_report, training_report
 from voirdire.rewards import read_training_run
 
 pytestmark = pytest.mark.ci
@@ -19,6 +21,13 @@ pytestmark = pytest.mark.ci
 WRITE = {
     "examination": lambda language: html_report(TAME, language=language),
     "reward": lambda language: reward_report(content_of("tame"), language=language),
+    "gold": lambda language: results_report(made_gold(), language=language),
+    "rates": lambda language: results_report(made_rates(), language=language),
+    "probes": lambda language: results_report(made_probes(), language=language),
+    "power": lambda language: results_report(made_power(), language=language),
+    "certificate": lambda language: results_report(
+        made_certificate(), changes=made_changes(), language=language
+    ),
     "training": lambda language: training_report(certified_run(), language=language),
 }
 UNFOLD = "document.querySelectorAll('details').forEach(each => each.open = true)"

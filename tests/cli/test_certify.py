@@ -41,8 +41,10 @@ def test_one_changed_label_exits_3_and_is_named(call, files, certificate, tmp_pa
     lines[place] = f"{item},{rater},{'no' if label == 'yes' else 'yes'}"
     path.write_text("\n".join(lines))
 
-    done = call("certify", "check", certificate, *files)
+    page = tmp_path / "certificate.html"
+    done = call("certify", "check", certificate, *files, "--report", page)
 
+    assert "does not hold" in page.read_text("utf-8")
     assert done.code == 3
     head, first, *_ = done.out.splitlines()
     assert head.startswith("the certificate does not hold, ")

@@ -65,6 +65,18 @@ def test_details_show_every_figure(call, files):
         assert head in done.out
 
 
+def test_a_page_shows_what_the_table_does(call, files, tmp_path):
+    path = tmp_path / "gold.html"
+
+    done = call("examine", *files, "--report", path, "--report-language", "zh")
+
+    assert done.code == 0
+    assert done.err.endswith(f"report: {path}\n")
+    page = path.read_text("utf-8")
+    assert 'lang="zh-Hans"' in page
+    assert "apologises" in page
+
+
 def test_one_question_may_be_asked_for(call, files):
     done = call("examine", *files, "--question", "refuses", "--json")
 
@@ -76,7 +88,6 @@ def test_one_question_may_be_asked_for(call, files):
     [
         (["--gate"], "`--gate` must be left out without `--humans`"),
         (["--epsilon", "0.1"], "`--epsilon` must be left out without `--humans`"),
-        (["--report", "r.html"], "`--report` must be left out without `--humans`"),
         (["--certificate", "c.json"], "`--certificate` must be left out without `--humans`"),
     ],
 )

@@ -204,6 +204,15 @@ def test_curves_are_drawn_into_a_file(call, tmp_path, name, start):
     assert first.read_bytes() == again.read_bytes()
 
 
+def test_a_page_is_written(call, tmp_path):
+    path = tmp_path / "power.html"
+
+    done = call(*ASSUMED, *QUICK, "--report", path)
+
+    assert done.code == 0
+    assert "<strong>" in path.read_text("utf-8") or "no design" in path.read_text("utf-8")
+
+
 def test_a_plot_that_cannot_be_written_is_one_line(call, tmp_path, assert_one_line):
 
     done = call(*ASSUMED, *QUICK, "--plot", tmp_path / "missing" / "p.svg")

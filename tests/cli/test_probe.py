@@ -127,6 +127,13 @@ def test_a_plot_is_drawn(probe, place):
     assert "authority/citation" in (place / "p.svg").read_text(encoding="utf-8")
 
 
+def test_a_page_is_written(probe, place):
+    done = probe("--only", "authority", "--report", "p.html")
+
+    assert done.code == 0
+    assert "authority/" in (place / "p.html").read_text("utf-8")
+
+
 def test_the_gate_is_not_passed_where_a_bias_is_found(probe):
     shouted = ("--own", "own.py:probe_greeting", "--only", "bandwagon", "--least-effect", "0")
 

@@ -57,6 +57,20 @@ def test_json_has_every_figure(call, files):
     assert json.dumps(done.json)
 
 
+def test_a_page_is_written_and_nobodys_file_replaced(call, files, tmp_path):
+    path, other = tmp_path / "rates.html", tmp_path / "other.txt"
+    other.write_text("mine")
+
+    done, refused = call("rate", *files, "--report", path), call("rate", *files, "--report", other)
+
+    assert done.code == 0
+    rate = done.out.splitlines()[3].split()[4]  # as the terminal has it
+    assert rate in path.read_text("utf-8")
+    assert refused.code == 1
+    assert "`--report` must not replace" in refused.err
+    assert other.read_text() == "mine"
+
+
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [

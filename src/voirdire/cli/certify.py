@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from voirdire._validation import shorten
 from voirdire.cli.examine import GATE_NOT_PASSED, PlanOptions
-from voirdire.cli.options import AsJson, File, Files
+from voirdire.cli.options import AsJson, File, Files, ReportLanguage
 from voirdire.cli.printing import plain_table, print_json, print_tables, print_text, progress
 from voirdire.cli.shell import Call, UsageError
 from voirdire.cli.study_files import ReadingOptions, read_files, read_judges
+from voirdire.cli.written_files import check_report, write_results
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
 
@@ -39,6 +41,8 @@ def check_command(
     rubric: File = None,
     reading: ReadingOptions = Reading(),
     plan: PlanOptions = TestPlan(),
+    report: Path | None = None,
+    language: ReportLanguage = "en",
     as_json: AsJson = False,
 ) -> None:
     """Examine again as a certificate says; exit 3 if a label, a setting or an outcome changed.
@@ -55,10 +59,13 @@ def check_command(
         Gold labels, where the certificate has them.
     rubric
         A rubric that must be the one of the certificate: a name or a YAML file.
+    report
+        Write the certificate, and what changed, to this HTML file.
     """
     from voirdire.rewards import read_certificate
     from voirdire.studies import check_certificate, recorded_reading
 
+    check_report(report)
     given = [name for name in _READ if name in call.options]
     if given:
         msg = f"`--{given[0]}` must be left out: the certificate says it."
@@ -92,6 +99,7 @@ def check_command(
             rubric_hash=rubric_hash,
             settings=settings,
         )
+    write_results(report, record, language=language, changes=changes)
     if as_json:
         found: dict[str, Any] = {"certificate": record.content_hash, "holds": not changes}
         print_json(found | {"changes": [asdict(row) for row in changes]})

@@ -29,6 +29,7 @@ from voirdire.cli.written_files import (
     check_certificate,
     check_report,
     write_report,
+    write_results,
     write_text,
 )
 from voirdire.io import Reading
@@ -133,7 +134,7 @@ def examine_command(
     check_streams(*humans, *judges, gold, items)
     _check_sources(call, judges, judge, people=bool(humans), gold=gold, items=items)
     check_calibration(calibration)
-    check_apart(report=report, certificate=certificate)
+    check_apart(report=report, certificate=certificate, calibration=calibration)
     check_certificate(certificate)
     check_report(report)
     alignments = list(dict.fromkeys(alignments))
@@ -161,7 +162,10 @@ def examine_command(
         say(measured.understood)
         if calibration is not None:
             _write_calibration(calibration, measured)
+        write_results(report, measured, language=language)
         print_gold(measured, as_json=as_json, details=details)
+        if report is not None:
+            say(f"report: {report}")
         return
     with judging as files, progress("reading"):
         study = read_files(
@@ -201,6 +205,7 @@ def examine_command(
 _OF_STEP = ("rubric", "behavior", "store")
 _OF_GOLD = (
     *("judges", "judge", *_OF_STEP, "gold", "questions", "calibration", "details"),
+    *("report", "language"),
     *("as_json", "confidence_level", "seed", *(row.name for row in fields(Reading))),
 )
 """What means something without annotators."""

@@ -25,7 +25,7 @@ COMMANDS = {
         summary="Check that a certificate still holds.",
         example="voirdire certify check certificate.json --humans labels.csv "
         "--judges verdicts.parquet",
-        usual="--humans --judges --gold --rubric --epsilon --epsilon-reason --json",
+        usual="--humans --judges --gold --rubric --epsilon --epsilon-reason --report --json",
     ),
     "demo": Command(
         summary="Judge bundled responses, examine the judge, fit a reward to its verdicts.",
@@ -79,21 +79,21 @@ COMMANDS = {
         example="voirdire power --human-noise 0.1 --judge-noise 0.1",
         usual="--human-noise --judge-noise --categories --prevalence --humans "
         "--judges --kind --items --annotators --power --epsilon --method --seed "
-        "--plot --json",
+        "--plot --report --json",
         gone={"--judge": "`--only`: it chooses among the judges of the pilot"},
     ),
     "probe": Command(
         summary="Find out which influences move a judge's answers.",
         example="voirdire probe items.jsonl --judge openai/gpt-4o-mini",
         usual="--rubric --judge --only --without --items --humans --reward --again --own "
-        "--base-url --max-cost --dry-run --gate --plot --json",
+        "--base-url --max-cost --dry-run --gate --plot --report --json",
         gone=_PROMPT,
     ),
     "rate": Command(
         summary="Estimate how often something holds, from verdicts and few labels.",
         example="voirdire rate --judges verdicts.parquet --humans labels.csv",
         usual="--judges --humans --items --question --only --label --by --labelled --method "
-        "--probabilities --kind --json",
+        "--probabilities --kind --report --json",
     ),
     "replay": Command(
         summary="Give a training run's completions another reward.",

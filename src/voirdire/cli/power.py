@@ -11,11 +11,11 @@ from cyclopts import Group, Parameter
 
 from voirdire._types import AlignmentName
 from voirdire.cli.option_groups import Numbers, option_group
-from voirdire.cli.options import AsJson, Files
+from voirdire.cli.options import AsJson, Files, ReportLanguage
 from voirdire.cli.printing import print_tables, print_text, progress
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.study_files import ReadingOptions, check_streams, declare_kind, read_files
-from voirdire.cli.written_files import check_picture, write_picture
+from voirdire.cli.written_files import check_picture, check_report, write_picture, write_results
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
 
@@ -67,6 +67,8 @@ def power_command(
     reading: ReadingOptions = Reading(),
     plan: PlanOptions = TestPlan(),
     plot: Path | None = None,
+    report: Path | None = None,
+    language: ReportLanguage = "en",
     as_json: AsJson = False,
 ) -> None:
     """Plan a study: how many items and annotators until a judge probably passes.
@@ -103,8 +105,11 @@ def power_command(
         Studies to simulate.
     plot
         Draw the power curves into this file (.svg, .png, .pdf).
+    report
+        Write everything to this HTML file, to be read without a statistician.
     """
     check_picture(plot)
+    check_report(report)
     asked: dict[str, Any] = {
         **{name: getattr(plan, name) for name in _OF_PLAN if name in call.options},
         "wanted_power": wanted_power,
@@ -129,8 +134,9 @@ def power_command(
         result = _from_pilot(humans, judges, declare_kind(reading, [alignment]), asked)
     if plot is not None:
         write_picture(plot, result)
+    write_results(report, result, language=language)
     if as_json:
-        from voirdire.reporting.power_json import power_to_json
+        from voirdire.reporting import power_to_json
 
         print_text(power_to_json(result) + "\n")
         return

@@ -79,7 +79,7 @@ def print_gold(examination: GoldExamination, *, as_json: bool, details: bool) ->
     if as_json:
         print_json({"gold": examination.results, "dropped": examination.dropped})
         return
-    from voirdire.reporting.gold_tables import GoldTables
+    from voirdire.reporting.judge_tables import GoldTables
 
     print_tables(GoldTables(examination, details=details))
 

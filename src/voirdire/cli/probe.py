@@ -22,10 +22,15 @@ from voirdire.cli.model_judges import (
     refuse_idle_options,
 )
 from voirdire.cli.option_groups import converted, spelled
-from voirdire.cli.options import AsJson, File, RubricName, run_options
+from voirdire.cli.options import AsJson, File, ReportLanguage, RubricName, run_options
 from voirdire.cli.printing import listen_for_interrupts, print_json, print_tables
 from voirdire.cli.shell import Call, UsageError, say
-from voirdire.cli.written_files import check_picture, write_picture
+from voirdire.cli.written_files import (
+    check_picture,
+    check_report,
+    write_picture,
+    write_results,
+)
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.judging import Asking, LlmJudge
 from voirdire.studies.probing.settings import ProbeSettings
@@ -74,6 +79,8 @@ def probe_command(
     dry_run: DryRun = False,
     gate: bool = False,
     plot: Path | None = None,
+    page: Annotated[Path | None, Parameter(name="--report")] = None,
+    language: ReportLanguage = "en",
     as_json: AsJson = False,
 ) -> None:
     """Probe a judge for biases: ask it about controlled versions of items, and test what moves it.
@@ -106,6 +113,8 @@ def probe_command(
         Exit 3 where a bias was found.
     plot
         Draw the largest shift under each probe into this file (.svg, .png, .pdf).
+    page
+        Write everything to this HTML file, to be read without a statistician.
     """
     from voirdire.io import read_items
     from voirdire.models import is_model_name
@@ -118,6 +127,7 @@ def probe_command(
     named = [name for name in (judge, writer, again) if name is not None]
     refuse_idle_options(call, judge=next(filter(is_model_name, named), judge))
     check_picture(plot)
+    check_report(page)
     listen_for_interrupts()
     load = partial(asked_judge, call=call, reads_keys=not dry_run)
     chosen: dict[str, Any] = {
@@ -154,6 +164,7 @@ def probe_command(
         say(f"note: nothing was probed again with `--again`: {why}")
     if plot is not None:
         write_picture(plot, report)
+    write_results(page, report, language=language)
     if as_json:
         print_json(report)
     else:

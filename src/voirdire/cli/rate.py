@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from voirdire.cli.options import AsJson, File, Files
+from voirdire.cli.options import AsJson, File, Files, ReportLanguage
 from voirdire.cli.printing import print_json, print_tables, progress
 from voirdire.cli.shell import UsageError, say
 from voirdire.cli.study_files import ReadingOptions, read_files, read_items
+from voirdire.cli.written_files import check_report, write_results
 from voirdire.io import Reading
 from voirdire.stats.rates import LabelledItems, RateMethod
 from voirdire.studies.rates import TruthOf
@@ -32,6 +34,8 @@ def rate_command(
     probabilities: bool = False,
     confidence_level: float = 0.95,
     reading: ReadingOptions = Reading(),
+    report: Path | None = None,
+    language: ReportLanguage = "en",
     as_json: AsJson = False,
 ) -> None:
     """Estimate how often something holds, from many verdicts and few labels of people.
@@ -65,7 +69,10 @@ def rate_command(
         Use the probabilities that judges state in place of their labels.
     confidence_level
         Of the intervals, in (0, 1).
+    report
+        Write everything to this HTML file, to be read without a statistician.
     """
+    check_report(report)
     if by is not None and items is None:
         msg = "`--by` must name a column of `--items`, which is not given."
         raise UsageError(msg)
@@ -75,7 +82,7 @@ def rate_command(
     with progress("estimating"):
         from voirdire.studies import rate
 
-        report = rate(
+        found = rate(
             judges=study.judges,
             humans=study.humans,
             label=label,
@@ -89,14 +96,15 @@ def rate_command(
             clustered=reading.cluster is not None,
             confidence_level=confidence_level,
         )
-    say(report.understood)
+    say(found.understood)
+    write_results(report, found, language=language)
     if as_json:
         from voirdire.documents import plain_json
         from voirdire.records import as_plain
 
-        rates = {"rates": as_plain(report.results), "dropped": as_plain(report.dropped)}
+        rates = {"rates": as_plain(found.results), "dropped": as_plain(found.dropped)}
         print_json(plain_json(rates))
         return
-    from voirdire.reporting.rate_tables import RateTables
+    from voirdire.reporting.judge_tables import RateTables
 
-    print_tables(RateTables(report))
+    print_tables(RateTables(found))

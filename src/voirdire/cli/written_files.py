@@ -29,6 +29,7 @@ __all__ = [
     "write_bytes",
     "write_picture",
     "write_report",
+    "write_results",
     "write_text",
 ]
 
@@ -125,6 +126,15 @@ def write_report(path: Path, examination: Examination, *, language: Language) ->
     from voirdire.reporting import html_report
 
     write_text(path, html_report(examination, language=language))
+
+
+def write_results(path: Path | None, result: Any, *, language: Language, **more: Any) -> None:
+    """Write a result that is no examination as an HTML page, where one is asked for."""
+    if path is None:
+        return
+    from voirdire.reporting import results_report
+
+    write_text(path, results_report(result, language=language, **more))
 
 
 def write_picture(path: Path, result: Any) -> None:

@@ -14,16 +14,19 @@ if TYPE_CHECKING:
         certificate_to_json,
         examination_as_dict,
         examination_to_json,
+        power_to_json,
+        training_run_as_dict,
+        training_run_to_json,
     )
+    from voirdire.reporting.judge_tables import ProbeTables
     from voirdire.reporting.pages.examination import html_report
+    from voirdire.reporting.pages.results import results_report
     from voirdire.reporting.pages.reward import reward_chapter, reward_report
     from voirdire.reporting.pages.training import training_report
     from voirdire.reporting.plots.plot import draw_svg, plot
     from voirdire.reporting.plots.style import theme_css
     from voirdire.reporting.plots.svg import to_svg
-    from voirdire.reporting.power_json import power_to_json
     from voirdire.reporting.power_tables import PowerTables
-    from voirdire.reporting.probe_tables import ProbeTables
     from voirdire.reporting.reward_json import (
         reward_examination_as_dict,
         reward_examination_from_json,
@@ -37,7 +40,6 @@ if TYPE_CHECKING:
     )
     from voirdire.reporting.rubric_tables import RubricList, RubricTables
     from voirdire.reporting.terminal import ExaminationTables
-    from voirdire.reporting.training_json import training_run_as_dict, training_run_to_json
     from voirdire.reporting.training_tables import training_summary
 
 __all__ = [
@@ -56,6 +58,7 @@ __all__ = [
     "paper_table",
     "plot",
     "power_to_json",
+    "results_report",
     "reward_chapter",
     "reward_examination_as_dict",
     "reward_examination_from_json",
@@ -73,7 +76,7 @@ __all__ = [
 _HOME = {
     "ExaminationTables": "terminal",
     "PowerTables": "power_tables",
-    "ProbeTables": "probe_tables",
+    "ProbeTables": "judge_tables",
     "RewardExaminationTables": "reward_tables",
     "RewardFitTables": "reward_tables",
     "RubricList": "rubric_tables",
@@ -85,7 +88,8 @@ _HOME = {
     "html_report": "pages.examination",
     "paper_table": "reward_tables",
     "plot": "plots",
-    "power_to_json": "power_json",
+    "power_to_json": "as_json",
+    "results_report": "pages.results",
     "reward_chapter": "pages.reward",
     "reward_examination_as_dict": "reward_json",
     "reward_examination_from_json": "reward_json",
@@ -95,8 +99,8 @@ _HOME = {
     "theme_css": "plots",
     "to_svg": "plots",
     "training_report": "pages.training",
-    "training_run_as_dict": "training_json",
-    "training_run_to_json": "training_json",
+    "training_run_as_dict": "as_json",
+    "training_run_to_json": "as_json",
     "training_summary": "training_tables",
 }
 

@@ -32,6 +32,7 @@ from voirdire.reporting.pages.frame import (
     settings_rows,
     style_sheet,
 )
+from voirdire.reporting.pages.results_sections import majority_table
 from voirdire.reporting.pages.speech import Listing, Margin, Name, Speaker, say
 from voirdire.reporting.plots.rows import contents_of
 
@@ -168,6 +169,7 @@ def _environment() -> Environment:
         worst_controls=worst_controls,
         is_clear=is_clear,
         alignment_words=alignment_words,
+        majority_table=majority_table,
     )
 
 

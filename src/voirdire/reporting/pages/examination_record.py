@@ -371,6 +371,30 @@ class DisputedItem(Struct, frozen=True, kw_only=True):
     reasons: dict[str, str] = field(default_factory=dict)
 
 
+class Ends(Struct, frozen=True, kw_only=True):
+    """A figure with its interval."""
+
+    estimate: Number = None
+    low: Number = None
+    high: Number = None
+
+
+class Classification(Struct, frozen=True, kw_only=True):
+    """A judge's labels beside others that count as true."""
+
+    n_items: Count = 0
+    figures: dict[str, Ends] = field(default_factory=dict)
+    always: dict[str, Number] = field(default_factory=dict)
+    confidence_level: Rate = 0.95
+
+
+class BesideMajority(Struct, frozen=True, kw_only=True):
+    """One judge beside the annotators' majority."""
+
+    judge: str
+    classification: Classification
+
+
 class Question(Struct, frozen=True, kw_only=True):
     """What was found about a question, whatever ε."""
 
@@ -385,6 +409,7 @@ class Question(Struct, frozen=True, kw_only=True):
     comparisons: list[Comparison] = field(default_factory=list)
     diagnosis: Diagnosis | None = None
     disputed: list[DisputedItem] = field(default_factory=list)
+    against_majority: list[BesideMajority] = field(default_factory=list)
 
 
 class Report(Struct, frozen=True, kw_only=True):

@@ -29,22 +29,21 @@ from voirdire.reporting.pages.speech import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from jinja2 import Environment
-    from matplotlib.figure import Figure
 
     from voirdire._types import Language
-    from voirdire.reporting.pages.speech import Speaker
+    from voirdire.reporting.pages.speech import Said, Speaker
     from voirdire.reporting.plots import PlotKind
 
 __all__ = [
     "DropReason",
     "Dropped",
+    "Table",
     "check_text",
     "draw_figure",
     "drop_reasons",
-    "inline_svg",
     "page_environment",
     "page_head",
     "page_words",
@@ -188,29 +187,29 @@ _WIDTHS = {"at-page": 720, "at-phone": 340}
 """Of figures, in CSS pixels: the style sheet shows the one that fits."""
 
 
-def inline_svg(draw: Callable[[], Figure], *, name: str) -> Markup | None:
-    """Draw a figure as inline SVG; None where there is not what it shows.
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table: what each cell says, the first of a row being its head; `n_rows` counts them all."""
 
-    Parameters
-    ----------
-    draw : callable
-        Gives the figure, or raises `InputError` where it has nothing to draw.
-    name : str
-        Prefix of the ids within the figure: unique on the page.
+    caption: Said
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    n_texts: int
+    n_rows: int
 
-    Returns
-    -------
-    Markup or None
-        One ``<svg>``.
-    """
-    from voirdire.reporting.plots import to_svg
-    from voirdire.reporting.plots.style import DRAWING
-
-    try:
-        with DRAWING:
-            return Markup(to_svg(draw(), name=name))  # noqa: S704  # escaped there
-    except InputError:
-        return None
+    @staticmethod
+    def of(
+        caption: Said,
+        rows: Sequence[Any],
+        columns: Mapping[str, Callable[[Any], Any]],
+        *,
+        n_texts: int = 1,
+        most: int = 200,
+    ) -> Table:
+        """Say every column of the first rows; the first `n_texts` columns hold text."""
+        cells = (tuple(cell(row) for cell in columns.values()) for row in rows[:most])
+        return Table(caption=caption, columns=tuple(columns), rows=tuple(cells), n_texts=n_texts,
+                     n_rows=len(rows))  # fmt: skip
 
 
 _VALUE_WIDTH = 200

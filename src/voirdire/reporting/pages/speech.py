@@ -58,7 +58,7 @@ __all__ = [
     "share",
 ]
 
-PageKind: TypeAlias = Literal["examination", "reward", "training", "verdicts"]
+PageKind: TypeAlias = Literal["examination", "results", "reward", "training", "verdicts"]
 
 # What can be said ---------------------------------------------------------------------------------
 
@@ -80,9 +80,10 @@ class Margin:
 
 @dataclass(frozen=True)
 class P:
-    """A p-value with its sign of equality: ``p = .013``, ``p < .001``."""
+    """A p-value with its sign of equality: ``p = .013``, ``p < .001``; in a table bare."""
 
     value: float | None
+    is_bare: bool = False
 
 
 @dataclass(frozen=True)
@@ -239,7 +240,7 @@ class Speaker:
     ----------
     language : {"en", "zh"}
         Which.
-    page : {"examination", "reward", "training", "verdicts"}
+    page : {"examination", "results", "reward", "training", "verdicts"}
         Whose sentences it knows, beside those of every page.
     """
 
@@ -301,6 +302,8 @@ class Speaker:
     def probability(self, p: P) -> str:
         """Write ``p = .013``."""
         shown = self.p(p.value)
+        if p.is_bare:
+            return shown
         return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
 
     def ends(self, low: float | None, high: float | None) -> str:
@@ -308,7 +311,8 @@ class Speaker:
         if not all(end is not None and math.isfinite(end) for end in (low, high)):
             return ""
         ends = {"low": share(low, sign=False), "high": share(high)}
-        return self.phrases["interval"].format(**ends)
+        negative = (low or 0) < 0 or (high or 0) < 0
+        return self.phrases["interval.negative" if negative else "interval"].format(**ends)
 
     def money(self, value: float | None) -> str:
         """Write US dollars; below a cent as a bound."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.reporting.judge_tables import shown_question
 from voirdire.reporting.plots.chart import (
     KeyItem,
     Panel,
@@ -19,7 +20,6 @@ from voirdire.reporting.plots.dots import DotRow, dot_row, dots_panel
 from voirdire.reporting.plots.rows import field_of, number
 from voirdire.reporting.plots.style import LIGHT, series
 from voirdire.reporting.plots.words import distinct_labels, label
-from voirdire.reporting.probe_tables import shown_question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,0 +1,311 @@
+"""Make the page of a result that is no examination, such as a certificate or a power analysis."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+from voirdire.records import Certificate
+from voirdire.reporting.pages.frame import (
+    Table,
+    draw_figure,
+    page_environment,
+    page_head,
+    page_words,
+    settings_rows,
+    style_sheet,
+)
+from voirdire.reporting.pages.results_sections import (
+    ResultsPart,
+    ResultsView,
+    gold_view,
+    is_number,
+    list_notes,
+    probes_view,
+    rates_view,
+    yes_or_no,
+)
+from voirdire.reporting.pages.speech import (
+    Count,
+    Decimal,
+    Interval,
+    Margin,
+    Name,
+    Percent,
+    Said,
+    Speaker,
+    Verbatim,
+    say,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from voirdire._types import Language
+    from voirdire.stats.power_analysis import PowerResult, PowerRow, SmallestSize
+    from voirdire.studies import CertificateChange, GoldExamination, ProbeReport, RateReport
+
+__all__ = ["results_report"]
+
+
+def results_report(
+    result: GoldExamination | RateReport | ProbeReport | PowerResult | Certificate,
+    *,
+    changes: Sequence[CertificateChange] | None = None,
+    language: Language = "en",
+    title: str | None = None,
+    created: str | None = None,
+) -> str:
+    """Write a result that is no examination as one short HTML page.
+
+    Parameters
+    ----------
+    result : GoldExamination, RateReport, ProbeReport, PowerResult or Certificate
+        What `examine_gold`, `rate`, `probe_judge` or `power` returns, or a certificate.
+    changes : sequence of CertificateChange, optional
+        Of a certificate: what `check_certificate` found; empty where the certificate holds.
+    language : {"en", "zh"}, optional
+        English or Simplified Chinese.
+    title : str, optional
+        Heading of the page.
+    created : str, optional
+        Date to show; none by default, so that the same result gives the same bytes.
+
+    Returns
+    -------
+    str
+        A document of its own: no script, no font, picture or style from elsewhere.
+
+    Raises
+    ------
+    InputError
+        If the result is of another type, or an argument breaks a rule.
+
+    Notes
+    -----
+    Names and texts are shortened, escaped and isolated; nothing in the result can act on the page.
+    Figures are rounded on the page only.
+
+    Examples
+    --------
+    >>> from voirdire.reporting import results_report
+    >>> from voirdire.stats import power
+    >>> found = power(human_noise=0.1, judge_noise=0.1, n_items=50, n_simulations=50)
+    >>> results_report(found)[:15]
+    '<!doctype html>'
+    """
+    speaker = Speaker(language, "results")
+    head = page_head(title=title, created=created)
+    view = _view_of(result, changes)
+
+    drawn: Any = result
+    if isinstance(result, Certificate):
+        drawn = {"examinations": [*result.examinations]}
+    template = page_environment().get_template("results.html.j2")
+    return template.render(
+        **page_words(speaker),
+        **head,
+        heading=f"{view.name}.title",
+        css=style_sheet(),
+        view=view,
+        settings=settings_rows(view.settings),
+        draw=partial(draw_figure, result=drawn, language=speaker.language),
+    )
+
+
+def _view_of(result: Any, changes: Sequence[CertificateChange] | None) -> ResultsView:
+    from voirdire.stats.power_analysis import PowerResult
+    from voirdire.studies import GoldExamination, ProbeReport, RateReport
+
+    views: dict[type, Callable[[Any], ResultsView]] = {
+        GoldExamination: gold_view,
+        RateReport: rates_view,
+        ProbeReport: probes_view,
+        PowerResult: _power_view,
+        Certificate: partial(_certificate_view, changes=changes),
+    }
+    if type(result) not in views:
+        names = ", ".join(sort.__name__ for sort in views)
+        msg = f"`result` must be one of {names}, got {shorten(repr(result))}."
+        raise InputError(msg)
+    if changes is not None and not isinstance(result, Certificate):
+        msg = f"`changes` must be left out for a {type(result).__name__}, got {len(changes)}."
+        raise InputError(msg)
+    return views[type(result)](result)
+
+
+# Power --------------------------------------------------------------------------------------------
+
+
+def _power_view(result: PowerResult) -> ResultsView:
+    wanted = Percent(result.wanted_power)
+    plans = Table.of(
+        say("power.caption", wanted=wanted),
+        result.smallest_plans,
+        {
+            "column.epsilon": lambda row: Margin(row.epsilon),
+            "column.items": lambda row: row.n_items if row.n_items else Decimal(None),
+            "power.column.annotators": lambda row: (
+                row.n_annotators if row.n_items else Decimal(None)
+            ),
+            "power.column.labels": lambda row: row.n_labels if row.n_labels else Decimal(None),
+            "power.column.power": lambda row: Decimal(row.power),
+        },
+    )
+    grid = Table.of(
+        say("power.all.caption"),
+        result.rows,
+        {
+            "column.epsilon": lambda row: Margin(row.epsilon),
+            "power.column.annotators": lambda row: row.n_annotators,
+            "column.items": lambda row: row.n_items,
+            "power.column.labels": lambda row: row.n_labels,
+            "power.column.power": lambda row: Decimal(None if row.reason else row.power),
+            "power.column.error": lambda row: Decimal(
+                None if row.reason else row.standard_error, 3
+            ),
+            "column.omega": lambda row: Decimal(row.winning_rate),
+            "power.column.route": lambda row: f"power.route.{row.route}",
+        },
+        most=400,
+    )
+    reached = [row for row in result.smallest_plans if row.n_items is not None]
+    routes = Count(result.settings.get("n_simulations", result.rows[0].n_simulations), "studies")
+    kappas = {"human": Decimal(result.human_kappa), "judge": Decimal(result.judge_kappa)}
+    return ResultsView(
+        name="power",
+        meta=say("power.meta", studies=routes, **kappas),
+        lead=tuple(_power_lead(row, result) for row in result.smallest_plans[:4]),
+        todo=(say("power.do" if reached else "power.do.none", wanted=wanted),),
+        table=plans,
+        kind="power",
+        notes=list_notes(_power_notes(result)),
+        parts=(ResultsPart(name="power.all", table=grid),),
+        settings=result.settings
+        | {"human_noise": result.human_noise, "judge_noise": result.judge_noise},
+        glossary=("power", "epsilon", "noise_of_labels", "kappa", "omega"),
+    )
+
+
+def _power_lead(plan: SmallestSize, result: PowerResult) -> Said:
+    said = {"epsilon": Margin(plan.epsilon), "wanted": Percent(result.wanted_power)}
+    if plan.n_items is None:
+        best = max((row for row in result.rows if row.epsilon == plan.epsilon), key=_power_of)
+        return say("power.lead.none", items=Count(best.n_items, "items"), **said,
+                   annotators=Count(best.n_annotators, "annotators"),
+                   power=Decimal(math.floor(best.power * 100) / 100))  # fmt: skip
+    return say("power.lead", items=Count(plan.n_items, "items"), labels=plan.n_labels,
+               annotators=Count(plan.n_annotators, "annotators"), **said)  # fmt: skip
+
+
+def _power_of(row: PowerRow) -> float:
+    return row.power
+
+
+def _power_notes(result: PowerResult) -> Iterator[Said]:
+    least = result.settings.get("min_items")
+    if least is not None and any(row.reason is not None for row in result.rows):
+        yield say("power.few", n=least)
+    for caution in result.cautions:
+        yield say("results.note", note=Verbatim(caution))
+
+
+# Certificates -------------------------------------------------------------------------------------
+
+
+def _certificate_view(
+    record: Certificate, *, changes: Sequence[CertificateChange] | None
+) -> ResultsView:
+    rows = record.examinations
+    columns: dict[str, Any] = {
+        "column.question": lambda row: Name(str(row.get("question")), 40),
+        "column.judge": lambda row: Name(str(row.get("judge")), 40),
+        "certificate.column.alignment": lambda row: Name(str(row.get("alignment"))),
+        "column.outcome": lambda row: f"results.outcome.{row.get('outcome')}",
+        "column.epsilon": lambda row: Margin(row["epsilon"]),
+        "column.omega": lambda row: Decimal(row.get("winning_rate")),
+        "certificate.column.rho": lambda row: Decimal(row.get("advantage_probability")),
+        "certificate.column.rho_human": lambda row: Decimal(row.get("human_advantage")),
+        "column.items": lambda row: row.get("n_items", 0),
+    }
+    if changes is not None:
+        columns["certificate.column.holds"] = lambda row: yes_or_no(_still_holds(row, changes))
+    parts = [_changes_part(changes)] if changes else []
+    if record.against_majority:
+        parts.append(_majority_part(record))
+    n_passed = sum(outcome == "passed" for outcome in record.outcomes.values())
+    outcomes = Count(len(record.outcomes), "outcomes")
+    state = "unknown" if changes is None else "broken" if changes else "holds"
+    lead = [say("certificate.lead", n=n_passed, outcomes=outcomes),
+            say(f"certificate.{state}", n=len(changes or ()))]  # fmt: skip
+    if record.population is not None:
+        lead.append(say("certificate.population", population=Verbatim(record.population)))
+    judges = Count(len(record.judges), "judges")
+    questions = Count(len({row.get("question") for row in rows}), "questions")
+    return ResultsView(
+        name="certificate",
+        meta=say("certificate.meta", judges=judges, questions=questions,
+                 date=Name(record.created, 40)),
+        lead=tuple(lead),
+        todo=(say(f"certificate.do.{state}"),),
+        table=Table.of(say("certificate.caption"), rows, columns, n_texts=4),
+        kind="advantage",
+        notes=list_notes(_certificate_notes(rows)),
+        parts=tuple(parts),
+        settings={**record.settings, "data_hash": record.data_hash, "gold_hash": record.gold_hash,
+                  "rubric_hash": record.rubric_hash, "content_hash": record.content_hash,
+                  "judges": dict(record.judges), "versions": dict(record.versions)},
+        glossary=("certificate", "outcome", "epsilon", "omega", "rho", "hash"),
+    )  # fmt: skip
+
+
+def _certificate_notes(rows: Sequence[Any]) -> Iterator[Said]:
+    """Say why there is no evidence, where the record says it."""
+    for row in rows:
+        if row.get("reason"):
+            place = {name: Name(str(row.get(name)), 40) for name in ("question", "judge")}
+            yield say("results.reason", place=say("results.place", **place),
+                      reason=Verbatim(str(row["reason"])))  # fmt: skip
+
+
+def _still_holds(row: Any, changes: Sequence[CertificateChange]) -> bool:
+    """Whether no change concerns a row: not its judge, nor all of them."""
+    judge, others = f"judge {row.get('judge')}", ("data", "gold", "rubric")
+    place = " | ".join(str(row.get(name)) for name in ("question", "judge", "alignment", "epsilon"))
+    about = {judge, f"outcome {place}", *others}
+    short = " | ".join(str(row.get(name)) for name in ("question", "judge", "epsilon"))
+    return not any(
+        each.what in (about | {f"figures {short}"}) or each.what.startswith("setting ")
+        for each in changes
+    )
+
+
+def _changes_part(changes: Sequence[CertificateChange]) -> ResultsPart:
+    columns: dict[str, Any] = {
+        "certificate.column.what": lambda row: Name(row.what, 80),
+        "certificate.column.certified": lambda row: Name(shorten(row.certified, width=40)),
+        "certificate.column.now": lambda row: Name(shorten(row.found, width=40)),
+    }
+    table = Table.of(say("certificate.changes.caption"), changes, columns, n_texts=3)
+    return ResultsPart(name="certificate.changes", table=table, is_open=True)
+
+
+def _majority_part(record: Certificate) -> ResultsPart:
+    """Show judges beside the annotators' majority, as the certificate has them."""
+    found = dict(record.against_majority or {})
+    names = dict.fromkeys(name for figures in found.values() for name in figures)
+    columns: dict[str, Any] = {"certificate.column.place": lambda row: Name(row, 80)}
+    for name in names:
+        columns[f"measure.{name}"] = partial(_recorded, found=found, name=name)
+    table = Table.of(say("certificate.majority.caption"), [*found], columns)
+    return ResultsPart(name="certificate.majority", table=table)
+
+
+def _recorded(place: str, *, found: Any, name: str) -> Any:
+    values = found[place].get(name)
+    if not values or not all(map(is_number, values)):
+        return Decimal(values[0] if values else None)
+    return say("cell.figure", value=Decimal(values[0]), ends=Interval(values[1], values[2]))

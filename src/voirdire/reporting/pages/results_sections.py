@@ -1,0 +1,535 @@
+"""What studies of judges found, as sentences and tables: gold labels, rates and probes."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from voirdire.reporting.judge_tables import shown_question
+from voirdire.reporting.pages.frame import Table
+from voirdire.reporting.pages.speech import (
+    Count,
+    Decimal,
+    Interval,
+    Label,
+    Listing,
+    Name,
+    P,
+    Percent,
+    Said,
+    Share,
+    ShareEnds,
+    Verbatim,
+    has_sentence,
+    say,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from voirdire.records import Dropped
+    from voirdire.studies import (
+        GoldExamination,
+        GoldResult,
+        ProbeFinding,
+        ProbeReport,
+        QuestionRate,
+        RateReport,
+    )
+
+__all__ = [
+    "ResultsPart",
+    "ResultsView",
+    "gold_view",
+    "is_number",
+    "list_notes",
+    "majority_table",
+    "probes_view",
+    "rates_view",
+    "say_figure",
+    "yes_or_no",
+]
+
+_MOST_NOTES = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultsPart:
+    """A fold of the page; open where it changes what the reader should do."""
+
+    name: str
+    table: Table
+    lead: tuple[Said, ...] = ()
+    kind: str | None = None
+    is_open: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultsView:
+    """What the page says; the keys of its sentences begin with `name`."""
+
+    name: str
+    meta: Said
+    lead: tuple[Said, ...]
+    todo: tuple[Said, ...]
+    table: Table
+    kind: str
+    notes: tuple[Said, ...] = ()
+    parts: tuple[ResultsPart, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+    glossary: tuple[str, ...]
+
+
+# Figures and notes --------------------------------------------------------------------------------
+
+NAME_COLUMNS: dict[str, Callable[[Any], Any]] = {
+    "column.question": lambda row: Name(row.question, 40),
+    "column.judge": lambda row: Name(row.judge, 40),
+}
+"""The first columns of most tables."""
+
+
+def is_number(value: float | None) -> bool:
+    """Whether a figure is defined."""
+    return value is not None and math.isfinite(value)
+
+
+def say_figure(found: Any, *, is_share: bool = False) -> Any:
+    """Say a figure with its interval; a dash where it is undefined."""
+    shown = (Share if is_share else Decimal)(None if found is None else found.estimate)
+    if found is None or not all(map(is_number, (found.estimate, found.low, found.high))):
+        return shown
+    ends = (ShareEnds if is_share else Interval)(found.low, found.high)
+    return say("cell.figure", value=shown, ends=ends)
+
+
+def _share(found: Any) -> Any:
+    return say_figure(found, is_share=True)
+
+
+def _change(found: Any) -> Any:
+    """Say a change with its sign."""
+    is_up = found is not None and found.estimate >= 0.005
+    return say("cell.plus", value=say_figure(found)) if is_up else say_figure(found)
+
+
+def _place(row: Any) -> Said:
+    return say("results.place", question=Name(row.question, 40), judge=Name(row.judge, 40))
+
+
+def _reason(row: Any, reason: str) -> Said:
+    return say("results.reason", place=_place(row), reason=Verbatim(reason))
+
+
+def _counts(rows: Sequence[Any]) -> dict[str, Count]:
+    judges, questions = ({getattr(row, name) for row in rows} for name in ("judge", "question"))
+    return {
+        "judges": Count(len(judges), "judges"),
+        "questions": Count(len(questions), "questions"),
+    }
+
+
+def list_notes(notes: Iterable[Said], dropped: Sequence[Dropped] = ()) -> tuple[Said, ...]:
+    """List the first notes, and how many labels were set aside for which reasons."""
+    found = list(notes)
+    more = len(found) - _MOST_NOTES
+    found[_MOST_NOTES:] = [say("results.more", n=more)] if more > 0 else []
+    if dropped:
+        reasons = Counter(row.reason for row in dropped).most_common()
+        named = [say("results.dropped.reason", reason=Verbatim(x), n=n) for x, n in reasons]
+        listed = Listing(tuple(named), most=5)
+        found.append(say("results.dropped", n=len(dropped), reasons=listed))
+    return tuple(found)
+
+
+# Gold labels --------------------------------------------------------------------------------------
+
+_BOOLEAN = ("sensitivity", "specificity", "mcc", "auc")
+_CHOICE = ("balanced_accuracy", "f1", "mcc")
+
+
+def majority_table(rows: Sequence[Any]) -> Table:
+    """Lay out judges beside the annotators' majority: results of gold labels, or their JSON."""
+    return _gold_table(rows, "majority.caption", names=("column.judge",))
+
+
+def _gold_table(
+    rows: Sequence[Any],
+    caption: str,
+    *,
+    names: Iterable[str] = NAME_COLUMNS,
+    is_whole: bool = False,
+) -> Table:
+    known = dict.fromkeys(name for row in rows for name in row.classification.figures)
+    usual = _BOOLEAN if "sensitivity" in known else _CHOICE
+    figures = [name for name in (known if is_whole else usual) if name in known]
+    columns: dict[str, Any] = {name: NAME_COLUMNS[name] for name in names}
+    columns["column.items"] = lambda row: row.classification.n_items
+    for name in dict.fromkeys(("accuracy", *figures)):
+        columns[f"measure.{name}"] = partial(_classified, name=name)
+    columns["measure.always"] = lambda row: Decimal(row.classification.always.get("accuracy"))
+    level = Percent(rows[0].classification.confidence_level)
+    return Table.of(say(caption, level=level), rows, columns, n_texts=len([*names]))
+
+
+def _classified(row: Any, *, name: str) -> Any:
+    return say_figure(row.classification.figures.get(name))
+
+
+def gold_view(examination: GoldExamination) -> ResultsView:
+    """Say how often judges give the gold label, and what calibration would change."""
+    rows = examination.results
+    weak = tuple(_place(row) for row in rows if _is_no_better(row))
+    advised = [row for row in rows if row.recommended is not None]
+    todo = [say("gold.do.weak")] if weak else []
+    todo += [say("gold.do.calibrate")] if advised else []
+    measured = [row for row in rows if row.brier is not None]
+    whole = _gold_table(rows, "gold.caption", is_whole=True)
+    calibration = (_calibration(measured),) if measured else ()
+    return ResultsView(
+        name="gold",
+        meta=say("gold.meta", items=_items(rows), **_counts(rows)),
+        lead=(_gold_lead(rows), *([say("gold.weak", places=Listing(weak))] if weak else [])),
+        todo=tuple(todo or [say("gold.do.go_on")]),
+        table=_gold_table(rows, "gold.caption"),
+        kind="gold",
+        notes=list_notes((note for row in rows for note in _gold_notes(row)), examination.dropped),
+        parts=(*calibration, ResultsPart(name="gold.all", table=whole)),
+        settings={
+            "gold_hash": examination.gold_hash,
+            "fingerprint": {name: [*x] for name, x in examination.fingerprints.items()},
+            "threshold": {name: [*x] for name, x in examination.thresholds.items()},
+        },
+        glossary=(*("accuracy", "always", "sensitivity", "specificity", "mcc", "auc"),
+                  *("brier", "calibration", "interval")),
+    )  # fmt: skip
+
+
+def _items(rows: Sequence[Any]) -> Count:
+    return Count(max(row.classification.n_items for row in rows), "items")
+
+
+def _is_no_better(row: GoldResult) -> bool:
+    """Whether one fixed answer may be right as often, as far as the interval tells."""
+    found = row.classification
+    return bool(found.figures["accuracy"].low <= found.always["accuracy"])
+
+
+def _gold_lead(rows: Sequence[GoldResult]) -> Said:
+    def accuracy(row: GoldResult) -> float:
+        return row.classification.figures["accuracy"].estimate
+
+    known = sorted((row for row in rows if is_number(accuracy(row))), key=accuracy)
+    if not known:
+        return say("gold.lead.none")
+    worst = known[0]
+    said: dict[str, Any] = {"question": Name(worst.question), "judge": Name(worst.judge)}
+    if len(rows) == 1:
+        found = worst.classification
+        said |= {"items": _items(rows), "share": say_figure(found.figures["accuracy"])}
+        return say("gold.lead.one", always=Decimal(found.always["accuracy"]), **said)
+    low, high = (Decimal(accuracy(row)) for row in (worst, known[-1]))
+    return say("gold.lead.several", low=low, high=high, **said)
+
+
+def _gold_notes(row: GoldResult) -> Iterator[Said]:
+    """Say why figures are undefined or rest on little, and what failures would do to them."""
+    found = row.classification
+    if found.reason is not None:
+        counts = [sum(line) for line in found.table][: len(row.labels)]
+        rarest = min(range(len(counts)), key=counts.__getitem__)
+        if found.reason.endswith(" only"):
+            label, items = Label(row.labels[rarest]), Count(counts[rarest], "items")
+            yield say("gold.thin", place=_place(row), label=label, items=items)
+        else:
+            yield _reason(row, found.reason)
+    if found.n_failures:
+        items, share = Count(found.n_failures, "items"), Decimal(found.worst_case["accuracy"])
+        yield say("gold.failed", place=_place(row), items=items, share=share)
+
+
+def _calibration(rows: Sequence[Any]) -> ResultsPart:
+    """Compare stated probabilities before and after calibrators that were fitted to other items."""
+    lead = [
+        say(
+            "calibration.helps",
+            place=_place(row),
+            method=say(_calibrator(row)),
+            before=Decimal(row.recommended.brier, 3),
+            after=Decimal(row.recommended.calibrated_brier, 3),
+        )
+        for row in rows
+        if row.recommended is not None
+    ]
+    columns: dict[str, Any] = {
+        **NAME_COLUMNS,
+        "measure.calibration_error": lambda row: say_figure(row.brier.calibration_error),
+        "measure.brier": lambda row: Decimal(row.brier.brier, 3),
+    }
+    for method in dict.fromkeys(name for row in rows for name in row.recalibrated):
+        columns[f"calibrator.{method}"] = partial(_recalibrated, method=method)
+    columns["column.recommended"] = _calibrator
+    level = Percent(rows[0].brier.confidence_level)
+    return ResultsPart(
+        name="calibration",
+        lead=list_notes(lead or [say("calibration.none")]),
+        kind="reliability",
+        table=Table.of(say("calibration.caption", level=level), rows, columns, n_texts=2),
+        is_open=bool(lead),
+    )
+
+
+def _recalibrated(row: GoldResult, *, method: str) -> Decimal:
+    found = row.recalibrated.get(method)
+    return Decimal(None if found is None else found.brier, 3)
+
+
+def _calibrator(row: GoldResult) -> str:
+    advised = row.recommended
+    return "calibrator.none" if advised is None else f"calibrator.{advised.calibrator.method}"
+
+
+# Rates --------------------------------------------------------------------------------------------
+
+
+def rates_view(report: RateReport) -> ResultsView:
+    """Say how often something holds, beside what raw verdicts say."""
+    rows = report.results
+    first = rows[0].result
+    by_group = [
+        (row, group, found)
+        for row in rows
+        for group, found in ((None, row.result), *row.groups.items())
+    ]
+    known = [row for row in rows if is_number(row.result.rate.estimate)]
+    table = Table.of(
+        say("rates.caption", level=Percent(first.confidence_level)),
+        by_group,
+        {
+            "column.question": lambda row: Name(row[0].question, 40),
+            "column.judge": lambda row: Name(row[0].judge, 40),
+            "rates.column.group": lambda row: Name(row[1], 30) if row[1] else "rates.everything",
+            "rates.column.rate": lambda row: _share(row[2].rate),
+            "rates.column.human": lambda row: _share(row[2].human),
+            "rates.column.naive": lambda row: _share(row[2].naive),
+            "column.items": lambda row: row[2].n_items,
+            "rates.column.labelled": lambda row: row[2].n_labelled,
+            "rates.column.method": lambda row: f"method.{row[2].method}",
+        },
+        n_texts=3,
+    )
+    judged = Table.of(
+        say("rates.how.caption"),
+        rows,
+        {
+            **NAME_COLUMNS,
+            "measure.sensitivity": lambda row: Decimal(row.result.sensitivity),
+            "measure.specificity": lambda row: Decimal(row.result.specificity),
+        },
+        n_texts=2,
+    )
+    apart = [row for row in rows if row.difference is not None]
+    differences = (_differences(apart),) if apart else ()
+    items = Count(max(row.result.n_items for row in rows), "items")
+    n_labelled = max(row.result.n_labelled for row in rows)
+    return ResultsView(
+        name="rates",
+        meta=say("rates.meta", items=items, n=n_labelled, **_counts(rows)),
+        lead=_rates_lead(known, is_single=len(rows) == 1),
+        todo=(say("rates.do" if len(known) == len(rows) else "rates.do.lost"),),
+        table=table,
+        kind="rates",
+        notes=list_notes(
+            (_reason(row, row.result.reason) for row in rows if row.result.reason is not None),
+            report.dropped,
+        ),
+        parts=(*differences, ResultsPart(name="rates.how", table=judged)),
+        settings={
+            "labelled": first.labelled,
+            "confidence_level": first.confidence_level,
+            "n_annotators": max(row.n_annotators for row in rows),
+        },
+        glossary=(*("rate", "naive", "human", "ppi", "efficient", "rogan_gladen"),
+                  *("sensitivity", "specificity", "interval")),
+    )  # fmt: skip
+
+
+def _rates_lead(known: Sequence[QuestionRate], *, is_single: bool) -> tuple[Said, ...]:
+    """Say the rate that raw verdicts miss by most."""
+    if not known:
+        return (say("rates.lead.none"),)
+    row = max(known, key=lambda row: abs(row.result.rate.estimate - row.result.naive.estimate))
+    rate, naive = row.result.rate, row.result.naive
+    said = {"question": Name(row.question), "judge": Name(row.judge), "rate": _share(rate)}
+    lead = say(f"rates.lead.{'one' if is_single else 'several'}",
+               naive=Share(naive.estimate), **said)  # fmt: skip
+    is_off = naive.estimate < rate.low or naive.estimate > rate.high
+    return (lead, say("rates.lead.off")) if is_off else (lead,)
+
+
+def _differences(rows: Sequence[Any]) -> ResultsPart:
+    def groups(row: QuestionRate) -> Said:
+        first, second = row.groups
+        return say("rates.less", second=Name(second, 30), first=Name(first, 30))
+
+    columns = {
+        **NAME_COLUMNS,
+        "rates.column.groups": groups,
+        "column.difference": lambda row: _share(row.difference.difference),
+        "column.p": lambda row: P(row.difference.p_value, is_bare=True),
+    }
+    gaps = [row.difference.difference for row in rows]
+    return ResultsPart(
+        name="rates.differences",
+        table=Table.of(say("rates.differences.caption"), rows, columns, n_texts=3),
+        is_open=any(gap.low > 0 or gap.high < 0 for gap in gaps),
+    )
+
+
+# Probes -------------------------------------------------------------------------------------------
+
+
+def probes_view(report: ProbeReport) -> ResultsView:
+    """Say which influences move a judge, and what to do about each."""
+    ordered = [*report.found, *(row for row in report.probes if not row.is_found)]
+    level = Percent(report.confidence_level)
+    columns: dict[str, Any] = {
+        "probes.column.probe": lambda row: Name(row.probe),
+        "column.question": _question,
+        "probes.column.shift": lambda row: _change(_changed(row, "shift")),
+        "probes.column.flips": lambda row: _share(_changed(row, "flip_rate")),
+        "probes.column.noise": lambda row: _bare_share(_changed(row, "noise_rate")),
+        "probes.column.reward": lambda row: _change(row.reward_shift),
+        "column.items": lambda row: row.n_items,
+        "probes.column.p": lambda row: P(row.adjusted_p_value, is_bare=True),
+        "probes.column.found": lambda row: yes_or_no(row.is_found),
+    }
+    if all(row.reward_shift is None for row in report.probes):
+        del columns["probes.column.reward"]
+    names = ("rubric", "fingerprint", "confidence_level", "false_discovery_rate", "least_effect")
+    return ResultsView(
+        name="probes",
+        meta=say("probes.meta", judge=Name(report.judge), rubric=Name(report.rubric),
+                 items=Count(report.n_items, "items")),
+        lead=tuple(_probes_lead(report)),
+        todo=_probe_advice(report),
+        table=Table.of(say("probes.caption", level=level), ordered, columns, n_texts=2),
+        kind="probes",
+        notes=list_notes(
+            (say("results.note", note=Verbatim(note)) for note in dict.fromkeys(report.notes)),
+            report.dropped,
+        ),
+        parts=tuple(_beside_probes(report)),
+        settings={name: getattr(report, name) for name in (*names, "seed", "n_judged")},
+        glossary=("probe", "shift", "flip", "noise", "adjusted_p", "least_effect", "interval"),
+    )  # fmt: skip
+
+
+def yes_or_no(flag: object) -> str:
+    """Name the word for a flag."""
+    return "yes" if flag else "no"
+
+
+def _question(row: ProbeFinding) -> Any:
+    shown = shown_question(row)
+    return Decimal(None) if shown is None else Name(shown.question, 40)
+
+
+def _bare_share(found: Any) -> Share:
+    return Share(None if found is None else found.estimate)
+
+
+def _changed(row: ProbeFinding, name: str) -> Any:
+    shown = shown_question(row)
+    return None if shown is None else getattr(shown.change, name)
+
+
+def _probes_lead(report: ProbeReport) -> Iterator[Said]:
+    kind = "nothing" if not report.probes else "found" if report.found else "none"
+    yield say(f"probes.lead.{kind}", n=len(report.found), judge=Name(report.judge),
+              probes=Count(len(report.probes), "probes"), rate=Share(report.false_discovery_rate),
+              least=Decimal(report.least_effect))  # fmt: skip
+    for row in report.found[:1]:
+        yield say("probes.largest", probe=Name(row.probe), summary=Verbatim(row.summary),
+                  question=_question(row), shift=_change(_changed(row, "shift")),
+                  flips=_bare_share(_changed(row, "flip_rate")),
+                  noise=_bare_share(_changed(row, "noise_rate")))  # fmt: skip
+    floor = report.stability[0] if report.stability else None
+    yield (
+        say("probes.floor.none") if floor is None
+        else say("probes.floor", n=floor.n_runs, flips=Share(floor.flip_rate.estimate))
+    )  # fmt: skip
+
+
+def _probe_advice(report: ProbeReport) -> tuple[Said, ...]:
+    """Say what helps against each bias, every piece of advice once."""
+    families: dict[str, dict[str, None]] = {}
+    for row in report.found:
+        if row.advice is not None:
+            families.setdefault(row.advice, {})[row.family] = None
+    if not families:
+        return (say("probes.do.found" if report.found else "probes.do.none"),)
+    return tuple(
+        say("probes.do", advice=_advice(text, next(iter(names))), families=Listing(
+            tuple(Name(name) for name in names)))
+        for text, names in families.items()
+    )  # fmt: skip
+
+
+def _advice(text: str, family: str) -> Verbatim:
+    """Say advice, which is English, in Chinese where it is that of the bias's family."""
+    key = f"results.advice.{'trained' if text.startswith('Train the judge') else family}"
+    return Verbatim(text, otherwise=key if has_sentence(key, "results") else None)
+
+
+def _beside_probes(report: ProbeReport) -> Iterator[ResultsPart]:
+    """Yield what was asked beside probes, each where there is any."""
+    found = report.mitigation
+    if found is not None:
+        lead = say("probes.again.lead", judge=Name(found.judge), what=Verbatim(found.what))
+        columns: dict[str, Any] = {
+            "probes.column.probe": lambda row: Name(row.probe),
+            "column.question": lambda row: Name(row.question, 40),
+            "probes.column.before": lambda row: _change(row.before),
+            "probes.column.after": lambda row: _change(row.after),
+            "column.p": lambda row: P(row.p_value, is_bare=True),
+            "probes.column.still": lambda row: yes_or_no(row.still_found),
+        }
+        table = Table.of(say("probes.again.caption"), found.probes, columns, n_texts=2)
+        yield ResultsPart(name="probes.again", lead=(lead,), table=table, is_open=True)
+    if report.self_preference:
+        columns = {
+            "column.question": lambda row: Name(row.question, 40),
+            "probes.column.own": lambda row: _share(row.own_rate),
+            "probes.column.others": lambda row: _share(row.others_rate),
+            "probes.column.ratio": lambda row: say_figure(row.ratio),
+            "probes.column.p": lambda row: P(row.adjusted_p_value, is_bare=True),
+            "probes.column.found": lambda row: yes_or_no(row.is_found),
+        }
+        rows = report.self_preference
+        is_found = any(row.is_found for row in rows)
+        table = Table.of(say("probes.own.caption"), rows, columns)
+        yield ResultsPart(name="probes.own", table=table, is_open=is_found)
+    if report.degradations:
+        columns = {
+            "probes.column.worse": lambda row: Verbatim(row.summary),
+            "column.question": lambda row: Name(row.question, 40),
+            "probes.column.pairs": lambda row: row.n_pairs,
+            "probes.column.lower": lambda row: _share(row.share),
+            "probes.column.tied": lambda row: row.n_tied,
+        }
+        table = Table.of(say("probes.worse.caption"), report.degradations, columns, n_texts=2)
+        yield ResultsPart(name="probes.worse", table=table)
+    if report.prompts:
+        columns = {
+            "probes.column.prompt": lambda row: Name(row.prompt),
+            "column.question": lambda row: Name(row.question, 40),
+            "probes.column.kappa": lambda row: Decimal(row.kappa),
+            "column.outcome": lambda row: f"results.outcome.{row.outcome}",
+            "column.omega": lambda row: Decimal(row.winning_rate),
+        }
+        table = Table.of(say("probes.prompts.caption"), report.prompts, columns, n_texts=2)
+        yield ResultsPart(name="probes.prompts", table=table)
