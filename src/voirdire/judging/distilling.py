@@ -163,7 +163,7 @@ def distill_files(
     table = read_items(items, format=format, columns=columns)  # type: ignore[arg-type]
     answers = _join(table.items, votes, wanted)
     groups = group_items(table.items)
-    reasons = [_why_not(column, groups, n_folds=folds) for column in answers.T]
+    reasons = [_find_obstacle(column, groups, n_folds=folds) for column in answers.T]
     left_out = tuple(
         LeftOut(question=question, reason=reason)
         for question, reason in zip(wanted, reasons, strict=True)
@@ -266,7 +266,9 @@ def _join(
     return found
 
 
-def _why_not(column: NDArray[np.float64], groups: NDArray[np.intp], *, n_folds: int) -> str | None:
+def _find_obstacle(
+    column: NDArray[np.float64], groups: NDArray[np.intp], *, n_folds: int
+) -> str | None:
     """Say why a question cannot be learnt, if it cannot."""
     known = ~np.isnan(column)
     if not known.any():

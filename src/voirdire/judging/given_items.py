@@ -38,7 +38,7 @@ def given_items(
     rows = _rows(items)
     if all(isinstance(row, Item) for row in rows):
         _check_ids(rows)
-        return (rows, ()) if images else _without_images(rows)
+        return (rows, ()) if images else _drop_items_with_images(rows)
     for row in rows:
         if not isinstance(row, Mapping):
             msg = (
@@ -49,7 +49,7 @@ def given_items(
     from voirdire.io import read_items
 
     table = read_items(
-        _Rows(b"\n".join(msgspec.json.encode(dict(row), enc_hook=_plain) for row in rows)),
+        _Rows(b"\n".join(msgspec.json.encode(dict(row), enc_hook=_to_plain) for row in rows)),
         format="jsonl",
         judged=judged,
         behavior=behavior,
@@ -71,7 +71,7 @@ def _rows(items: Any) -> list[Any]:
     return list(items)
 
 
-def _without_images(items: Sequence[Item]) -> tuple[Sequence[Item], tuple[Dropped, ...]]:
+def _drop_items_with_images(items: Sequence[Item]) -> tuple[Sequence[Item], tuple[Dropped, ...]]:
     """Set items aside whose images the judge does not see."""
     from voirdire.io.files import RowError
     from voirdire.io.messages import check_images
@@ -97,7 +97,7 @@ def _check_ids(items: Sequence[Item]) -> None:
         seen.add(item.id)
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     """Give what JSON can hold for NumPy's scalars and arrays, sets, and anything else."""
     if hasattr(value, "tolist"):
         return value.tolist()

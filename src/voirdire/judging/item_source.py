@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["ItemSource"]
 
 
-class _KeptInput:
+class _SavedInput:
     """What was kept, from its beginning; errors call it by the name of what was read."""
 
     def __init__(self, file: IO[bytes], name: str) -> None:
@@ -77,7 +77,7 @@ class ItemSource:
         """Give what is read: the file, or from its beginning what was kept."""
         if self._kept is None:
             return self.source
-        return _KeptInput(self._kept, self.name)
+        return _SavedInput(self._kept, self.name)
 
     def _is_pipe(self) -> bool:
         """Whether what is read can be read only once."""

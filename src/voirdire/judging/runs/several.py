@@ -111,13 +111,13 @@ def judge_file_with_several(
                 outputs[judge.name],
                 judge=judge,
                 stopping=stopping,
-                progress=_named(progress, judge.name),
+                progress=_name_progress(progress, judge.name),
                 **settings,
             ): judge.name
             for judge in asked
         }
         _wait_for(running, stopping)
-    return _collected(running)
+    return _collect_results(running)
 
 
 def _outputs(judges: Sequence[LlmJudge], folder: Path, *, suffix: str) -> dict[str, Path]:
@@ -148,7 +148,7 @@ def _make(folder: Path) -> None:
         raise InputError(msg) from error
 
 
-def _named(
+def _name_progress(
     progress: Callable[[str, JudgingProgress], None] | None, name: str
 ) -> Callable[[JudgingProgress], None] | None:
     if progress is None:
@@ -172,7 +172,7 @@ def _wait_for(running: dict[Future[JudgingSummary], str], stopping: Stopping) ->
         raise
 
 
-def _collected(running: dict[Future[JudgingSummary], str]) -> SeveralJudged:
+def _collect_results(running: dict[Future[JudgingSummary], str]) -> SeveralJudged:
     found = SeveralJudged()
     for future, name in running.items():
         try:
