@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from scipy.special import stdtr
 
-from voirdire.stats.exact_test import remembered_p_value
+from voirdire.stats.exact_test import cached_p_value
 from voirdire.stats.fdr import benjamini_hochberg, benjamini_yekutieli
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ class Figures:
         for judge, annotator in np.argwhere(self.tested):
             won, ties, lost = counts[judge, annotator].tolist()
             found[judge, :, annotator] = [
-                remembered_p_value(won, ties, lost, epsilon, settings.mode) for epsilon in epsilons
+                cached_p_value(won, ties, lost, epsilon, settings.mode) for epsilon in epsilons
             ]
         return found if settings.design == "items" else np.maximum(found, self._t_p_values)
 

@@ -193,7 +193,7 @@ def measure_change(
     )
     none = np.full(first.shape, -1, dtype=np.int8)
     questions = tuple(
-        _of_question(
+        _measure_question(
             second[:, k] - first[:, k],
             flips[:, k],
             (none if twice is None else twice)[:, k],
@@ -282,7 +282,7 @@ def _swap_p_values(
     return p_values[:-2], float(p_values[-2]), float(p_values[-1])
 
 
-def _of_question(
+def _measure_question(
     difference: NDArray[np.float64],
     flips: NDArray[np.int8],
     twice: NDArray[np.int8],
