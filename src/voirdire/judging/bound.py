@@ -1,4 +1,4 @@
-"""Language models and cascades with the questions of one rubric: what a plan of judging holds."""
+"""Joins judges with the questions of one rubric, as a plan of judging needs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which calls an item needs: one for all questions, or one per question, order, sample or side."""
+"""Plans the calls of an item: one for all questions, or one per question, order or sample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Items that are in memory already: records, rows, or a data frame."""
+"""Reads items that are in memory: records, rows, or a data frame."""
 
 from __future__ import annotations
 

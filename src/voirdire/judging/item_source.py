@@ -1,4 +1,4 @@
-"""The items of a file, batch by batch, with what is set aside on the way."""
+"""Reads the items of a file batch by batch, and keeps what is set aside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge, a rubric and how answers become labels: settled before the first item is judged."""
+"""Plans how a judge answers a rubric and how answers become labels, before any is judged."""
 
 from __future__ import annotations
 

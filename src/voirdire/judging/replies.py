@@ -1,4 +1,4 @@
-"""What language models replied, as a store holds it, and what they were sent."""
+"""Lists and reads the stored replies of language models, with the prompts that were sent."""
 
 from __future__ import annotations
 

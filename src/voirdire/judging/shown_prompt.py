@@ -1,4 +1,4 @@
-"""What a model is asked, for people to read."""
+"""Shows people what a model is asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One call to a model: what is asked, what came of it, and how that is stored and read again.
+"""Describes one call to a model and its outcome, and stores and reads that outcome.
 
 An attempt is stored as bytes. The first byte says how the rest is written, so that a later version
 can still read what an earlier one kept. A checksum follows, so that a damaged row is no reply.

@@ -1,4 +1,4 @@
-"""Makes calls to a model: in turn, within limits, each reply stored before it is used."""
+"""Makes calls to a model in turn and within limits, and stores each reply before it is used."""
 
 from __future__ import annotations
 

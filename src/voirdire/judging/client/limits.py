@@ -1,4 +1,4 @@
-"""How fast, how often and for how much a model may be called, and what holds calls to it."""
+"""Limits the rate, the number and the cost of calls to a model."""
 
 from __future__ import annotations
 

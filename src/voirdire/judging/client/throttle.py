@@ -1,4 +1,4 @@
-"""When the next request may be sent: concurrency, rates and budget together."""
+"""Decides when the next request may be sent, by concurrency, rates and budget together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, which a notebook's loop and Ctrl-C do not disturb."""
+"""Runs an event loop in its own thread, apart from a notebook's loop and from Ctrl-C."""
 
 from __future__ import annotations
 

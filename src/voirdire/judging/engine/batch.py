@@ -1,4 +1,4 @@
-"""Items that are looked up together: what is stored of them, what must be called, what came."""
+"""Looks items up together, and tracks which calls about them are stored, open or answered."""
 
 from __future__ import annotations
 

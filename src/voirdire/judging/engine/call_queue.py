@@ -1,4 +1,4 @@
-"""Calls that items wait for: each made once, by as many workers as it takes."""
+"""Makes each call that items wait for once, with as many workers as it takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several replies about one item come to: means, votes, and how far the replies differ."""
+"""Combines several replies about one item into means and votes, and measures how they differ."""
 
 from __future__ import annotations
 

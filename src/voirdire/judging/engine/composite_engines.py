@@ -1,4 +1,4 @@
-"""Engines made of others: a cascade asks a second judge where the first is unsure, a jury all."""
+"""Combines engines: a cascade asks a second judge where the first is unsure, a jury asks all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which engine suits a judge, in a run and in service."""
+"""Makes the engine that suits a judge, for a run or for service."""
 
 from __future__ import annotations
 

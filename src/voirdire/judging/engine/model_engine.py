@@ -1,4 +1,4 @@
-"""The engine: items are looked up, planned, called, stored and combined, each by itself."""
+"""Looks up, plans, calls, stores and combines each item by itself."""
 
 from __future__ import annotations
 

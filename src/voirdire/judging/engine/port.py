@@ -1,4 +1,4 @@
-"""What every engine is: something that answers items in its own time."""
+"""Defines what every engine does: it takes items and answers each of them later."""
 
 from __future__ import annotations
 

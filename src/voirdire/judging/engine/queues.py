@@ -1,4 +1,4 @@
-"""Who is served next: items by who asked for them, calls by how long somebody waits for them."""
+"""Queues items fairly by client, and calls by arrival with abandoned ones last."""
 
 from __future__ import annotations
 

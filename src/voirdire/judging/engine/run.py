@@ -1,4 +1,4 @@
-"""A run: the engine with an ordered window over the items, and no deadline."""
+"""Runs an engine over the items in order, with a bounded window and no deadline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of a judge in service, such as while a model trains: none while it is out of order."""
+"""Makes the calls of a judge in service, and makes none while the judge is out of order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge in this process, asked about whatever has gathered, in a thread of its own."""
+"""Asks a judge in this process, in a thread of its own, about the items that have gathered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cascades and juries in YAML files: judges that are made of other judges."""
+"""Loads cascades and juries from YAML files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What bounds of a cascade would come to, from what both judges said of the same items."""
+"""Shows what bounds of a cascade would give, from both judges' answers to the same items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several judges in one YAML file: which models, how each is asked, what each may cost."""
+"""Reads several judges from one YAML file: their models, settings and limits of cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys have no place in a file: find what looks like one, and never repeat it."""
+"""Finds what looks like a key in a file, and refuses it without repeating it."""
 
 from __future__ import annotations
 

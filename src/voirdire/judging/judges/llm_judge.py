@@ -1,4 +1,4 @@
-"""A language model as a judge: which model, how it is asked, and how its calls are bounded."""
+"""Defines a language model as a judge: the model, how it is asked, and the limits of its calls."""
 
 from __future__ import annotations
 

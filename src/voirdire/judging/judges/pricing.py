@@ -1,4 +1,4 @@
-"""What a model's tokens cost, from declared prices or from a list that is installed."""
+"""Computes what tokens cost, from declared prices or from an installed list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge that lives long: answers in memory, one call for equal items, a deadline per request."""
+"""Answers requests by a deadline, with answers kept in memory and one call for equal items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calibrators of a judge, fitted on scores of items that were held out."""
+"""Fits the calibrators of a judge on scores of items that were held out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a judge says of itself: where it comes from, how it did, and where not to trust it."""
+"""Describes a local judge: its sources, its figures, and where not to trust it."""
 
 from __future__ import annotations
 

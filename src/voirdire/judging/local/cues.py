@@ -1,4 +1,4 @@
-"""Cheap cues of a batch of items: hints, form, and overlap, as one small matrix."""
+"""Computes cheap cues of a batch of items (hints, form, overlap) as one small matrix."""
 
 from __future__ import annotations
 

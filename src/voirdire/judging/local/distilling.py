@@ -1,4 +1,4 @@
-"""Make a local judge from items and labels: the bundled one, or anybody's."""
+"""Makes a local judge from items and labels."""
 
 from __future__ import annotations
 

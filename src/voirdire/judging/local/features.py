@@ -1,4 +1,4 @@
-"""Items to numbers: the hashed n-grams and the cues that every proposition is judged by."""
+"""Turns items into numbers: the hashed n-grams and the cues of every proposition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Items that must not be split over folds: one prompt, or prompts that are nearly one."""
+"""Groups items that folds must not split: those with equal or nearly equal prompts."""
 
 from __future__ import annotations
 

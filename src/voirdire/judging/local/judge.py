@@ -1,4 +1,4 @@
-"""The local judge: a calibrated text classifier per question, without key, network or GPU."""
+"""Defines the local judge: one calibrated text classifier per question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens: words, single marks, and single CJK characters, so that one form serves both scripts."""
+"""Splits texts into words, single marks and single CJK characters."""
 
 from __future__ import annotations
 

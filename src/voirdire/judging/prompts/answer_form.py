@@ -1,4 +1,4 @@
-"""The form of an answer: what a server is held to, and what the reply's reader takes.
+"""Defines the form of an answer, for the server's schema and for the reader of replies.
 
 Both come from one place, since servers keep to a schema only in part.
 """

@@ -1,4 +1,4 @@
-"""From questions and an item to a request: what a model is told, shown and held to."""
+"""Builds a request to a model from questions and an item."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How untrusted text is shown: as JSON that cannot act or hide, between lines it cannot forge."""
+"""Shows untrusted text as escaped JSON between marker lines that it cannot forge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the JSON object of a reply stands, and where the values stand in it."""
+"""Finds the JSON object of a reply, and the places of its values."""
 
 from __future__ import annotations
 

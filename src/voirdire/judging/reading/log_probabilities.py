@@ -1,4 +1,4 @@
-"""How probable true and false were where a reply says one of them, by its tokens."""
+"""Computes the probabilities of true and false in a reply from its tokens."""
 
 from __future__ import annotations
 

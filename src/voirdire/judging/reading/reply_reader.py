@@ -1,4 +1,4 @@
-"""Read a model's reply: one object with one answer per question, and what its tokens say."""
+"""Reads a model's reply: one object with one answer per question, and its probabilities."""
 
 from __future__ import annotations
 

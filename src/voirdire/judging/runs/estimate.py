@@ -1,4 +1,4 @@
-"""What a run would call and cost, without calling anything."""
+"""Estimates the calls and the cost of a run, without calling anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judge a file: parts in a folder beside the output, then one file, whole or not at all."""
+"""Judges a file in parts beside the output, then joins them into one file."""
 
 from __future__ import annotations
 

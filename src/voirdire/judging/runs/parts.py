@@ -1,4 +1,4 @@
-"""Parts of a file of verdicts, in a folder beside it: from them a killed run goes on.
+"""Keeps parts of a verdict file in a folder beside it, so that a killed run can go on.
 
 A run of a language model goes on from its store of replies instead, and makes its parts anew.
 

@@ -1,4 +1,4 @@
-"""Several judges over the same items in one run, each with a file of its own."""
+"""Judges the same items with several judges in one run, each with its own file."""
 
 from __future__ import annotations
 

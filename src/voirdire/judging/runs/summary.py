@@ -1,4 +1,4 @@
-"""What a run of judging came to: sums that add up over parts of any size, shares and means."""
+"""Sums up a run of judging: sums that add up over parts, shares and means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judge parts in this process or in several, and give their records in order.
+"""Judges parts in this process or in several, and gives their records in order.
 
 Nothing heavy is imported here: a worker process limits its threads before numpy and polars are
 loaded, which is when they count the cores.
