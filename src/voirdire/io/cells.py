@@ -1,4 +1,4 @@
-"""What a cell of labels means: a label, no answer, a failed call, or nothing that is known."""
+"""Reads a cell of labels: a label, no answer, a failed call, or something unreadable."""
 
 from __future__ import annotations
 

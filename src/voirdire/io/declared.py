@@ -1,4 +1,4 @@
-"""What a caller declares of a source of labels: what the question asks for, how the source says it.
+"""Holds what a caller declares about a source of labels: its question and its columns.
 
 The command line shows these declarations as options, so nothing heavy is imported here.
 """

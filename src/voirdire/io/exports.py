@@ -1,4 +1,4 @@
-"""Labels as other programs write them: Label Studio, Argilla, and the authors' of two papers.
+"""Reads labels as other programs write them: Label Studio, Argilla, the files of two papers.
 
 Which shape JSON has is told by its top level alone, unless it was declared; JSON Lines are a list:
 

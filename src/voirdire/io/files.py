@@ -1,4 +1,4 @@
-"""Files as text: opened, decoded, and split into lines, records and JSON values.
+"""Opens and decodes files, and splits their text into lines, records and JSON values.
 
 Every fault is said in our words and with its place, whoever reads: `voirdire.io.rows` makes tables
 and streams of rows of what is found here.

@@ -1,4 +1,4 @@
-"""Items, prompts with one response each, from files and frames of any shape, a batch at a time."""
+"""Reads items (prompts with one response each) from files and frames, a batch at a time."""
 
 from __future__ import annotations
 

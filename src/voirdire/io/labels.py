@@ -1,4 +1,4 @@
-"""Labels of people and judges: how they are read, and the one form in which they travel."""
+"""Defines the table of labels that every reader makes, of people and judges alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chat messages of every dialect as one sort of record, and the text of them that is judged."""
+"""Reads chat messages of every dialect into one record, and gives the text that is judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known about the items beside their labels: one row per item, a column per property."""
+"""Reads metadata of items: one row per item, one column per property."""
 
 from __future__ import annotations
 

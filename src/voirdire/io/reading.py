@@ -1,4 +1,4 @@
-"""Reading labels: what the caller declares, the shape of a table, and the labels in it.
+"""Reads labels: applies the caller's declarations, finds the table's shape, reads each label.
 
 A table is *long* where it has a column for the rater and one for the label, *wide* where raters
 have columns, and *one-hot* where every label of a set has a column of 0 and 1.

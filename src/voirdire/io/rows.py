@@ -1,4 +1,4 @@
-"""Rows of any file, stream or frame, each with its place.
+"""Reads the rows of any file, stream or frame, each with its place.
 
 `open_table` gives a whole table by its columns, for labels, metadata and verdicts; `stream_rows`
 gives one row after another in bounded memory, for items and comparisons.

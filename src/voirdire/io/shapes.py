@@ -1,4 +1,4 @@
-"""Which shape a row has, told by its keys alone, and what a row of that shape says.
+"""Recognises the shape of a row by its keys, and reads a row of that shape.
 
 A key whose value is null counts as absent. The first line that fits decides:
 

@@ -1,4 +1,4 @@
-"""Columns as distinct values and a code per row, and one text per value: 3 and 3.0 are ``"3"``.
+"""Codes the values of a column, and writes each value as one text: 3 and 3.0 are ``"3"``.
 
 Labels and names repeat, so each distinct value is read once, whatever it comes from: text of a CSV,
 a typed column, JSON, or Python's own types.

@@ -1,4 +1,4 @@
-"""Files of verdicts: one format each, parts that are put together, and how to tell one of ours."""
+"""Writes and recognises files of verdicts, and joins their parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts from files and tables, long or wide, as arrays: an item a row, a question a column."""
+"""Reads verdicts from files and tables, long or wide, into arrays of items by questions."""
 
 from __future__ import annotations
 
