@@ -1,4 +1,4 @@
-"""Providers by the prefix of a model's name: addresses, keys, and what is known of them.
+"""Lists providers by the prefix of a model's name: addresses, keys and capabilities.
 
 What a row declares stands in the provider's public documentation; where that is silent, or where it
 depends on the model, the row leaves it open and `voirdire.models.check_model` finds it out.

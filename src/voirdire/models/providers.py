@@ -1,4 +1,4 @@
-"""Models behind their providers' own APIs, through any-llm."""
+"""Calls models by their providers' own APIs, through any-llm."""
 
 from __future__ import annotations
 

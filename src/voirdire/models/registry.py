@@ -1,4 +1,4 @@
-"""From a model's name to the model."""
+"""Loads a model by its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client of a running ``voirdire serve``: items out, verdicts and rewards in."""
+"""Asks a running ``voirdire serve`` for verdicts and rewards of items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model of the `transformers` library in this process: one question a request.
+"""Runs a model of the `transformers` library in this process, one question a request.
 
 A yes-or-no question costs one pass: what could stand next tells how probable true and false are.
 Whatever else is asked is generated freely.

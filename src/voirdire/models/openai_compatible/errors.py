@@ -1,4 +1,4 @@
-"""Answers that are no replies: what a server says of them, and which of our errors they are."""
+"""Translates a server's error answers into our errors."""
 
 from __future__ import annotations
 

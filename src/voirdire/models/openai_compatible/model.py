@@ -1,4 +1,4 @@
-"""A model behind an OpenAI-compatible server, and what may be set on it."""
+"""Defines a model behind an OpenAI-compatible server, and its settings."""
 
 from __future__ import annotations
 

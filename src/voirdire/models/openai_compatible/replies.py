@@ -1,4 +1,4 @@
-"""What comes back: a reply with the tokens that a reader needs, and what is left of limits."""
+"""Decodes replies with their tokens, usage, and what is left of rate limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is sent: the body of a request, and where servers differ in what it may say."""
+"""Encodes the body of a request in the dialect of its server."""
 
 from __future__ import annotations
 
