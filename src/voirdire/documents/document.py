@@ -1,4 +1,4 @@
-"""A document: what it says, where it says it, and everything found wrong with it so far."""
+"""Reads a document, and collects every problem in it with its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that people give: opened without waiting, read no further than allowed, written whole."""
+"""Opens people's files without waiting, reads them up to a limit, and writes files whole."""
 
 from __future__ import annotations
 

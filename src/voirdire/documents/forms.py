@@ -1,4 +1,4 @@
-"""Parts of the pydantic models that say which keys a document has and what they hold."""
+"""Provides parts of the pydantic models that define the keys of a document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON documents: small enough, one object, finite numbers, and a hash over what they say."""
+"""Reads JSON documents (one small object of finite numbers), and hashes their content."""
 
 from __future__ import annotations
 

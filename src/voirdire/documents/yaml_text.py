@@ -1,4 +1,4 @@
-"""From the text of a YAML document to nodes; whatever could act is refused.
+"""Parses YAML text into nodes, and refuses whatever could act.
 
 Only the events of PyYAML's safe loader are used: nothing is constructed from tags, aliases are
 never followed, and the nesting is counted here instead of on Python's stack.

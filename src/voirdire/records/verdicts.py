@@ -1,4 +1,4 @@
-"""What a judge said of items: arrays, an item a row and a question a column."""
+"""Defines the verdicts of a judge as arrays of items by questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SQLite and PostgreSQL: the tables of a store, and what each database does in its own way."""
+"""Defines the tables of a store, and what SQLite and PostgreSQL do differently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store of models' replies, by judge and item; what is in it is never changed."""
+"""Stores models' replies by judge and item, and never changes them."""
 
 from __future__ import annotations
 
