@@ -1,4 +1,4 @@
-r"""The scoring functions S(a, others) of the alternative annotator test.
+r"""Defines the scoring functions S(a, others) of the alternative annotator test.
 
 Each alignment is a mean over the other annotators of a score between two labels; `neg_rmse` is
 minus the root of such a mean. A `Scorer` knows how to score arrays of labels pairwise and how to

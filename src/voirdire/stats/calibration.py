@@ -1,4 +1,4 @@
-"""Turn a judge's probabilities into calibrated ones, and say how well calibrated they are.
+"""Calibrates a judge's probabilities, and measures how well calibrated they are.
 
 Three kinds of calibrators, none of which turns ranks around. They are fitted to items whose truth
 is known, or out of fold, so that neither an item's own truth nor its group's gets into its

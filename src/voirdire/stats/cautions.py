@@ -1,4 +1,4 @@
-"""What a reader should mind before trusting the figures, each thing with its numbers."""
+"""Warns the reader of what limits the figures, with the numbers behind each caution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""A judge against one gold label per item: how often it is right, and about what.
+r"""Measures a judge against one gold label per item.
 
 Intervals are made in one way. Every item gets a random weight, again and again (the Bayesian
 bootstrap [1]_), and so does one more item, which the judge got wrong for the lower end and right

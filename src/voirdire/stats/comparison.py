@@ -1,4 +1,4 @@
-r"""Who is closer to the rest, item by item: the judge, the left-out annotator, or neither.
+r"""Compares the judge with each left-out annotator, item by item.
 
 For annotator :math:`j` and item :math:`i` the judge's score :math:`S(f)` and the annotator's
 score :math:`S(h_j)` are both means over the same other annotators, so sums are compared, as

@@ -1,4 +1,4 @@
-"""A judge then against the judge now, on the same frozen items."""
+"""Compares a judge's earlier and present answers on the same frozen items."""
 
 from __future__ import annotations
 

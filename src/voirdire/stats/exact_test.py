@@ -1,4 +1,4 @@
-r"""The exact unconditional test of the judge against one left-out annotator.
+r"""Computes the exact unconditional test of the judge against one left-out annotator.
 
 Each item has one of three outcomes, so :math:`(n_-, n_0, n_+)` is multinomial. On the boundary of
 the null hypothesis one nuisance parameter is left, the tie share :math:`p_0`:

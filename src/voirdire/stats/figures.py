@@ -1,4 +1,4 @@
-r"""From outcome sums to p-values, ω and ρ, for all judges and every ε at once.
+r"""Computes p-values, ω and ρ from outcome sums, for all judges and every ε at once.
 
 With :math:`v` the value of :math:`d` per outcome and :math:`c = v - \bar d` the three ways to
 estimate the standard error of :math:`\bar d` are

@@ -1,4 +1,4 @@
-r"""Whether a judge passed, failed, or could not be told from a useless one, and what decided.
+r"""Decides whether a judge passed, failed, or could not be told from a useless one.
 
 Failures are lost, and ω rests on the exact test throughout, whatever method the figures are by:
 

@@ -1,4 +1,4 @@
-r"""Sums over the independent units of an examination: what every figure of the test follows from.
+r"""Sums outcomes over the independent units of an examination, for every figure of the test.
 
 The difference :math:`d = W^h - W^f` (or :math:`W^h - W^f/(1-\varepsilon)`) takes one value per
 outcome, so the means, variances and cluster-robust errors of *every* ε and ε mode follow from the

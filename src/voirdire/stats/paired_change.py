@@ -1,4 +1,4 @@
-r"""What a controlled change of items does to a judge's answers, against the noise of asking twice.
+r"""Compares how a controlled change of items and asking twice move a judge's answers.
 
 Under the null hypothesis the two versions of an item are answered alike, so that before and after
 may be swapped within each item, or within each cluster of items. The test draws such swaps: a swap

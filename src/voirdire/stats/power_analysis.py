@@ -1,4 +1,4 @@
-r"""How many items and annotators an examination needs: its power, simulated before it is run."""
+r"""Simulates the power of an examination, to find how many items and annotators it needs."""
 
 from __future__ import annotations
 

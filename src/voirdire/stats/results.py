@@ -1,4 +1,4 @@
-"""What an examination found: frozen records under the names of the JSON, and how they print."""
+"""Defines the frozen records of an examination, and prints them."""
 
 from __future__ import annotations
 

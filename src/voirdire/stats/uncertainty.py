@@ -1,4 +1,4 @@
-r"""How much ω and ρ owe to the items that happened to be drawn: the bootstrap over units.
+r"""Bootstraps over units how far ω and ρ depend on the items that were drawn.
 
 Items, or clusters where they are declared, are drawn with replacement, as many as there are. The
 interval of ρ is bias-corrected and accelerated (BCa [1]_), its tails widened as the t distribution

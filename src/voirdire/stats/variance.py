@@ -1,4 +1,4 @@
-r"""Where the spread of scores comes from: items, annotators, runs, prompts and how they combine.
+r"""Splits the variance of scores by items, annotators, runs, prompts and combinations.
 
 A score is a sum of independent random effects, one for each level of each facet and one for each
 combination of levels [1]_. The variances of the effects follow from quadratic forms of the scores:

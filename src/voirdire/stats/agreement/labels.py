@@ -1,4 +1,4 @@
-r"""Labels as codes, and how far two agree: not at all unless equal, by number, or by shared labels.
+r"""Codes labels, and measures how far two labels agree: by equality, number or shared labels.
 
 Agreement is :math:`w(a, b) = 1 - \delta(a, b)` with a disagreement :math:`\delta` in [0, 1]: 0 or 1
 for names; :math:`|a - b| / R` (linear) or its square (quadratic) for numbers with the range R;

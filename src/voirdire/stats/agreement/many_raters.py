@@ -1,4 +1,4 @@
-r"""Agreement of any number of raters, item by item: raw, Fleiss' κ and Gwet's AC1 and AC2.
+r"""Measures agreement of many raters: raw, Fleiss' κ, and Gwet's AC1 and AC2.
 
 With :math:`r_i` labels on item i, :math:`r_{ik}` of them k, n items with a label and n' with two,
 

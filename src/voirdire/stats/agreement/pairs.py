@@ -1,4 +1,4 @@
-r"""Raw agreement, Cohen's κ and Gwet's coefficient of many pairs of raters at once.
+r"""Measures raw agreement, Cohen's κ and Gwet's coefficient of many pairs of raters at once.
 
 With :math:`D_o` the mean disagreement of a pair on its common items and :math:`p_a, q_a` the shares
 of the labels there,

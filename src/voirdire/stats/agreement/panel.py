@@ -1,4 +1,4 @@
-r"""Every agreement figure of a panel of annotators and its judges, in one pass.
+r"""Measures every agreement figure of a panel of annotators and its judges in one pass.
 
 Raters are also compared with the majority of an annotator's peers. For annotator j the majority of
 the *others* on an item is the label that most of them gave. Labels that tie share it: each counts

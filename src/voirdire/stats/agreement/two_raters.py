@@ -1,4 +1,4 @@
-"""Raters pair by pair: annotators with each other, a judge with all of them; Cohen's κ of two."""
+"""Compares raters pair by pair, and estimates Cohen's κ of two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Judges and annotators beside the panel of all annotators.
+r"""Compares judges and annotators with the panel of all annotators.
 
 A judge that departs from people where they are sure is worse than one that departs where they
 split. The panel's label is the one that most annotators gave; with several such labels the item is
