@@ -103,8 +103,8 @@ def test_a_log_that_nobody_reads_stops_nothing():
     """A pipe takes 64 KiB; whoever does not read it must not find the server waiting for it."""
     code = (
         "import logging\n"
-        "from voirdire.web.logs import written_logs\n"
-        "with written_logs(as_json=False):\n"
+        "from voirdire.web.logs import write_logs\n"
+        "with write_logs(as_json=False):\n"
         "    for _ in range(30_000):\n"
         "        logging.getLogger('voirdire').error('x' * 100)\n"
         "print('done', flush=True)\n"

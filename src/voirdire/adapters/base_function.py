@@ -1,4 +1,4 @@
-"""Another reward function of the same trainer, whose rewards are added: it may fail or hang."""
+"""Adds the rewards of the trainer's own reward function, which may fail or hang."""
 
 from __future__ import annotations
 

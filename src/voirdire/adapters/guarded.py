@@ -1,4 +1,4 @@
-"""What every adapter is: a reward that neither raises, nor hangs, nor gives what is no number.
+"""Guards a reward for every adapter: it never raises, never hangs, and gives only numbers.
 
 A mistake in how it is set up is an error at once, before anything is trained. After that, whatever
 happens is a missing reward with its reason.

@@ -1,4 +1,4 @@
-"""Rewards for OpenRLHF: what it posts to a server and takes back, and a function for its files."""
+"""Gives rewards to OpenRLHF, through its server requests or its reward function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that OpenRLHF loads by its path; its settings are environment variables.
+"""Defines the reward function of a file that OpenRLHF loads; it reads environment variables.
 
 ``python -c "import voirdire.adapters.openrlhf_file as file; print(file.__file__)"`` prints where.
 """

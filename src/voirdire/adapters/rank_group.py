@@ -1,4 +1,4 @@
-"""Lets all ranks of a training end together: one that ended alone would leave the others waiting.
+"""Ends all ranks of a training together, so that none waits for one that ended alone.
 
 torch is used where the trainer has brought it, and never imported for this.
 """

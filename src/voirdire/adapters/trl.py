@@ -1,4 +1,4 @@
-"""TRL: one reward function for its trainers that combines a base reward and a rule reward.
+"""Gives TRL's trainers one reward function that combines a base reward and a rule reward.
 
 Nothing of TRL is imported: its trainers call whatever can be called.
 """

@@ -1,4 +1,4 @@
-"""Attacks: what one is, how it comes onto a response, and all there are."""
+"""Defines attacks, puts them onto responses, and lists all of them."""
 
 from __future__ import annotations
 

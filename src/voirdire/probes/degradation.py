@@ -1,4 +1,4 @@
-"""Changes that make a response worse for sure."""
+"""Makes a response worse for sure."""
 
 from __future__ import annotations
 

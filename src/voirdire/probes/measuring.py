@@ -1,4 +1,4 @@
-"""How often attacks steer a judge."""
+"""Measures how often attacks steer a judge."""
 
 from __future__ import annotations
 

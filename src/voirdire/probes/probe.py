@@ -1,4 +1,4 @@
-"""What a probe is: a controlled change of an item that must not change what is true of it."""
+"""Defines a probe: a controlled change of an item that must not change what is true of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client is answered: rewards, why they are missing, and what they are made of."""
+"""Builds the answers to clients: rewards, why some are missing, and their contributions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The application: who may ask, the routes, and what is written down of every request."""
+"""Defines the application: access, routes, and the log of every request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server writes down: no text of a request, and of an error its type and its places only.
+"""Logs what a server does, without texts of requests or messages of errors.
 
 The message of an exception may quote what a program worked on, and so may the exceptions of
 libraries: here none is ever written.

@@ -1,4 +1,4 @@
-"""Figures in the form that Prometheus reads, and a log of what is missing; never with a text."""
+"""Counts requests and rewards for Prometheus, and logs missing rewards without any text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clients send: bodies of a bounded size, read strictly; nothing is guessed."""
+"""Reads what clients send strictly, with a bound on its size."""
 
 from __future__ import annotations
 

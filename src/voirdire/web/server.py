@@ -1,4 +1,4 @@
-"""A server of its own: its socket, its connections, its signals, its end."""
+"""Runs the server: its socket, its connections, its signals, its end."""
 
 from __future__ import annotations
 

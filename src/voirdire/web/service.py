@@ -1,4 +1,4 @@
-"""What the routes of a reward server share: the reward, the queue, the metrics, the record."""
+"""Holds what the routes of a reward server share: the reward, queue, metrics and record."""
 
 from __future__ import annotations
 

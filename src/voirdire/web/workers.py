@@ -1,4 +1,4 @@
-"""Several processes that serve one port, and the one that begins them."""
+"""Starts and supervises several processes that serve one port."""
 
 from __future__ import annotations
 
