@@ -1,4 +1,4 @@
-"""Whether a certificate still holds: the same labels, judges, rubric and settings, run again.
+"""Checks whether a certificate still holds, by running its examination again.
 
 And whether a judge still answers a frozen set of items as it did when it was certified.
 """

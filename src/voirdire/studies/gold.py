@@ -1,4 +1,4 @@
-"""Judges against one gold label per item: no annotators, no test, but how often they are right."""
+"""Measures judges against one gold label per item, without annotators or a test."""
 
 from __future__ import annotations
 

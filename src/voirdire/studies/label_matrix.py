@@ -1,4 +1,4 @@
-"""Labels of people and judges as arrays over the same items: the one way from tables to tests."""
+"""Aligns labels of people and judges as arrays over the same items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Power from a pilot study: how many more items and annotators an examination needs."""
+"""Computes from a pilot study how many more items and annotators an examination needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rates that can be reported: verdicts on many items, corrected by people's labels of a few."""
+"""Corrects the rates of verdicts on many items by people's labels of a few."""
 
 from __future__ import annotations
 

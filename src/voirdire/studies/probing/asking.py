@@ -1,4 +1,4 @@
-"""Which versions of items a judge is asked about, and with which prompts."""
+"""Chooses the versions of items and the prompts that a judge is asked with."""
 
 from __future__ import annotations
 

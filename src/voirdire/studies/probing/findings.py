@@ -1,4 +1,4 @@
-"""From paired answers to findings: tests, false discovery rate, size, advice."""
+"""Tests paired answers, and makes findings with effect sizes and advice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What helps against a bias, and whether it does."""
+"""Advises what helps against a bias, and measures whether it does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes that a model writes: paraphrases and translations, checked for their meaning."""
+"""Has a model paraphrase and translate texts, and checks that their meaning is kept."""
 
 from __future__ import annotations
 
