@@ -47,7 +47,7 @@ WORDS = ("the", "of", "and", "to", "in", "sorry", "cannot", "help", "question", 
 
 STORED = """
 from voirdire.io import stream_items
-from voirdire.judging.engine.run import judged_batches
+from voirdire.judging.engine.run import judge_batches
 from voirdire.judging.plan import plan_judging
 from voirdire.store import open_store
 
@@ -56,7 +56,7 @@ batches = stream_items(told["source"])
 items = [item for batch in batches for item in batch.items][:100_000]
 with open_store(told["store"]) as store:
     start, started = time.perf_counter(), time.process_time()
-    n_items = sum(len(batch.items) for batch in judged_batches(items, plan, store=store))
+    n_items = sum(len(batch.items) for batch in judge_batches(items, plan, store=store))
     seconds, busy = time.perf_counter() - start, time.process_time() - started
 print(json.dumps({"items": n_items, "seconds": seconds, "busy": busy, "memory": 0}))
 """

@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from servers.faulty import FINAL, UNREADABLE
-from voirdire.web.logs import described, keep_loop_quiet, written_logs
+from voirdire.web.logs import describe_error, keep_loop_quiet, write_logs
 from web.served import odd, serving, until
 
 CANARY = "canary-77c2f1"
@@ -32,7 +32,7 @@ def caught(text):
 def test_an_error_is_told_by_its_type_and_places_only():
     error = caught(CANARY)
 
-    found = described(error)
+    found = describe_error(error)
 
     assert CANARY not in found
     assert found.startswith("ValueError at ")
@@ -42,13 +42,13 @@ def test_an_error_is_told_by_its_type_and_places_only():
 def test_of_a_group_the_first_error_is_told():
     group = ExceptionGroup(CANARY, [ExceptionGroup(CANARY, [caught(CANARY)])])
 
-    assert described(group).startswith("ValueError at ")
+    assert describe_error(group).startswith("ValueError at ")
 
 
 @pytest.mark.parametrize("as_json", [False, True])
 @pytest.mark.parametrize("name", ["voirdire", "uvicorn.error", "asyncio"])
 def test_whoever_logs_an_error_here_quotes_none(capsys, as_json, name):
-    with written_logs(as_json=as_json):
+    with write_logs(as_json=as_json):
         logging.getLogger(name).error("it failed", exc_info=caught(CANARY))
 
     found = capsys.readouterr().err
@@ -69,7 +69,7 @@ def test_a_task_that_nobody_waits_for_quotes_nothing(capsys):
     async def later():
         failing(CANARY)
 
-    with written_logs(as_json=False):
+    with write_logs(as_json=False):
         asyncio.run(work())
 
     found = capsys.readouterr().err
@@ -78,7 +78,7 @@ def test_a_task_that_nobody_waits_for_quotes_nothing(capsys):
 
 
 def test_a_thread_that_fails_quotes_nothing(capsys):
-    with written_logs(as_json=False):
+    with write_logs(as_json=False):
         thread = threading.Thread(target=failing, args=(CANARY,))
         thread.start()
         thread.join()
@@ -92,7 +92,7 @@ def test_loggers_are_as_they_were_afterwards():
     logger = logging.getLogger("uvicorn")
     before = (logger.handlers, logger.propagate, logger.level, threading.excepthook)
 
-    with written_logs(as_json=False):
+    with write_logs(as_json=False):
         assert logger.handlers != before[0]
 
     assert (logger.handlers, logger.propagate, logger.level, threading.excepthook) == before
@@ -103,8 +103,8 @@ def test_a_log_that_nobody_reads_stops_nothing():
     """A pipe takes 64 KiB; whoever does not read it must not find the server waiting for it."""
     code = (
         "import logging\n"
-        "from voirdire.web.logs import written_logs\n"
-        "with written_logs(as_json=False):\n"
+        "from voirdire.web.logs import write_logs\n"
+        "with write_logs(as_json=False):\n"
         "    for _ in range(30_000):\n"
         "        logging.getLogger('voirdire').error('x' * 100)\n"
         "print('done', flush=True)\n"

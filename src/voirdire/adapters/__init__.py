@@ -1,4 +1,4 @@
-"""Rewards in training: one file per framework, which is imported only inside its own file."""
+"""Gives rewards to training frameworks: one file each, which alone imports its framework."""
 
 from __future__ import annotations
 

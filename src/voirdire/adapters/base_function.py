@@ -1,4 +1,4 @@
-"""Another reward function of the same trainer, whose rewards are added: it may fail or hang."""
+"""Adds the rewards of the trainer's own reward function, which may fail or hang."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ class BaseFunction:
             logs.hand_over()
         except Exception as error:  # noqa: BLE001  # a user's function; training goes on
             if isinstance(error, TimeoutError) and self._blocked is None:
-                self._blocked = self._loop.begin(_nothing())
+                self._blocked = self._loop.begin(_do_nothing())
             self._trouble.error("the base reward failed", error)
             return [math.nan] * n_completions
         return found
 
     def close(self) -> None:
         """End the thread, as soon as it has nothing to do; asked again, it begins anew."""
-        self._loop.leave(_nothing)
+        self._loop.leave(_do_nothing)
 
     async def _call(self, given: dict[str, Any]) -> Iterable[Any]:
         try:
@@ -102,7 +102,7 @@ class _KeptLogs:
             self._log[log](*what)
 
 
-async def _nothing() -> None:
+async def _do_nothing() -> None:
     """End at once."""
 
 

@@ -1,4 +1,4 @@
-"""What every adapter is: a reward that neither raises, nor hangs, nor gives what is no number.
+"""Guards a reward for every adapter: it never raises, never hangs, and gives only numbers.
 
 A mistake in how it is set up is an error at once, before anything is trained. After that, whatever
 happens is a missing reward with its reason.
@@ -170,7 +170,7 @@ class GuardedReward:
         if deadline_s is not None:
             self.settings = replace(self.settings, deadline_s=deadline_s)
         self._address = str(reward) if is_reward_server(reward) else None
-        self.reward = _loaded(reward)
+        self.reward = _load_reward(reward)
         self.name = self.reward.name if name is None else name
         if reference is not None and record is None:
             msg = "`reference` must be left out without `record`, got one. Record the run too."
@@ -480,7 +480,7 @@ def _end(loop: BackgroundLoop, started: _Started) -> None:
         thread.join(_LAST_S)
 
 
-def _loaded(reward: RewardModel | str | Path) -> RewardModel:
+def _load_reward(reward: RewardModel | str | Path) -> RewardModel:
     if not isinstance(reward, str | Path):
         return reward
     if is_reward_server(reward):

@@ -1,4 +1,4 @@
-"""Rewards for OpenRLHF: what it posts to a server and takes back, and a function for its files."""
+"""Gives rewards to OpenRLHF, through its server requests or its reward function."""
 
 from __future__ import annotations
 
@@ -245,13 +245,13 @@ def _response(query: str, prompt: str, end_tokens: tuple[str, ...]) -> str | Non
     response begins is then unknown, and a guess could have the prompt judged in its place.
     """
     if prompt and query.startswith(prompt):
-        return _without_end(query[len(prompt) :], end_tokens)
+        return _strip_end_tokens(query[len(prompt) :], end_tokens)
     rest, bare = (_BEGINNING.sub("", text, count=1) for text in (query, prompt))
     # what tokenizers make of characters, beside leaving them as they are
     for form in (bare, unicodedata.normalize("NFC", bare), unicodedata.normalize("NFKC", bare)):
         end = _end_of(form, rest)
         if end is not None:
-            return _without_end(rest[end:], end_tokens)
+            return _strip_end_tokens(rest[end:], end_tokens)
     return None
 
 
@@ -270,7 +270,7 @@ def _end_of(prompt: str, query: str) -> int | None:
     return len(query) if n_found == len(wanted) else None
 
 
-def _without_end(text: str, end_tokens: tuple[str, ...]) -> str:
+def _strip_end_tokens(text: str, end_tokens: tuple[str, ...]) -> str:
     kept = end = len(text)
     while True:
         while end and text[end - 1].isspace():

@@ -1,4 +1,4 @@
-"""A file that OpenRLHF loads by its path; its settings are environment variables.
+"""Defines the reward function of a file that OpenRLHF loads; it reads environment variables.
 
 ``python -c "import voirdire.adapters.openrlhf_file as file; print(file.__file__)"`` prints where.
 """
@@ -60,7 +60,7 @@ def reward_func_of_environment(environment: Mapping[str, str] | None = None) -> 
 
 
 @cache
-def _of_process() -> OpenRlhfReward:
+def _reward_of_process() -> OpenRlhfReward:
     return reward_func_of_environment()
 
 
@@ -69,7 +69,7 @@ def __getattr__(name: str) -> Any:
     if name != "reward_func":
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    return _of_process()
+    return _reward_of_process()
 
 
 def _number(name: str, text: str) -> float:

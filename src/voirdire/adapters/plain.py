@@ -1,4 +1,4 @@
-"""A reward as a plain function, for any trainer that takes prompts and completions in lists."""
+"""Makes a reward a plain function for trainers that pass prompts and completions in lists."""
 
 from __future__ import annotations
 

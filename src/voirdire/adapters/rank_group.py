@@ -1,4 +1,4 @@
-"""Lets all ranks of a training end together: one that ended alone would leave the others waiting.
+"""Ends all ranks of a training together, so that none waits for one that ended alone.
 
 torch is used where the trainer has brought it, and never imported for this.
 """
@@ -35,7 +35,7 @@ class RankGroup:
 
     def join(self, trouble: TroubleLog) -> None:
         """Make the group, where there are several ranks and none was made in their world."""
-        torch = _initialized()
+        torch = _find_process_group()
         world = None if torch is None else torch.group.WORLD
         if world is self._world:
             return
@@ -48,7 +48,7 @@ class RankGroup:
 
     async def agree(self, said: str | None, trouble: TroubleLog) -> str | None:
         """Say something or nothing; give, on all ranks, what the first says that says anything."""
-        group, torch = self._group, _initialized()
+        group, torch = self._group, _find_process_group()
         if group is None or torch is None:
             return said
         told: list[str | None] = [None] * torch.get_world_size(group)
@@ -61,7 +61,7 @@ class RankGroup:
         return next((one for one in told if one is not None), None)
 
 
-def _initialized() -> ModuleType | None:
+def _find_process_group() -> ModuleType | None:
     """Give `torch.distributed`, where somebody uses it."""
     found = sys.modules.get("torch.distributed")
     if found is None or not found.is_available() or not found.is_initialized():

@@ -1,4 +1,4 @@
-"""TRL: one reward function for its trainers that combines a base reward and a rule reward.
+"""Gives TRL's trainers one reward function that combines a base reward and a rule reward.
 
 Nothing of TRL is imported: its trainers call whatever can be called.
 """
@@ -214,9 +214,9 @@ class TrlReward(GuardedReward):
         scores, judged = found.scores, found.judged
         columns = {
             "missing": [scores.missing.get(item) for item in scores.items],
-            "base_reward": _without_nan(scores.base_rewards),
-            "rule_reward": _without_nan(scores.rule_rewards),
-            **dict(zip(judged.questions, map(_without_nan, judged.probabilities.T), strict=True)),
+            "base_reward": _replace_nan(scores.base_rewards),
+            "rule_reward": _replace_nan(scores.rule_rewards),
+            **dict(zip(judged.questions, map(_replace_nan, judged.probabilities.T), strict=True)),
         }
         try:
             # TRL adds up over ranks, where one nan would make all nan
@@ -249,7 +249,7 @@ class TrlReward(GuardedReward):
             )
 
 
-def _without_nan(numbers: Any) -> list[Any]:
+def _replace_nan(numbers: Any) -> list[Any]:
     return [None if value != value else value for value in numbers.tolist()]
 
 

@@ -1,4 +1,4 @@
-"""Trouble that comes thousands of times in a training run, logged a few times."""
+"""Logs trouble that comes thousands of times in a training run only a few times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewards for verl: functions that its reward managers call, with settings from its configuration.
+"""Gives verl functions for its reward managers, with settings from its configuration.
 
 Nothing of verl is imported: it loads this module, as ``pkg://voirdire.adapters.verl``.
 """

@@ -1,4 +1,4 @@
-"""Files that people write and keep: rubrics, judges, cascades, recipes, rewards, certificates.
+"""Reads files that people write: rubrics, judges, cascades, recipes, rewards, certificates.
 
 A document is read whole or refused with every mistake at once, each with its line, its column and
 what may be meant; it is written whole or not at all.

@@ -1,4 +1,4 @@
-"""A document: what it says, where it says it, and everything found wrong with it so far."""
+"""Reads a document, and collects every problem in it with its place."""
 
 from __future__ import annotations
 
@@ -247,12 +247,12 @@ class Document:
         inner = tuple(step for step in inner if step != _KEY)
         whole = (*path, *inner)
         if kind == "missing":
-            message = f"{_called(inner[:-1], what)} must have the key `{inner[-1]}`. Add it."
+            message = f"{_name_value(inner[:-1], what)} must have the key `{inner[-1]}`. Add it."
         elif kind == "extra_forbidden":
             message = self._about_strange_key(inner, form, whole, what)
         else:
             found = self._key(whole) if at_key else self._follow(whole)[1]
-            named = _called(inner[:-1], what) if at_key else _called(inner, what)
+            named = _name_value(inner[:-1], what) if at_key else _name_value(inner, what)
             named = f"a key of {named}" if at_key else named
             message = f"{named} must {_rule(detail)}, got {shown(found)}.{_hint(detail, found)}"
         self.add(whole, message, at_key=at_key, is_unknown_key=kind == "extra_forbidden")
@@ -263,7 +263,7 @@ class Document:
         lacking = self._lacking(known, whole[:-1])
         hint = did_you_mean(inner[-1], lacking) or did_you_mean(inner[-1], known)
         hint = hint or f" It has {', '.join(f'`{x}`' for x in known)}."
-        return f"{_called(inner[:-1], what)} has no key {word}.{hint}"
+        return f"{_name_value(inner[:-1], what)} has no key {word}.{hint}"
 
     def _key(self, path: Path) -> Any:
         real, value, _, has_key = self._follow(path)
@@ -391,7 +391,7 @@ def _keys(inner: Path) -> str:
     return ".".join(shorten(step, width=40) for step in inner if isinstance(step, str))
 
 
-def _called(inner: Path, what: str) -> str:
+def _name_value(inner: Path, what: str) -> str:
     """Name a value by the keys that lead to it; entries of lists have the name of the list."""
     if not inner:
         return what

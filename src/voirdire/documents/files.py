@@ -1,4 +1,4 @@
-"""Files that people give: opened without waiting, read no further than allowed, written whole."""
+"""Opens people's files without waiting, reads them up to a limit, and writes files whole."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def file_exists(path: str | Path) -> bool:
 
 def open_regular(path: str | Path) -> BinaryIO:
     """Open a regular file, or a link to one; nothing else, and nothing is waited for."""
-    return _opened(Path(path), may_be=stat.S_ISREG)
+    return _open_checked(Path(path), may_be=stat.S_ISREG)
 
 
 def open_data(path: str | Path) -> BinaryIO:
@@ -69,7 +69,7 @@ def open_data(path: str | Path) -> BinaryIO:
     given = Path(path)
     if stat.S_ISFIFO(given.stat().st_mode):
         return given.open("rb")
-    file = _opened(given, may_be=lambda mode: stat.S_ISREG(mode) or stat.S_ISCHR(mode))
+    file = _open_checked(given, may_be=lambda mode: stat.S_ISREG(mode) or stat.S_ISCHR(mode))
     mode = os.fstat(file.fileno()).st_mode
     if stat.S_ISCHR(mode):
         file.close()
@@ -85,7 +85,7 @@ def read_small(path: str | Path, *, most_bytes: int) -> bytes:
     A named pipe is refused: perhaps nobody writes into it. One of the shell may be silent a minute.
     """
     given = Path(path)
-    with _opened(given, may_be=lambda mode: _may_be_small(mode, given)) as file:
+    with _open_checked(given, may_be=lambda mode: _may_be_small(mode, given)) as file:
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return file.read(most_bytes + 1)
         return _read_with_patience(file.fileno(), n_bytes=most_bytes + 1)
@@ -123,7 +123,7 @@ def _mode(target: Path) -> int:
     return 0o666 & ~mask
 
 
-def _opened(path: Path, *, may_be: Callable[[int], bool]) -> BinaryIO:
+def _open_checked(path: Path, *, may_be: Callable[[int], bool]) -> BinaryIO:
     """Look at what was opened, and not only at what stood there before."""
     _check(path.stat().st_mode, may_be)  # some devices do something when they are opened
     file = os.fdopen(os.open(path, os.O_RDONLY | _AT_ONCE), "rb")

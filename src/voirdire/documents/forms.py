@@ -1,4 +1,4 @@
-"""Parts of the pydantic models that say which keys a document has and what they hold."""
+"""Provides parts of the pydantic models that define the keys of a document."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def rule_error(words: str) -> PydanticCustomError:
     return PydanticCustomError("rule", "{words_of_rule}", {"words_of_rule": words})
 
 
-def _filled(text: str) -> str:
+def _strip_text(text: str) -> str:
     """Take off white space around a text; how a YAML block ends is formatting."""
     text = text.strip()
     if not text:
@@ -32,7 +32,7 @@ def _filled(text: str) -> str:
     return text
 
 
-def _one_line(text: str) -> str:
+def _check_one_line(text: str) -> str:
     if "\n" in text:
         raise rule_error("be on one line")
     return text
@@ -44,7 +44,7 @@ def _name(word: str) -> str:
     return word
 
 
-Filled = Annotated[str, AfterValidator(_filled)]
-Line = Annotated[Filled, AfterValidator(_one_line)]
+Filled = Annotated[str, AfterValidator(_strip_text)]
+Line = Annotated[Filled, AfterValidator(_check_one_line)]
 Name = Annotated[str, AfterValidator(_name)]
 Number = Annotated[float, Field(allow_inf_nan=False)]

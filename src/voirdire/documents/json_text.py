@@ -1,4 +1,4 @@
-"""JSON documents: small enough, one object, finite numbers, and a hash over what they say."""
+"""Reads JSON documents (one small object of finite numbers), and hashes their content."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def parse_object(data: bytes, *, what: str) -> tuple[dict[str, Any], str]:
     text = data.decode("utf-8", "surrogatepass").removeprefix("\ufeff")
     try:
         found = json.loads(
-            text, parse_constant=_refused, parse_float=_finite, object_pairs_hook=_once
+            text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_once
         )
     except RecursionError:
         raise _too_deep(what) from None
@@ -150,7 +150,7 @@ def _kind(found: Any) -> str:
     )
 
 
-def _refused(word: str) -> float:
+def _refuse_constant(word: str) -> float:
     msg = f"{word} is no number of JSON"
     raise ValueError(msg)
 

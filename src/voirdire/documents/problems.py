@@ -1,4 +1,4 @@
-"""What is wrong with a document, where it stands, and what may be meant: all of it at once."""
+"""Describes the problems of a document, with their places and what may be meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the text of a YAML document to nodes; whatever could act is refused.
+"""Parses YAML text into nodes, and refuses whatever could act.
 
 Only the events of PyYAML's safe loader are used: nothing is constructed from tags, aliases are
 never followed, and the nesting is counted here instead of on Python's stack.
@@ -136,7 +136,7 @@ def decode_text(data: bytes | str, *, source: str, what: str) -> str:
     if n_bytes > MOST_BYTES:
         size = f"{n_bytes:,}" if isinstance(data, str) else "more"
         raise size_error(source, size, what=what, most_bytes=MOST_BYTES)
-    text = data if isinstance(data, str) else _decoded(data, source=source)
+    text = data if isinstance(data, str) else _decode(data, source=source)
     text = text.removeprefix("\ufeff")
     found = _UNSEEN.search(text)
     if found is not None:
@@ -164,7 +164,7 @@ def _shown_character(character: str) -> str:
     return f"U+{ord(character):04X}"
 
 
-def _decoded(data: bytes, *, source: str) -> str:
+def _decode(data: bytes, *, source: str) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

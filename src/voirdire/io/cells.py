@@ -1,4 +1,4 @@
-"""What a cell of labels means: a label, no answer, a failed call, or nothing that is known."""
+"""Reads a cell of labels: a label, no answer, a failed call, or something unreadable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from voirdire._types import CANNOT_TELL, FALSE_WORDS, TRUE_WORDS, QuestionKind
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.io.files import is_unicode
-from voirdire.io.values import Coded, Sort, name_text, plain_value, sort_of
+from voirdire.io.values import CodedColumn, Sort, name_text, plain_value, sort_of
 from voirdire.records import Failure
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ _EXPECTED: dict[QuestionKind, str] = {
 
 
 def check_sorts(
-    coded: Coded,
+    coded: CodedColumn,
     kind: QuestionKind,
     *,
     where: Callable[[int], str],
@@ -197,7 +197,7 @@ class CellReader:
 
     def __post_init__(self) -> None:
         self._known: dict[Any, None] = {}
-        self._known = dict.fromkeys(map(self._declared, self.labels))
+        self._known = dict.fromkeys(map(self._match_declared, self.labels))
 
     def read(self, raw: Any) -> Any:
         """Read one value: its label, or a Failure that says why it has none."""
@@ -220,7 +220,7 @@ class CellReader:
             number >= threshold if 0 <= number <= 1 else _unreadable(raw, "a probability in [0, 1]")
         )
 
-    def _declared(self, label: Any) -> Any:
+    def _match_declared(self, label: Any) -> Any:
         value = plain_value(label)
         if self.kind == "multilabel":
             value = [value] if isinstance(value, str | int | float) else None
@@ -318,7 +318,7 @@ def _json_labels(text: str) -> list[Any] | None:
     return _flat(_json_value(text)) if text.startswith("[") else None
 
 
-def unfold_choices(column: Coded, *, missing: Sequence[str] = ()) -> Coded:
+def unfold_choices(column: CodedColumn, *, missing: Sequence[str] = ()) -> CodedColumn:
     """Read labels as the tables of Label Studio hold them; any other column stays as it is.
 
     Several choices are ``{"choices": [...]}``, one is its word, and none is an empty cell.
@@ -331,7 +331,7 @@ def unfold_choices(column: Coded, *, missing: Sequence[str] = ()) -> Coded:
         is_word = isinstance(value, str) and found is None and value.strip() not in missing
         word = value.strip() if is_word else ""
         values.append([word] if word else value if found is None else found)
-    return Coded([*values, []], np.where(column.codes < 0, len(values), column.codes))
+    return CodedColumn([*values, []], np.where(column.codes < 0, len(values), column.codes))
 
 
 def _choices_in(value: Any) -> list[Any] | None:

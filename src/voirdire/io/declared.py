@@ -1,4 +1,4 @@
-"""What a caller declares of a source: how it is laid out, and of labels what the question asks for.
+"""Holds what a caller declares about a source: its layout, and for labels the question asked.
 
 The command line shows these declarations as options, so nothing heavy is imported here.
 """
@@ -165,7 +165,7 @@ class Reading:
         for name in ("raters", "judge_columns", "missing"):
             _check_words(name, getattr(self, name))
         if self.labels is not None:
-            object.__setattr__(self, "labels", _checked_labels(self.labels, kind=self.kind))
+            object.__setattr__(self, "labels", _check_labels(self.labels, kind=self.kind))
         for ours in self.columns or {}:
             if ours not in _CONCEPTS:
                 options = ", ".join(map(repr, _CONCEPTS))
@@ -260,7 +260,7 @@ def _check_words(name: str, words: Sequence[str] | None) -> None:
         )
 
 
-def _checked_labels(
+def _check_labels(
     labels: Sequence[Any], *, kind: QuestionKind | None
 ) -> Sequence[str] | Sequence[float]:
     if isinstance(labels, str) or len(labels) == 0:

@@ -1,4 +1,4 @@
-"""Labels as other programs write them: Label Studio, Argilla, and the authors' of two papers.
+"""Reads labels as other programs write them: Label Studio, Argilla, the files of two papers.
 
 Which shape JSON has is told by its top level alone, unless it was declared; JSON Lines are a list:
 
@@ -34,14 +34,14 @@ from voirdire.io.rows import (
     table_rows,
 )
 from voirdire.io.shapes import ID_COLUMNS
-from voirdire.io.values import Coded, code_names, name_text
+from voirdire.io.values import CodedColumn, code_names, name_text
 from voirdire.records import Dropped
 
 if TYPE_CHECKING:
     from voirdire.io.declared import Request
     from voirdire.io.files import Source
 
-__all__ = ["open_labels", "table_of_mapping", "unflattened"]
+__all__ = ["open_labels", "table_of_mapping", "unflatten"]
 
 
 def open_labels(source: Source, request: Request) -> Table:
@@ -62,10 +62,10 @@ def open_labels(source: Source, request: Request) -> Table:
         return _open_json(file, shape=shape, request=request)
     column = request.column_named("question") or "question"
     only = None if request.question is None else (column, request.question)
-    return unflattened(open_table(file, only=only), request)
+    return unflatten(open_table(file, only=only), request)
 
 
-def unflattened(table: Table, request: Request) -> Table:
+def unflatten(table: Table, request: Request) -> Table:
     """Read Argilla's records out of columns, as its data sets are stored; other tables stay."""
     if not any(name.endswith(".responses.users") for name in table.columns):
         return table
@@ -168,7 +168,7 @@ def _table_of_columns(
     return Table(source=source, columns=tuple(columns), load=load, tabular=False, dropped=dropped)
 
 
-def _checked(value: Any, kind: type[dict[Any, Any] | list[Any]], name: str) -> Any:
+def _check_json_type(value: Any, kind: type[dict[Any, Any] | list[Any]], name: str) -> Any:
     """Check that a JSON value is an object, or a list of objects; nothing at all is empty."""
     if value is None:
         return kind()
@@ -213,9 +213,9 @@ def table_of_mapping(
     n_pairs = [len(each) for each in pairs]
     raters = code_names([rater for rater, _ in by_rater], source=source)
     columns = {  # coded ones where that is cheaper
-        "question": Coded.constant(request.single_question, sum(n_pairs)),
+        "question": CodedColumn.constant(request.single_question, sum(n_pairs)),
         "item": [item for each in pairs for item, _ in each],
-        "rater": Coded(raters.values, np.repeat(raters.codes, n_pairs)),
+        "rater": CodedColumn(raters.values, np.repeat(raters.codes, n_pairs)),
         "label": [label for each in pairs for _, label in each],
     }
     return _table_of_columns(columns, [None] * sum(n_pairs), source=source)
@@ -264,7 +264,7 @@ def _label_studio(tasks: Sequence[Any], request: Request) -> Iterator[_Label]:
     answers: list[tuple[Any, Any, _Answer]] = []
     for task in tasks:
         item = task["data"].get(key) if key is not None else task.get("id")
-        for answer in _checked(task.get(mine), list, mine):
+        for answer in _check_json_type(task.get(mine), list, mine):
             rater = _rater(answer, request)
             if answer.get("was_cancelled"):
                 yield _Label(item, rater, reason="cancelled annotation")
@@ -275,7 +275,7 @@ def _label_studio(tasks: Sequence[Any], request: Request) -> Iterator[_Label]:
                 yield _Label(item, rater, question, reason=reason)
             answers.append((item, rater, found))
     ours = [found for *_, found in answers]
-    sets = _questions_of_sets([*ours, *_answers_beside(tasks, beside)], request)
+    sets = _questions_of_sets([*ours, *_list_other_answers(tasks, beside)], request)
     _check_nothing_ticked(ours, sets, request)
     for item, rater, found in answers:
         yield from _labels_in(found, sets, item=item, rater=rater, request=request)
@@ -303,7 +303,7 @@ def _labels_in(
         yield _Label(item, rater, question, label)
 
 
-def _answers_beside(tasks: Sequence[Any], part: str) -> Iterator[_Answer]:
+def _list_other_answers(tasks: Sequence[Any], part: str) -> Iterator[_Answer]:
     """Give the answers of the other side, which tell what is asked; nothing else is taken."""
     for task in tasks:
         given = task.get(part)
@@ -323,14 +323,14 @@ def _results(answer: dict[str, Any]) -> tuple[_Answer, list[tuple[str, Any]]]:
     """Gather the labels of an answer by question, and the types of results that are not read."""
     found: _Answer = {}
     unread = []
-    for result in _checked(answer.get("result"), list, "result"):
+    for result in _check_json_type(answer.get("result"), list, "result"):
         question, kind = result.get("from_name"), result.get("type")
         if not isinstance(question, str):  # a relation between regions belongs to no question
             continue
         if kind not in _HELD:
             unread.append((question, kind))
             continue
-        value = _checked(result.get("value"), dict, "value").get(_HELD[kind])
+        value = _check_json_type(result.get("value"), dict, "value").get(_HELD[kind])
         labels = value if isinstance(value, list) else [] if value is None else [value]
         if kind == "taxonomy":
             labels = ["/".join(map(str, x)) if isinstance(x, list) else x for x in labels]
@@ -434,8 +434,8 @@ def _argilla(
 
 def _facts(record: dict[str, Any]) -> dict[str, Any]:
     """Where an item's id may stand: the record itself, its metadata, its fields."""
-    fields = _checked(record.get("fields"), dict, "fields")
-    metadata = _checked(record.get("metadata"), dict, "metadata")
+    fields = _check_json_type(record.get("fields"), dict, "fields")
+    metadata = _check_json_type(record.get("metadata"), dict, "metadata")
     return {**fields, **metadata, **record}
 
 
@@ -444,11 +444,11 @@ def _responses(record: dict[str, Any]) -> _Given:
     responses = record.get("responses")
     if isinstance(responses, dict):  # argilla 2
         for question, given in responses.items():
-            for response in _checked(given, list, "responses"):
+            for response in _check_json_type(given, list, "responses"):
                 yield question, response.get("value"), response.get("user_id"), _status(response)
     elif isinstance(responses, list):  # argilla 1
-        for response in _checked(responses, list, "responses"):
-            values = _checked(response.get("values"), dict, "values")
+        for response in _check_json_type(responses, list, "responses"):
+            values = _check_json_type(response.get("values"), dict, "values")
             # A discarded response may hold no answer at all; it is listed all the same.
             for question, value in (values or {"": None}).items():
                 found = value.get("value") if isinstance(value, dict) else value
@@ -483,10 +483,10 @@ def _suggestions(record: dict[str, Any]) -> _Given:
     given = record.get("suggestions")
     if isinstance(given, dict):  # argilla 2
         for question, one in given.items():
-            suggestion = _checked(one, dict, "suggestions")
+            suggestion = _check_json_type(one, dict, "suggestions")
             yield question, suggestion.get("value"), suggestion.get("agent"), None
     elif isinstance(given, list):  # argilla 1
-        for suggestion in _checked(given, list, "suggestions"):
+        for suggestion in _check_json_type(given, list, "suggestions"):
             question = suggestion.get("question_name") or ""
             yield question, suggestion.get("value"), suggestion.get("agent"), None
     for key, value in record.items():  # argilla 2, flattened

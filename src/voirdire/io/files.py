@@ -1,4 +1,4 @@
-"""Files as text: opened, decoded, and split into lines, records and JSON values.
+"""Opens and decodes files, and splits their text into lines, records and JSON values.
 
 Every fault is said in our words and with its place, whoever reads: `voirdire.io.rows` makes tables
 and streams of rows of what is found here.
@@ -298,13 +298,13 @@ def _open(source: Source) -> Iterator[IO[bytes]]:
         try:
             file = open_data(source)
         except (OSError, ValueError) as error:
-            raise InputError(_why_unreadable(source, error)) from error
+            raise InputError(_explain_unreadable(source, error)) from error
         with file:
             is_gzip = Path(source).suffix.lower() == ".gz"
             yield cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if is_gzip else file
 
 
-def _why_unreadable(source: str | Path, error: Exception) -> str:
+def _explain_unreadable(source: str | Path, error: Exception) -> str:
     name = str(source)
     if isinstance(error, FileNotFoundError):
         return f"`source` must be a file that exists, got {name!r}. Check the path."
@@ -327,7 +327,7 @@ def files_of(source: str | Path) -> list[str | Path]:
             return [source]
         found = sorted(path for path in folder.iterdir() if _may_hold_verdicts(path))
     except (OSError, ValueError) as error:
-        raise InputError(_why_unreadable(source, error)) from error
+        raise InputError(_explain_unreadable(source, error)) from error
     if not found:
         msg = (
             "`judges` must be files of verdicts, or a folder with some (.parquet, .jsonl, .csv), "

@@ -1,4 +1,4 @@
-"""Items, prompts with one response each, from files and frames of any shape, a batch at a time."""
+"""Reads items (prompts with one response each) from files and frames, a batch at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from voirdire.io.shapes import (
     ShapeFinder,
     completions_of,
     drafts_of,
-    ranked_completions,
+    read_ranked_completions,
 )
 from voirdire.records import Dropped, Item
 
@@ -250,7 +250,7 @@ def read_items(
     >>> table.items[0].response, table.items[0].metadata
     ('Use kill.', {'type': 'homonyms'})
     """
-    return _whole(stream_items(source, reading=reading, **settings))
+    return _join_batches(stream_items(source, reading=reading, **settings))
 
 
 def check_items(opened: Callable[[], Source], reading: ItemReading) -> None:
@@ -348,10 +348,10 @@ def items_from_frame(
     reader = ItemReader(reading, source=source_name, stem=source_name, is_tabular=True)
     table = open_frame(frame, source_name)
     reader.check_header(table.columns)
-    return _whole(reader.batches(table_rows(table), batch_size=1_024))
+    return _join_batches(reader.batches(table_rows(table), batch_size=1_024))
 
 
-def _whole(batches: Iterator[ItemBatch]) -> ItemTable:
+def _join_batches(batches: Iterator[ItemBatch]) -> ItemTable:
     items: list[Item] = []
     dropped: list[Dropped] = []
     for batch in batches:
@@ -507,7 +507,7 @@ class ItemReader:
             return None
         self._note_keys(row)
         name = _name_at(row, shape.id) or place
-        return ranked_completions(row, shape, columns=columns, name=name)
+        return read_ranked_completions(row, shape, columns=columns, name=name)
 
     def _note_keys(self, row: Mapping[str, Any]) -> None:
         if self.finder.unseen:
@@ -652,7 +652,9 @@ class SeenIds:
         place, first = repeat
         name = ids[place]
         before = self._ids_at(first) if self._ids_at is not None else ()
-        as_written = next((each for each in before if _squeezed(each) == _squeezed(name)), name)
+        as_written = next(
+            (each for each in before if _squeeze_spaces(each) == _squeeze_spaces(name)), name
+        )
         shown = "" if as_written == name else f" as {shorten(as_written)!r}"
         message = (
             f"{self.source}:{lines[place]}: item ids must be unique, got {shorten(name)!r} again "
@@ -662,7 +664,7 @@ class SeenIds:
 
     def first_repeat(self, ids: Sequence[str], lines: Sequence[int]) -> tuple[int, int] | None:
         """Take the ids of a batch; give the place of one that was there, and its first line."""
-        hashes = np.fromiter((hash(_squeezed(name)) for name in ids), dtype=np.int64)
+        hashes = np.fromiter((hash(_squeeze_spaces(name)) for name in ids), dtype=np.int64)
         order = np.argsort(hashes, kind="stable")
         run = np.array([hashes, lines])[:, order]
         repeats = [  # (place in the batch, line of the first)
@@ -683,6 +685,6 @@ class SeenIds:
         return None
 
 
-def _squeezed(name: str) -> str:
+def _squeeze_spaces(name: str) -> str:
     """Write one space for white space of any kind and length, and none at the ends."""
     return " ".join(name.split())

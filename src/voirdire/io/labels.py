@@ -1,4 +1,4 @@
-"""Labels of people and judges: how they are read, and the one form in which they travel."""
+"""Defines the table of labels that every reader makes, of people and judges alike."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.io.cells import label_text
 from voirdire.io.files import place
-from voirdire.io.values import Coded, name_text
+from voirdire.io.values import CodedColumn, name_text
 from voirdire.records import Dropped, Failure
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ __all__ = [
     "LabelTable",
     "check_spellings",
     "drop_of",
+    "drop_repeats",
     "fold",
     "join_tables",
     "label_words",
     "split_raters",
-    "without_repeats",
 ]
 
 
@@ -48,18 +48,18 @@ class LabelTable:
     ----------
     kind : str
         The kind of question.
-    question, item, rater : Coded
+    question, item, rater : CodedColumn
         Names, one code per row.
-    label : Coded
+    label : CodedColumn
         Labels in the form of their kind: bool, str, float, or frozenset of str; -1 is none.
-    failure : Coded
+    failure : CodedColumn
         Why a judge gave no usable answer; -1 is no failure.
-    cluster, seen : Coded or None
+    cluster, seen : CodedColumn or None
         What an item shares its source with; which judge's answer the annotator had seen.
-    reason, prompt, response : Coded or None
+    reason, prompt, response : CodedColumn or None
         Why a judge gave its label, and what the label is about, where a table of at most 100,000
         rows says so: at most 2,000 characters each.
-    source : Coded
+    source : CodedColumn
         What files or frames are called.
     lines : ndarray of int
         The 1-based line of a text file or row of a table; 0 where the format has neither.
@@ -77,17 +77,17 @@ class LabelTable:
     """
 
     kind: QuestionKind
-    question: Coded
-    item: Coded
-    rater: Coded
-    label: Coded
-    failure: Coded
-    cluster: Coded | None = None
-    seen: Coded | None = None
-    reason: Coded | None = None
-    prompt: Coded | None = None
-    response: Coded | None = None
-    source: Coded
+    question: CodedColumn
+    item: CodedColumn
+    rater: CodedColumn
+    label: CodedColumn
+    failure: CodedColumn
+    cluster: CodedColumn | None = None
+    seen: CodedColumn | None = None
+    reason: CodedColumn | None = None
+    prompt: CodedColumn | None = None
+    response: CodedColumn | None = None
+    source: CodedColumn
     lines: NDArray[np.uint32]
     dropped: tuple[Dropped, ...] = ()
     thresholds: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
@@ -105,7 +105,7 @@ class LabelTable:
         columns: dict[str, Any] = {
             each.name: column.where(kept)
             for each in fields(self)
-            if isinstance(column := getattr(self, each.name), Coded)
+            if isinstance(column := getattr(self, each.name), CodedColumn)
         }
         stated = None if self.stated is None else self.stated[kept]
         return replace(self, **columns, lines=self.lines[kept], stated=stated)
@@ -144,10 +144,13 @@ class LabelTable:
         if self.kind == "scale":
             dtype = pl.Float64
         elif self.kind == "multilabel":
-            label, dtype = Coded(list(map(sorted, label.values)), label.codes), pl.List(pl.String)
+            label, dtype = (
+                CodedColumn(list(map(sorted, label.values)), label.codes),
+                pl.List(pl.String),
+            )
         else:
-            label = Coded(list(map(label_text, label.values)), label.codes)
-        nothing = Coded.constant(None, len(self))
+            label = CodedColumn(list(map(label_text, label.values)), label.codes)
+        nothing = CodedColumn.constant(None, len(self))
         lines = pl.Series("line", self.lines, dtype=pl.UInt32)
         return pl.DataFrame(
             {
@@ -164,7 +167,7 @@ class LabelTable:
         )
 
 
-def _is_one_of(column: Coded, wanted: Sequence[str]) -> NDArray[np.bool_]:
+def _is_one_of(column: CodedColumn, wanted: Sequence[str]) -> NDArray[np.bool_]:
     chosen = [*map(set(wanted).__contains__, column.values), False]
     return np.array(chosen)[column.codes]
 
@@ -186,7 +189,7 @@ def check_spellings(names: Iterable[str], *, what: str, way_out: str) -> None:
             )
 
 
-def label_words(label: Coded) -> list[str]:
+def label_words(label: CodedColumn) -> list[str]:
     """List the words that labels consist of; numbers and truth values have none."""
     words: dict[str, None] = {}
     for value in label.values:
@@ -246,9 +249,9 @@ def join_tables(tables: Iterable[LabelTable]) -> LabelTable:
     columns: dict[str, Any] = {}
     for each in fields(LabelTable):
         parts = [getattr(table, each.name) for table in listed]
-        if any(isinstance(part, Coded) for part in parts):
-            nothing = [Coded.constant(None, len(table)) for table in listed]
-            columns[each.name] = Coded.join(
+        if any(isinstance(part, CodedColumn) for part in parts):
+            nothing = [CodedColumn.constant(None, len(table)) for table in listed]
+            columns[each.name] = CodedColumn.join(
                 [part or none for part, none in zip(parts, nothing, strict=True)]
             )
     thresholds: dict[str, set[float]] = {}
@@ -265,7 +268,7 @@ def join_tables(tables: Iterable[LabelTable]) -> LabelTable:
         notes=tuple(note for table in listed for note in table.notes),
         stated=_join_stated(listed),
     )
-    return without_repeats(joined)
+    return drop_repeats(joined)
 
 
 def _join_stated(tables: Sequence[LabelTable]) -> NDArray[np.float64] | None:
@@ -320,7 +323,7 @@ def split_raters(tables: Iterable[LabelTable]) -> dict[str, dict[str, int]]:
     }
 
 
-def without_repeats(table: T, column: Coded | None = None) -> T:
+def drop_repeats(table: T, column: CodedColumn | None = None) -> T:
     """Keep the first of equal labels by one rater; two different ones are refused."""
     n_items, n_raters = len(table.item.values) + 1, len(table.rater.values) + 1
     key = (table.question.codes.astype(np.int64) * n_items + table.item.codes) * n_raters
@@ -344,7 +347,9 @@ def without_repeats(table: T, column: Coded | None = None) -> T:
     return replace(table.where(~is_repeat), dropped=(*table.dropped, *drops))
 
 
-def drop_of(table: LabelTable, row: int, *, reason: str, column: Coded | None = None) -> Dropped:
+def drop_of(
+    table: LabelTable, row: int, *, reason: str, column: CodedColumn | None = None
+) -> Dropped:
     """Say of a row that it is set aside."""
     label = table.label.value(row)
     return Dropped(

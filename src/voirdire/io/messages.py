@@ -1,4 +1,4 @@
-"""Chat messages of every dialect as one sort of record, and the text of them that is judged."""
+"""Reads chat messages of every dialect into one record, and gives the text that is judged."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "Draft",
-    "Said",
+    "ParsedMessage",
     "answer_of_text",
     "answer_of_turn",
     "as_prompt",
     "check_images",
     "is_message",
+    "parse_message",
+    "parse_messages",
     "prompt_of_text",
-    "said_by",
-    "said_by_all",
     "split_turn",
     "turn_item",
     "turn_start",
@@ -63,7 +63,7 @@ _UNSEEN = {"image": "an image", "audio": "a sound", "video": "a video", "file": 
 """Two items that differ in these alone would look the same to a judge that reads text only."""
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
+class ParsedMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One message.
 
     Attributes
@@ -95,22 +95,24 @@ def is_message(value: dict[str, Any]) -> bool:
     return "role" in value or "from" in value
 
 
-def said_by_all(value: Any, *, column: str) -> list[Said]:
+def parse_messages(value: Any, *, column: str) -> list[ParsedMessage]:
     """Read a list of messages, or one message."""
     if isinstance(value, dict) and is_message(value):
         value = [value]
     if not isinstance(value, list | tuple):
         raise RowError(f"messages must be a list, got {got(value)}", column=column)
-    return [said_by(message, number, column=column) for number, message in enumerate(value, 1)]
+    return [
+        parse_message(message, number, column=column) for number, message in enumerate(value, 1)
+    ]
 
 
-def said_by(message: Any, number: int, *, column: str) -> Said:
+def parse_message(message: Any, number: int, *, column: str) -> ParsedMessage:
     """Read one message; `number` is its place among the others."""
     role = content = None
     if isinstance(message, dict):
         role, content = message.get("role"), message.get("content")
         if len(message) == 2 and role in _KNOWN and isinstance(content, str):
-            return Said(role=role, text=content)  # nearly all of them
+            return ParsedMessage(role=role, text=content)  # nearly all of them
         role = message.get("from") if role is None else role
     if not isinstance(role, str):
         reason = f"message {number} must be an object with a role and a content, got {got(message)}"
@@ -129,7 +131,7 @@ def said_by(message: Any, number: int, *, column: str) -> Said:
         calls, text = [*calls, text], None
     beside = [message.get(key) for key in _REASONING]
     name = message.get("name")
-    return Said(
+    return ParsedMessage(
         role=_ROLES.get(word, word if word in _KNOWN else role),
         text=text,
         reasoning=next((why for why in beside if isinstance(why, str) and why), reasoning),
@@ -139,7 +141,7 @@ def said_by(message: Any, number: int, *, column: str) -> Said:
     )
 
 
-def as_prompt(messages: list[Said]) -> tuple[Message, ...]:
+def as_prompt(messages: list[ParsedMessage]) -> tuple[Message, ...]:
     """Messages as a prompt has them: tool calls shown in their text."""
     return tuple(
         Message(role=said.role, content=shown(said), images=said.images) for said in messages
@@ -162,7 +164,7 @@ def prompt_of_text(text: str) -> tuple[Message, ...]:
     return (Message(role="user", content=text),) if text else ()
 
 
-def shown(said: Said, *, with_reasoning: bool = False, with_calls: bool = True) -> str:
+def shown(said: ParsedMessage, *, with_reasoning: bool = False, with_calls: bool = True) -> str:
     """Give what a message says as text."""
     pieces = [] if said.text is None else [said.text]
     if with_reasoning and said.reasoning is not None:
@@ -296,7 +298,7 @@ def without_reasoning(text: str) -> Answer:
 _NO_TEXT = "no response: the last message by the assistant has no text"
 
 
-def turn_start(messages: Sequence[Said]) -> int:
+def turn_start(messages: Sequence[ParsedMessage]) -> int:
     """Index of the first message after the last one that is neither assistant's nor tool's."""
     for index in range(len(messages), 0, -1):
         if messages[index - 1].role not in ("assistant", "tool"):
@@ -309,7 +311,7 @@ def answer_of_text(text: str, *, judged: Judged) -> Answer:
     return without_reasoning(text) if judged == "final_answer" else Answer(text=text)
 
 
-def answer_of_turn(turn: Sequence[Said], *, judged: Judged, column: str) -> Answer:
+def answer_of_turn(turn: Sequence[ParsedMessage], *, judged: Judged, column: str) -> Answer:
     """Of the messages that answer a prompt: what `judged` declares."""
     last = next((said for said in reversed(turn) if said.role == "assistant"), None)
     if last is None:
@@ -320,7 +322,7 @@ def answer_of_turn(turn: Sequence[Said], *, judged: Judged, column: str) -> Answ
         said.role == "assistant" and (said.text, said.reasoning, said.calls) != (None, None, ())
         for said in turn
     ):
-        return Answer(text=_rendered(turn))
+        return Answer(text=_render_turn(turn))
     text = last.text or ""
     if judged == "with_reasoning":
         answer = Answer(text=shown(last, with_reasoning=True, with_calls=False))
@@ -336,7 +338,7 @@ def answer_of_turn(turn: Sequence[Said], *, judged: Judged, column: str) -> Answ
     return answer
 
 
-def _rendered(turn: Sequence[Said]) -> str:
+def _render_turn(turn: Sequence[ParsedMessage]) -> str:
     """Role by role; a single message without calls as it is."""
     if len(turn) == 1 and not turn[0].calls:
         return shown(turn[0], with_reasoning=True)
@@ -370,7 +372,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def split_turn(
-    messages: list[Said],
+    messages: list[ParsedMessage],
     *,
     judged: Judged,
     column: str,
@@ -428,12 +430,12 @@ def turn_item(
         if prompt is None or isinstance(prompt, str):
             before = prompt_of_text(prompt or "")
         else:
-            before = as_prompt(said_by_all(prompt, column="prompt"))
+            before = as_prompt(parse_messages(prompt, column="prompt"))
             check_images(before, are_seen=False)
         if isinstance(response, str):
             text = answer_of_text(response, judged=judged).text
         else:
-            said = said_by_all(response, column="response")
+            said = parse_messages(response, column="response")
             draft = split_turn(said, judged=judged, column="response", prompt=before)
             before, text = draft.prompt, draft.answer.text
     except RowError as error:

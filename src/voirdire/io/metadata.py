@@ -1,4 +1,4 @@
-"""What is known about the items beside their labels: one row per item, a column per property."""
+"""Reads metadata of items: one row per item, one column per property."""
 
 from __future__ import annotations
 
@@ -142,9 +142,9 @@ def _frame(
         raise InputError(message)
     known: dict[str, pl.Series] = {}
     for name in names:
-        values = _typed(rows.columns[name], source=table.source, untyped=untyped)
+        values = _parse_column(rows.columns[name], source=table.source, untyped=untyped)
         frame = pl.DataFrame({"item": items, "line": rows.lines, "value": values})
-        known[name] = _one_per_item(frame, column=name, source=table.source)
+        known[name] = _take_value_per_item(frame, column=name, source=table.source)
     return pl.DataFrame({ITEM: items.unique(maintain_order=True), **known})
 
 
@@ -167,7 +167,7 @@ def _other_columns(table: Table, key: str, columns: Sequence[str] | None) -> lis
     return chosen
 
 
-def _typed(column: Column, *, source: str, untyped: bool) -> pl.Series:
+def _parse_column(column: Column, *, source: str, untyped: bool) -> pl.Series:
     sorts = sorts_in(column)
     if sorts == {"number"}:
         return numbers(column)
@@ -188,7 +188,7 @@ def _number_column(text: pl.Series) -> pl.Series:
     return text if values.is_infinite().any() else values
 
 
-def _one_per_item(frame: pl.DataFrame, *, column: str, source: str) -> pl.Series:
+def _take_value_per_item(frame: pl.DataFrame, *, column: str, source: str) -> pl.Series:
     """Give the one value of each item, which some of its rows may lack."""
     if frame["item"].is_unique().all():
         return frame["value"]

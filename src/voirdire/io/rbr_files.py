@@ -1,4 +1,4 @@
-"""Files of the authors of rule-based rewards: probabilities and reward-model scores of completions.
+"""Reads files of the authors of rule-based rewards: probabilities and reward-model scores.
 
 Their rows name a completion by its texts: `prompt_completion` is a list of the conversation and the
 completion, each message written as ``|USER|: text``. Beside it stand `features`, probabilities by

@@ -1,4 +1,4 @@
-"""Reading labels: what the caller declares, the shape of a table, and the labels in it.
+"""Reads labels: applies the caller's declarations, finds the table's shape, reads each label.
 
 A table is *long* where it has a column for the rater and one for the label, *wide* where raters
 have columns, and *one-hot* where every label of a set has a column of 0 and 1.
@@ -20,19 +20,19 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.cells import CellReader, Unreadable, check_sorts, find_kind, unfold_choices
 from voirdire.io.declared import LabelSource, Reading, ReadingFields, Request, Role
-from voirdire.io.exports import open_labels, table_of_mapping, unflattened
+from voirdire.io.exports import open_labels, table_of_mapping, unflatten
 from voirdire.io.files import place
 from voirdire.io.labels import (
     LabelTable,
     check_spellings,
     drop_of,
+    drop_repeats,
     fold,
     label_words,
-    without_repeats,
 )
 from voirdire.io.rows import open_frame
 from voirdire.io.values import (
-    Coded,
+    CodedColumn,
     code_names,
     code_values,
     is_unnamed,
@@ -178,7 +178,7 @@ def _open(source: Any, request: Request, source_name: str | None) -> Table:
         kind = type(source).__name__
         msg = f"`source` must be a file, a data frame or {{rater: {{item: label}}}}, got {kind}."
         raise InputError(msg)
-    return unflattened(open_frame(source, name), request)
+    return unflatten(open_frame(source, name), request)
 
 
 def _stem(source: Any, source_name: str | None) -> str:
@@ -210,10 +210,10 @@ class _Layout:
 class _Cells(LabelTable):
     """Labels as they were found, with what else stands in their rows."""
 
-    column: Coded
-    probability: Coded | None = None
-    threshold: Coded | None = None
-    fingerprint: Coded | None = None
+    column: CodedColumn
+    probability: CodedColumn | None = None
+    threshold: CodedColumn | None = None
+    fingerprint: CodedColumn | None = None
 
     def given(self, name: str) -> NDArray[np.bool_]:
         """Tell where an optional column says something."""
@@ -268,14 +268,14 @@ class _Reader:
         rows = table.load(list(needed))
         if rows.lines.is_empty() and not table.dropped:
             self._refuse_nothing("no rows")
-        cells = self._only_asked(self._only_wanted(self._melt(rows)))
+        cells = self._keep_asked_question(self._keep_wanted_raters(self._melt(rows)))
         if self.request.kind != "choice":
-            cells = self._only_propositions(cells)
-        cells = self._only_named(cells)
+            cells = self._keep_propositions(cells)
+        cells = self._keep_identified_rows(cells)
         cells = replace(cells, kind=self._kind(cells))
         self._check_raters(cells)
         cells = self._read(cells)
-        cells = without_repeats(self._alike(cells), cells.column)
+        cells = drop_repeats(self._unify_spellings(cells), cells.column)
         dropped = sorted(cells.dropped, key=lambda row: (row.line is None, row.line or 0))
         found = {each.name: getattr(cells, each.name) for each in fields(LabelTable)}
         return LabelTable(**found | {"dropped": tuple(dropped)})
@@ -288,18 +288,18 @@ class _Reader:
         if not table.tabular:
             return _Layout(columns={name: name for name in ("item", "rater", "label", "question")})
         self._refuse_items()
-        item = self._named("item", "item", "id")
+        item = self._find_column("item", "item", "id")
         if item is None:
             self._refuse_missing("item")
         has_seen = not self.is_judge and "seen_judge" in table.columns
         columns = _present(
             item=item,
-            question=self._named("question", "question"),
-            cluster=self._named("cluster", "cluster"),
+            question=self._find_column("question", "question"),
+            cluster=self._find_column("cluster", "cluster"),
             seen="seen_judge" if has_seen else None,
         )
         shared = ["annotator"] if request.judge_columns else []
-        rater = self._named("rater", request.role, "rater", *shared)
+        rater = self._find_column("rater", request.role, "rater", *shared)
         answers = self._answers()
         wanted = request.named_raters or request.raters
         if wanted is not None and not (rater and answers):
@@ -313,10 +313,10 @@ class _Reader:
             has_fingerprint = self.is_judge and "fingerprint" in table.columns
             more = _present(
                 rater=rater,
-                failure=self._named("failure", "failure") if self.is_judge else None,
+                failure=self._find_column("failure", "failure") if self.is_judge else None,
                 fingerprint="fingerprint" if has_fingerprint else None,
             )
-            stated = self._named("probability", "probability") if self.is_judge else None
+            stated = self._find_column("probability", "probability") if self.is_judge else None
             columns |= answers | more
             return _Layout(columns=columns, stated=stated, texts=self._texts(columns))
         taken = {*columns.values(), rater}
@@ -340,7 +340,7 @@ class _Reader:
             }
         )
 
-    def _named(self, concept: str, *ours: str) -> str | None:
+    def _find_column(self, concept: str, *ours: str) -> str | None:
         theirs = self.request.column_named(concept)
         if theirs is not None and theirs not in self.table.columns:
             self._refuse_missing(theirs, way_out="Correct `columns`.")
@@ -353,7 +353,7 @@ class _Reader:
         unless the caller declares another.
         """
         request, columns = self.request, self.table.columns
-        label = self._named("label", "label", *(["value"] if self.is_judge else []))
+        label = self._find_column("label", "label", *(["value"] if self.is_judge else []))
         if label is None and request.question in columns:
             label = request.question
         found = _present(label=label)
@@ -365,7 +365,7 @@ class _Reader:
             return found | {"threshold": "threshold"}
         if request.kind == "choice" or (request.column_named("label") and not is_asked):
             return found
-        return found | _present(probability=self._named("probability", "probability"))
+        return found | _present(probability=self._find_column("probability", "probability"))
 
     def _correct_raters(self) -> str:
         return f"Correct `{'judge_columns' if self.is_judge else 'raters'}`."
@@ -414,19 +414,19 @@ class _Reader:
             for name, column in layout.columns.items()
             if name != "label"
         }
-        coded.setdefault("question", Coded.constant(request.single_question, len(lines)))
+        coded.setdefault("question", CodedColumn.constant(request.single_question, len(lines)))
         if layout.texts and len(lines) <= _MOST_WITH_TEXTS:
             columns = table.load(list(layout.texts.values())).columns
             coded |= {ours: _code_texts(columns[theirs]) for ours, theirs in layout.texts.items()}
         if layout.raters:
             n_raters = len(layout.raters)
             coded = {
-                name: Coded(column.values, np.tile(column.codes, n_raters))
+                name: CodedColumn(column.values, np.tile(column.codes, n_raters))
                 for name, column in coded.items()
             }
             numbers = np.repeat(np.arange(n_raters, dtype=np.int32), len(lines))
-            coded["rater"] = coded["column"] = Coded(list(layout.raters), numbers)
-            raw = Coded.join([code_values(rows.columns[name]) for name in layout.raters])
+            coded["rater"] = coded["column"] = CodedColumn(list(layout.raters), numbers)
+            raw = CodedColumn.join([code_values(rows.columns[name]) for name in layout.raters])
             lines = np.tile(lines, n_raters)
         elif layout.hot:
             raw = self._one_hot(rows)
@@ -435,16 +435,18 @@ class _Reader:
             if request.kind in ("multilabel", None):
                 raw = unfold_choices(raw, missing=request.missing)
         else:
-            raw = Coded.constant(None, len(lines))
+            raw = CodedColumn.constant(None, len(lines))
         column = layout.columns.get("probability") or layout.columns.get("label")
-        coded.setdefault("rater", Coded.constant(request.single_rater, len(lines)))
-        coded.setdefault("column", Coded.constant(column if table.tabular else None, len(lines)))
-        failure = coded.pop("failure", Coded.constant(None, len(lines)))
+        coded.setdefault("rater", CodedColumn.constant(request.single_rater, len(lines)))
+        coded.setdefault(
+            "column", CodedColumn.constant(column if table.tabular else None, len(lines))
+        )
+        failure = coded.pop("failure", CodedColumn.constant(None, len(lines)))
         return _Cells(
             kind=request.kind or "text",
             label=raw,
             failure=failure.recode([_failure_in(text) for text in failure.values]),
-            source=Coded.constant(table.source, len(lines)),
+            source=CodedColumn.constant(table.source, len(lines)),
             lines=lines,
             dropped=table.dropped,
             notes=table.notes,
@@ -454,7 +456,7 @@ class _Reader:
             **coded,
         )
 
-    def _one_hot(self, rows: Rows) -> Coded:
+    def _one_hot(self, rows: Rows) -> CodedColumn:
         """Make sets of columns of 0 and 1; a row without any number is no answer.
 
         Where labels are declared, columns of other names and values are none of them.
@@ -482,11 +484,11 @@ class _Reader:
         names = np.array(list(flags), dtype=object)
         sets = [frozenset(names[row].tolist()) for row in distinct]
         answered = (matrix >= 0).any(axis=1)
-        return Coded(sets, np.where(answered, codes.ravel(), -1).astype(np.int32))
+        return CodedColumn(sets, np.where(answered, codes.ravel(), -1).astype(np.int32))
 
     # The rows that are asked for
 
-    def _only_wanted(self, cells: _Cells) -> _Cells:
+    def _keep_wanted_raters(self, cells: _Cells) -> _Cells:
         """Keep the rows of those whom the caller names, or who are no judges."""
         column = self.layout.columns.get("rater")
         if column is None:
@@ -503,7 +505,7 @@ class _Reader:
         cells = replace(cells, rater=cells.rater.recode(wanted))
         return cells.where(cells.rater.codes >= 0)
 
-    def _only_asked(self, cells: _Cells) -> _Cells:
+    def _keep_asked_question(self, cells: _Cells) -> _Cells:
         """Keep the rows of the question that the caller asked for, if there are questions."""
         asked, column = self.request.question, self.layout.columns.get("question")
         if asked is None or column is None:
@@ -519,7 +521,7 @@ class _Reader:
             )
         return cells.where(cells.question.codes == values.index(asked))
 
-    def _only_propositions(self, cells: _Cells) -> _Cells:
+    def _keep_propositions(self, cells: _Cells) -> _Cells:
         """Set aside whole questions without a threshold, where others have one: no propositions."""
         asked = cells.question.codes
         given = asked[cells.given("threshold")]
@@ -535,7 +537,7 @@ class _Reader:
         ]
         return replace(cells.where(~other), dropped=(*cells.dropped, *drops))
 
-    def _only_named(self, cells: _Cells) -> _Cells:
+    def _keep_identified_rows(self, cells: _Cells) -> _Cells:
         """Set aside rows that do not say whose answer about what they are."""
         for concept in ("item", "question", "rater"):
             absent = getattr(cells, concept).codes < 0
@@ -643,14 +645,14 @@ class _Reader:
         failure = reason.under(cells.failure)
         return replace(
             cells,
-            label=Coded(label.values, np.where(failure.codes >= 0, -1, label.codes)),
+            label=CodedColumn(label.values, np.where(failure.codes >= 0, -1, label.codes)),
             failure=failure.recode(failure.values),
             thresholds=_thresholds(cells),
             fingerprints=self._fingerprints(cells),
         )
 
     def _check_readable(
-        self, cells: _Cells, reason: Coded, is_unknown: NDArray[np.bool_], *, n_read: int
+        self, cells: _Cells, reason: CodedColumn, is_unknown: NDArray[np.bool_], *, n_read: int
     ) -> None:
         """Refuse a table of which more than one label in ten cannot be read."""
         n_unknown = int(is_unknown.sum())
@@ -687,13 +689,13 @@ class _Reader:
             found.setdefault(rater, set()).add(fingerprint)
         return {rater: tuple(sorted(values)) for rater, values in sorted(found.items())}
 
-    def _alike(self, cells: _Cells) -> _Cells:
+    def _unify_spellings(self, cells: _Cells) -> _Cells:
         """Refuse raters and labels that differ by case, width or white space, or make them one."""
         is_words = cells.kind in ("choice", "multilabel")
         if self.request.normalize_labels:
             columns = {"rater": cells.rater} | ({"label": cells.label} if is_words else {})
             folded: dict[str, Any] = {
-                name: column.recode([_folded(value) for value in column.values])
+                name: column.recode([_fold_label(value) for value in column.values])
                 for name, column in columns.items()
             }
             return replace(cells, **folded)
@@ -706,7 +708,7 @@ class _Reader:
         return cells
 
 
-def _code_texts(column: Column) -> Coded:
+def _code_texts(column: Column) -> CodedColumn:
     """Code texts that nobody compares, cut to what a reader sees."""
     coded = code_values(column)
     texts = [(name_text(value) or "")[:_MOST_CHARACTERS] or None for value in coded.values]
@@ -745,5 +747,5 @@ def _thresholds(cells: _Cells) -> dict[str, tuple[float, ...]]:
     return {question: tuple(sorted(values)) for question, values in found.items()}
 
 
-def _folded(value: Any) -> Any:
+def _fold_label(value: Any) -> Any:
     return frozenset(map(fold, value)) if isinstance(value, frozenset) else fold(value)

@@ -1,4 +1,4 @@
-"""Rows of any file, stream or frame, each with its place.
+"""Reads the rows of any file, stream or frame, each with its place.
 
 `open_table` gives a whole table by its columns, for labels, metadata and verdicts; `stream_rows`
 gives one row after another in bounded memory, for items and comparisons.
@@ -47,10 +47,10 @@ __all__ = [
     "Rows",
     "Table",
     "Value",
-    "given_rows",
     "line_numbers",
     "open_frame",
     "open_table",
+    "read_given_rows",
     "read_objects",
     "row_numbers",
     "stream_rows",
@@ -271,7 +271,9 @@ def _open_delimited(file: DataFile) -> Table:
     is_ragged = (n_fields > 0) & (n_fields != len(header))
     if is_ragged.any():
         row = int(is_ragged.argmax())
-        raise _ragged(file, int(lines[row]), n_wanted=len(header), n_found=int(n_fields[row]))
+        raise _ragged_row_error(
+            file, int(lines[row]), n_wanted=len(header), n_found=int(n_fields[row])
+        )
     is_filled = n_fields[1:] > 0
 
     def load(columns: Sequence[str]) -> Rows:
@@ -344,10 +346,10 @@ def _delimited_rows(file: DataFile, check: HeaderCheck) -> FoundRows:
         elif len(fields) == len(header):
             yield line, dict(zip(header, fields, strict=True)), size
         elif fields:
-            raise _ragged(file, line, n_wanted=len(header), n_found=len(fields))
+            raise _ragged_row_error(file, line, n_wanted=len(header), n_found=len(fields))
 
 
-def _ragged(file: DataFile, line: int, *, n_wanted: int, n_found: int) -> InputError:
+def _ragged_row_error(file: DataFile, line: int, *, n_wanted: int, n_found: int) -> InputError:
     rule = f"row must have {n_wanted} fields like the header, got {n_found}. "
     return file.fault(rule + "Quote a field that holds the separator.", line=line)
 
@@ -438,7 +440,7 @@ def _document_rows(
     rows: Iterable[Any] = [document]
     if not (isinstance(document, dict) and is_row(document)):
         rows = _rows_of_document(document, file=file, id_column=id_column)
-    return given_rows(rows, source=file.name)
+    return read_given_rows(rows, source=file.name)
 
 
 def _rows_of_document(document: Any, *, file: DataFile, id_column: str) -> Iterable[Any]:
@@ -454,7 +456,7 @@ def _rows_of_document(document: Any, *, file: DataFile, id_column: str) -> Itera
     raise file.fault(f'{rule}, got {shorten(repr(document))}. Write [{{"{id_column}": ...}}].')
 
 
-def given_rows(
+def read_given_rows(
     rows: Iterable[Any],
     *,
     lines: Iterable[int] | None = None,
@@ -481,14 +483,14 @@ def table_rows(table: Table) -> FoundRows:
             for values in zip(*cells, strict=True):
                 yield dict(zip(rows.columns, values, strict=True))
 
-    return given_rows(objects(), lines=rows.lines, source=table.source)
+    return read_given_rows(objects(), lines=rows.lines, source=table.source)
 
 
 # Parquet --------------------------------------------------------------------------------------
 
 
 @contextmanager
-def _whole_parquet(source: str) -> Iterator[None]:
+def _explain_broken_parquet(source: str) -> Iterator[None]:
     try:
         yield
     except BROKEN_PARQUET as error:
@@ -514,7 +516,7 @@ def _open_parquet(file: DataFile, *, only: tuple[str, str] | None) -> Table:
     opened = _path_or_bytes(file)
     # Through an open file, since polars takes the name of a file for a pattern.
     opening = opened.open("rb") if isinstance(opened, Path) else io.BytesIO(opened)
-    with _whole_parquet(file.name), opening as stream:
+    with _explain_broken_parquet(file.name), opening as stream:
         columns = tuple(pl.read_parquet_schema(stream))
 
     def load(needed: Sequence[str]) -> Rows:
@@ -522,7 +524,7 @@ def _open_parquet(file: DataFile, *, only: tuple[str, str] | None) -> Table:
             return chosen
         # by position: polars takes names such as * for patterns
         places = sorted(columns.index(column) for column in needed)
-        with _whole_parquet(file.name):
+        with _explain_broken_parquet(file.name):
             frame = pl.read_parquet(opened, columns=places, glob=False)
         return _rows_of_frame(frame, [columns[at] for at in places])
 
@@ -556,7 +558,7 @@ def _parquet_rows(file: DataFile, check: HeaderCheck) -> FoundRows:
     opened = _path_or_bytes(file)
     start, n_rows = 0, _MIN_ROWS
     while True:
-        with _whole_parquet(file.name):
+        with _explain_broken_parquet(file.name):
             place = io.BytesIO(opened) if isinstance(opened, bytes) else opened
             scanned = pl.scan_parquet(place, glob=False, hive_partitioning=False)
             if start == 0:
@@ -581,7 +583,7 @@ def _parquet_rows(file: DataFile, check: HeaderCheck) -> FoundRows:
 
 def open_frame(frame: Any, source: str) -> Table:
     """Make a table of a data frame of any library."""
-    known = _known_frame(frame, source=source)
+    known = _check_frame(frame, source=source)
 
     def load(needed: Sequence[str]) -> Rows:
         found: dict[str, Column] = {name: _column(known[name]) for name in needed}
@@ -590,7 +592,7 @@ def open_frame(frame: Any, source: str) -> Table:
     return Table(source=source, columns=tuple(known.columns), load=load)
 
 
-def _known_frame(frame: Any, *, source: str) -> nw.DataFrame[Any]:
+def _check_frame(frame: Any, *, source: str) -> nw.DataFrame[Any]:
     """Take a data frame of any library whose columns have names of their own, of text."""
     try:
         known: nw.DataFrame[Any] = nw.from_native(frame, eager_only=True)

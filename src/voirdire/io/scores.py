@@ -1,4 +1,4 @@
-"""A table of scores: a number per row, and the columns that say how it came about."""
+"""Reads a table of scores: a number per row, and the columns that say how it came about."""
 
 from __future__ import annotations
 

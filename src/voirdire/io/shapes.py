@@ -1,4 +1,4 @@
-"""Which shape a row has, told by its keys alone, and what a row of that shape says.
+"""Recognises the shape of a row by its keys, and reads a row of that shape.
 
 A key whose value is null counts as absent. The first line that fits decides:
 
@@ -34,14 +34,14 @@ from voirdire.errors import InputError
 from voirdire.io.files import RowError, decode_json, got
 from voirdire.io.messages import (
     Draft,
-    Said,
+    ParsedMessage,
     answer_of_text,
     answer_of_turn,
     as_prompt,
     is_message,
+    parse_message,
+    parse_messages,
     prompt_of_text,
-    said_by,
-    said_by_all,
     split_turn,
     turn_start,
 )
@@ -60,7 +60,7 @@ __all__ = [
     "ShapeFinder",
     "completions_of",
     "drafts_of",
-    "ranked_completions",
+    "read_ranked_completions",
 ]
 
 ShapeName: TypeAlias = Literal[
@@ -203,7 +203,9 @@ class ShapeFinder:
     def _find(self, keys: tuple[str, ...]) -> RowShape:
         prompt = self._key(keys, "prompt", *_PROMPTS)
         chat = self._key(keys, "messages", *_CHATS)
-        name, body, second = self._ranked(keys) or self._responses(keys, chat=chat, prompt=prompt)
+        name, body, second = self._find_ranked_list(keys) or self._responses(
+            keys, chat=chat, prompt=prompt
+        )
         rest = request = None
         if name not in ("response", "pair", "preference", "preferred pair"):
             prompt = None
@@ -227,7 +229,9 @@ class ShapeFinder:
         metadata = tuple(key for key in keys if key not in used and not self._is_unnamed(key))
         return RowShape(name=name, judged=self.reading.judged, metadata=metadata, **places)
 
-    def _ranked(self, keys: tuple[str, ...]) -> tuple[ShapeName, str | None, str | None] | None:
+    def _find_ranked_list(
+        self, keys: tuple[str, ...]
+    ) -> tuple[ShapeName, str | None, str | None] | None:
         """Tell a ranked list; beside a response only a column that was declared is one."""
         ranked = self._key(keys, "ranked", "ranked")
         is_alone = "ranked" in self.columns or self._key(keys, *_RESPONSES) is None
@@ -320,7 +324,7 @@ def completions_of(row: Any, *, columns: Mapping[str, str], place: str) -> Compl
     return CompletionList(group=place, rows=tuple(rows))
 
 
-def ranked_completions(
+def read_ranked_completions(
     row: Mapping[str, Any], shape: RowShape, *, columns: Mapping[str, str], name: str
 ) -> CompletionList:
     """Read a ranked list, best first; completions of a list within it are ties.
@@ -390,7 +394,7 @@ def drafts_of(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
         return _choices(row, shape, prompt=())
     if shape.name == "response":
         return _response(row, shape)
-    value = _decoded(row[column], column)
+    value = _decode_messages(row[column], column)
     if isinstance(value, dict) and "response" in value:  # both sides, as a training run has them
         sides = {key: side for key, side in value.items() if side is not None}
         prompt = "prompt" if "prompt" in sides else None
@@ -398,19 +402,19 @@ def drafts_of(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
         if "response" not in sides:
             raise RowError("no response: the turn holds none", column=column)
         return _response(sides, apart)
-    said = said_by_all(value, column=column)
+    said = parse_messages(value, column=column)
     if said and turn_start(said) == len(said):
         who = got(said[-1].role)
         raise RowError(f"no response: the last message is by {who}", column=column)
     return [split_turn(said, judged=shape.judged, column=column)]
 
 
-def _messages(row: dict[str, Any], column: str) -> list[Said]:
+def _messages(row: dict[str, Any], column: str) -> list[ParsedMessage]:
     """Messages as they are, or as JSON in a cell of text."""
-    return said_by_all(_decoded(row[column], column), column=column)
+    return parse_messages(_decode_messages(row[column], column), column=column)
 
 
-def _decoded(value: Any, column: str) -> Any:
+def _decode_messages(value: Any, column: str) -> Any:
     if isinstance(value, str):
         return decode_json(value, what="messages", column=column)
     return value
@@ -430,10 +434,10 @@ def _response(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
     return [split_turn(said, judged=shape.judged, column=column, prompt=prompt)]
 
 
-def _response_messages(value: Any, *, column: str) -> list[Said]:
+def _response_messages(value: Any, *, column: str) -> list[ParsedMessage]:
     if not isinstance(value, list | tuple | dict):
         raise RowError(f"response must be text or messages, got {got(value)}", column=column)
-    return said_by_all(value, column=column)
+    return parse_messages(value, column=column)
 
 
 def _prompt(row: dict[str, Any], shape: RowShape) -> tuple[Message, ...]:
@@ -545,7 +549,7 @@ def _choices(
     drafts: list[Draft | RowError] = []
     for number, choice in enumerate(choices):
         try:
-            said = _said_in(choice, number, column=column)
+            said = _parse_choice(choice, number, column=column)
             answer = answer_of_turn([said], judged=shape.judged, column=column)
         except RowError as error:
             drafts.append(error)
@@ -560,15 +564,15 @@ def _choices(
     return drafts
 
 
-def _said_in(choice: Any, number: int, *, column: str) -> Said:
+def _parse_choice(choice: Any, number: int, *, column: str) -> ParsedMessage:
     """Read the message of a choice; of a plain completion its text."""
     if not isinstance(choice, dict):
         raise RowError(f"choice {number} must be an object, got {got(choice)}", column=column)
     message, text = choice.get("message"), choice.get("text")
     if message is None and isinstance(text, str):
-        return Said(role="assistant", text=text)
+        return ParsedMessage(role="assistant", text=text)
     if isinstance(message, dict):
-        return said_by({"role": "assistant", **message}, number, column=column)
+        return parse_message({"role": "assistant", **message}, number, column=column)
     raise RowError(f"choice {number} must have a message, got {got(choice)}", column=column)
 
 
@@ -606,4 +610,4 @@ def _request_prompt(request: Any) -> tuple[Message, ...]:
     messages, prompt = request.get("messages"), request.get("prompt")
     if messages is None and isinstance(prompt, str):
         return prompt_of_text(prompt)
-    return as_prompt(said_by_all([] if messages is None else messages, column="request"))
+    return as_prompt(parse_messages([] if messages is None else messages, column="request"))

@@ -1,4 +1,4 @@
-"""Columns as distinct values and a code per row, and one text per value: 3 and 3.0 are ``"3"``.
+"""Codes the values of a column, and writes each value as one text: 3 and 3.0 are ``"3"``.
 
 Labels and names repeat, so each distinct value is read once, whatever it comes from: text of a CSV,
 a typed column, JSON, or Python's own types.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from voirdire.io.rows import Column, Table
 
 __all__ = [
-    "Coded",
+    "CodedColumn",
     "Sort",
     "code_names",
     "code_values",
@@ -52,15 +52,15 @@ _NESTED = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Null)
 
 
 @dataclass(frozen=True)
-class Coded:
+class CodedColumn:
     """A column as its distinct values, in order of appearance, and their codes; -1 is nothing."""
 
     values: list[Any]
     codes: NDArray[np.int32]
 
-    def where(self, kept: NDArray[np.bool_]) -> Coded:
+    def where(self, kept: NDArray[np.bool_]) -> CodedColumn:
         """Return some rows; values that none of them has stay."""
-        return Coded(self.values, self.codes[kept])
+        return CodedColumn(self.values, self.codes[kept])
 
     def used_codes(self) -> list[int]:
         """List the codes that rows have, in order of appearance."""
@@ -83,19 +83,19 @@ class Coded:
         code = self.codes[row]
         return None if code < 0 else self.values[code]
 
-    def recode(self, values: Sequence[Any], *, nothing: Any = None) -> Coded:
+    def recode(self, values: Sequence[Any], *, nothing: Any = None) -> CodedColumn:
         """Put other values for these; equal ones become one, and None is nothing."""
         known: dict[Any, int] = {}
         place = [
             -1 if value is None else known.setdefault(value, len(known))
             for value in (*values, nothing)
         ]
-        return Coded(list(known), np.array(place, np.int32)[self.codes])
+        return CodedColumn(list(known), np.array(place, np.int32)[self.codes])
 
-    def under(self, other: Coded) -> Coded:
+    def under(self, other: CodedColumn) -> CodedColumn:
         """Give the values of another column where it has any."""
         moved = np.where(other.codes < 0, self.codes, other.codes + len(self.values))
-        return Coded([*self.values, *other.values], moved)
+        return CodedColumn([*self.values, *other.values], moved)
 
     def series(self, dtype: Any) -> pl.Series:
         """Give every row its value."""
@@ -103,13 +103,13 @@ class Coded:
         return values.gather(np.where(self.codes < 0, len(self.values), self.codes))
 
     @staticmethod
-    def constant(value: Any, n_rows: int) -> Coded:
+    def constant(value: Any, n_rows: int) -> CodedColumn:
         """Repeat one value; None is nothing."""
         values = [] if value is None else [value]
-        return Coded(values, np.full(n_rows, len(values) - 1, np.int32))
+        return CodedColumn(values, np.full(n_rows, len(values) - 1, np.int32))
 
     @staticmethod
-    def join(parts: Sequence[Coded]) -> Coded:
+    def join(parts: Sequence[CodedColumn]) -> CodedColumn:
         """Put columns under each other."""
         merged = code_values([value for part in parts for value in part.values])
         places = np.append(merged.codes, -1)
@@ -118,7 +118,7 @@ class Coded:
             places[np.where(part.codes < 0, -1, part.codes + start)]
             for part, start in zip(parts, starts, strict=False)
         ]
-        return Coded(merged.values, np.concatenate(moved))
+        return CodedColumn(merged.values, np.concatenate(moved))
 
 
 def plain_value(raw: Any) -> Any:
@@ -132,9 +132,9 @@ def plain_value(raw: Any) -> Any:
     return plain_value(raw.tolist()) if hasattr(raw, "tolist") else raw
 
 
-def code_values(column: Column | Coded) -> Coded:
+def code_values(column: Column | CodedColumn) -> CodedColumn:
     """Code a column; values of different types stay apart."""
-    if isinstance(column, Coded):
+    if isinstance(column, CodedColumn):
         return column
     if isinstance(column, pl.Series):
         if not isinstance(column.dtype, _NESTED):
@@ -155,10 +155,10 @@ def code_values(column: Column | Coded) -> Coded:
     if keys is not column:
         first = dict(zip(reversed(keys), reversed(column), strict=True))
         distinct = [first[key] for key in distinct]
-    return Coded(distinct, codes)
+    return CodedColumn(distinct, codes)
 
 
-def _code_series(column: pl.Series) -> Coded:
+def _code_series(column: pl.Series) -> CodedColumn:
     if column.dtype.is_decimal():
         column = column.cast(pl.Float64)
     if column.dtype.is_float():
@@ -168,7 +168,7 @@ def _code_series(column: pl.Series) -> Coded:
     distinct = column.drop_nulls().unique(maintain_order=True)
     places = pl.int_range(len(distinct), dtype=pl.Int32, eager=True)
     codes = column.replace_strict(distinct, places, default=-1, return_dtype=pl.Int32)
-    return Coded(distinct.to_list(), codes.to_numpy())
+    return CodedColumn(distinct.to_list(), codes.to_numpy())
 
 
 def _key(value: Any) -> Any:
@@ -203,7 +203,7 @@ def name_text(value: Any) -> str | None:
     return str(value)
 
 
-def code_names(column: Column | Coded, *, source: str) -> Coded:
+def code_names(column: Column | CodedColumn, *, source: str) -> CodedColumn:
     """Code a column of names: as text, blanks as nothing."""
     coded = code_values(column)
     names: list[Any] = coded.values

@@ -1,4 +1,4 @@
-"""Files of verdicts: one format each, parts that are put together, and how to tell one of ours."""
+"""Writes and recognises files of verdicts, and joins their parts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
     "encode_part",
     "join_parts",
     "layout_of_file",
-    "synced",
+    "sync_file",
     "verdict_format",
 ]
 
@@ -87,7 +87,7 @@ def join_parts(
 
 
 @contextmanager
-def synced(path: Path) -> Iterator[None]:
+def sync_file(path: Path) -> Iterator[None]:
     """Make sure that what was written to a file is on the disk at the end."""
     yield
     with path.open("rb+") as file:

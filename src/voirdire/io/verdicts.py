@@ -1,4 +1,4 @@
-"""Verdicts from files and tables, long or wide, as arrays: an item a row, a question a column."""
+"""Reads verdicts from files and tables, long or wide, into arrays of items by questions."""
 
 from __future__ import annotations
 
@@ -120,11 +120,11 @@ def read_verdicts(
         check_choice("format", format, VerdictFormat)
     found: list[Verdicts] = []
     others: list[str] = []
-    for one in _each(source):
+    for one in _list_sources(source):
         if isinstance(one, Verdicts):
             if judge is None or one.judge == judge:
                 numbered = add_numbers(one, rubric, numbers_of)
-                found.append(_of_memory(numbered, rubric, negated=negated))
+                found.append(_take_verdicts(numbered, rubric, negated=negated))
             else:
                 others.append(one.judge)
             continue
@@ -144,7 +144,7 @@ def read_verdicts(
         raise InputError(msg)
     _check_judges(found)
     names = [name for one in numbers_of for name in rubric.question(one).number_names]
-    return _in_order(reduce(Verdicts.join, found), (*rubric.propositions, *names))
+    return _reorder_questions(reduce(Verdicts.join, found), (*rubric.propositions, *names))
 
 
 def add_numbers(given: Verdicts, rubric: Rubric, questions: Collection[str]) -> Verdicts:
@@ -171,7 +171,7 @@ def add_numbers(given: Verdicts, rubric: Rubric, questions: Collection[str]) -> 
     return replace(given, details=None) if questions else given
 
 
-def _each(source: Any) -> list[Any]:
+def _list_sources(source: Any) -> list[Any]:
     """Tell one source from a sequence of them."""
     if isinstance(source, str | Path):
         return list(files_of(source))
@@ -180,7 +180,7 @@ def _each(source: Any) -> list[Any]:
     if not source:
         msg = "`verdicts` must hold at least one file or table, got none. Name one."
         raise InputError(msg)
-    return [one for part in source for one in _each(part)]
+    return [one for part in source for one in _list_sources(part)]
 
 
 def _open(file: DataFile) -> Table:
@@ -205,7 +205,7 @@ def _check_negated(negated: Collection[str], rubric: Rubric) -> None:
             raise InputError(msg)
 
 
-def _of_memory(given: Verdicts, rubric: Rubric, *, negated: Collection[str]) -> Verdicts:
+def _take_verdicts(given: Verdicts, rubric: Rubric, *, negated: Collection[str]) -> Verdicts:
     """Take verdicts as they are, with those turned whose absence was asked for."""
     numbered = [name for row in rubric.questions for name in row.number_names]
     if not set(given.questions) & {*rubric.propositions, *numbered}:
@@ -218,7 +218,7 @@ def _of_memory(given: Verdicts, rubric: Rubric, *, negated: Collection[str]) -> 
     return given.with_probabilities(probabilities)
 
 
-def _in_order(given: Verdicts, names: Sequence[str]) -> Verdicts:
+def _reorder_questions(given: Verdicts, names: Sequence[str]) -> Verdicts:
     """Put what there are verdicts on in the order of the rubric."""
     return given.on([name for name in names if name in given.questions])
 
@@ -308,7 +308,9 @@ class _TableReader:
         items = ids.unique(maintain_order=True)
         at_item = _codes(ids, items)
         behaviors = self._behaviors(at_item, len(items))
-        fingerprint = self._only("fingerprint", self._stated("fingerprint")) or ""
+        fingerprint = (
+            self._take_single_value("fingerprint", self._list_stated_values("fingerprint")) or ""
+        )
         shape = (len(items), len(self._propositions))
         probabilities, given = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
         threshold = None if self._is_long else self._wide_threshold()
@@ -553,11 +555,14 @@ class _TableReader:
             }
         )
         by_question = stated.drop_nulls().unique().group_by("question").agg("threshold")
-        found = {name: self._only("threshold", values) for name, values in by_question.iter_rows()}
+        found = {
+            name: self._take_single_value("threshold", values)
+            for name, values in by_question.iter_rows()
+        }
         return found or None
 
     def _wide_threshold(self) -> Any:
-        cell = self._only("threshold", self._stated("threshold"))
+        cell = self._take_single_value("threshold", self._list_stated_values("threshold"))
         if cell is None:
             return None
         try:
@@ -566,7 +571,7 @@ class _TableReader:
             msg = f"{self.source}: column `threshold` {error}, got {shorten(cell)!r}. Correct it."
             raise InputError(msg) from error
 
-    def _only(self, name: str, values: Sequence[Any]) -> Any:
+    def _take_single_value(self, name: str, values: Sequence[Any]) -> Any:
         """Give the one value that rows state; None where they state none."""
         if len(values) > 1:
             shown = " and ".join(
@@ -579,7 +584,7 @@ class _TableReader:
             raise InputError(msg)
         return values[0] if values else None
 
-    def _stated(self, column: str) -> list[str]:
+    def _list_stated_values(self, column: str) -> list[str]:
         if column not in self._rows.columns:
             return []
         return self._text(column).drop_nulls().unique().to_list()
@@ -658,7 +663,7 @@ class _NamedBytes(io.BytesIO):
 
 def _open_lines(file: DataFile) -> Table:
     data = file.read()
-    frame = _typed_lines(data)
+    frame = _read_typed_lines(data)
     if frame is None:
         stream = _NamedBytes(data)
         stream.name = file.name
@@ -671,7 +676,7 @@ def _open_lines(file: DataFile) -> Table:
     return Table(source=file.name, columns=tuple(frame.columns), load=load)
 
 
-def _typed_lines(data: bytes) -> pl.DataFrame | None:
+def _read_typed_lines(data: bytes) -> pl.DataFrame | None:
     """Read a long table of ours; None where it is not one from the first row to the last."""
     try:
         first = json.loads(data[: data.find(b"\n") + 1] or data)

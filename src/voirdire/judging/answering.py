@@ -16,7 +16,7 @@ from voirdire._validation import check_count
 from voirdire.errors import DegenerateDataWarning, NoDataError
 from voirdire.io.declared import ItemLayout
 from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord
-from voirdire.judging.engine.run import judged_batches, judged_batches_async
+from voirdire.judging.engine.run import judge_batches, judge_batches_async
 from voirdire.judging.given_items import given_items
 from voirdire.judging.item_batches import CALL_ITEMS
 from voirdire.judging.notes import SeenItems, distrust
@@ -119,7 +119,7 @@ def judge(
     >>> bool(verdicts.probability("apology")[0] > 0.5)
     True
     """
-    given = _given(items, judge, rubric, base_url, threshold, judged, behavior)
+    given = _plan_items(items, judge, rubric, base_url, threshold, judged, behavior)
     found = judge_by_plan(
         given.items, given.plan, store=store, retry_failures=retry_failures, progress=progress
     )
@@ -173,7 +173,7 @@ async def ajudge(
     >>> bool(verdicts.probability("apology")[0] > 0.5)
     True
     """
-    given = _given(items, judge, rubric, base_url, threshold, judged, behavior)
+    given = _plan_items(items, judge, rubric, base_url, threshold, judged, behavior)
     found = await ajudge_by_plan(
         given.items, given.plan, store=store, retry_failures=retry_failures, progress=progress
     )
@@ -181,7 +181,7 @@ async def ajudge(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Given:
+class _PlannedItems:
     """Items in memory, and the plan to judge them by."""
 
     items: Sequence[Item]
@@ -201,7 +201,7 @@ class _Given:
         return replace(found, dropped=self.dropped, notes=notes)
 
 
-def _given(
+def _plan_items(
     items: Any,
     judge: Any,
     rubric: Rubric | str | Path,
@@ -209,7 +209,7 @@ def _given(
     threshold: Threshold | None,
     judged: Judged,
     behavior: str | None,
-) -> _Given:
+) -> _PlannedItems:
     plan = plan_judging(
         judge, rubric, threshold=threshold, judged=judged, whole=False, base_url=base_url
     )
@@ -219,7 +219,7 @@ def _given(
         why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
         msg = f"`items` must hold at least one item, got none.{why}"
         raise NoDataError(msg)
-    return _Given(items=found, dropped=tuple(dropped), plan=plan)
+    return _PlannedItems(items=found, dropped=tuple(dropped), plan=plan)
 
 
 def judge_items(
@@ -278,7 +278,7 @@ def judge_items(
     if behavior is not None:
         pending = (_of_behavior(item, behavior) for item in pending)
     if needs_engine(plan.judge):
-        yield from judged_batches(pending, plan)
+        yield from judge_batches(pending, plan)
         return
     while batch := list(islice(pending, size)):
         yield verdicts_on(batch, plan)
@@ -307,9 +307,9 @@ def judge_by_plan(
                 progress(JudgingProgress(n_items=n_done, n_reused=0, n_dropped=0))
         return Verdicts.concatenate(pieces)
     record = _record(plan, progress)
-    with _kept(store, plan) as replies:
+    with _open_store(store, plan) as replies:
         pieces = list(
-            judged_batches(
+            judge_batches(
                 items,
                 plan,
                 store=replies,
@@ -333,8 +333,8 @@ async def ajudge_by_plan(
     if not needs_engine(plan.judge):
         return await asyncio.to_thread(judge_by_plan, items, plan, progress=progress)
     record = _record(plan, progress)
-    with _kept(store, plan) as replies:
-        batches = judged_batches_async(
+    with _open_store(store, plan) as replies:
+        batches = judge_batches_async(
             items, plan, store=replies, retry_failures=retry_failures, record=record
         )
         async with aclosing(batches):  # type: ignore[type-var]  # a generator
@@ -352,7 +352,7 @@ def _record(plan: JudgingPlan, progress: Callable[[JudgingProgress], None] | Non
     return record
 
 
-def _kept(
+def _open_store(
     store: str | Path | Literal[False] | None, plan: JudgingPlan
 ) -> AbstractContextManager[ReplyStore | None]:
     """Open the store that is named; by default one in the current folder where calls cost."""

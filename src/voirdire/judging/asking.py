@@ -1,4 +1,4 @@
-"""What one call asks a model: which questions, in which order, and what is wanted of each."""
+"""Describes what one call asks a model, and what its reply says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Language models and cascades with the questions of one rubric: what a plan of judging holds."""
+"""Joins judges with the questions of one rubric, as a plan of judging needs them."""
 
 from __future__ import annotations
 
@@ -124,10 +124,10 @@ class BoundJudge(EngineJudge):
     def asked(self) -> dict[str, Any]:
         """Everything that a reply depends on besides questions and item, for the record."""
         asked = {"name": self.judge.chat_model.name, **self.judge.asking, "prompt": PROMPT_VERSION}
-        return asked | self._calibrated
+        return asked | self._calibration_hash
 
     @property
-    def _calibrated(self) -> dict[str, str]:
+    def _calibration_hash(self) -> dict[str, str]:
         known = self.judge.known_calibration
         return {} if known is None else {"calibration": known.content_hash}
 
@@ -164,7 +164,7 @@ class BoundJudge(EngineJudge):
         one_order = {} if judge.both_orders else {"both_orders": False}
         return hash_of(
             one_order
-            | self._calibrated
+            | self._calibration_hash
             | {
                 "replies": self.reply_fingerprint,
                 "questions": [question_document(row) for row in self.rubric.questions],
@@ -234,7 +234,7 @@ class BoundCascade(BoundJudge):
     def asked(self) -> dict[str, Any]:
         """Everything that its answers depend on besides questions and item, for the record."""
         first = {"name": self.first.judge.name, "fingerprint": self.first.judge.fingerprint}
-        return {**super().asked, "first": first, "unsure": self._told}
+        return {**super().asked, "first": first, "unsure": self._bounds_by_question}
 
     @cached_property
     def bounds(self) -> tuple[Bounds | None, ...]:
@@ -253,12 +253,12 @@ class BoundCascade(BoundJudge):
             {
                 "first": self.first.judge.fingerprint,
                 "then": self.then.fingerprint,
-                "unsure": self._told,
+                "unsure": self._bounds_by_question,
             }
         )
 
     @property
-    def _told(self) -> dict[str, list[float]]:
+    def _bounds_by_question(self) -> dict[str, list[float]]:
         pairs = zip(self.questions, self.bounds, strict=True)
         return {name: list(pair) for name, pair in pairs if pair is not None}
 
@@ -304,7 +304,11 @@ class BoundJury(EngineJudge):
     @property
     def asked(self) -> dict[str, Any]:
         """Everything that its answers depend on besides questions and item, for the record."""
-        return {"combine": self.jury.combine, "shares": self.jury.shares, "judges": self._told}
+        return {
+            "combine": self.jury.combine,
+            "shares": self.jury.shares,
+            "judges": self._judge_records,
+        }
 
     @property
     def is_remote(self) -> bool:
@@ -329,7 +333,7 @@ class BoundJury(EngineJudge):
         votes = self.yes_from if self.jury.combine == "majority" else None
         return hash_of(
             {
-                "judges": [row["fingerprint"] for row in self._told],
+                "judges": [row["fingerprint"] for row in self._judge_records],
                 "combine": self.jury.combine,
                 "shares": self.jury.shares,
                 "thresholds": votes,
@@ -337,7 +341,7 @@ class BoundJury(EngineJudge):
         )
 
     @property
-    def _told(self) -> list[dict[str, str]]:
+    def _judge_records(self) -> list[dict[str, str]]:
         judges = [plan.judge for plan in self.members]
         return [{"name": judge.name, "fingerprint": judge.fingerprint} for judge in judges]
 

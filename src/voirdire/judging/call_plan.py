@@ -1,4 +1,4 @@
-"""Which calls an item needs: one for all questions, or one per question, order, sample or side."""
+"""Plans the calls of an item: one for all questions, or one per question, order or sample."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 __all__ = [
     "CallPlan",
     "CallSpec",
-    "asked_places",
+    "draw_orders",
     "explain_calls",
+    "find_asked_places",
     "item_key",
-    "orders_of",
+    "limit_examples",
     "plan_calls",
     "single_name",
-    "with_examples",
 ]
 
 T = TypeVar("T")
@@ -152,7 +152,7 @@ class CallPlan:
 
 def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
     """Lay out the calls that a judge needs for a rubric."""
-    questions = tuple(with_examples(row, judge.shown_examples) for row in rubric.questions)
+    questions = tuple(limit_examples(row, judge.shown_examples) for row in rubric.questions)
     kinds = {row.kind for row in questions}
     if not questions:
         msg = f"`rubric` must ask something, got {shorten(rubric.name)!r} without questions."
@@ -169,11 +169,13 @@ def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
         parts = [(single_name(row), [(place,)]) for place, row in enumerate(rubric.questions)]
     else:
         n_orders = max(judge.n_orders, 2)  # one more than is asked, for the check
-        parts = [("joint", orders_of(len(questions), n_orders=n_orders, seed=judge.seed))]
+        parts = [("joint", draw_orders(len(questions), n_orders=n_orders, seed=judge.seed))]
     specs = tuple(
         _spec(judge, questions, orders, order=order, sample=sample, swapped=swapped, part=part)
         for part, orders in parts
-        for order, sample in _rounds(judge, n_orders=min(judge.n_orders, len(orders)))
+        for order, sample in _pair_orders_with_samples(
+            judge, n_orders=min(judge.n_orders, len(orders))
+        )
         for swapped in sides
     )
     if not _is_checked(judge, questions):
@@ -213,7 +215,7 @@ def single_name(question: Question) -> str:
     return f"single/{question.id}/{hash_of(question_document(question))[7:23]}"
 
 
-def orders_of(n_questions: int, *, n_orders: int, seed: int) -> list[tuple[int, ...]]:
+def draw_orders(n_questions: int, *, n_orders: int, seed: int) -> list[tuple[int, ...]]:
     """Give different orders of questions, the rubric's own first; fewer where there are no more.
 
     They are the same few for all items, so that servers can keep the beginning of a prompt, and
@@ -228,7 +230,7 @@ def orders_of(n_questions: int, *, n_orders: int, seed: int) -> list[tuple[int, 
     return found
 
 
-def asked_places(name: str, rubric: Rubric, *, seed: int) -> tuple[int, ...] | None:
+def find_asked_places(name: str, rubric: Rubric, *, seed: int) -> tuple[int, ...] | None:
     """Say which questions of a rubric a call of this name asked, in which order."""
     first, *words = name.split("/")
     rows = rubric.questions
@@ -242,7 +244,7 @@ def asked_places(name: str, rubric: Rubric, *, seed: int) -> tuple[int, ...] | N
         places = tuple(int(word) for word in again if word.isdecimal())
         return places if places and max(places) < len(rows) else None
     order = next((int(word[5:]) for word in words if word[:5] == "order"), 0)
-    orders = orders_of(len(rows), n_orders=order + 1, seed=seed)
+    orders = draw_orders(len(rows), n_orders=order + 1, seed=seed)
     return orders[order] if order < len(orders) else None
 
 
@@ -252,7 +254,7 @@ def item_key(item: Item) -> bytes:
     return hashlib.sha256(as_bytes([told, item.response, item.other])).digest()
 
 
-def with_examples(question: Question, n_examples: int | None) -> Question:
+def limit_examples(question: Question, n_examples: int | None) -> Question:
     """Leave so many examples of each answer; of no the last ones, which are the near misses."""
     if n_examples is None:
         return question
@@ -268,7 +270,7 @@ def with_examples(question: Question, n_examples: int | None) -> Question:
     )
 
 
-def _rounds(judge: LlmJudge, *, n_orders: int) -> list[tuple[int, int | None]]:
+def _pair_orders_with_samples(judge: LlmJudge, *, n_orders: int) -> list[tuple[int, int | None]]:
     """Pairs of an order and a sample; samples go through the orders in turn."""
     if judge.probability == "vote":
         return [(sample % n_orders, sample) for sample in range(judge.n_samples)]

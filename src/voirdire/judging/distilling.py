@@ -159,7 +159,7 @@ def distill_files(
     table = read_items(items, reading=chosen.reading())
     answers = _join(table.items, votes, wanted)
     groups = group_items(table.items)
-    reasons = [_why_not(column, groups, n_folds=chosen.n_folds) for column in answers.T]
+    reasons = [_find_obstacle(column, groups, n_folds=chosen.n_folds) for column in answers.T]
     left_out = tuple(
         LeftOut(question=question, reason=reason)
         for question, reason in zip(wanted, reasons, strict=True)
@@ -262,7 +262,9 @@ def _join(
     return found
 
 
-def _why_not(column: NDArray[np.float64], groups: NDArray[np.intp], *, n_folds: int) -> str | None:
+def _find_obstacle(
+    column: NDArray[np.float64], groups: NDArray[np.intp], *, n_folds: int
+) -> str | None:
     """Say why a question cannot be learnt, if it cannot."""
     known = ~np.isnan(column)
     if not known.any():

@@ -1,4 +1,4 @@
-"""What a verdict depends on, in one hash: nothing that has another one may be taken for it."""
+"""Hashes everything that a verdict depends on, so that no other verdict is taken for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Items that are in memory already: records, rows, or a data frame."""
+"""Reads items that are in memory: records, rows, or a data frame."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def given_items(items: Any, reading: ItemReading) -> tuple[Sequence[Item], tuple
     rows = _rows(items)
     if all(isinstance(row, Item) for row in rows):
         _check_ids(rows)
-        return (rows, ()) if reading.images else _without_images(rows)
+        return (rows, ()) if reading.images else _drop_items_with_images(rows)
     for row in rows:
         if not isinstance(row, Mapping):
             msg = (
@@ -45,7 +45,7 @@ def given_items(items: Any, reading: ItemReading) -> tuple[Sequence[Item], tuple
     from voirdire.io import read_items
 
     table = read_items(
-        _Rows(b"\n".join(msgspec.json.encode(dict(row), enc_hook=_plain) for row in rows)),
+        _Rows(b"\n".join(msgspec.json.encode(dict(row), enc_hook=_to_plain) for row in rows)),
         reading=reading,
         format="jsonl",
     )
@@ -64,7 +64,7 @@ def _rows(items: Any) -> list[Any]:
     return list(items)
 
 
-def _without_images(items: Sequence[Item]) -> tuple[Sequence[Item], tuple[Dropped, ...]]:
+def _drop_items_with_images(items: Sequence[Item]) -> tuple[Sequence[Item], tuple[Dropped, ...]]:
     """Set items aside whose images the judge does not see."""
     from voirdire.io.files import RowError
     from voirdire.io.messages import check_images
@@ -90,7 +90,7 @@ def _check_ids(items: Sequence[Item]) -> None:
         seen.add(item.id)
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     """Give what JSON can hold for NumPy's scalars and arrays, sets, and anything else."""
     if hasattr(value, "tolist"):
         return value.tolist()

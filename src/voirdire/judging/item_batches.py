@@ -1,4 +1,4 @@
-"""Items cut into batches that fit into memory, whatever their length."""
+"""Cuts items into batches that fit into memory, whatever their length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The items of a file, batch by batch, with what is set aside on the way."""
+"""Reads the items of a file batch by batch, and keeps what is set aside."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["ItemSource"]
 
 
-class _KeptInput:
+class _SavedInput:
     """What was kept, from its beginning; errors call it by the name of what was read."""
 
     def __init__(self, file: IO[bytes], name: str) -> None:
@@ -77,7 +77,7 @@ class ItemSource:
         """Give what is read: the file, or from its beginning what was kept."""
         if self._kept is None:
             return self.source
-        return _KeptInput(self._kept, self.name)
+        return _SavedInput(self._kept, self.name)
 
     def stream_items(self, reading: ItemReading, *, batch_size: int = 1_024) -> Iterator[ItemBatch]:
         """Read what is opened, a batch at a time."""

@@ -1,4 +1,4 @@
-"""What a reader of verdicts should know of the judge and of the items that it was given."""
+"""Notes what a reader of verdicts should know of the judge and of its items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge, a rubric and how answers become labels: settled before the first item is judged."""
+"""Plans how a judge answers a rubric and how answers become labels, before any is judged."""
 
 from __future__ import annotations
 
@@ -108,11 +108,11 @@ def plan_judging(
     Unless the `whole` rubric must be answered, what the judge does not answer is left out.
     """
     check_choice("judged", judged, Judged)
-    questions = _loaded_rubric(rubric)
-    answering = _loaded_judge(judge, questions, judged=judged, base_url=base_url)
+    questions = _load_rubric(rubric)
+    answering = _load_judge(judge, questions, judged=judged, base_url=base_url)
     limit = _threshold(threshold, answering, questions)
     questions, left_out = (
-        _without_unused(answering, questions) if whole else _answered_part(answering, questions)
+        _drop_unused(answering, questions) if whole else _select_answered(answering, questions)
     )
     limit = threshold_on(limit, questions.propositions)
     if asks_a_model(answering):
@@ -128,11 +128,11 @@ def plan_judging(
         columns=_columns(answering, questions),
         notes=(
             *left_out,
-            *_of_first(answering),
-            *_not_asked(answering, questions),
-            *_worded_otherwise(answering, questions),
-            *_without_examples(answering, questions),
-            *_not_calibrated(answering, questions),
+            *_list_member_notes(answering),
+            *_note_unasked(answering, questions),
+            *_note_reworded(answering, questions),
+            *_note_missing_examples(answering, questions),
+            *_note_uncalibrated(answering, questions),
         ),
     )
 
@@ -181,7 +181,7 @@ def check_behavior(behavior: str | None, rubric: Rubric) -> None:
         rubric.behavior(behavior)
 
 
-def _loaded_rubric(rubric: Rubric | str | Path) -> Rubric:
+def _load_rubric(rubric: Rubric | str | Path) -> Rubric:
     if not isinstance(rubric, str | Path):
         return rubric
     from voirdire.rubrics import load_rubric
@@ -189,17 +189,17 @@ def _loaded_rubric(rubric: Rubric | str | Path) -> Rubric:
     return load_rubric(rubric)
 
 
-def _loaded_judge(
+def _load_judge(
     judge: Any, rubric: Rubric, *, judged: Judged, base_url: str | None = None
 ) -> Answerer:
     if isinstance(judge, str | Path):
-        judge = _named_judge(judge, base_url=base_url)
+        judge = _load_named_judge(judge, base_url=base_url)
     elif base_url is not None:
         _refuse_base_url(base_url, judge)
     if isinstance(judge, CascadeJudge):
-        return _bound_cascade(judge, rubric)
+        return _bind_cascade(judge, rubric)
     if isinstance(judge, JuryJudge):
-        return _bound_jury(judge, rubric, judged)
+        return _bind_jury(judge, rubric, judged)
     if isinstance(judge, LlmJudge):
         return BoundJudge(judge=judge, rubric=rubric)
     if not isinstance(judge, Judge):
@@ -211,7 +211,7 @@ def _loaded_judge(
     return judge
 
 
-def _named_judge(name: str | Path, *, base_url: str | None) -> Any:
+def _load_named_judge(name: str | Path, *, base_url: str | None) -> Any:
     """Load what a name or a file stands for."""
     from voirdire.judging.judges.cascade_jury_files import load_judge_file
     from voirdire.models import is_model_name
@@ -237,7 +237,7 @@ def _refuse_base_url(base_url: str, judge: object) -> NoReturn:
     raise InputError(msg)
 
 
-def _bound_jury(jury: JuryJudge, rubric: Rubric, judged: Judged) -> BoundJury:
+def _bind_jury(jury: JuryJudge, rubric: Rubric, judged: Judged) -> BoundJury:
     """Give every judge of a jury the questions of a rubric, and check that they suit each other."""
     members = tuple(plan_judging(judge, rubric, judged=judged) for judge in jury.judges)
     names = [plan.judge.name for plan in members]
@@ -272,7 +272,7 @@ def _check_first(first: Judge | str | Path) -> Judge | str | Path:
     return first
 
 
-def _bound_cascade(cascade: CascadeJudge, rubric: Rubric) -> BoundCascade:
+def _bind_cascade(cascade: CascadeJudge, rubric: Rubric) -> BoundCascade:
     """Give a cascade the questions of a rubric, and check that they suit each other."""
     others = [row.id for row in rubric.questions if row.kind != "boolean"]
     if others:
@@ -345,25 +345,28 @@ def _check_file(judge: str | Path) -> None:
     raise InputError(msg)
 
 
-def _answered_part(judge: Answerer, rubric: Rubric) -> tuple[Rubric, tuple[str, ...]]:
+def _select_answered(judge: Answerer, rubric: Rubric) -> tuple[Rubric, tuple[str, ...]]:
     """Leave out what the judge does not answer, and the classes, which need all of it."""
-    lacking = _unanswered(judge, rubric.propositions)
+    lacking = _list_unanswered(judge, rubric.propositions)
     if not lacking or len(lacking) == len(rubric.propositions):
         return rubric, ()
     answered = tuple(row for row in rubric.questions if row.id not in lacking)
     classes = " and the completion classes" * bool(rubric.behaviors)
-    note = f"left out, since {shorten(judge.name)!r} does not answer it: {_named(lacking)}{classes}"
+    names = _list_names(lacking)
+    note = f"left out, since {shorten(judge.name)!r} does not answer it: {names}{classes}"
     return replace(rubric, questions=answered, expressions={}, behaviors=()), (note,)
 
 
-def _without_unused(judge: Answerer, rubric: Rubric) -> tuple[Rubric, tuple[str, ...]]:
+def _drop_unused(judge: Answerer, rubric: Rubric) -> tuple[Rubric, tuple[str, ...]]:
     """Leave out what the judge does not answer and no behavior uses."""
-    idle = _unanswered(judge, rubric.unused_propositions)
+    idle = _list_unanswered(judge, rubric.unused_propositions)
     if not idle:
         return rubric, ()
     asked = tuple(row for row in rubric.questions if row.id not in idle)
     who = shorten(judge.name)
-    note = f"not asked, since {who!r} does not answer it and no behavior uses it: {_named(idle)}"
+    note = (
+        f"not asked, since {who!r} does not answer it and no behavior uses it: {_list_names(idle)}"
+    )
     return replace(rubric, questions=asked), (note,)
 
 
@@ -371,18 +374,18 @@ def _columns(judge: Answerer, rubric: Rubric) -> tuple[int, ...]:
     asked = rubric.propositions
     if not asked and not needs_engine(judge):
         refuse_kinds(rubric)
-    if lacking := _unanswered(judge, asked):
+    if lacking := _list_unanswered(judge, asked):
         msg = (
             f"`judge` must answer every proposition of rubric {shorten(rubric.name)!r}, got "
-            f"{shorten(judge.name)!r} without {_named(lacking)}. Take them out of the rubric, or "
-            "make a judge from labels with `voirdire distill`."
+            f"{shorten(judge.name)!r} without {_list_names(lacking)}. Take them out of the rubric, "
+            "or make a judge from labels with `voirdire distill`."
         )
         raise InputError(msg)
     places = {name: place for place, name in enumerate(judge.questions)}
     return tuple(places[name if name in places else OUR_NAMES[name]] for name in asked)
 
 
-def _unanswered(judge: Answerer, names: Sequence[str]) -> list[str]:
+def _list_unanswered(judge: Answerer, names: Sequence[str]) -> list[str]:
     """List the propositions that a judge answers neither under this name nor under ours."""
     return [name for name in names if not {name, OUR_NAMES.get(name)} & {*judge.questions}]
 
@@ -397,19 +400,19 @@ def refuse_kinds(rubric: Rubric) -> NoReturn:
     raise InputError(msg)
 
 
-def _of_first(judge: Answerer) -> tuple[str, ...]:
+def _list_member_notes(judge: Answerer) -> tuple[str, ...]:
     """Give what is to be known of the judges that a judge is made of."""
     return judge.notes if needs_engine(judge) else ()
 
 
-def _not_asked(judge: Answerer, rubric: Rubric) -> list[str]:
+def _note_unasked(judge: Answerer, rubric: Rubric) -> list[str]:
     others = [row.id for row in rubric.questions if row.kind != "boolean"]
     if not others or needs_engine(judge):
         return []
-    return [f"not asked, since they are not boolean: {_named(others)}"]
+    return [f"not asked, since they are not boolean: {_list_names(others)}"]
 
 
-def _worded_otherwise(judge: Answerer, rubric: Rubric) -> list[str]:
+def _note_reworded(judge: Answerer, rubric: Rubric) -> list[str]:
     """Name the questions whose text is another than the one that the judge was made for."""
     known = getattr(judge, "question_texts", None) or {}
     changed = [
@@ -419,10 +422,10 @@ def _worded_otherwise(judge: Answerer, rubric: Rubric) -> list[str]:
     ]
     if not changed:
         return []
-    return [f"the judge was made for another wording of: {_named(changed)}"]
+    return [f"the judge was made for another wording of: {_list_names(changed)}"]
 
 
-def _without_examples(judge: Answerer, rubric: Rubric) -> list[str]:
+def _note_missing_examples(judge: Answerer, rubric: Rubric) -> list[str]:
     """Say where a model is not shown the examples of the rubric."""
     if not asks_a_model(judge) or judge.judge.shown_examples != 0:
         return []
@@ -433,15 +436,15 @@ def _without_examples(judge: Answerer, rubric: Rubric) -> list[str]:
     ]
 
 
-def _not_calibrated(judge: Answerer, rubric: Rubric) -> list[str]:
+def _note_uncalibrated(judge: Answerer, rubric: Rubric) -> list[str]:
     """Name the propositions whose probabilities a calibration leaves as they are."""
     if not asks_a_model(judge) or (known := judge.judge.known_calibration) is None:
         return []
     lacking = [name for name in rubric.propositions if name not in known.questions]
-    return [f"not calibrated: {_named(lacking)}"] if lacking else []
+    return [f"not calibrated: {_list_names(lacking)}"] if lacking else []
 
 
-def _named(names: list[str]) -> str:
+def _list_names(names: list[str]) -> str:
     shown = ", ".join(repr(shorten(name)) for name in names[:_MOST_NAMED])
     more = len(names) - _MOST_NAMED
     return f"{shown} and {more} more" if more > 0 else shown

@@ -1,4 +1,4 @@
-"""What every judge of items is: a name, the questions it answers, and probabilities."""
+"""Defines what every judge of items has: a name, its questions, and probabilities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What language models replied, as a store holds it, and what they were sent."""
+"""Lists and reads the stored replies of language models, with the prompts that were sent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from voirdire._validation import check_count, shorten
 from voirdire.errors import InputError, UnsupportedError, VerdictParseError
 from voirdire.judging.asking import Ask
 from voirdire.judging.bound import reply_fingerprint
-from voirdire.judging.call_plan import asked_places, item_key, with_examples
+from voirdire.judging.call_plan import find_asked_places, item_key, limit_examples
 from voirdire.judging.client import CallFailure, decode_attempt
 from voirdire.judging.prompts import PromptBuilder
 from voirdire.judging.reading import ReplyReader
@@ -265,7 +265,7 @@ def list_replies(
                     yield brief
             judges.append(replace(judge.described, n_calls=n_calls, n_failed=n_failed))
 
-    with _opened(store) as opened:
+    with _open_existing(store) as opened:
         listed = nlargest(limit, briefs(opened), key=attrgetter("n_failed", "n_calls"))
     ids = _ids_of(items, {row.item for row in listed})
     return ReplyListing(
@@ -313,7 +313,7 @@ def read_replies(
     shown = None if items is None else _find(items, item)
     digits = item.lower() if shown is None else item_key(shown).hex()
     first, last = _bounds(digits, is_id_possible=items is not None)
-    with _opened(store) as opened:
+    with _open_existing(store) as opened:
         judges = [_StoredAsking(record, asked) for record in opened.judges()]
         attempts: list[StoredAttempt] = []
         found: dict[bytes, None] = {}
@@ -329,8 +329,8 @@ def read_replies(
         msg = f"`item` must be an item about which a reply is stored, got {shorten(item)!r}."
         raise InputError(f"{msg} List the items of the store without it.")
     attempts = [row for row in attempts if row.outcome != "reply" or not failed]
-    counted = [_counted(judge.described, attempts) for judge in judges]
-    sent, unsent = _sent(judges, attempts, shown)
+    counted = [_count_attempts(judge.described, attempts) for judge in judges]
+    sent, unsent = _rebuild_prompts(judges, attempts, shown)
     return ItemReplies(
         item=next(iter(found)).hex(),
         id=None if shown is None else shown.id,
@@ -368,7 +368,7 @@ class _StoredAsking:
     @property
     def _questions(self) -> tuple[Question, ...]:
         n_examples = self._asking.get("n_examples")
-        return tuple(with_examples(row, n_examples) for row in self._rubric.questions)
+        return tuple(limit_examples(row, n_examples) for row in self._rubric.questions)
 
     @cached_property
     def _is_known(self) -> bool:
@@ -379,7 +379,7 @@ class _StoredAsking:
         """Make anew what a call asked; None where the rubric asks something else."""
         if not self._is_known:
             return None
-        places = asked_places(call, self._rubric, seed=self._asking["seed"])
+        places = find_asked_places(call, self._rubric, seed=self._asking["seed"])
         if places is None:
             return None
         return Ask(
@@ -431,7 +431,7 @@ class _StoredAsking:
         )
 
 
-def _sent(
+def _rebuild_prompts(
     judges: Sequence[_StoredAsking], attempts: Sequence[StoredAttempt], item: Item | None
 ) -> tuple[tuple[SentPrompt, ...], str | None]:
     """Make the prompts of calls anew, and say why some are missing."""
@@ -457,7 +457,7 @@ def _sent(
 
 
 @contextmanager
-def _opened(store: ReplyStore | str | Path) -> Iterator[ReplyStore]:
+def _open_existing(store: ReplyStore | str | Path) -> Iterator[ReplyStore]:
     """Open a store that is there; a file that is not is not made."""
     with opened_store(store, makes=False) as opened:
         if opened is None:
@@ -477,7 +477,7 @@ def _brief(item: bytes, attempts: Sequence[StoredAttempt]) -> StoredItem:
     )
 
 
-def _counted(judge: StoredJudge, attempts: Sequence[StoredAttempt]) -> StoredJudge:
+def _count_attempts(judge: StoredJudge, attempts: Sequence[StoredAttempt]) -> StoredJudge:
     mine = [row for row in attempts if row.judge == judge.number]
     n_failed = sum(row.outcome != "reply" for row in mine)
     return replace(judge, n_calls=len(mine), n_failed=n_failed)

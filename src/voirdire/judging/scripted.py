@@ -1,4 +1,4 @@
-"""A judge whose answers are a function of the item: for tests, and to try a pipeline out."""
+"""Defines a judge whose answers are a function of the item, for tests and trials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model is asked, for people to read."""
+"""Shows people what a model is asked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from voirdire.judging.asking import Ask
-from voirdire.judging.call_plan import with_examples
+from voirdire.judging.call_plan import limit_examples
 from voirdire.judging.prompts import WORDING, PromptBuilder
 from voirdire.records import Item, Message
 from voirdire.rubrics import load_rubric
@@ -67,7 +67,7 @@ def show_prompt(
     asked = load_rubric(rubric)
     questions = asked.questions if mode == "joint" else asked.questions[:1]
     n_shown = 0 if n_examples is None and mode == "joint" else n_examples
-    questions = tuple(with_examples(row, n_shown) for row in questions)
+    questions = tuple(limit_examples(row, n_shown) for row in questions)
     ask = Ask(questions=questions, probability=probability, mode=mode, language=language)
     shown = _placeholder(language) if item is None else item
     request = PromptBuilder(ask).request(shown, nonce=_NONCE, form=form)

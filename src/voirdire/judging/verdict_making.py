@@ -1,4 +1,4 @@
-"""Verdicts made of what judges gave: completion classes worked out, everything put together."""
+"""Makes verdicts of the answers of judges, and works out the completion classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Language models behind one port: a request in, a reply with its tokens out.
+"""Defines language models behind one port, which takes a request and gives a reply.
 
 Nothing heavy is imported here: the HTTP client arrives with the first call, the libraries of
 providers and of models in this process with the first model of theirs.

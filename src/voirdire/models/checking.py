@@ -1,4 +1,4 @@
-"""What a model's server can do, found out by asking it."""
+"""Finds out what a model's server can do by asking it."""
 
 from __future__ import annotations
 

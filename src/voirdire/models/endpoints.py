@@ -1,4 +1,4 @@
-"""Where requests go, and the keys that go with them: read from the environment, never shown."""
+"""Checks the addresses of requests, and reads their keys from the environment."""
 
 from __future__ import annotations
 

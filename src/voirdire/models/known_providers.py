@@ -1,4 +1,4 @@
-"""Providers by the prefix of a model's name: addresses, keys, and what is known of them.
+"""Lists providers by the prefix of a model's name: addresses, keys and capabilities.
 
 What a row declares stands in the provider's public documentation; where that is silent, or where it
 depends on the model, the row leaves it open and `voirdire.models.check_model` finds it out.
@@ -195,7 +195,7 @@ def check_key_of_file(variable: str | None, *, model: str, base_url: str | None)
     if _is_providers_own(variable, prefix=prefix, rest=rest, base_url=base_url):
         return
     place = _place(prefix, rest=rest, base_url=base_url)
-    if not {place, _without_port(place)} & _allowed(variable):
+    if not {place, _strip_port(place)} & _read_allowed_addresses(variable):
         msg = (
             "a key that a file names must be the provider's own at its own address, or one that "
             f"you allow, got {shorten(variable)!r} for {shorten(place)!r}. If that key is meant "
@@ -227,11 +227,11 @@ def _place(prefix: str, *, rest: str, base_url: str | None) -> str:
     return f"http://{parts.netloc}" if is_read_by_others else parts.netloc
 
 
-def _without_port(place: str) -> str:
+def _strip_port(place: str) -> str:
     return re.sub(r":\d+$", "", place)
 
 
-def _allowed(variable: str) -> set[str]:
+def _read_allowed_addresses(variable: str) -> set[str]:
     """Read for where a variable is allowed."""
     found = set()
     for entry in filter(None, map(str.strip, os.environ.get(_ALLOWED, "").split(","))):

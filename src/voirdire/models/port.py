@@ -1,4 +1,4 @@
-"""What every language model is: a name, its settings, and a reply to a request."""
+"""Defines what every language model has: a name, its settings, and a reply to a request."""
 
 from __future__ import annotations
 

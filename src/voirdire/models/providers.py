@@ -1,4 +1,4 @@
-"""Models behind their providers' own APIs, through any-llm."""
+"""Calls models by their providers' own APIs, through any-llm."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class ProvidersModel:
         self._temperature = check_number("temperature", temperature, high=2)
         self._reasoning_effort = reasoning_effort
         self._max_tokens = max_tokens
-        self._extra = _checked_extra(extra)
+        self._extra = _check_extra(extra)
         self._timeout_s = None if timeout_s is None else check_positive("timeout_s", timeout_s)
         self._capabilities = capabilities or _DECLARED.get(provider, Capabilities())
         self._takes_seed = True
@@ -216,11 +216,11 @@ class ProvidersModel:
             If there is no reply.
         """
         errors = self._errors_of(request=request, sent=partial(self._arguments, request))
-        said = await self._said(errors)
+        said = await self._call_provider(errors)
         if isinstance(said, UnsupportedError) and said.feature == "seed" and said.status is None:
             # The provider's library has no such parameter, so nothing has been sent yet.
             self._takes_seed = False
-            said = await self._said(errors)
+            said = await self._call_provider(errors)
         if isinstance(said, ModelCallError):
             raise said
         body = json.dumps(said.model_dump(warnings=False), default=str).encode()
@@ -236,7 +236,7 @@ class ProvidersModel:
             if inspect.isawaitable(closing):
                 await closing
 
-    async def _said(self, errors: CallErrors) -> Any:
+    async def _call_provider(self, errors: CallErrors) -> Any:
         """Call; give what came or, instead of raising it where keys may be near, the error."""
         import pydantic
         from any_llm.exceptions import AnyLLMError
@@ -248,15 +248,15 @@ class ProvidersModel:
             within = "in time" if self._timeout_s is None else f"within {self._timeout_s:g} s"
             return ModelTimeoutError(f"{self._name}: no reply {within}.")
         except (AnyLLMError, NotImplementedError) as error:
-            return self._placed(error, errors)
+            return self._translate_error(error, errors)
         except pydantic.ValidationError as error:
             return ServerError(self._sentence(f"the provider's reply has another form: {error}"))
 
-    def _placed(self, error: Exception, errors: CallErrors) -> ModelCallError:
+    def _translate_error(self, error: Exception, errors: CallErrors) -> ModelCallError:
         """Say in our words why there is no reply: an answer of the server, or none at all."""
         status = getattr(error, "status_code", None)
         if isinstance(status, int) and status >= 400:
-            return _answered(error, status=status, errors=errors)
+            return _translate_answer(error, status=status, errors=errors)
         feature = _unknown_parameter(error, request=errors.request)
         if feature is not None:
             return UnsupportedError(self._sentence(str(error)), feature=feature)
@@ -359,7 +359,7 @@ def _key(variable: str | None, *, usual: str, base_url: str | None) -> str | Non
     return None
 
 
-def _checked_extra(extra: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def _check_extra(extra: Mapping[str, Any] | None) -> Mapping[str, Any]:
     taken = sorted(_OURS.intersection(extra or ()))
     if taken:
         msg = f"`extra` must not hold {taken[0]!r}. It is set by its own parameter or the request."
@@ -375,12 +375,12 @@ def _checked_extra(extra: Mapping[str, Any] | None) -> Mapping[str, Any]:
     return dict(extra or {})
 
 
-def _answered(error: Exception, *, status: int, errors: CallErrors) -> ModelCallError:
+def _translate_answer(error: Exception, *, status: int, errors: CallErrors) -> ModelCallError:
     """Place an answer of the server by the same rules as any other server's."""
     original = getattr(error, "original_exception", None)
     body = getattr(original, "body", None)
     headers = getattr(getattr(original, "response", None), "headers", None)
-    found = errors.of_answer(
+    found = errors.translate_answer(
         str(error).encode("utf-8", "replace") if body is None else msgspec.json.encode(body),
         status=status,
         headers={name.lower(): value for name, value in (headers or {}).items()},

@@ -1,4 +1,4 @@
-"""From a model's name to the model."""
+"""Loads a model by its name."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def load_model(
     over_http: dict[str, Any] = {"top_p": top_p, "headers": headers}
     if prefix == _IN_PROCESS:
         _refuse(prefix, given=over_a_network | over_http)
-        return _in_process(rest, name=name, settings=settings)
+        return _load_in_process(rest, name=name, settings=settings)
     settings |= over_a_network | {"timeout_s": timeout_s}
     if prefix == _NATIVE:
         _refuse(prefix, given=over_http)
@@ -199,7 +199,7 @@ def _native(rest: str, *, name: str, settings: Mapping[str, Any]) -> ChatModel:
     return ProvidersModel(provider=provider, model=model, name=name, **settings)
 
 
-def _in_process(path: str, *, name: str, settings: Mapping[str, Any]) -> ChatModel:
+def _load_in_process(path: str, *, name: str, settings: Mapping[str, Any]) -> ChatModel:
     from voirdire.models.transformers_model import TransformersModel
 
     # A folder of this machine would tell whoever reads the verdicts where it is.

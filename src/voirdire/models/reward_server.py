@@ -1,4 +1,4 @@
-"""The client of a running ``voirdire serve``: items out, verdicts and rewards in."""
+"""Asks a running ``voirdire serve`` for verdicts and rewards of items."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ class RewardServer:
         whole = {**body, "verdicts": True, "deadline_s": _HEADROOM * left_s}
         if self._asked is None:
             self._asked = self._connection("/v1/rewards")
-        answer = await _within(left_s, self._asked.post(encoded(whole)))
+        answer = await _within(left_s, self._asked.post(encode_json(whole)))
         _check_status(answer)
         try:
             found = msgspec.json.decode(answer.body, type=ServerVerdicts)
@@ -248,17 +248,17 @@ class RewardServer:
         )
 
 
-def encoded(content: Any) -> bytes:
+def encode_json(content: Any) -> bytes:
     """Write JSON; half a surrogate pair, which is no text, as an escape."""
     try:
-        return msgspec.json.encode(content, enc_hook=_plain)
+        return msgspec.json.encode(content, enc_hook=_to_plain)
     except UnicodeEncodeError:
         import json
 
-        return json.dumps(content, default=_plain).encode()
+        return json.dumps(content, default=_to_plain).encode()
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     """Give an array of Parquet, or whatever a tool was called with."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
 

@@ -1,4 +1,4 @@
-"""A model of the `transformers` library in this process: one question a request.
+"""Runs a model of the `transformers` library in this process, one question a request.
 
 A yes-or-no question costs one pass: what could stand next tells how probable true and false are.
 Whatever else is asked is generated freely.
@@ -130,7 +130,7 @@ class TransformersModel:
             check_count("max_tokens", max_tokens, minimum=1)
         self._max_tokens = max_tokens
         self._temperature = temperature
-        self._model, self._tokenizer = _loaded(
+        self._model, self._tokenizer = _load_parts(
             model, tokenizer=tokenizer, device=device, dtype=dtype
         )
         if not self._tokenizer.chat_template:
@@ -250,10 +250,10 @@ class TransformersModel:
             return UnsupportedError(msg, feature="json_object")
         begin, is_boolean = request.prefill, False
         if request.form == "json_schema":
-            key, kind = _only_question(request.schema, model=self._name)
+            key, kind = _find_question(request.schema, model=self._name)
             begin = begin or f"{{{json.dumps(key, ensure_ascii=False)}:"
             is_boolean = kind == "boolean"
-        text = self._rendered(request.messages) + begin
+        text = self._render_prompt(request.messages) + begin
         prompt = self._tokenizer.encode(text, add_special_tokens=False)
         most = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
         room = (most or 1 << 30) - len(prompt)
@@ -281,7 +281,7 @@ class TransformersModel:
             usage=Usage(len(row.prompt), row.n_tokens, row.n_shared),
         )
 
-    def _rendered(self, messages: Sequence[Message]) -> str:
+    def _render_prompt(self, messages: Sequence[Message]) -> str:
         import jinja2
 
         said = [{"role": message.role, "content": message.content} for message in messages]
@@ -367,7 +367,7 @@ class TransformersModel:
         ends = _end_tokens(self._model, self._tokenizer) or [0]
         dice = [torch.Generator().manual_seed(_dice(row).getrandbits(63)) for row in rows]
 
-        def with_noise(ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # noqa: ARG001
+        def add_noise(ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # noqa: ARG001
             """Add Gumbel noise: the largest sum is a draw at the temperature."""
             for place, row in enumerate(rows):
                 if row.temperature:
@@ -394,7 +394,7 @@ class TransformersModel:
                 eos_token_id=ends,
                 pad_token_id=ends[0],
             ),
-            logits_processor=LogitsProcessorList([with_noise]),
+            logits_processor=LogitsProcessorList([add_noise]),
             stopping_criteria=StoppingCriteriaList([have_ended]),
         )
         for row, said in zip(rows, ids[:, width:].tolist(), strict=True):
@@ -422,7 +422,7 @@ class TransformersModel:
         return str(text)[self._n_anchor :]
 
 
-def _only_question(schema: bytes, *, model: str) -> tuple[str, str | None]:
+def _find_question(schema: bytes, *, model: str) -> tuple[str, str | None]:
     """Give the key of a schema's question, and the type of its answer."""
     properties = json.loads(schema or b"{}").get("properties", {})
     if len(properties) != 1:
@@ -470,7 +470,7 @@ def _dice(row: _Row) -> random.Random:
     return random.Random(None if seed is None else f"{seed} {row.prompt}")  # noqa: S311  # no secret
 
 
-def _loaded(model: Any, *, tokenizer: Any, device: str | None, dtype: str) -> tuple[Any, Any]:
+def _load_parts(model: Any, *, tokenizer: Any, device: str | None, dtype: str) -> tuple[Any, Any]:
     """Load what is named, and keep what is loaded."""
     try:
         import torch  # noqa: F401  # transformers without torch fails later and less clearly

@@ -1,4 +1,4 @@
-"""Controlled changes of items, beside which the answers of a fair judge stay the same.
+"""Changes items in controlled ways that leave the answers of a fair judge the same.
 
 `probes` gives them, each with a control; `own_probe` makes one of your function; `degradations`
 gives changes for the worse. Attacks are texts that try

@@ -1,4 +1,4 @@
-"""Attacks: what one is, how it comes onto a response, and all there are."""
+"""Defines attacks, puts them onto responses, and lists all of them."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def attacks() -> tuple[Attack, ...]:
     >>> sum(len(row.response) for row in small) < 20_000
     True
     """
-    return (*small_attacks(), *_made_attacks(size=disguise.size_attacks()))
+    return (*small_attacks(), *_make_attacks(size=disguise.size_attacks()))
 
 
 @cache
@@ -125,7 +125,7 @@ def small_attacks() -> tuple[Attack, ...]:
         for family, rows in read_data("attacks.yaml").items()
         for row in rows
     )
-    made = _made_attacks(
+    made = _make_attacks(
         fence=disguise.fence_attacks(),
         hidden_text=disguise.hidden_attacks(),
         encoded=disguise.encoded_attacks(),
@@ -134,7 +134,7 @@ def small_attacks() -> tuple[Attack, ...]:
     return (*written, *made)
 
 
-def _made_attacks(**families: disguise.Parts) -> Iterator[Attack]:
+def _make_attacks(**families: disguise.Parts) -> Iterator[Attack]:
     """Make the attacks that hardly speak, and that English stands for."""
     for family, parts in families.items():
         for name, text, aim in parts:

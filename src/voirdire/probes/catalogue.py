@@ -1,4 +1,4 @@
-"""The probes that ship: verbosity, authority, style, bandwagon, sentiment and steering."""
+"""Lists the built-in probes: verbosity, authority, style, bandwagon, sentiment and steering."""
 
 from __future__ import annotations
 

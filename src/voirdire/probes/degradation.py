@@ -1,4 +1,4 @@
-"""Changes that make a response worse for sure."""
+"""Makes a response worse for sure."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _drop_facts(text: str, _rng: Generator) -> str | None:
     facts = [*_numbers(text), *_names(text)]
     if not facts:
         return None
-    dropped = _replaced(text, dict.fromkeys(facts, ""))
+    dropped = _replace_spans(text, dict.fromkeys(facts, ""))
     return re.sub(r"[ ]+(?=[.,;:!?)]|[ ]|$)", "", dropped, flags=re.MULTILINE)
 
 
@@ -169,7 +169,7 @@ def _corrupt_facts(text: str, rng: Generator) -> str | None:
     order = [names[place] for place in rng.permutation(len(names))]
     following = dict(zip(order, [*order[1:], *order[:1]], strict=True))
     changes |= {span: following[text[slice(*span)]] for span in spans}
-    return _replaced(text, changes)
+    return _replace_spans(text, changes)
 
 
 def _numbers(text: str) -> list[tuple[int, int]]:
@@ -191,7 +191,7 @@ def _names(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _replaced(text: str, changes: dict[tuple[int, int], str]) -> str:
+def _replace_spans(text: str, changes: dict[tuple[int, int], str]) -> str:
     """Replace spans that do not overlap; of two that do, the one that begins first."""
     pieces, done = [], 0
     for (start, end), new in sorted(changes.items()):

@@ -1,4 +1,4 @@
-"""Attacks in disguise: text that nobody sees, that looks like other text, or that must be decoded.
+"""Builds disguised attacks: text that is invisible, looks like other text, or is encoded.
 
 They are made and not stored, so that no reader of this file meets characters it cannot see.
 """

@@ -1,4 +1,4 @@
-"""How often attacks steer a judge."""
+"""Measures how often attacks steer a judge."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def measure_attacks(
     (1, 2, 0.5)
     """
     threshold = check_fraction("threshold", threshold)
-    first, second = _checked(before, after, len(attacks))
+    first, second = _check_answers(before, after, len(attacks))
     tables = [
         _Table.of(first, table, aim=attack.aim, threshold=threshold)
         for attack, table in zip(attacks, second, strict=True)
@@ -220,7 +220,7 @@ def _share(part: float, whole: int) -> float:
     return part / whole if whole else math.nan
 
 
-def _checked(
+def _check_answers(
     before: ArrayLike, after: ArrayLike, n_attacks: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     first = np.asarray(before, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""What a probe is: a controlled change of an item that must not change what is true of it."""
+"""Defines a probe: a controlled change of an item that must not change what is true of it."""
 
 from __future__ import annotations
 
@@ -137,8 +137,8 @@ def own_probe(
         id=probe_id,
         family=probe_id.partition("/")[0],
         summary=(document or named or probe_id).strip().partition("\n")[0].rstrip("."),
-        change=_checked(function, probe_id),
-        control=None if control is None else _checked(control, probe_id, suffix="/control"),
+        change=_check_change(function, probe_id),
+        control=None if control is None else _check_change(control, probe_id, suffix="/control"),
     )
 
 
@@ -152,7 +152,7 @@ def changed_item(item: Item, change_id: str, response: str) -> Item:
     )
 
 
-def _checked(
+def _check_change(
     function: Callable[[Item], Item | None], probe_id: str, *, suffix: str = ""
 ) -> Callable[[Item], Item | None]:
     """Hold a function of the user to what a change is; a control may leave the item as it is."""

@@ -1,4 +1,4 @@
-"""Texts as probes see them: their language, their sentences, draws, and filler of any length."""
+"""Analyses texts for probes: language, sentences, random draws, and filler of any length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The records that travel between the layers: frozen, small, and versioned where they are kept.
+"""Defines the frozen records that travel between the layers.
 
 Loaded when they are first used: items and replies bring msgspec, verdicts
 numpy and polars, the others nothing.

@@ -1,4 +1,4 @@
-"""The reproducible record of an examination."""
+"""Defines the reproducible record of an examination."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What gave no answer, and what was set aside."""
+"""Defines the records of failed answers and of rows that were set aside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a judge is asked about: a prompt with one response."""
+"""Defines the item that a judge is asked about: a prompt with one response."""
 
 from __future__ import annotations
 

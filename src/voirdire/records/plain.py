@@ -1,4 +1,4 @@
-"""Records as JSON holds them."""
+"""Turns records into plain values for JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model said: the text, and the tokens that it might have said instead."""
+"""Defines the reply of a model: its text, its tokens, and their likely alternatives."""
 
 from __future__ import annotations
 

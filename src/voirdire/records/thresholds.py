@@ -1,4 +1,4 @@
-"""From which probability on a proposition is true: one number, or one for each proposition."""
+"""Reads and writes thresholds: one number, or one for each proposition."""
 
 from __future__ import annotations
 

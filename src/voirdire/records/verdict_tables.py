@@ -1,4 +1,4 @@
-"""The verdict table: long, as `voirdire examine` reads it, or wide, one row per item."""
+"""Writes the verdict table: long, as `voirdire examine` reads it, or wide, one row per item."""
 
 from __future__ import annotations
 

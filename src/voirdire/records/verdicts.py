@@ -1,4 +1,4 @@
-"""What a judge said of items: arrays, an item a row and a question a column."""
+"""Defines the verdicts of a judge as arrays of items by questions."""
 
 from __future__ import annotations
 
@@ -346,7 +346,7 @@ class Verdicts:
                 if row in new
             }
         behaviors = tuple([None if row < 0 else self.behaviors[row] for row in rows.tolist()])
-        return self._bare(
+        return self._drop_details(
             items=wanted, probabilities=probabilities, failures=failures, behaviors=behaviors
         )
 
@@ -368,7 +368,7 @@ class Verdicts:
             return self
         columns = [self.questions.index(name) for name in names]
         new = {column: place for place, column in enumerate(columns)}
-        return self._bare(
+        return self._drop_details(
             questions=names,
             probabilities=self.probabilities[:, columns],
             failures={
@@ -433,7 +433,7 @@ class Verdicts:
 
     def with_probabilities(self, probabilities: NDArray[np.float64]) -> Self:
         """Give these verdicts with other probabilities, without what was computed from them."""
-        return self._bare(probabilities=probabilities)
+        return self._drop_details(probabilities=probabilities)
 
     def join(self, other: Verdicts) -> Verdicts:
         """Put verdicts on other items, or on other propositions of the same ones, beside these.
@@ -508,7 +508,7 @@ class Verdicts:
         prints = sorted([self.fingerprint, other.fingerprint])
         both = hashlib.sha256("\n".join(prints).encode()).hexdigest() if all(prints) else ""
         return replace(
-            self._bare(
+            self._drop_details(
                 items=items,
                 probabilities=probabilities,
                 failures=failures,
@@ -565,7 +565,7 @@ class Verdicts:
                 )
                 for rows in zip(*(piece.completion_classes for piece in pieces), strict=True)
             ),
-            details=_concatenated(details, starts) if len(details) == len(pieces) else None,
+            details=_concatenate_details(details, starts) if len(details) == len(pieces) else None,
             sources=tuple(chain(*sources)) if len(sources) == len(pieces) else None,
             answered_by=tuple(chain(*who)) if len(who) == len(pieces) else None,
         )
@@ -587,7 +587,7 @@ class Verdicts:
             )
             raise InputError(msg)
 
-    def _bare(self, **changed: Any) -> Self:
+    def _drop_details(self, **changed: Any) -> Self:
         return replace(
             self,
             completion_classes=(),
@@ -598,7 +598,7 @@ class Verdicts:
         )
 
 
-def _concatenated(details: Sequence[CallDetails], starts: Sequence[int]) -> CallDetails:
+def _concatenate_details(details: Sequence[CallDetails], starts: Sequence[int]) -> CallDetails:
     first = details[0]
     return CallDetails(
         labels={

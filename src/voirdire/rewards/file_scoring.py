@@ -15,7 +15,7 @@ from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.item_source import ItemSource
 from voirdire.judging.plan import check_behavior
 from voirdire.judging.runs.file_judging import judge_source
-from voirdire.judging.runs.outputs import STORE_NAME, SetAside, checked_writing
+from voirdire.judging.runs.outputs import STORE_NAME, SetAside, explain_write_errors
 from voirdire.judging.runs.parts import MARK, make_folder, remove_folder
 from voirdire.rewards.model import RewardModel
 from voirdire.rewards.model_file import load_reward
@@ -228,7 +228,7 @@ def _judge_first(
     else:
         target = Path(output).resolve()
         folder, beside = target.with_name(f"{target.name}.scoring"), target.parent
-        with checked_writing(folder, kept="Nothing is judged yet"):
+        with explain_write_errors(folder, kept="Nothing is judged yet"):
             make_folder(folder)
         stack.callback(_remove_bare, folder)
     key = hash_of({"items": items.key(), "fingerprint": plan.fingerprint})

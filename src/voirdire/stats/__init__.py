@@ -1,4 +1,4 @@
-"""Numbers in, frozen results out: no files, models, clocks or global randomness."""
+"""Computes frozen results from arrays, without files, models, clocks or global randomness."""
 
 from voirdire.stats.agreement import (
     AgreementResult,

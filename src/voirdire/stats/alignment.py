@@ -1,4 +1,4 @@
-r"""The scoring functions S(a, others) of the alternative annotator test.
+r"""Defines the scoring functions S(a, others) of the alternative annotator test.
 
 Each alignment is a mean over the other annotators of a score between two labels; `neg_rmse` is
 minus the root of such a mean. A `Scorer` knows how to score arrays of labels pairwise and how to
@@ -224,7 +224,7 @@ class _SquaredErrorScorer(Scorer):
             return difference * difference
 
     def is_exact(self, judge: NDArray[Any]) -> bool:
-        return self._whole and _all_whole(judge)
+        return self._whole and _are_whole(judge)
 
     def tolerance(self, labels: NDArray[Any]) -> float | NDArray[np.float64]:
         return np.maximum(self._tolerance, _ROUNDING * np.abs(labels).max(axis=0, initial=0.0))
@@ -294,10 +294,10 @@ def make_scorer(
     if alignment == "neg_rmse":
         return _SquaredErrorScorer(humans)
     if isinstance(alignment, str) and alignment in SET_ALIGNMENTS:
-        return _SetScorer(alignment, _required("label_sets", label_sets))
+        return _SetScorer(alignment, _require("label_sets", label_sets))
     function = alignment if callable(alignment) else similarity
-    labels = _required("values", values)
-    scores = _cosine_of_codes(labels) if function is None else _of_labels(function, labels)
+    labels = _require("values", values)
+    scores = _cosine_of_codes(labels) if function is None else _score_codes(function, labels)
     name = "alignment" if callable(alignment) else "similarity"
     return _FunctionScorer(scores, len(labels), name=name)
 
@@ -309,24 +309,24 @@ def _scale_of(numbers: NDArray[np.float64]) -> tuple[float, bool]:
         block = numbers[start : start + _ITEMS_AT_ONCE]
         known = block[~np.isnan(block)]
         scale = max(scale, float(np.abs(known).max(initial=0.0)))
-        whole = whole and _all_whole(known)
+        whole = whole and _are_whole(known)
     return scale, whole
 
 
-def _all_whole(numbers: NDArray[np.float64]) -> bool:
+def _are_whole(numbers: NDArray[np.float64]) -> bool:
     """Whether numbers are whole, and small enough for their squares to add up exactly."""
     small = bool(np.abs(numbers).max(initial=0.0) < _LARGEST_EXACT)
     return small and bool((numbers == np.floor(numbers)).all())
 
 
-def _required(name: str, value: Any) -> Any:
+def _require(name: str, value: Any) -> Any:
     if value is None:
         msg = f"`{name}` must be given for this alignment, got None."
         raise InputError(msg)
     return value
 
 
-def _of_labels(function: VectorizedScore, values: Sequence[Any]) -> VectorizedScore:
+def _score_codes(function: VectorizedScore, values: Sequence[Any]) -> VectorizedScore:
     """Make a function of labels one of their codes."""
     labels = _as_label_array(values)
     return lambda first, second: function(labels[first], labels[second])

@@ -1,4 +1,4 @@
-r"""The alternative annotator test on arrays: any number of judges and ε in one pass."""
+r"""Runs the alternative annotator test on arrays, for any number of judges and ε in one pass."""
 
 from __future__ import annotations
 

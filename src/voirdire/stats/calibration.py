@@ -1,4 +1,4 @@
-"""Turn a judge's probabilities into calibrated ones, and say how well calibrated they are.
+"""Calibrates a judge's probabilities, and measures how well calibrated they are.
 
 Three kinds of calibrators, none of which turns ranks around. They are fitted to items whose truth
 is known, or out of fold, so that neither an item's own truth nor its group's gets into its
@@ -105,7 +105,7 @@ def _check_shape(name: str, values: NDArray[Any], n_items: int | None) -> NDArra
 # Calibrators ----------------------------------------------------------------------------------
 
 
-class _Stored:
+class _JsonCalibrator:
     """A calibrator as JSON can hold it; a number that is infinite is left empty."""
 
     PLAIN: ClassVar = ("method",)
@@ -121,7 +121,7 @@ class _Stored:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlattCalibrator(_Stored):
+class PlattCalibrator(_JsonCalibrator):
     """A line through the log-odds.
 
     Attributes
@@ -146,7 +146,7 @@ class PlattCalibrator(_Stored):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TemperatureCalibrator(_Stored):
+class TemperatureCalibrator(_JsonCalibrator):
     """Log-odds divided by a temperature: 1/2 stays 1/2.
 
     Attributes
@@ -168,7 +168,7 @@ class TemperatureCalibrator(_Stored):
 
 
 @dataclass(frozen=True, kw_only=True)
-class IsotonicCalibrator(_Stored):
+class IsotonicCalibrator(_JsonCalibrator):
     """A rising line through points; flat outside of them.
 
     Attributes
@@ -672,7 +672,7 @@ def measure_calibration(
         )
     else:
         brier_low, brier_high = _mean_interval(squares, units, level)
-        drawn = _drawn_errors(p - y, codes, units, n_resamples, np.random.default_rng(rng))
+        drawn = _resample_errors(p - y, codes, units, n_resamples, np.random.default_rng(rng))
         shifted = drawn - (drawn.mean() - error)
         error_low, error_high = np.quantile(shifted, [(1 - level) / 2, (1 + level) / 2])
     return CalibrationResult(
@@ -727,7 +727,7 @@ def _mean_interval(
     return mean - reach, mean + reach
 
 
-def _drawn_errors(
+def _resample_errors(
     gaps: NDArray[np.float64],
     codes: NDArray[np.intp],
     units: NDArray[np.intp],

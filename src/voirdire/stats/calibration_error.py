@@ -1,4 +1,4 @@
-r"""What a Brier score is made of, and a calibration error that is not raised by chance.
+r"""Decomposes a Brier score, and estimates a calibration error that chance does not raise.
 
 In bins of about equal probabilities, :math:`\delta_b` is the mean of probability minus truth and
 :math:`w_b` the share of the items. The square of its estimate is on average too large by the

@@ -1,4 +1,4 @@
-"""What a reader should mind before trusting the figures, each thing with its numbers."""
+"""Warns the reader of what limits the figures, with the numbers behind each caution."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def cautions_of_judge(
     min_items: int,
 ) -> list[Caution]:
     """Say in sentences what weakens the figures of a judge, whatever ε is."""
-    found = [*_of_items(annotators, untested, min_items), *_of_panel(panel)]
-    return [*found, *_of_ties(annotators)] if method == "t" else found
+    found = [*_item_cautions(annotators, untested, min_items), *_panel_cautions(panel)]
+    return [*found, *_tie_cautions(annotators)] if method == "t" else found
 
 
 def cautions_at_epsilon(
@@ -69,7 +69,7 @@ def cautions_at_epsilon(
                 f"; counted as lost the winning rate is {lost_rate:.2f}, and the outcome uses that"
             )
         found.append(caution("failures", sentence, n_failures=n_failures, winning_rate=lost_rate))
-    found += _of_agreement(panel)
+    found += _agreement_cautions(panel)
     if uncertainty is not None and UNSTABLE <= uncertainty.stability <= 1 - UNSTABLE:
         found.append(_unstable(uncertainty))
     return found
@@ -80,7 +80,7 @@ def caution(code: str, sentence: str, **figures: Any) -> Caution:
     return Caution(code=code, sentence=sentence, figures=figures)
 
 
-def _of_items(
+def _item_cautions(
     annotators: Sequence[AnnotatorResult], untested: Sequence[str], min_items: int
 ) -> Iterator[Caution]:
     n_annotators = len(annotators)
@@ -93,7 +93,9 @@ def _of_items(
         yield caution("few_annotators", sentence, **figures)
     if untested:
         sentence = f"not tested, fewer than {min_items} items each: {listed(untested)}"
-        yield caution("untested_annotators", sentence, **_named(untested), min_items=min_items)
+        yield caution(
+            "untested_annotators", sentence, **_name_figures(untested), min_items=min_items
+        )
     few = [row.annotator for row in annotators if row.n_items < FEW_ITEMS]
     if few:
         fewest = min(row.n_items for row in annotators)
@@ -101,10 +103,10 @@ def _of_items(
             f"fewer than {FEW_ITEMS} items for {listed(few)}, the fewest {fewest}: the test has "
             "little power, and a judge that fails may be fit"
         )
-        yield caution("few_items", sentence, **_named(few), fewest=fewest, few=FEW_ITEMS)
+        yield caution("few_items", sentence, **_name_figures(few), fewest=fewest, few=FEW_ITEMS)
 
 
-def _of_panel(panel: Panel) -> Iterator[Caution]:
+def _panel_cautions(panel: Panel) -> Iterator[Caution]:
     if panel.n_clusters is not None and panel.n_clusters < FEW_CLUSTERS:
         sentence = (
             f"the items come from {panel.n_clusters} clusters; with fewer than {FEW_CLUSTERS} "
@@ -128,7 +130,7 @@ def _of_panel(panel: Panel) -> Iterator[Caution]:
         yield caution("one_sided", sentence, one=one, other=other, needed=FEW_PER_SIDE)
 
 
-def _of_ties(annotators: Sequence[AnnotatorResult]) -> Iterator[Caution]:
+def _tie_cautions(annotators: Sequence[AnnotatorResult]) -> Iterator[Caution]:
     # the t-test's size is right where items are many, whatever the share of ties
     tied = [
         row.annotator
@@ -140,10 +142,10 @@ def _of_ties(annotators: Sequence[AnnotatorResult]) -> Iterator[Caution]:
             f"more than {MANY_TIES:.0%} of the items are ties for {listed(tied)}: with few items "
             "the t-test rejects too often there; the outcome rests on the exact test"
         )
-        yield caution("many_ties", sentence, share=MANY_TIES, **_named(tied))
+        yield caution("many_ties", sentence, share=MANY_TIES, **_name_figures(tied))
 
 
-def _of_agreement(panel: Panel) -> Iterator[Caution]:
+def _agreement_cautions(panel: Panel) -> Iterator[Caution]:
     agreement = panel.agreement
     if agreement is None:
         return
@@ -177,7 +179,7 @@ def _unstable(uncertainty: Uncertainty) -> Caution:
     return caution("unstable", sentence, **figures, clustered=uncertainty.clustered)
 
 
-def _named(names: Sequence[str]) -> dict[str, Any]:
+def _name_figures(names: Sequence[str]) -> dict[str, Any]:
     """Give the figures of some annotators: the first few names, and how many there are."""
     return {"annotators": [shorten(name) for name in names[:MOST_NAMED]], "n": len(names)}
 

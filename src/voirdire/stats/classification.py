@@ -1,4 +1,4 @@
-r"""A judge against one gold label per item: how often it is right, and about what.
+r"""Measures a judge against one gold label per item.
 
 Intervals are made in one way. Every item gets a random weight, again and again (the Bayesian
 bootstrap [1]_), and so does one more item, which the judge got wrong for the lower end and right
@@ -261,11 +261,11 @@ def measure_classification(
     )
     table = sample.table(n_labels)
     figures = {"accuracy": sample.share(sample.true == sample.own)}
-    figures |= sample.of_table(table, _WHOLE if n_labels == 2 else _WHOLE | _MACRO)
+    figures |= sample.estimate_table(table, _WHOLE if n_labels == 2 else _WHOLE | _MACRO)
     if n_labels == 2:
-        figures |= _of_pair(sample)
+        figures |= _estimate_pair_shares(sample)
     if stated is not None:
-        figures |= _of_probabilities(stated[taken], sample)
+        figures |= _estimate_probability_figures(stated[taken], sample)
     names = names or [f"label {code}" for code in range(n_labels)]
     reason = _find_reason(table, names, sample.n_units)
     if np.isnan([[each.estimate, each.low] for each in figures.values()]).any():
@@ -277,7 +277,7 @@ def measure_classification(
         n_failures=int(np.count_nonzero(lost)),
         table=tuple(map(tuple, table.tolist())),
         figures=figures,
-        worst_case=_worst_case(_Margins.of(table).with_wrong(failures)),
+        worst_case=_worst_case(_Margins.of(table).add_wrong(failures)),
         always=_always(table, with_probabilities=stated is not None),
         labels=tuple(_label_figures(k, sample) for k in range(n_labels) if n_labels > 2),
         confidence_level=confidence_level,
@@ -347,12 +347,12 @@ class _Margins(NamedTuple):
         hits = np.diagonal(tables, axis1=-2, axis2=-1)
         return _Margins(hits, tables.sum(axis=-1), tables.sum(axis=-2))
 
-    def with_wrong(self, more: NDArray[np.float64]) -> _Margins:
+    def add_wrong(self, more: NDArray[np.float64]) -> _Margins:
         """Add wrong items by gold label, spread evenly over the labels that they do not have."""
         others = (more.sum(axis=-1, keepdims=True) - more) / (more.shape[-1] - 1)
         return _Margins(self.hits, self.gold + more, self.given + others)
 
-    def with_right(self, more: NDArray[np.float64]) -> _Margins:
+    def add_right(self, more: NDArray[np.float64]) -> _Margins:
         """Add right items by gold label."""
         return _Margins(self.hits + more, self.gold + more, self.given + more)
 
@@ -484,7 +484,7 @@ class _Sample:
         total, whole = drawn @ values, drawn.sum(axis=1) + more
         return self._limits(value, total / whole, (total + more) / whole)
 
-    def of_table(
+    def estimate_table(
         self, table: NDArray[np.int64], figures: dict[str, _TableFigure]
     ) -> dict[str, Estimate]:
         """Estimate figures of the whole table."""
@@ -496,7 +496,7 @@ class _Sample:
         drawn = self._draw_margins(n, rng)
         sizes = np.array([self._unit_size(self.true == label) for label in range(n)])
         more = rng.standard_exponential((len(drawn.hits), n, 1))[..., 0] * sizes / np.sqrt(n)
-        worse, better = drawn.with_wrong(more), drawn.with_right(more)
+        worse, better = drawn.add_wrong(more), drawn.add_right(more)
         return {
             name: self._limits(value, figures[name](worse), figures[name](better))
             for name, value in values.items()
@@ -594,7 +594,7 @@ def _concordance(weights: NDArray[Any]) -> NDArray[np.float64]:
     return _divide((positives * below).sum(axis=-1), pairs)
 
 
-def _of_pair(sample: _Sample) -> dict[str, Estimate]:
+def _estimate_pair_shares(sample: _Sample) -> dict[str, Estimate]:
     """Estimate the shares that two labels, a positive and a negative one, have."""
     true, own = sample.true == 1, sample.own == 1
     either = true | own
@@ -612,7 +612,9 @@ def _of_pair(sample: _Sample) -> dict[str, Estimate]:
     }
 
 
-def _of_probabilities(stated: NDArray[np.float64], sample: _Sample) -> dict[str, Estimate]:
+def _estimate_probability_figures(
+    stated: NDArray[np.float64], sample: _Sample
+) -> dict[str, Estimate]:
     """Estimate the area under the ROC curve and the Brier score where probabilities are stated."""
     known = ~np.isnan(stated)
     sample, stated = sample.where(known), stated[known]
@@ -634,7 +636,7 @@ def _few_places(values: NDArray[np.float64]) -> NDArray[np.int64]:
 def _label_figures(label: int, sample: _Sample) -> LabelFigures:
     """Measure one label against all others."""
     true, own = ((codes == label).astype(np.int64) for codes in (sample.true, sample.own))
-    found = _of_pair(replace(sample, true=true, own=own))
+    found = _estimate_pair_shares(replace(sample, true=true, own=own))
     return LabelFigures(
         label=label,
         n_gold=int(true.sum()),

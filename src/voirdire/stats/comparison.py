@@ -1,4 +1,4 @@
-r"""Who is closer to the rest, item by item: the judge, the left-out annotator, or neither.
+r"""Compares the judge with each left-out annotator, item by item.
 
 For annotator :math:`j` and item :math:`i` the judge's score :math:`S(f)` and the annotator's
 score :math:`S(h_j)` are both means over the same other annotators, so sums are compared, as
@@ -242,11 +242,11 @@ class HumanBlock:
                 both = present[j] & present[k]
                 ahead = scorer.score(labels[j], labels[k])
                 behind = ahead if scorer.symmetric else scorer.score(labels[k], labels[j])
-                total[j] += self._weighted(ahead * both, k)
-                total[k] += self._weighted(behind * both, j)
+                total[j] += self._weight_score(ahead * both, k)
+                total[k] += self._weight_score(behind * both, j)
         return total
 
-    def _weighted(self, score: NDArray[Any], annotator: int) -> NDArray[Any]:
+    def _weight_score(self, score: NDArray[Any], annotator: int) -> NDArray[Any]:
         return score if self._quality is None else score * self._quality[annotator]
 
     def _score_judge(self, judge: NDArray[Any], *, exact: bool) -> NDArray[Any]:
@@ -400,7 +400,7 @@ class Comparison:
             PairedGain(
                 advantage=float(advantage),
                 other=float(constants),
-                p_value=_one_sided(float(advantage - constants), np.concatenate(found)),
+                p_value=_test_one_sided(float(advantage - constants), np.concatenate(found)),
             )
             for advantage, constants, found in zip(advantages, others, units, strict=True)
         ]
@@ -504,7 +504,7 @@ class Comparison:
         return raters.humans[np.arange(len(raters.humans)), panel.medoid()]
 
 
-def _one_sided(difference: float, units: NDArray[np.float64]) -> float:
+def _test_one_sided(difference: float, units: NDArray[np.float64]) -> float:
     """Test a difference above 0 from what each unit adds to its error."""
     n_units = len(units)
     if n_units < 2:

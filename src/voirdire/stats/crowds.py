@@ -1,4 +1,4 @@
-r"""Labels of a crowd: their distribution on each item, their majority, and the truth behind them.
+r"""Describes labels of a crowd: their distribution, their majority, and the estimated truth.
 
 Where people split, one label is no truth: an item has the distribution of labels :math:`q` that
 many people would give, of which its n labels are a sample. With :math:`\hat q_k = n_k / n`,

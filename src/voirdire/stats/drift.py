@@ -1,4 +1,4 @@
-"""A judge then against the judge now, on the same frozen items."""
+"""Compares a judge's earlier and present answers on the same frozen items."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def judge_drift(
     elif share.low > tolerance:
         verdict = "drifted"
 
-    def shifted(first: ArrayLike, second: ArrayLike) -> Estimate:
+    def measure_shift(first: ArrayLike, second: ArrayLike) -> Estimate:
         difference = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
         known = ~np.isnan(difference)
         kept = take_units(units, known)
@@ -163,12 +163,12 @@ def judge_drift(
     both = answered & (after >= 0)
     shift = None
     if is_boolean:
-        shift = shifted(np.where(both, before, np.nan), np.where(both, after, np.nan))
+        shift = measure_shift(np.where(both, before, np.nan), np.where(both, after, np.nan))
     return JudgeDrift(
         verdict=verdict,
         changed=share,
         shift=shift,
-        probability_shift=None if probabilities is None else shifted(*probabilities),
+        probability_shift=None if probabilities is None else measure_shift(*probabilities),
         n_items=int(np.count_nonzero(answered)),
         n_changed=int(np.count_nonzero(changed)),
         n_lost=int(np.count_nonzero(answered & (after < 0))),

@@ -1,4 +1,4 @@
-r"""The exact unconditional test of the judge against one left-out annotator.
+r"""Computes the exact unconditional test of the judge against one left-out annotator.
 
 Each item has one of three outcomes, so :math:`(n_-, n_0, n_+)` is multinomial. On the boundary of
 the null hypothesis one nuisance parameter is left, the tie share :math:`p_0`:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["exact_bounds", "exact_p_value", "remembered_p_value"]
+__all__ = ["cached_p_value", "exact_bounds", "exact_p_value"]
 
 SAME = 1e-9
 """Statistics closer than this are the same table order."""
@@ -116,11 +116,11 @@ def exact_p_value(
     )
     epsilon = check_fraction("epsilon", epsilon, open_below=False)
     mode = check_choice("epsilon_mode", epsilon_mode, EpsilonMode)
-    return remembered_p_value(*counts, epsilon, mode)
+    return cached_p_value(*counts, epsilon, mode)
 
 
 @lru_cache(maxsize=1 << 16)
-def remembered_p_value(
+def cached_p_value(
     n_minus: int, n_ties: int, n_plus: int, epsilon: float, mode: EpsilonMode
 ) -> float:
     """Do the work of `exact_p_value`, whose checks it leaves out."""
@@ -312,7 +312,7 @@ def _count_below(
     while low < high:
         middle = (low + high) // 2
         minus, ties, plus = tables[middle].tolist()
-        if remembered_p_value(minus, ties, plus, epsilon, mode) <= threshold:
+        if cached_p_value(minus, ties, plus, epsilon, mode) <= threshold:
             low, inside = middle + 1, float(statistics[middle])
         else:
             high, outside = middle, float(statistics[middle])

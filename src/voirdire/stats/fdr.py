@@ -1,4 +1,4 @@
-r"""False discovery rate control over annotators (and over questions where several are pooled).
+r"""Controls the false discovery rate over annotators, and over pooled questions.
 
 Reject the i smallest p-values for the largest i with :math:`p_{(i)} \le i\,q / (m\,c)`, where
 :math:`c = 1` for Benjamini-Hochberg [1]_ and :math:`c = H_m = \sum_{k\le m} 1/k` for

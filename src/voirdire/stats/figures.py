@@ -1,4 +1,4 @@
-r"""From outcome sums to p-values, ω and ρ, for all judges and every ε at once.
+r"""Computes p-values, ω and ρ from outcome sums, for all judges and every ε at once.
 
 With :math:`v` the value of :math:`d` per outcome and :math:`c = v - \bar d` the three ways to
 estimate the standard error of :math:`\bar d` are
@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from scipy.special import stdtr
 
-from voirdire.stats.exact_test import remembered_p_value
+from voirdire.stats.exact_test import cached_p_value
 from voirdire.stats.fdr import benjamini_hochberg, benjamini_yekutieli
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class Figures:
         for judge, annotator in np.argwhere(self.tested):
             won, ties, lost = counts[judge, annotator].tolist()
             found[judge, :, annotator] = [
-                remembered_p_value(won, ties, lost, epsilon, settings.mode) for epsilon in epsilons
+                cached_p_value(won, ties, lost, epsilon, settings.mode) for epsilon in epsilons
             ]
         return found if settings.design == "items" else np.maximum(found, self._t_p_values)
 

@@ -1,4 +1,4 @@
-r"""Intervals: of means, of shares, and of coefficients that divide by chance.
+r"""Estimates intervals of means, of shares, and of coefficients that divide by chance.
 
 Three of them serve everywhere. Each takes items, or clusters of them, as the random sample.
 

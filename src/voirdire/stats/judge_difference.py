@@ -1,4 +1,4 @@
-r"""Which of two judges is closer to the annotators: a paired test of their ρ.
+r"""Tests which of two judges is closer to the annotators, by a paired test of their ρ.
 
 On the items that both judges answered, :math:`\rho_a - \rho_b` is the mean over annotators of the
 mean difference :math:`W^a_{ij} - W^b_{ij}`. Its standard error follows from what each item (or

@@ -1,4 +1,4 @@
-"""Arrays of labels: checked, put on one scale, packed, and as sets.
+"""Checks arrays of labels, puts them on one scale, packs them, and treats them as sets.
 
 In a crowd hundreds of annotators label a few items each. Comparing them pair by pair costs their
 square; comparing the slots of an item, as many as it has labels, costs the square of those. Label

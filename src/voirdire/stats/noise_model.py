@@ -1,4 +1,4 @@
-r"""A model of how raters err: their label is the truth, or with some probability a blind guess.
+r"""Models raters' errors: a label is the truth, or with some probability a blind guess.
 
 Item :math:`i` has a true label drawn from the prevalences :math:`\pi`; a rater with noise
 :math:`\eta` gives a label from :math:`(1-\eta)\,\mathbf 1_{truth} + \eta\,\pi`, independently of

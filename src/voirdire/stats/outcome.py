@@ -1,4 +1,4 @@
-r"""Whether a judge passed, failed, or could not be told from a useless one, and what decided.
+r"""Decides whether a judge passed, failed, or could not be told from a useless one.
 
 Failures are lost, and ω rests on the exact test throughout, whatever method the figures are by:
 
@@ -21,7 +21,7 @@ import numpy as np
 from voirdire._validation import shorten
 from voirdire.stats.agreement.krippendorff import measure_agreement
 from voirdire.stats.cautions import caution
-from voirdire.stats.exact_test import remembered_p_value
+from voirdire.stats.exact_test import cached_p_value
 from voirdire.stats.figures import Figures, passes
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def decide_outcome(
         "n_annotators": n_tested,
     }
     if passes(rate):
-        return _beside_constant(yardsticks, gain, facts)
+        return _compare_with_constant(yardsticks, gain, facts)
     within = lost.within[judge, number]
     is_close = bool(passes(lost.within_rate[judge, number]))
     ceiling, constant = yardsticks.figures.exact_winning_rate[:, number].tolist()
@@ -138,10 +138,10 @@ def decide_outcome(
         facts |= {"n_items": int(lost.sums.n_items[judge][tested].max()), "ceiling": ceiling}
         return "no_evidence", _unpassable(facts, settings, has_reference=has_reference)
     facts |= {"constant": yardsticks.constant, "constant_passes": bool(passes(constant))}
-    return "failed", _failed(facts, is_close=is_close)
+    return "failed", _explain_failure(facts, is_close=is_close)
 
 
-def _beside_constant(
+def _compare_with_constant(
     yardsticks: Yardsticks, gain: PairedGain, facts: dict[str, Any]
 ) -> tuple[Outcome, Caution]:
     facts |= {
@@ -154,22 +154,22 @@ def _beside_constant(
     compared = f"always {shorten(yardsticks.constant)!r} (ρ {gain.advantage:.2f} against "
     compared += f"{gain.other:.2f}, {p_value})."
     if gain.p_value <= CONSTANT_LEVEL:
-        sentence = f"{_shown(facts)}, and closer to them than {compared}"
+        sentence = f"{_describe_wins(facts)}, and closer to them than {compared}"
         return "passed", caution("shown", sentence, **facts)
     sentence = f"ω = {facts['winning_rate']:.2f}, but not shown closer to the annotators than "
     return "no_evidence", caution("like_constant", sentence + compared, **facts)
 
 
-def _shown(facts: dict[str, Any]) -> str:
+def _describe_wins(facts: dict[str, Any]) -> str:
     return (
         f"Shown within ε = {facts['epsilon']:g} for {facts['n_shown']} of "
         f"{facts['n_annotators']} annotators"
     )
 
 
-def _failed(facts: dict[str, Any], *, is_close: bool) -> Caution:
+def _explain_failure(facts: dict[str, Any], *, is_close: bool) -> Caution:
     n_annotators = facts["n_annotators"]
-    sentence = f"{_shown(facts)}; half are needed. "
+    sentence = f"{_describe_wins(facts)}; half are needed. "
     if is_close:
         sentence += f"Its estimate is within ε for {facts['n_within']} of {n_annotators}: more "
         sentence += "items may change this."
@@ -206,7 +206,7 @@ def _items_needed(settings: TestSettings, epsilon: float, n_annotators: int) -> 
     level = settings.false_discovery_rate / harmonic
     fewest = math.ceil(math.log(level) / math.log1p(-epsilon))
     for n_ties in range(fewest, 2 * fewest + _MOST_TRIED):
-        if remembered_p_value(0, n_ties, 0, epsilon, settings.mode) <= level:
+        if cached_p_value(0, n_ties, 0, epsilon, settings.mode) <= level:
             return n_ties
     return None
 

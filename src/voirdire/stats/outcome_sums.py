@@ -1,4 +1,4 @@
-r"""Sums over the independent units of an examination: what every figure of the test follows from.
+r"""Sums outcomes over the independent units of an examination, for every figure of the test.
 
 The difference :math:`d = W^h - W^f` (or :math:`W^h - W^f/(1-\varepsilon)`) takes one value per
 outcome, so the means, variances and cluster-robust errors of *every* ε and ε mode follow from the
@@ -251,7 +251,7 @@ class UnitCollector:
         """Take a block, shape (n_columns, n_items); its clusters are whole and ascending."""
         self._n_columns = len(outcomes)
         if weights is None and clusters is None:
-            words, copies = np.unique(_packed(outcomes), return_counts=True)
+            words, copies = np.unique(_pack_outcomes(outcomes), return_counts=True)
             self._words.append(words)
             self._copies.append(copies)
         else:
@@ -264,7 +264,7 @@ class UnitCollector:
         if self._words:
             words, place = np.unique(np.concatenate(self._words), return_inverse=True)
             copies = np.bincount(place, weights=np.concatenate(self._copies)).astype(np.int64)
-            outcomes = _unpacked(words, self._n_columns)
+            outcomes = _unpack_outcomes(words, self._n_columns)
             met = (outcomes >= 0).any(axis=0)
             rows = outcomes[:, met, np.newaxis] == np.array(_OUTCOMES, dtype=np.int8)
             rows, copies = rows.swapaxes(0, 1), copies[met]
@@ -282,9 +282,9 @@ class UnitCollector:
                 order = np.argsort(key.round(_DECIMALS), kind="stable")
                 copies = np.ones(len(rows), dtype=np.int64)
             rows = rows[order]
-        return _units(rows, copies) if len(rows) <= most else self._grouped(rows, copies, most)
+        return _units(rows, copies) if len(rows) <= most else self._group_units(rows, copies, most)
 
-    def _grouped(
+    def _group_units(
         self, rows: NDArray[Any], copies: NDArray[np.int64], n_groups: int
     ) -> OutcomeUnits:
         """Deal units into equal groups at random: sums of groups vary as their units do."""
@@ -325,7 +325,7 @@ def _units(rows: NDArray[Any], copies: NDArray[np.int64]) -> OutcomeUnits:
     )
 
 
-def _packed(outcomes: NDArray[np.int8]) -> NDArray[Any]:
+def _pack_outcomes(outcomes: NDArray[np.int8]) -> NDArray[Any]:
     """Write the outcomes of each item as one number, or as one string of bytes if they are many."""
     n_columns, n_items = outcomes.shape
     if n_columns <= _PER_WORD:
@@ -337,7 +337,7 @@ def _packed(outcomes: NDArray[np.int8]) -> NDArray[Any]:
     return rows.view(np.dtype((np.void, n_columns)))[:, 0]
 
 
-def _unpacked(words: NDArray[Any], n_columns: int) -> NDArray[np.int8]:
+def _unpack_outcomes(words: NDArray[Any], n_columns: int) -> NDArray[np.int8]:
     if words.dtype.kind == "V":
         return words.view(np.uint8).reshape(-1, n_columns).T.astype(np.int8) - 1
     shifts = np.arange(n_columns, dtype=np.uint64)[:, np.newaxis] * np.uint64(2)

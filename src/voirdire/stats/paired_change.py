@@ -1,4 +1,4 @@
-r"""What a controlled change of items does to a judge's answers, against the noise of asking twice.
+r"""Compares how a controlled change of items and asking twice move a judge's answers.
 
 Under the null hypothesis the two versions of an item are answered alike, so that before and after
 may be swapped within each item, or within each cluster of items. The test draws such swaps: a swap
@@ -193,7 +193,7 @@ def measure_change(
     )
     none = np.full(first.shape, -1, dtype=np.int8)
     questions = tuple(
-        _of_question(
+        _measure_question(
             second[:, k] - first[:, k],
             flips[:, k],
             (none if twice is None else twice)[:, k],
@@ -282,7 +282,7 @@ def _swap_p_values(
     return p_values[:-2], float(p_values[-2]), float(p_values[-1])
 
 
-def _of_question(
+def _measure_question(
     difference: NDArray[np.float64],
     flips: NDArray[np.int8],
     twice: NDArray[np.int8],

@@ -1,4 +1,4 @@
-r"""How many items and annotators an examination needs: its power, simulated before it is run."""
+r"""Simulates the power of an examination, to find how many items and annotators it needs."""
 
 from __future__ import annotations
 
@@ -495,9 +495,9 @@ def simulate_rows(
         )
         # another stream than that of the labels, which are the same with and without gaps
         rng = np.random.default_rng([grid.seed, start, 1])
-        judge = _with_gaps(labels.judge, judge_share, rng)
+        judge = _add_gaps(labels.judge, judge_share, rng)
         # annotator by annotator, so that fewer of them stay the first of more
-        humans = _with_gaps(np.moveaxis(labels.humans, -1, 0), label_share, rng)
+        humans = _add_gaps(np.moveaxis(labels.humans, -1, 0), label_share, rng)
         constants = _frequent_labels(humans, model.n_categories)
         answers = [judge, *(np.broadcast_to(label[:, None], judge.shape) for label in constants)]
         for m in wanted:
@@ -512,7 +512,7 @@ def simulate_rows(
     ]
 
 
-def _with_gaps(labels: NDArray[Any], share_given: float, rng: np.random.Generator) -> NDArray[Any]:
+def _add_gaps(labels: NDArray[Any], share_given: float, rng: np.random.Generator) -> NDArray[Any]:
     """Set labels to -1, missing, at random."""
     if share_given == 1:
         return labels

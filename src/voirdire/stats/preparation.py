@@ -1,4 +1,4 @@
-"""From the arguments of the test to checked labels, a comparison and settings."""
+"""Checks the arguments of the test, and prepares labels, comparison and settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""How often something holds, from many verdicts of a judge and few labels of people.
+r"""Estimates how often something holds, from many verdicts of a judge and few labels.
 
 Verdicts that are counted as if they were true give a biased rate, however many there are. Labels on
 a random part of the items say how often it holds among the items with each verdict; with

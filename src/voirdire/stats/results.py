@@ -1,4 +1,4 @@
-"""What an examination found: frozen records under the names of the JSON, and how they print."""
+"""Defines the frozen records of an examination, and prints them."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ class AltTestResult:
         lines = [_headline(self), f"  {_figures(self)}"]
         lines.append(f"  {shorten(self.because.sentence, width=300)}")
         if self.annotators:
-            lines += [f"  {line}" for line in _aligned(_annotator_rows(self))]
+            lines += [f"  {line}" for line in _align_columns(_annotator_rows(self))]
         lines += [f"  note: {shorten(sentence, width=200)}" for sentence in self.warnings]
         return "\n".join(lines)
 
@@ -341,15 +341,15 @@ def html_table(rows: Sequence[Row]) -> str:
 
 def text_table(rows: Sequence[Row]) -> str:
     """Write rows, the first of them a head, as aligned text."""
-    return "\n".join(_aligned(rows))
+    return "\n".join(_align_columns(rows))
 
 
 def _figures(result: AltTestResult) -> str:
     n_won = sum(row.rejected for row in result.annotators)
     said = [
         f"ω = {_number(result.winning_rate)} ({n_won} of {result.n_annotators} annotators)"
-        + _lost(result),
-        f"ρ = {_number(result.advantage_probability)}{_bracketed(result)}",
+        + _describe_lost(result),
+        f"ρ = {_number(result.advantage_probability)}{_bracket_interval(result)}",
         f"annotators' own {_number(result.human_advantage)}",
     ]
     if result.smallest_epsilon is not None:
@@ -357,7 +357,7 @@ def _figures(result: AltTestResult) -> str:
     return ", ".join(said)
 
 
-def _lost(result: AltTestResult) -> str:
+def _describe_lost(result: AltTestResult) -> str:
     """Say which ω decides where the judge failed on items."""
     worst = result.worst_case
     if not worst.n_failures:
@@ -365,7 +365,7 @@ def _lost(result: AltTestResult) -> str:
     return f", ω = {_number(worst.winning_rate)} with {worst.n_failures} failures lost"
 
 
-def _bracketed(result: AltTestResult) -> str:
+def _bracket_interval(result: AltTestResult) -> str:
     interval = _interval(result)
     if not interval or result.uncertainty is None:
         return ""
@@ -399,7 +399,7 @@ def _number(value: float) -> str:
     return f"{value:.2f}" if math.isfinite(value) else "–"
 
 
-def _aligned(rows: Sequence[Row]) -> list[str]:
+def _align_columns(rows: Sequence[Row]) -> list[str]:
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

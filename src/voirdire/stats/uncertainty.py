@@ -1,4 +1,4 @@
-r"""How much ω and ρ owe to the items that happened to be drawn: the bootstrap over units.
+r"""Bootstraps over units how far ω and ρ depend on the items that were drawn.
 
 Items, or clusters where they are declared, are drawn with replacement, as many as there are. The
 interval of ρ is bias-corrected and accelerated (BCa [1]_), its tails widened as the t distribution
@@ -193,7 +193,7 @@ class _Shares:
         spread = float(copies @ influence**2)
         if spread <= 1e-24:
             grouped = self.n_units / copies.sum()  # units that one copy of a row stands for
-            return _without_variance(estimate, grouped / float(self.decided.max()), tail)
+            return _bound_constant_share(estimate, grouped / float(self.decided.max()), tail)
         # as many equal units; failures are none
         n_units = max(1 / float(copies @ self.decided**2), 2.0)
         wide = max(ndtr(np.sqrt(n_units / (n_units - 1)) * stdtrit(n_units - 1, tail)), 1e-12)
@@ -235,7 +235,7 @@ class _Shares:
         return float(expit(place - width)), float(expit(place + width))
 
 
-def _without_variance(estimate: float, n_units: float, tail: float) -> tuple[float, float]:
+def _bound_constant_share(estimate: float, n_units: float, tail: float) -> tuple[float, float]:
     """Bound a share that is 0 or 1 in every unit, as Clopper and Pearson do.
 
     Where units decide unequal shares of ρ, there are as many as would fit of the weightiest: more

@@ -1,4 +1,4 @@
-r"""Where the spread of scores comes from: items, annotators, runs, prompts and how they combine.
+r"""Splits the variance of scores by items, annotators, runs, prompts and combinations.
 
 A score is a sum of independent random effects, one for each level of each facet and one for each
 combination of levels [1]_. The variances of the effects follow from quadratic forms of the scores:
@@ -203,7 +203,9 @@ def variance_components(scores: ArrayLike, facets: Mapping[str, ArrayLike]) -> V
     names, cells = [names for names, _ in parts], [cells for _, cells in parts]
     centred = values - values.mean()
     squares = np.array([float((np.bincount(cell, centred) ** 2).sum()) for cell in cells])
-    expected = np.array([[_expected(first, second) for second in cells] for first in cells])
+    expected = np.array(
+        [[_sum_expected_squares(first, second) for second in cells] for first in cells]
+    )
     if np.linalg.matrix_rank(expected) < len(cells):
         msg = (
             f"`facets` must be observed in more combinations: those of {', '.join(facets)} do not "
@@ -287,7 +289,7 @@ def _cross(columns: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
     return np.argsort(np.argsort(first))[cell]
 
 
-def _expected(first: NDArray[np.intp], second: NDArray[np.intp]) -> float:
+def _sum_expected_squares(first: NDArray[np.intp], second: NDArray[np.intp]) -> float:
     """Sum the squares of (n_cd - n_c n_d / N) over the cells of two partitions."""
     n_scores = len(first)
     n_first, n_second = (np.bincount(cell).astype(np.float64) for cell in (first, second))

@@ -1,4 +1,4 @@
-"""Where models' replies are kept: SQLite by default, PostgreSQL for teams.
+"""Stores models' replies in SQLite by default, or in PostgreSQL for teams.
 
 SQLAlchemy arrives with the first name that needs it.
 """

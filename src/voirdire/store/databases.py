@@ -1,4 +1,4 @@
-"""SQLite and PostgreSQL: the tables of a store, and what each database does in its own way."""
+"""Defines the tables of a store, and what SQLite and PostgreSQL do differently."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ __all__ = [
     "PostgresDatabase",
     "SqliteDatabase",
     "patiently",
-    "translated",
+    "translate_errors",
 ]
 
 T = TypeVar("T")
@@ -76,7 +76,7 @@ JUDGES = Table(
 )
 
 
-def _by_call(table: str, *columns: Column[Any], **options: Any) -> Table:
+def _make_call_table(table: str, *columns: Column[Any], **options: Any) -> Table:
     """Make a table that has a row for every call."""
     return Table(
         table,
@@ -94,11 +94,11 @@ def _by_call(table: str, *columns: Column[Any], **options: Any) -> Table:
 # Rows lie in the order in which they came, and the key is an index beside them. With the rows
 # inside the key's own tree (WITHOUT ROWID) a hash would put every one into another page: measured
 # at 100,000 and more rows, half the inserts a second, and a quarter of the reads of 4 kB blobs.
-CALLS = _by_call("voirdire_calls", Column("blob", LargeBinary, nullable=False))
+CALLS = _make_call_table("voirdire_calls", Column("blob", LargeBinary, nullable=False))
 
 # Who is making which call now, and until when nobody else makes it. Stores of earlier releases lack
 # this table until the first claim.
-_by_call(
+_make_call_table(
     "voirdire_claims",
     Column("owner", Text, nullable=False),
     Column("until", Float, nullable=False),
@@ -131,7 +131,7 @@ _WAYS_OUT = (
 
 
 @contextlib.contextmanager
-def translated(address: StoreAddress) -> Iterator[None]:
+def translate_errors(address: StoreAddress) -> Iterator[None]:
     """Turn what the database refuses into `InputError`; a bug goes through as it is."""
     try:
         yield

@@ -1,4 +1,4 @@
-"""Calls that begin or end at about the same time: claimed and committed together."""
+"""Claims and commits calls together that begin or end at about the same time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way into a store: a path or a URL, read, checked, and shown without its password."""
+"""Opens a store by a path or a URL, and never shows its password."""
 
 from __future__ import annotations
 

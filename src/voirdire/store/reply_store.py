@@ -1,4 +1,4 @@
-"""A store of models' replies, by judge and item; what is in it is never changed."""
+"""Stores models' replies by judge and item, and never changes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlalchemy import func, select, text, tuple_
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.store.databases import CALLS, INSERT, JUDGES, patiently, translated
+from voirdire.store.databases import CALLS, INSERT, JUDGES, patiently, translate_errors
 from voirdire.store.stored_calls import JudgeRecord, StoredCall, check_key, check_text
 
 if TYPE_CHECKING:
@@ -288,7 +288,7 @@ class ReplyStore:
 
     def prepare(self) -> None:
         """Make the tables where there are none; `open_store` has done it."""
-        with translated(self._address):
+        with translate_errors(self._address):
             patiently(self._database.prepare, server_may_return=False)
 
     def _run(self, work: Callable[[Connection], T], *, writes: bool = False) -> T:
@@ -306,7 +306,7 @@ class ReplyStore:
         self._check_usable()
         # Once more does no harm, even where a commit came through and only its echo was lost: what
         # is there stays as it is.
-        with translated(self._address):
+        with translate_errors(self._address):
             return patiently(attempt, server_may_return=True)
 
     def _check_usable(self) -> None:

@@ -1,4 +1,4 @@
-"""What lies in a store: calls to models, and the judges that made them."""
+"""Defines the records of a store: calls to models, and the judges that made them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reproducible record of an examination."""
+"""Makes the reproducible record of an examination."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def certify(
         "judges": {
             name: {
                 "labels_hash": hash_labels(judges.frame.filter(judges.frame["rater"] == name)),
-                "fingerprint": _one_or_all(known.get(name)),
+                "fingerprint": _unwrap_single(known.get(name)),
             }
             for name in sorted(examination.judges)
         },
@@ -149,7 +149,7 @@ def hash_labels(frame: pl.DataFrame) -> str:
 def _thresholds(examination: Examination, judges: LabelTable) -> Any:
     """Write the thresholds of all questions: once where they are the same."""
     found = {
-        name: _one_or_all(judges.thresholds[name])
+        name: _unwrap_single(judges.thresholds[name])
         for name in sorted({row.question for row in examination.results} & {*judges.thresholds})
     }
     same = list(found.values())
@@ -158,7 +158,7 @@ def _thresholds(examination: Examination, judges: LabelTable) -> Any:
     return same[0] if all(value == same[0] for value in same) else found
 
 
-def _one_or_all(found: Any) -> Any:
+def _unwrap_single(found: Any) -> Any:
     """Write one of several values as it is, and several as a list."""
     if found is None or isinstance(found, str):
         return found

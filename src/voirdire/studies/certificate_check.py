@@ -1,4 +1,4 @@
-"""Whether a certificate still holds: the same labels, judges, rubric and settings, run again.
+"""Checks whether a certificate still holds, by running its examination again.
 
 And whether a judge still answers a frozen set of items as it did when it was certified.
 """
@@ -110,8 +110,8 @@ def check_certificate(
         judges=judges.of_raters(known),
         humans=humans,
         gold=gold,
-        alignment=_recorded(certificate, "alignments"),
-        questions=_recorded(certificate, "questions"),
+        alignment=_read_setting(certificate, "alignments"),
+        questions=_read_setting(certificate, "questions"),
         labels=recorded.get("labels"),
         clusters=bool(recorded.get("clustered")),
         plan=_plan(certificate),
@@ -154,7 +154,7 @@ def recorded_reading(certificate: Certificate, reading: Reading) -> Reading:
     )
 
 
-def _recorded(certificate: Certificate, name: str) -> Any:
+def _read_setting(certificate: Certificate, name: str) -> Any:
     if name not in certificate.settings:
         msg = f"the certificate must say its {name}, got none. Examine again."
         raise InputError(msg)
@@ -179,7 +179,7 @@ def _settings_changes(
     wanted = replace(_plan(certificate), **settings).as_settings()
     for name in settings:
         before = certificate.settings.get(name)
-        if not _alike(before, wanted[name]):
+        if not _are_equal(before, wanted[name]):
             yield CertificateChange(what=f"setting {name}", certified=before, found=wanted[name])
 
 
@@ -204,14 +204,14 @@ def _changes(
     if not changes:  # where labels differ, figures do so too
         for before, now in zip(certificate.examinations, again.examinations, strict=True):
             place = " | ".join(str(before.get(name)) for name in ("question", "judge", "epsilon"))
-            names = [name for name in before if not _alike(before[name], now.get(name))]
+            names = [name for name in before if not _are_equal(before[name], now.get(name))]
             if names:
                 changes.append((f"figures {place}", before[names[0]], now.get(names[0])))
     for what, before, now in changes:
         yield CertificateChange(what=what, certified=before, found=now)
 
 
-def _alike(first: Any, second: Any) -> bool:
+def _are_equal(first: Any, second: Any) -> bool:
     """Tell whether values are equal, floats but for rounding; null and nan are one."""
     if isinstance(second, float) and math.isnan(second):
         return first is None or (isinstance(first, float) and math.isnan(first))
@@ -219,9 +219,9 @@ def _alike(first: Any, second: Any) -> bool:
         numbers = isinstance(first, int | float) and isinstance(second, int | float)
         return numbers and math.isclose(first, second, rel_tol=_SAME, abs_tol=_SAME)
     if isinstance(first, list | tuple) and isinstance(second, list | tuple):
-        return len(first) == len(second) and all(map(_alike, first, second))
+        return len(first) == len(second) and all(map(_are_equal, first, second))
     if isinstance(first, dict) and isinstance(second, dict):
-        return first.keys() == second.keys() and all(_alike(first[k], second[k]) for k in first)
+        return first.keys() == second.keys() and all(_are_equal(first[k], second[k]) for k in first)
     return bool(first == second)
 
 

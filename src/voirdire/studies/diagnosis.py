@@ -86,13 +86,17 @@ class ConfusionTable:
 def _confusion_tables(matrix: LabelMatrix) -> list[ConfusionTable]:
     """Make the table of each judge; the labels must be ones that repeat."""
     if matrix.label_sets is not None:
-        return [_of_sets(matrix, matrix.label_sets, answers) for answers in matrix.answers.T]
+        return [
+            _count_set_pairs(matrix, matrix.label_sets, answers) for answers in matrix.answers.T
+        ]
     if level_of(matrix) == "interval":
         return [
-            _of_codes(humans, answers, _row_names(numbers, binning).__getitem__, binning)
+            _count_code_pairs(humans, answers, _row_names(numbers, binning).__getitem__, binning)
             for binning, numbers, humans, answers in bin_numbers(matrix.humans, matrix.answers)
         ]
-    return [_of_codes(matrix.humans, answers, matrix.label_of) for answers in matrix.answers.T]
+    return [
+        _count_code_pairs(matrix.humans, answers, matrix.label_of) for answers in matrix.answers.T
+    ]
 
 
 def _row_names(numbers: NDArray[np.float64], binning: Binning) -> list[str]:
@@ -103,7 +107,7 @@ def _row_names(numbers: NDArray[np.float64], binning: Binning) -> list[str]:
     return [f"up to {texts[0]}", *between, f"over {texts[-1]}"]
 
 
-def _of_codes(
+def _count_code_pairs(
     humans: NDArray[Any],
     answers: NDArray[Any],
     name: Callable[[Any], str],
@@ -119,7 +123,7 @@ def _of_codes(
     )
 
 
-def _of_sets(matrix: LabelMatrix, sets: LabelSets, answers: NDArray[Any]) -> ConfusionTable:
+def _count_set_pairs(matrix: LabelMatrix, sets: LabelSets, answers: NDArray[Any]) -> ConfusionTable:
     held, n_pairs = confusion_of_sets(answers, matrix.humans, sets)
     frequency = 2 * held["both"] + held["judge_only"] + held["human_only"]
     used = [label for label in np.argsort(-frequency, kind="stable") if frequency[label]]

@@ -69,7 +69,7 @@ def examine_matrix(
     fixed = {name: value for name, value in vars(plan).items() if name != "epsilon_reason"}
     results = [
         result
-        for part in _by_what_was_seen(matrix)
+        for part in _split_by_seen_answers(matrix)
         for result in stats.alt_test(
             part.answers,
             part.humans,
@@ -99,7 +99,7 @@ def examine_matrix(
     ]
 
 
-def _by_what_was_seen(matrix: LabelMatrix) -> Iterator[LabelMatrix]:
+def _split_by_seen_answers(matrix: LabelMatrix) -> Iterator[LabelMatrix]:
     """Split off judges whose answers annotators had seen: such labels never examine them."""
     groups: dict[str | None, list[int]] = {}
     for place, judge in enumerate(matrix.judges):

@@ -1,4 +1,4 @@
-"""What stands around the test of one question: agreement, differences of judges, diagnosis."""
+"""Finds agreement, differences of judges and a diagnosis beside the test of one question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges against one gold label per item: no annotators, no test, but how often they are right."""
+"""Measures judges against one gold label per item, without annotators or a test."""
 
 from __future__ import annotations
 
@@ -342,7 +342,7 @@ def measure_matrix(
             )
             if stated is not None:
                 known = ~np.isnan(stated) & (true >= 0)
-                result = _with_probabilities(
+                result = _add_probability_figures(
                     result,
                     stated[known],
                     true[known],
@@ -354,7 +354,7 @@ def measure_matrix(
     return results
 
 
-def _with_probabilities(
+def _add_probability_figures(
     result: GoldResult,
     stated: np.ndarray[Any, Any],
     true: np.ndarray[Any, Any],
@@ -380,7 +380,7 @@ def _with_probabilities(
         ),
         brier=before,
         recalibrated=after,
-        recommended=_recommended(stated, true == 1, before, after),
+        recommended=_recommend_calibrator(stated, true == 1, before, after),
     )
 
 
@@ -406,7 +406,7 @@ def _recalibrate(
     return found
 
 
-def _recommended(
+def _recommend_calibrator(
     stated: np.ndarray[Any, Any],
     true: np.ndarray[Any, Any],
     before: BrierDecomposition,

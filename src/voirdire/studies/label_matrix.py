@@ -1,4 +1,4 @@
-"""Labels of people and judges as arrays over the same items: the one way from tables to tests."""
+"""Aligns labels of people and judges as arrays over the same items."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import QuestionKind
     from voirdire.io import LabelTable
-    from voirdire.io.values import Coded
+    from voirdire.io.values import CodedColumn
 
 __all__ = ["LabelMatrix", "Side", "align", "units_by_item"]
 
@@ -171,9 +171,9 @@ def align(
     annotators, names = sides[0].raters, sides[1].raters
     categories, codes = _shared_labels([side.table for side in sides])
     matrices = [side.fill(own, -1) for side, own in zip(sides, codes, strict=True)]
-    dropped = _unmatched(sides[1], "judges", question)
+    dropped = _count_unmatched(sides[1], "judges", question)
     dropped[None] = () if gold is None else _unusable_gold(sides[2], question)
-    seen = _seen(sides[0], names)
+    seen = _find_seen_labels(sides[0], names)
     _check_independent(annotators, names, matrices[0], matrices[1], seen)
     universe = None if labels is None else tuple(dict.fromkeys(labels))
     label_sets = None
@@ -247,7 +247,7 @@ class Side:
         return np.bincount(self.columns[kept], minlength=len(self.raters))
 
 
-def _positions(column: Coded, place: Mapping[str, int]) -> NDArray[np.intp]:
+def _positions(column: CodedColumn, place: Mapping[str, int]) -> NDArray[np.intp]:
     return np.array([*map(place.get, column.values, repeat(-1)), -1], np.intp)[column.codes]
 
 
@@ -273,7 +273,7 @@ def _shared_labels(parts: Sequence[LabelTable]) -> tuple[list[Any], list[NDArray
     return list(known), moved
 
 
-def _unmatched(side: Side, name: str, question: str) -> dict[str | None, tuple[Dropped, ...]]:
+def _count_unmatched(side: Side, name: str, question: str) -> dict[str | None, tuple[Dropped, ...]]:
     """Count by rater the items that nobody annotated; each must have others."""
     strange = side.rows < 0
     found: dict[str | None, tuple[Dropped, ...]] = {}
@@ -298,7 +298,7 @@ def _unmatched(side: Side, name: str, question: str) -> dict[str | None, tuple[D
 
 def _unusable_gold(truth: Side, question: str) -> tuple[Dropped, ...]:
     """Count gold rows about items that nobody annotated, and those without a label."""
-    found = [row for rows in _unmatched(truth, "gold", question).values() for row in rows]
+    found = [row for rows in _count_unmatched(truth, "gold", question).values() for row in rows]
     n_missing = np.count_nonzero((truth.rows >= 0) & (truth.table.label.codes < 0))
     if n_missing:
         reason = f"{n_missing} gold labels are missing or cannot be read"
@@ -306,7 +306,7 @@ def _unusable_gold(truth: Side, question: str) -> tuple[Dropped, ...]:
     return tuple(replace(row, source="gold", rater="gold") for row in found)
 
 
-def _seen(people: Side, judges: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
+def _find_seen_labels(people: Side, judges: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
     """Find, by judge, the labels whose annotator had seen its answer; true means any judge's."""
     column = people.table.seen
     if column is None:

@@ -1,4 +1,4 @@
-"""Power from a pilot study: how many more items and annotators an examination needs."""
+"""Computes from a pilot study how many more items and annotators an examination needs."""
 
 from __future__ import annotations
 
@@ -134,9 +134,9 @@ def power_from_pilot(
     if clustered and method == "exact":
         msg = "`method` must be 't' with clusters, got 'exact'."
         raise InputError(msg)
-    question = _only(humans.questions, question, what="question")
+    question = _choose_one(humans.questions, question, what="question")
     matrix = align(
-        judges.of_raters([_only(judges.raters, judge, what="judge")]),
+        judges.of_raters([_choose_one(judges.raters, judge, what="judge")]),
         humans,
         question=question,
         labels=labels,
@@ -238,7 +238,7 @@ def _simulate(
     return rows, kappas, model
 
 
-def _only(names: Sequence[str], wanted: str | None, *, what: str) -> str:
+def _choose_one(names: Sequence[str], wanted: str | None, *, what: str) -> str:
     """Return the one that is meant."""
     if not names:
         msg = f"the tables must hold at least one {what}, got none."

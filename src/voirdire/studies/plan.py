@@ -1,4 +1,4 @@
-"""What is fixed about the test before the labels are looked at."""
+"""Defines what is fixed about the test before the labels are looked at."""
 
 from __future__ import annotations
 

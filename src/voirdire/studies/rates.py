@@ -1,4 +1,4 @@
-"""Rates that can be reported: verdicts on many items, corrected by people's labels of a few."""
+"""Corrects the rates of verdicts on many items by people's labels of a few."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def rate(
     people = read_side("humans", humans, replace(reading, threshold=None), asked)
     as_judges = replace(reading, kind=people.kind, raters=None, cluster=None)
     machines = read_side("judges", judges, as_judges, asked)
-    yes = _counted_label(people, label)
+    yes = _find_counted_label(people, label)
     both = [name for name in asked or people.questions if name in machines.questions]
     if not both:
         msg = f"no judge answered a question that people labelled ({shorten(people.questions)})."
@@ -225,7 +225,7 @@ def rate(
                     result=estimate_rate(verdicts, data.labels, method=method, **settings),
                     n_annotators=len(theirs.raters),
                 )
-                results.append(_by_group(found, data, verdicts, group_of, settings))
+                results.append(_add_groups(found, data, verdicts, group_of, settings))
     lost = [row.result.reason for row in results if row.result.reason is not None]
     if lost:
         msg = f"{len(lost)} of {len(results)} rates are undefined: {lost[0]}."
@@ -273,7 +273,7 @@ class _Question:
         return np.array([known.setdefault(unit, len(known)) for unit in units])
 
 
-def _by_group(
+def _add_groups(
     found: QuestionRate,
     data: _Question,
     verdicts: NDArray[np.float64],
@@ -285,20 +285,20 @@ def _by_group(
     names = np.array([group_of.get(item) for item in data.items], dtype=object)
     clusters = settings.pop("clusters")
 
-    def among(kept: NDArray[np.bool_], estimate: Callable[..., Any], **more: Any) -> Any:
+    def estimate_among(kept: NDArray[np.bool_], estimate: Callable[..., Any], **more: Any) -> Any:
         units = None if clusters is None else clusters[kept]
         return estimate(verdicts[kept], data.labels[kept], clusters=units, **settings, **more)
 
     groups = sorted({name for name in names if name is not None})
-    rates = {group: among(names == group, estimate_rate) for group in groups}
+    rates = {group: estimate_among(names == group, estimate_rate) for group in groups}
     difference = None
     if len(groups) == 2:
         known = np.isin(names, groups)
-        difference = among(known, compare_rates, is_second=names[known] == groups[1])
+        difference = estimate_among(known, compare_rates, is_second=names[known] == groups[1])
     return replace(found, groups=rates, difference=difference)
 
 
-def _counted_label(people: LabelTable, label: str | None) -> Any:
+def _find_counted_label(people: LabelTable, label: str | None) -> Any:
     if people.kind == "boolean":
         if label is not None:
             msg = f"`label` must be left out for booleans, whose true is counted, got {label!r}."

@@ -1,4 +1,4 @@
-"""The labels of a study: people's, judges' and gold, read from whatever a user has."""
+"""Reads the labels of a study: people's, judges' and gold."""
 
 from __future__ import annotations
 

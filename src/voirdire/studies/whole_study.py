@@ -335,13 +335,13 @@ def examine(
             tables = (table.of_questions([question]) for table in (study.judges, study.humans))
             findings.append(replace(found, disputed=add_said(found.disputed, *tables)))
     _warn(study.dropped, results)
-    unmatched = chain(*(row.dropped for row in results), _unanswered(study, results))
+    unmatched = chain(*(row.dropped for row in results), _list_unanswered(study, results))
     if metadata is not None:
         slices = list(slices or [name for name in metadata.columns if name != "item"])
     return Examination(
         results=tuple(results),
         understood=study.understood(),
-        pooled=_pooled(results, plan) if len(study.questions) > 1 else (),
+        pooled=_pool_results(results, plan) if len(study.questions) > 1 else (),
         dropped=study.dropped + tuple(dict.fromkeys(unmatched)),
         settings=plan.as_settings()
         | {
@@ -383,7 +383,7 @@ def _distinct(name: str, given: Any) -> list[Any]:
     return list(dict.fromkeys(given))
 
 
-def _unanswered(study: Study, results: Sequence[AltTestResult]) -> Iterator[Dropped]:
+def _list_unanswered(study: Study, results: Sequence[AltTestResult]) -> Iterator[Dropped]:
     """List judges who were not asked a question, and questions that no annotator answered."""
     judges, asked = study.judges, study.questions
     examined = {(row.judge, row.question) for row in results}
@@ -399,7 +399,7 @@ def _unanswered(study: Study, results: Sequence[AltTestResult]) -> Iterator[Drop
             yield Dropped(reason=reason, source="judge", question=question, value=value)
 
 
-def _pooled(results: Sequence[AltTestResult], plan: TestPlan) -> tuple[PooledResult, ...]:
+def _pool_results(results: Sequence[AltTestResult], plan: TestPlan) -> tuple[PooledResult, ...]:
     families: dict[Any, list[AltTestResult]] = {}
     for row in results:
         families.setdefault((row.judge, row.alignment, row.epsilon), []).append(row)

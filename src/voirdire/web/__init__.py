@@ -1,4 +1,4 @@
-"""voirdire over HTTP: a server that gives rewards."""
+"""Serves rewards over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client is answered: rewards, why they are missing, and what they are made of."""
+"""Builds the answers to clients: rewards, why some are missing, and their contributions."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def rewards_answer(
         ids=ids if any(own is not None for own in ids) else UNSET,
         probabilities=_probabilities(found) if asked.verdicts else UNSET,
         contributions=_contributions(found, reward) if asked.explain else UNSET,
-        answered_by=_answered_by(found) if asked.verdicts else UNSET,
+        answered_by=_list_answerers(found) if asked.verdicts else UNSET,
     )
 
 
@@ -155,7 +155,7 @@ def _numbers(
     return [value for part in found for value in column(part).tolist()]
 
 
-def _answered_by(found: Sequence[LiveScores]) -> list[str | None] | UnsetType:
+def _list_answerers(found: Sequence[LiveScores]) -> list[str | None] | UnsetType:
     """Name the judge of a cascade by item; of one judge there is nothing to tell apart."""
     names = [name for part in found if part.answered_by for name in part.answered_by]
     return names if len(names) == sum(len(part.scores.items) for part in found) else UNSET

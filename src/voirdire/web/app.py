@@ -1,4 +1,4 @@
-"""The application: who may ask, the routes, and what is written down of every request."""
+"""Defines the application: access, routes, and the log of every request."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ class RewardApp(Starlette):
             service.queue.check_open(len(turns))
             with service.queue.hold(len(turns)):
                 deadline_s = service.deadline_s(asked.deadline_s)
-                found = await service.rewarded(turns, deadline_s=deadline_s)
+                found = await service.reward_turns(turns, deadline_s=deadline_s)
                 await service.write_record(found, turns, step=asked.step, run=run)
 
             def write() -> Reply:
@@ -221,7 +221,7 @@ class RewardApp(Starlette):
             if await service.queue.has_place(len(turns), seconds=end - time.monotonic()):
                 with service.queue.hold(len(turns)):
                     left = end - time.monotonic()
-                    found = await service.rewarded_at_once(turns, deadline_s=left)
+                    found = await service.reward_turns_at_once(turns, deadline_s=left)
                     await service.write_record([found], turns, step=None, run=run)
             else:
                 found = service.nothing(turns)

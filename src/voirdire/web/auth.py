@@ -1,4 +1,4 @@
-"""Who may ask: a token, or a name of this machine; and what a stranger's page cannot send."""
+"""Decides who may ask: clients with the token, or those that use a name of this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server writes down: no text of a request, and of an error its type and its places only.
+"""Logs what a server does, without texts of requests or messages of errors.
 
 The message of an exception may quote what a program worked on, and so may the exceptions of
 libraries: here none is ever written.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Iterator
 
-__all__ = ["described", "keep_loop_quiet", "log", "log_access", "log_error", "written_logs"]
+__all__ = ["describe_error", "keep_loop_quiet", "log", "log_access", "log_error", "write_logs"]
 
 log = logging.getLogger("voirdire.server")
 _access = logging.getLogger("voirdire.server.access")
@@ -40,7 +40,7 @@ _LAST_S = 2.0
 _PAUSE_S = 0.05
 
 
-def described(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Name the type of an error and where it was raised, without its message."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
@@ -51,7 +51,7 @@ def described(error: BaseException) -> str:
 
 def log_error(what: str, error: BaseException) -> None:
     """Write an error down."""
-    log.error("%s: %s", what, described(error))
+    log.error("%s: %s", what, describe_error(error))
 
 
 def log_access(route: str, *, method: str, status: int, seconds: float, client: str) -> None:
@@ -61,7 +61,7 @@ def log_access(route: str, *, method: str, status: int, seconds: float, client: 
 
 
 @contextmanager
-def written_logs(*, as_json: bool) -> Iterator[None]:
+def write_logs(*, as_json: bool) -> Iterator[None]:
     """Send what our loggers and those of the server say to standard error, for the time being."""
     handler = _ThreadedHandler(sys.stderr)
     handler.setFormatter(
@@ -73,7 +73,7 @@ def written_logs(*, as_json: bool) -> Iterator[None]:
     for logger in loggers:
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(_LEVELS[logger.name])
-    threading.excepthook = _thread_failed
+    threading.excepthook = _log_thread_failure
     try:
         yield
     finally:
@@ -86,17 +86,17 @@ def written_logs(*, as_json: bool) -> Iterator[None]:
 
 def keep_loop_quiet(loop: asyncio.AbstractEventLoop) -> None:
     """Let an event loop name what went wrong in a task without quoting it."""
-    loop.set_exception_handler(_task_failed)
+    loop.set_exception_handler(_log_task_failure)
 
 
-def _task_failed(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def _log_task_failure(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     del loop
     error = context.get("exception")
-    where = "an unknown error" if error is None else described(error)
+    where = "an unknown error" if error is None else describe_error(error)
     log.error("in the background: %s", where)
 
 
-def _thread_failed(told: threading.ExceptHookArgs) -> None:
+def _log_thread_failure(told: threading.ExceptHookArgs) -> None:
     if told.exc_value is not None:
         log_error("in a thread", told.exc_value)
 
@@ -143,7 +143,7 @@ class _ThreadedHandler(logging.Handler):
 
 class _TextFormatter(logging.Formatter):
     def formatException(self, ei: Any) -> str:  # noqa: N802  # the name that logging calls
-        return described(ei[1])
+        return describe_error(ei[1])
 
 
 class _JsonFormatter(logging.Formatter):
@@ -159,5 +159,5 @@ class _JsonFormatter(logging.Formatter):
         else:
             line["message"] = record.getMessage()
         if isinstance(record.exc_info, tuple) and record.exc_info[1] is not None:
-            line["error"] = described(record.exc_info[1])
+            line["error"] = describe_error(record.exc_info[1])
         return msgspec.json.encode(line).decode()

@@ -1,4 +1,4 @@
-"""Figures in the form that Prometheus reads, and a log of what is missing; never with a text."""
+"""Counts requests and rewards for Prometheus, and logs missing rewards without any text."""
 
 from __future__ import annotations
 
@@ -226,9 +226,9 @@ class Metrics:
             "requests_in_flight": {"": self.n_in_flight},
             "items_under_way": {"": self._n_items()},
             "items_waiting": {"": state.n_waiting},
-            "items_total": _labelled("source", self._items, self._items.values()),
+            "items_total": _label_values("source", self._items, self._items.values()),
             "reward": {"_count": self._n_rewards, "_sum": self._reward_sum},
-            "rewards_missing_total": _labelled("reason", self._missing, self._missing.values()),
+            "rewards_missing_total": _label_values("reason", self._missing, self._missing.values()),
             "judge_broken": {"": float(state.is_broken)},
             "alarms_total": {"": self.n_alarms},
         }
@@ -238,7 +238,7 @@ class Metrics:
             (_RECENT_SUM, self._recent_sums),
             (_RECENT_N, self._recent_counts),
         ):
-            found[name] = _labelled("proposition", self._propositions, values.tolist())
+            found[name] = _label_values("proposition", self._propositions, values.tolist())
         for name, count in (
             ("judge_calls_total", state.n_calls),
             ("judge_failures_total", state.n_failures),
@@ -258,10 +258,10 @@ class Metrics:
     def text(self) -> bytes:
         """Write all of them down, of several workers all together."""
         own = self.samples()
-        return _text(own if self.shared is None else self.shared.merged(own))
+        return _text(own if self.shared is None else self.shared.merge(own))
 
 
-def _labelled(label: str, names: Iterable[str], values: Iterable[float]) -> dict[str, float]:
+def _label_values(label: str, names: Iterable[str], values: Iterable[float]) -> dict[str, float]:
     """Name values by a label; no name that is counted here needs an escape."""
     rows = zip(names, values, strict=True)
     return {f'{{{label}="{name}"}}': value for name, value in rows}
@@ -295,7 +295,7 @@ class SharedMetrics:
         new.write_bytes(msgspec.json.encode(samples))
         new.replace(self._own)
 
-    def merged(self, own: Samples) -> Samples:
+    def merge(self, own: Samples) -> Samples:
         """Add the figures of the others to those of this worker."""
         found = {name: dict(rows) for name, rows in own.items()}
         for path in self._folder.glob("*.json"):

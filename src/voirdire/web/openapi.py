@@ -1,4 +1,4 @@
-"""The routes as they are described: OpenAPI for programs, a page for people."""
+"""Describes the routes: OpenAPI for programs, a page for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replies of the server; where it refuses, never a word of what the client sent."""
+"""Defines the replies of the server; a refusal never repeats what the client sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clients send: bodies of a bounded size, read strictly; nothing is guessed."""
+"""Reads what clients send strictly, with a bound on its size."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def decode_rewards_request(body: bytes, *, most_items: int) -> RewardsRequest:
     most_items : int
         Items that a request may have.
     """
-    asked = _decoded(body, RewardsRequest)
+    asked = _decode(body, RewardsRequest)
     _check_count(len(asked.items), most=most_items)
     for item in asked.items:
         _check_item(item)
@@ -244,7 +244,7 @@ def decode_rewards_request(body: bytes, *, most_items: int) -> RewardsRequest:
 
 def decode_openrlhf_request(body: bytes, *, most_items: int) -> dict[str, Any]:
     """Read what OpenRLHF posts, within the same bounds."""
-    asked = _decoded(body, OpenRLHFRequest)
+    asked = _decode(body, OpenRLHFRequest)
     _check_count(len(asked.query), most=most_items)
     _check_depth([asked.labels])
     return msgspec.structs.asdict(asked)
@@ -265,7 +265,7 @@ def run_of(scope: Scope, named: str | None = None) -> str | None:
     return named
 
 
-def _decoded(body: bytes, form: type[Form]) -> Form:
+def _decode(body: bytes, form: type[Form]) -> Form:
     if body.count(b"{") + body.count(b"[") > _MOST_BRACKETS:
         msg = f"The body must have at most {_MOST_BRACKETS} braces and brackets."
         raise RefusedError("too_large", msg)

@@ -1,4 +1,4 @@
-"""A server of its own: its socket, its connections, its signals, its end."""
+"""Runs the server: its socket, its connections, its signals, its end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.web.app import create_app
 from voirdire.web.auth import is_loopback
-from voirdire.web.logs import keep_loop_quiet, log, written_logs
+from voirdire.web.logs import keep_loop_quiet, log, write_logs
 from voirdire.web.settings import ServerSettings
 from voirdire.web.workers import WorkerLink, run_workers
 
@@ -89,7 +89,7 @@ def serve(
     app = create_app(live_reward, settings=settings)
     tell = _tell_nobody if started is None else started
     if settings.workers == 1:
-        with _bound_socket(host, port) as listening, written_logs(as_json=json_log):
+        with _bind_socket(host, port) as listening, write_logs(as_json=json_log):
             url = _url_of(listening, host)
             _serve_on(listening, app=app, url=url, started=lambda: tell(url))
         return
@@ -98,10 +98,10 @@ def serve(
         raise InputError(msg)
 
     def work(listening: socket.socket, link: WorkerLink, ready: Callable[[], None]) -> None:
-        with written_logs(as_json=json_log):
+        with write_logs(as_json=json_log):
             _serve_on(listening, app=app, url=url, started=ready, link=link)
 
-    sockets = _shared_sockets(host, port, n=settings.workers)
+    sockets = _bind_shared_sockets(host, port, n=settings.workers)
     url = _url_of(sockets[0], host)
     run_workers(sockets, work=work, started=lambda: tell(url))
 
@@ -123,7 +123,7 @@ def _serve_on(
     _allow_files(settings.connections)
     config = uvicorn.Config(
         app,
-        http=_Watched,
+        http=_BoundedConnection,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -217,7 +217,7 @@ class _Server(uvicorn.Server):
 # Sockets --------------------------------------------------------------------------------------
 
 
-def _bound_socket(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
+def _bind_socket(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
     """Bind a socket, and listen; an `InputError` if the host is not known, or the port is taken."""
     if isinstance(port, bool) or not 0 <= port <= 65_535:
         msg = f"`port` must be in 0 to 65535, got {port!r}. 0 takes any that is free."
@@ -246,18 +246,18 @@ def _bound_socket(host: str, port: int, *, is_shared: bool = False) -> socket.so
     return listening
 
 
-def _shared_sockets(host: str, port: int, *, n: int) -> list[socket.socket]:
+def _bind_shared_sockets(host: str, port: int, *, n: int) -> list[socket.socket]:
     """Bind a port for several processes.
 
     Linux spreads connections evenly over sockets that share a port. Elsewhere the processes share
     one socket.
     """
-    first = _bound_socket(host, port)  # errs where another process has the port
+    first = _bind_socket(host, port)  # errs where another process has the port
     if sys.platform != "linux":
         return [first] * n
     port = first.getsockname()[1]
     first.close()
-    return [_bound_socket(host, port, is_shared=True) for _ in range(n)]
+    return [_bind_socket(host, port, is_shared=True) for _ in range(n)]
 
 
 def _url_of(listening: socket.socket, host: str) -> str:
@@ -292,7 +292,7 @@ _BUSY = (
 )
 
 
-class _JoinedWrites:
+class _WriteBuffer:
     """A transport that sends head and body of an answer together, and with them a system call."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -321,7 +321,7 @@ class _JoinedWrites:
 _Base: Any = AutoHTTPProtocol
 
 
-class _Watched(_Base):  # type: ignore[misc]  # uvicorn chooses the class
+class _BoundedConnection(_Base):  # type: ignore[misc]  # uvicorn chooses the class
     """A connection of uvicorn's that bounds what a route cannot see.
 
     uvicorn itself waits for the head of a first request as long as the client likes, and for a
@@ -337,7 +337,7 @@ class _Watched(_Base):  # type: ignore[misc]  # uvicorn chooses the class
         self._has_ended = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        super().connection_made(_JoinedWrites(transport, self.loop))
+        super().connection_made(_WriteBuffer(transport, self.loop))
         if len(self.connections) > self._settings.connections:
             transport.write(_BUSY)
             transport.close()
@@ -350,7 +350,7 @@ class _Watched(_Base):  # type: ignore[misc]  # uvicorn chooses the class
         if self._n_head_bytes > _MOST_HEAD_BYTES:
             self.transport.abort()
         elif self._is_answering():
-            self._head_came()
+            self._stop_head_timer()
         elif self._head_timer is None and not self.transport.is_closing():
             self._expect_head()
 
@@ -385,7 +385,7 @@ class _Watched(_Base):  # type: ignore[misc]  # uvicorn chooses the class
             self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._head_came()
+        self._stop_head_timer()
         self.resume_writing()
         super().connection_lost(exc)
 
@@ -406,7 +406,7 @@ class _Watched(_Base):  # type: ignore[misc]  # uvicorn chooses the class
     def _expect_head(self) -> None:
         self._head_timer = self.loop.call_later(self._settings.head_s, self._let_go)
 
-    def _head_came(self) -> None:
+    def _stop_head_timer(self) -> None:
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None

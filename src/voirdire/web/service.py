@@ -1,4 +1,4 @@
-"""What the routes of a reward server share: the reward, the queue, the metrics, the record."""
+"""Holds what the routes of a reward server share: the reward, queue, metrics and record."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ class RewardService:
             return work()
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
-    async def rewarded(self, turns: Sequence[Turn], *, deadline_s: float) -> list[LiveScores]:
+    async def reward_turns(self, turns: Sequence[Turn], *, deadline_s: float) -> list[LiveScores]:
         """Give turns their rewards, long requests in several parts.
 
         Parameters
@@ -181,18 +181,18 @@ class RewardService:
             One after the other they follow the turns; at least one.
         """
         if len(turns) <= _PART or not _is_divisible(turns):
-            return [await self.rewarded_at_once(turns, deadline_s=deadline_s)]
+            return [await self.reward_turns_at_once(turns, deadline_s=deadline_s)]
         end = time.monotonic() + deadline_s
         async with asyncio.TaskGroup() as group:
             tasks = []
             for first in range(0, len(turns), _PART):
                 left = end - time.monotonic()
-                part = self.rewarded_at_once(turns[first : first + _PART], deadline_s=left)
+                part = self.reward_turns_at_once(turns[first : first + _PART], deadline_s=left)
                 tasks.append(group.create_task(part))
                 await asyncio.sleep(0)  # other requests get their turn
         return [task.result() for task in tasks]
 
-    async def rewarded_at_once(self, turns: Sequence[Turn], *, deadline_s: float) -> LiveScores:
+    async def reward_turns_at_once(self, turns: Sequence[Turn], *, deadline_s: float) -> LiveScores:
         """Give turns their rewards, in one part however many there are."""
         found = await self.live.turn_rewards(
             turns, behavior=self.settings.behavior, deadline_s=max(deadline_s, _LEAST_S)

@@ -1,4 +1,4 @@
-"""How a reward server behaves."""
+"""Defines the settings of a reward server."""
 
 from __future__ import annotations
 

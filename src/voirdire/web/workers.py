@@ -1,4 +1,4 @@
-"""Several processes that serve one port, and the one that begins them."""
+"""Starts and supervises several processes that serve one port."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from voirdire.errors import InputError
-from voirdire.web.logs import described
+from voirdire.web.logs import describe_error
 from voirdire.web.metrics import SharedMetrics
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class _Supervisor:
         before = {number: signal.signal(number, self._end) for number in numbers}
         try:
             pipes = [self._begin(place) for place in range(len(self._sockets))]
-            refused = [why for pipe in pipes if (why := _why_refused(pipe)) is not None]
+            refused = [why for pipe in pipes if (why := _ask_refusal_reason(pipe)) is not None]
             if refused and not self._is_ending:
                 self._end(signal.SIGTERM, None)
                 self._wait()
@@ -142,7 +142,7 @@ class _Supervisor:
         except InputError as error:
             _send(sending, str(error))
         except BaseException as error:  # noqa: BLE001  # written without its message; it ends here
-            sys.stderr.write(f"a worker failed: {described(error)}\n")
+            sys.stderr.write(f"a worker failed: {describe_error(error)}\n")
         finally:
             sys.stderr.flush()
             os._exit(code)  # a judge that is stuck in a thread is not waited for
@@ -179,7 +179,7 @@ def _send(sending: Connection, why: str) -> None:
         sending.send_bytes(why.encode())
 
 
-def _why_refused(pipe: Connection) -> str | None:
+def _ask_refusal_reason(pipe: Connection) -> str | None:
     """Say why a worker takes no requests; None where it does."""
     try:
         return pipe.recv_bytes().decode() or None

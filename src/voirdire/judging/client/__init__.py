@@ -1,4 +1,4 @@
-"""Calls to a model: paced, stored before they are used, tried again where that can help."""
+"""Calls a model within its limits, stores each reply before it is used, and retries."""
 
 from __future__ import annotations
 

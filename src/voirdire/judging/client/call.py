@@ -1,4 +1,4 @@
-"""One call to a model: what is asked, what came of it, and how that is stored and read again.
+"""Describes one call to a model and its outcome, and stores and reads that outcome.
 
 An attempt is stored as bytes. The first byte says how the rest is written, so that a later version
 can still read what an earlier one kept. A checksum follows, so that a damaged row is no reply.
@@ -32,10 +32,10 @@ __all__ = [
     "Outcome",
     "decode_attempt",
     "encode_attempt",
+    "make_storable",
     "n_unreadable",
     "partial_outcome",
-    "storable",
-    "stored_outcome",
+    "read_stored_outcome",
 ]
 
 T = TypeVar("T")
@@ -183,29 +183,29 @@ def decode_attempt(blob: bytes) -> Reply | CallFailure | None:
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
-def storable(attempt: Reply | CallFailure) -> Reply | CallFailure:
+def make_storable(attempt: Reply | CallFailure) -> Reply | CallFailure:
     """Replace halves of surrogate pairs, which UTF-8 lacks, by the replacement character.
 
     The reply that is read is then the one that is stored, now and later.
     """
     raw = msgspec.to_builtins(attempt)
-    return msgspec.convert(_cleaned(raw), type(attempt))
+    return msgspec.convert(_replace_halves(raw), type(attempt))
 
 
-def _cleaned(value: object) -> object:
+def _replace_halves(value: object) -> object:
     if isinstance(value, str):
         return _HALVES.sub("\ufffd", value)
     if isinstance(value, dict):
-        return {key: _cleaned(part) for key, part in value.items()}
+        return {key: _replace_halves(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_cleaned(part) for part in value]
+        return [_replace_halves(part) for part in value]
     return value
 
 
 _log = logging.getLogger("voirdire")
 
 
-def stored_outcome(
+def read_stored_outcome(
     call: Call[T], stored: Sequence[bytes], *, max_attempts: int
 ) -> Outcome[T] | None:
     """Read what is stored of a call; None where it is not at its end, or was never made.
@@ -216,7 +216,7 @@ def stored_outcome(
     """
     last: CallFailure | VerdictParseError | None = None
     n_unread = 0
-    for read in _readings(call, stored):
+    for read in _read_attempts(call, stored):
         if isinstance(read, Outcome):
             return read
         if read is None:
@@ -243,14 +243,14 @@ def stored_outcome(
 
 def n_unreadable(call: Call[T], stored: Sequence[bytes]) -> int:
     """Count the unreadable replies since the last failure."""
-    return reduce(_n_unread, _readings(call, stored), 0)
+    return reduce(_n_unread, _read_attempts(call, stored), 0)
 
 
 def _n_unread(before: int, read: object) -> int:
     return 0 if isinstance(read, CallFailure) else before + isinstance(read, VerdictParseError)
 
 
-def _readings(
+def _read_attempts(
     call: Call[T], stored: Sequence[bytes]
 ) -> Iterator[Outcome[T] | CallFailure | VerdictParseError | UnsupportedError | None]:
     """Read attempts one by one: an answer, a failure, why it cannot be read; None if damaged."""

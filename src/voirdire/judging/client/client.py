@@ -1,4 +1,4 @@
-"""Makes calls to a model: in turn, within limits, each reply stored before it is used."""
+"""Makes calls to a model in turn and within limits, and stores each reply before it is used."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from voirdire.judging.client.call import (
     CallFailure,
     Outcome,
     encode_attempt,
+    make_storable,
     n_unreadable,
     partial_outcome,
-    storable,
-    stored_outcome,
+    read_stored_outcome,
 )
 from voirdire.judging.client.failures import (
     FailureMonitor,
@@ -59,7 +59,7 @@ __all__ = [
     "ClientState",
     "ReplyLog",
     "StepDown",
-    "added_states",
+    "add_states",
 ]
 
 T = TypeVar("T")
@@ -131,7 +131,7 @@ class ClientState:
             self.cached_tokens += reply.usage.cached_tokens
 
 
-def added_states(states: Sequence[ClientState]) -> ClientState:
+def add_states(states: Sequence[ClientState]) -> ClientState:
     """Add up how the calls of several clients stand."""
     forms: Counter[ReplyForm] = Counter()
     for state in states:
@@ -286,7 +286,7 @@ class Client:
         """
         if not stored:
             return None
-        outcome = stored_outcome(call, stored, max_attempts=self._limits.max_attempts)
+        outcome = read_stored_outcome(call, stored, max_attempts=self._limits.max_attempts)
         if outcome is not None and retry_failures:
             is_open = outcome.is_partial and not call.is_enough(outcome.value)
             if outcome.failure is not None or is_open:
@@ -313,7 +313,7 @@ class Client:
         self._n_under_way += len(calls)
         try:
             while waiting := [tries for tries in all_tries if tries.outcome is None]:
-                if not (self.goes_together or self.gives_samples):
+                if not (self.prefers_batches or self.gives_samples):
                     del waiting[1:]
                 wait_s = max([tries.wait_s for tries in waiting])
                 if wait_s:
@@ -329,7 +329,7 @@ class Client:
         return [tries.outcome for tries in all_tries if tries.outcome is not None]
 
     @property
-    def goes_together(self) -> bool:
+    def prefers_batches(self) -> bool:
         """Whether the model answers many requests faster together than one by one."""
         return self._batch_model is not None
 
@@ -356,7 +356,7 @@ class Client:
         try:
             await self._claim(several)
             requests = [tries.request(self._forms[0]) for tries in several]
-            sent = requests if self.goes_together else requests[:1]
+            sent = requests if self.prefers_batches else requests[:1]
             permit = await throttle.send(sent)
             for tries in several:
                 tries.came = None
@@ -369,7 +369,7 @@ class Client:
             end: ModelCallError | None = None
             for tries, request, result in zip(several, requests, results, strict=False):
                 try:
-                    tries.came = self._came(tries, request, result, permit)
+                    tries.came = self._handle_result(tries, request, result, permit)
                 except ModelCallError as error:  # the others' replies are kept first
                     end = end or error
             # what the server did not give is asked for again; a failure is that of all samples
@@ -412,14 +412,14 @@ class Client:
             is_refused = isinstance(first, UnsupportedError) and first.feature == "n"
             if is_refused or (len(results) == 1 and isinstance(first, Reply)):
                 self._sampling_model = None  # it gives one reply a call
-            self._throttle.settle(permit, sent, [_whole(results)])
+            self._throttle.settle(permit, sent, [_join_results(results)])
         else:
             self._throttle.settle(permit, sent, results)
         return results
 
     async def _claim(self, several: Sequence[Tries[T]]) -> None:
         """Claim calls, so that no other run pays for them as well."""
-        if self.log is None or self.goes_together:
+        if self.log is None or self.prefers_batches:
             return
         for tries in several:
             if tries.n_claimed == tries.n_kept:
@@ -434,7 +434,7 @@ class Client:
         if self.log is not None and tries.n_claimed == tries.n_kept:
             self.log.release(tries.call.item, tries.call.name, attempt=tries.n_kept)
 
-    def _came(
+    def _handle_result(
         self,
         tries: Tries[T],
         request: ChatRequest,
@@ -457,12 +457,12 @@ class Client:
         if isinstance(result, UnsupportedError) and self._has_stepped(result, request.form):
             return None
         if is_unreached:
-            self._soon_again(tries, result)
+            self._retry_unreached(tries, result)
             return None
         if (hopeless := self._monitor.note_error(result)) is not None:
             self._end(hopeless)
         self._slow_down(result, permit)
-        return self._after(tries, result, form=request.form)
+        return self._decide_retry(tries, result, form=request.form)
 
     def _has_stepped(self, error: UnsupportedError, form: ReplyForm) -> bool:
         if error.feature == "n":
@@ -494,7 +494,7 @@ class Client:
         if end := self._monitor.note_wait(wait_s, error):
             self._end(end)
 
-    def _after(
+    def _decide_retry(
         self, tries: Tries[T], error: ModelCallError, *, form: ReplyForm
     ) -> CallFailure | None:
         """Decide what follows an error: another try after a while, or a failure.
@@ -530,7 +530,7 @@ class Client:
             n_tries=tries.n_tried,
         )
 
-    def _soon_again(self, tries: Tries[T], error: ModelCallError) -> None:
+    def _retry_unreached(self, tries: Tries[T], error: ModelCallError) -> None:
         """Try again, or end the run: nobody has answered in it, and nothing is to be kept."""
         tries.n_unreached += 1
         tries.wait_s = self._monitor.pause_s(tries.n_unreached, rng=self._rng)
@@ -553,10 +553,10 @@ class Client:
             try:
                 blob = encode_attempt(tries.came)
             except UnicodeEncodeError:
-                tries.came = storable(tries.came)
+                tries.came = make_storable(tries.came)
                 blob = encode_attempt(tries.came)
             kept = StoredCall(tries.call.item, tries.call.name, tries.n_kept, blob)
-            await _put_surely(self.log, kept)
+            await _store_shielded(self.log, kept)
         tries.n_kept += 1
 
     def _outcome(self, tries: Tries[T], kept: Reply | CallFailure) -> Outcome[T] | None:
@@ -622,7 +622,7 @@ class Tries(Generic[T]):
         return msgspec.structs.replace(request, max_tokens=request.max_tokens * 2**self.n_cut)
 
 
-def _whole(results: Sequence[Reply | ModelCallError]) -> Reply | ModelCallError:
+def _join_results(results: Sequence[Reply | ModelCallError]) -> Reply | ModelCallError:
     """Give one result for a request with several replies: what all of them were charged."""
     first = results[0]
     usages = [each.usage for each in results if isinstance(each, Reply)]
@@ -649,7 +649,7 @@ _LAST_CHANCE_S = 30.0
 """Nobody who was cancelled is kept for longer."""
 
 
-async def _put_surely(log: ReplyLog, call: StoredCall) -> None:
+async def _store_shielded(log: ReplyLog, call: StoredCall) -> None:
     """Store a call, even where the wait for it is cancelled; the cancellation goes on then.
 
     A cancelled commit may or may not have been made. As making it twice does no harm, it is made
@@ -659,7 +659,7 @@ async def _put_surely(log: ReplyLog, call: StoredCall) -> None:
     try:
         await log.put(call)
     except asyncio.CancelledError:
-        again = asyncio.ensure_future(_put_soon(log, call))
+        again = asyncio.ensure_future(_store_in_time(log, call))
         while not again.done():
             try:
                 await asyncio.shield(again)
@@ -670,6 +670,6 @@ async def _put_surely(log: ReplyLog, call: StoredCall) -> None:
         raise
 
 
-async def _put_soon(log: ReplyLog, call: StoredCall) -> None:
+async def _store_in_time(log: ReplyLog, call: StoredCall) -> None:
     async with asyncio.timeout(_LAST_CHANCE_S):
         await log.put(call)

@@ -1,4 +1,4 @@
-"""How fast, how often and for how much a model may be called, and what holds calls to it."""
+"""Limits the rate, the number and the cost of calls to a model."""
 
 from __future__ import annotations
 
@@ -243,11 +243,11 @@ class RateLimiter:
     ) -> None:
         """Take the server's word for what is left, but for what it had not counted yet."""
         said = headroom.requests, headroom.requests_limit, headroom.requests_reset_s
-        self._believe(self._requests, said, since=n_requests_since, now=now)
+        self._apply_report(self._requests, said, since=n_requests_since, now=now)
         said = headroom.tokens, headroom.tokens_limit, headroom.tokens_reset_s
-        self._believe(self._tokens, said, since=n_tokens_since, now=now)
+        self._apply_report(self._tokens, said, since=n_tokens_since, now=now)
 
-    def _believe(
+    def _apply_report(
         self,
         buckets: dict[str, TokenBucket],
         said: tuple[int | None, int | None, float | None],

@@ -1,4 +1,4 @@
-"""When the next request may be sent: concurrency, rates and budget together."""
+"""Decides when the next request may be sent, by concurrency, rates and budget together."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ class Throttle:
         """Wait until requests may be sent; give the permit back with `settle`."""
         async with self._queue:
             self.check_open()  # a stop may have come while others were waited for
-            need = self._need(requests)
+            need = self._guess_permit(requests)
             while (wait_s := self._wait_s(need)) > 0:
                 self._released.clear()
                 await _wait(self._released, min(wait_s, _LONGEST_NAP_S))
                 self.check_open()
-                need = self._need(requests)  # what came meanwhile counts for the guess
+                need = self._guess_permit(requests)  # what came meanwhile counts for the guess
         self._rates.take(need.n_requests, need.n_tokens, now=self._now())
         self.budget.reserve(need.cost)
         self.n_sent += need.n_requests
@@ -168,7 +168,7 @@ class Throttle:
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
 
-    def _need(self, requests: Sequence[ChatRequest]) -> Permit:
+    def _guess_permit(self, requests: Sequence[ChatRequest]) -> Permit:
         has_limit = self.budget.max_cost is not None
         if not (has_limit or self._rates.counts_tokens):
             return Permit(len(requests))

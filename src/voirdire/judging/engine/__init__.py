@@ -1,1 +1,1 @@
-"""The engine: looks up, plans, calls, stores and combines, for runs and for judges in service."""
+"""Looks up, plans, calls, stores and combines, for runs and for judges in service."""

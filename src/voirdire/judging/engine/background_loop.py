@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, which a notebook's loop and Ctrl-C do not disturb."""
+"""Runs an event loop in its own thread, apart from a notebook's loop and from Ctrl-C."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
     from concurrent.futures import Future
 
-__all__ = ["BackgroundLoop", "collected_seldom", "fork_lock", "result_of"]
+__all__ = ["BackgroundLoop", "collect_garbage_less_often", "fork_lock", "result_of"]
 
 T = TypeVar("T")
 _TICK_S = 0.25
@@ -59,7 +59,7 @@ class BackgroundLoop:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if not self.is_out_of_reach and (thread := self.leave(_nothing)) is not None:
+        if not self.is_out_of_reach and (thread := self.leave(_do_nothing)) is not None:
             thread.join()
 
     @property
@@ -141,7 +141,7 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
     del _running[loop]
 
 
-async def _nothing() -> None:
+async def _do_nothing() -> None:
     """End at once."""
 
 
@@ -172,7 +172,7 @@ _before = (0, 0, 0)
 
 
 @contextmanager
-def collected_seldom() -> Iterator[None]:
+def collect_garbage_less_often() -> Iterator[None]:
     """Look for reference cycles less often, in the whole process, and as before afterwards.
 
     Calls and verdicts are freed as soon as nobody holds them; only cycles wait longer. Whoever

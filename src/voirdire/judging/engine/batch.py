@@ -1,4 +1,4 @@
-"""Items that are looked up together: what is stored of them, what must be called, what came."""
+"""Looks items up together, and tracks which calls about them are stored, open or answered."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from voirdire.judging.call_plan import item_key
-from voirdire.judging.engine.combining import calibrated_verdict, combine, failed_verdict
+from voirdire.judging.engine.combining import calibrate_verdict, combine, failed_verdict
 from voirdire.judging.prompts import new_nonce
 from voirdire.records import Failure
 
@@ -21,31 +21,31 @@ if TYPE_CHECKING:
     from voirdire.judging.engine.combining import ItemVerdict
     from voirdire.records import Item
 
-__all__ = ["Asked", "Batch", "Unit", "UnitName", "UnitOwner"]
+__all__ = ["Batch", "ItemRequest", "Unit", "UnitName", "UnitOwner"]
 
 UnitName: TypeAlias = tuple[bytes, tuple[str, ...]]
 """Hash of what calls are about, and their names."""
 
 
-class Asked(ABC):
+class ItemRequest(ABC):
     """One item that somebody waits for; an engine answers it, whatever happens.
 
     Attributes
     ----------
     item : Item
         What is asked about.
-    wanted_until : float
+    deadline : float
         When the last who waits for it gives up, by the event loop's clock. What nobody waits for
         comes after everything else.
     answered_by : str or None
         Which judge of several it has come to.
     """
 
-    __slots__ = ("answered_by", "item", "wanted_until")
+    __slots__ = ("answered_by", "deadline", "item")
 
-    def __init__(self, item: Item, wanted_until: float = math.inf) -> None:
+    def __init__(self, item: Item, deadline: float = math.inf) -> None:
         self.item = item
-        self.wanted_until = wanted_until
+        self.deadline = deadline
         self.answered_by: str | None = None
 
     @property
@@ -67,7 +67,7 @@ class UnitOwner(Protocol):
     def fail(self, unit: Unit, outcome: Outcome[Any]) -> None:
         """Take one outcome for a unit and everything that was to follow it."""
 
-    def wanted_until(self, key: bytes) -> float:
+    def deadline(self, key: bytes) -> float:
         """Say until when somebody waits for what a hash concerns."""
 
     def is_answered(self, key: bytes) -> bool:
@@ -113,9 +113,9 @@ class Unit:
         return self.key, tuple([call.name for call in self.calls])
 
     @property
-    def wanted_until(self) -> float:
+    def deadline(self) -> float:
         """When the last who waits for it gives up."""
-        return self.batch.wanted_until(self.key)
+        return self.batch.deadline(self.key)
 
     @property
     def is_answered(self) -> bool:
@@ -132,7 +132,7 @@ class Batch:
 
     def __init__(
         self,
-        asked: Sequence[Asked],
+        asked: Sequence[ItemRequest],
         bound: BoundJudge,
         *,
         note: Callable[[ItemVerdict], None],
@@ -141,7 +141,7 @@ class Batch:
         self._bound, self._plan = bound, bound.calls
         self._calibrators = bound.calibrators
         self._note = note
-        self._waiting: dict[bytes, list[Asked]] = {}
+        self._waiting: dict[bytes, list[ItemRequest]] = {}
         self._outcomes: dict[bytes, list[Outcome[Any] | None]] = {}
         n_specs = len(self._plan.specs)
         n_check = n_check if self._plan.check is not None else 0
@@ -180,18 +180,18 @@ class Batch:
                     unit.calls.append(call)
                     unit.slots.append(slot)
                     continue
-                if (asking := self._asking_again(unit, slot, outcome)) is not None:
+                if (asking := self._plan_followup(unit, slot, outcome)) is not None:
                     blobs = known.get(asking.calls[0].name, ())
                     found = reuse(asking.calls[0], blobs) if blobs else None
                     if found is None:
                         again.append(asking)
                         continue
-                    outcome = _mended(outcome, found, lacking=asking.lacking)
+                    outcome = _merge_answers(outcome, found, lacking=asking.lacking)
                 self._outcomes[key][slot] = outcome
             if unit.calls:
-                units += [unit] if together else self._apart(unit, samples=samples)
+                units += [unit] if together else self._split_unit(unit, samples=samples)
             units += again
-            self._answer_if_whole(key)
+            self._answer_if_complete(key)
         return units
 
     def deliver(self, unit: Unit, outcomes: Sequence[Outcome[Any]]) -> list[Unit]:
@@ -200,14 +200,14 @@ class Batch:
         unit.followers = []
         for slot, outcome in zip(unit.slots, outcomes, strict=True):
             if unit.partial is not None:
-                found = _mended(unit.partial, outcome, lacking=unit.lacking)
-            elif (again := self._asking_again(unit, slot, outcome)) is not None:
+                found = _merge_answers(unit.partial, outcome, lacking=unit.lacking)
+            elif (again := self._plan_followup(unit, slot, outcome)) is not None:
                 following.append(again)
                 continue
             else:
                 found = outcome
             self._outcomes[unit.key][slot] = found
-        self._answer_if_whole(unit.key)
+        self._answer_if_complete(unit.key)
         return following
 
     def fail(self, unit: Unit, outcome: Outcome[Any]) -> None:
@@ -217,7 +217,7 @@ class Batch:
             for slot in each.slots:
                 self._outcomes[each.key][slot] = given
         unit.followers = []
-        self._answer_if_whole(unit.key)
+        self._answer_if_complete(unit.key)
 
     def give_up(self, why: str) -> None:
         """Answer everything that has no answer yet with a failure."""
@@ -225,9 +225,9 @@ class Batch:
         for key in list(self._waiting):
             self._answer(key, verdict)
 
-    def wanted_until(self, key: bytes) -> float:
+    def deadline(self, key: bytes) -> float:
         """Say until when somebody waits for what a hash concerns."""
-        return max((each.wanted_until for each in self._waiting.get(key, ())), default=0.0)
+        return max((each.deadline for each in self._waiting.get(key, ())), default=0.0)
 
     def is_answered(self, key: bytes) -> bool:
         """Say whether nobody can get an answer any more from what a hash concerns."""
@@ -241,7 +241,7 @@ class Batch:
         if self._plan.check is not None and len(self._outcomes[key]) > len(self._plan.specs):
             yield self._plan.check.call(item, key=key)
 
-    def _apart(self, unit: Unit, *, samples: bool) -> list[Unit]:
+    def _split_unit(self, unit: Unit, *, samples: bool) -> list[Unit]:
         """Give each call about an item to a worker of its own, or all samples of it to one.
 
         Where their prompts begin alike the first leads: the others find the beginning kept by a
@@ -263,7 +263,7 @@ class Batch:
         first.followers = others
         return [first]
 
-    def _asking_again(self, unit: Unit, slot: int, outcome: Outcome[Any]) -> Unit | None:
+    def _plan_followup(self, unit: Unit, slot: int, outcome: Outcome[Any]) -> Unit | None:
         """Ask the questions that a reply left open, in a call of their own; None if it did not."""
         if not outcome.is_partial or slot >= len(self._plan.specs):
             return None
@@ -276,7 +276,7 @@ class Batch:
         call = spec.again(lacking).call(item, key=unit.key)
         return Unit(self, unit.key, [call], [slot], unit.stored, partial=outcome, lacking=lacking)
 
-    def _answer_if_whole(self, key: bytes) -> None:
+    def _answer_if_complete(self, key: bytes) -> None:
         outcomes = self._outcomes[key]
         if key not in self._waiting or None in outcomes:
             return
@@ -287,7 +287,7 @@ class Batch:
             votes=self._bound.judge.probability == "vote",
         )
         if self._calibrators:
-            verdict = calibrated_verdict(verdict, self._calibrators)
+            verdict = calibrate_verdict(verdict, self._calibrators)
         self._answer(key, verdict)
 
     def _answer(self, key: bytes, verdict: ItemVerdict) -> None:
@@ -296,7 +296,7 @@ class Batch:
             each.answer(verdict)
 
 
-def _mended(
+def _merge_answers(
     partial: Outcome[Answers], again: Outcome[Answers], *, lacking: Sequence[int]
 ) -> Outcome[Answers]:
     """Put what a second reply says in the places that the first one left open."""

@@ -1,4 +1,4 @@
-"""A bug in a judge, told where it is and not what it said: that may be the text of an item."""
+"""Logs where a bug in a judge is, without its message, which may quote an item."""
 
 from __future__ import annotations
 

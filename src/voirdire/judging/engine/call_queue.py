@@ -1,4 +1,4 @@
-"""Calls that items wait for: each made once, by as many workers as it takes."""
+"""Makes each call that items wait for once, with as many workers as it takes."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ class Job:
         return [unit.stored.get(call.name, ()) for call in unit.calls]
 
     @property
-    def wanted_until(self) -> float:
+    def deadline(self) -> float:
         """When the last who waits for it gives up."""
-        return max([unit.wanted_until for unit in self.units])
+        return max([unit.deadline for unit in self.units])
 
     @property
     def is_answered(self) -> bool:
@@ -142,7 +142,7 @@ class CallQueue(ABC):
         """Have units called; calls that are under way already are only waited for."""
         if new := self._new_jobs(units):
             self._queue.add(new, first=first)
-            self._feed()
+            self._start_workers()
 
     @abstractmethod
     def stop(self) -> None:
@@ -174,7 +174,7 @@ class CallQueue(ABC):
                 new.append(job)
         return new
 
-    def _feed(self) -> None:
+    def _start_workers(self) -> None:
         """Have as many workers as there is work for."""
         for _ in range(min(len(self._queue), self._most_workers - self._n_working)):
             self._n_working += 1
@@ -188,12 +188,12 @@ class CallQueue(ABC):
     async def _work(self) -> None:
         """Work on jobs until there are none."""
         try:
-            while jobs := self._taken():
+            while jobs := self._take_jobs():
                 await self._answer(jobs)
         finally:
             self._n_working -= 1
 
-    def _taken(self) -> list[Job]:
+    def _take_jobs(self) -> list[Job]:
         jobs: list[Job] = []
         while len(jobs) < self.jobs_together and (job := self._queue.next(now())) is not None:
             jobs.append(job)
@@ -217,9 +217,9 @@ class CallQueue(ABC):
         """Look from time to time for what another run makes just now."""
         self._elsewhere += jobs
         if len(self._elsewhere) == len(jobs):
-            self._begin(self._look_elsewhere())
+            self._begin(self._poll_claimed_jobs())
 
-    async def _look_elsewhere(self) -> None:
+    async def _poll_claimed_jobs(self) -> None:
         """Give calls that others made to those who wait, or try to make them after all."""
         wait_s = _FIRST_LOOK_S
         while self._elsewhere:
@@ -229,7 +229,7 @@ class CallQueue(ABC):
             try:
                 stored = await self._look_up([unit.key for job in jobs for unit in job.units])
             except Exception as error:  # noqa: BLE001  # as where items are looked up
-                self._met(jobs, error)
+                self._handle_error(jobs, error)
                 continue
             for job in jobs:
                 for unit in job.units:
@@ -240,10 +240,10 @@ class CallQueue(ABC):
                     self._deliver([job], job.found)  # type: ignore[arg-type]  # each is there
                 else:
                     self._queue.add([job], first=True)
-            self._feed()
+            self._start_workers()
 
     @abstractmethod
-    def _met(self, jobs: Sequence[Job], error: Exception) -> None:
+    def _handle_error(self, jobs: Sequence[Job], error: Exception) -> None:
         """Draw the consequences of an error that concerns every call."""
 
     def _deliver(self, jobs: Sequence[Job], outcomes: Sequence[Outcome[Any]]) -> None:
@@ -330,7 +330,7 @@ class RunQueue(CallQueue):
             return ()
         return outcomes
 
-    def _met(self, jobs: Sequence[Job], error: Exception) -> None:  # noqa: ARG002  # all end
+    def _handle_error(self, jobs: Sequence[Job], error: Exception) -> None:  # noqa: ARG002  # all end
         self._end(error)
 
 

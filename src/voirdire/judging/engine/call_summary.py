@@ -1,4 +1,4 @@
-"""What the calls of a run came to: tokens, cost, failures, and how far answers can be trusted."""
+"""Sums up the calls of a run: tokens, cost, failures, and how far answers can be trusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several replies about one item come to: means, votes, and how far the replies differ."""
+"""Combines several replies about one item into means and votes, and measures how they differ."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from voirdire.rubrics import Question
     from voirdire.stats import Calibrator
 
-__all__ = ["ItemVerdict", "calibrated_verdict", "combine", "combined_answer", "failed_verdict"]
+__all__ = ["ItemVerdict", "calibrate_verdict", "combine", "combine_answers", "failed_verdict"]
 
 TIED = Failure(reason="the samples are tied")
 
@@ -87,7 +87,7 @@ def combine(
     checked = None
     if len(outcomes) > len(plan.specs):
         *outcomes, other = outcomes
-        checked = _in_rubric_order(outcomes[0], other, plan=plan)
+        checked = _sort_by_order(outcomes[0], other, plan=plan)
     if len(outcomes) == 1 and outcomes[0].value is not None and not outcomes[0].is_partial:
         # one call in the rubric's own order: nothing to combine, and by far the commonest case
         (outcome,) = outcomes
@@ -120,7 +120,7 @@ def combine(
     for question, known, n, reason in zip(questions, said, asked, reasons, strict=True):
         enough = 2 * len(known) > n if votes else len(known) == n  # of samples a few may fail
         missing = reason or Failure(reason="not asked")
-        answers.append(combined_answer(question, known) if enough else missing)
+        answers.append(combine_answers(question, known) if enough else missing)
     several = not votes and max(asked, default=0) > 1
     return ItemVerdict(
         values=tuple(None if isinstance(row, Failure) else row for row in answers),
@@ -134,7 +134,7 @@ def combine(
     )
 
 
-def calibrated_verdict(
+def calibrate_verdict(
     verdict: ItemVerdict, calibrators: Sequence[tuple[int, Calibrator]]
 ) -> ItemVerdict:
     """Calibrate the probabilities at these places; missing mass and shift stay the judge's own."""
@@ -150,7 +150,7 @@ def calibrated_verdict(
     return msgspec.structs.replace(verdict, values=calibrate(verdict.values), checked=checked)
 
 
-def _in_rubric_order(
+def _sort_by_order(
     first: Outcome[Answers], other: Outcome[Answers], *, plan: CallPlan
 ) -> tuple[Answer, ...] | None:
     if first.value is None or other.value is None or plan.check is None:
@@ -161,7 +161,7 @@ def _in_rubric_order(
     return tuple(back[place] for place in range(len(back)))  # type: ignore[misc]  # it is whole
 
 
-def combined_answer(question: Question, said: list[Answer]) -> Answer | Failure:
+def combine_answers(question: Question, said: list[Answer]) -> Answer | Failure:
     """Combine answers to one question: a mean, a majority, or a median."""
     if question.kind == "boolean":
         return math.fsum(said) / len(said)  # type: ignore[arg-type]  # the reader saw to it

@@ -1,4 +1,4 @@
-"""Engines made of others: a cascade asks a second judge where the first is unsure, a jury all."""
+"""Combines engines: a cascade asks a second judge where the first is unsure, a jury asks all."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from voirdire.judging.client.client import added_states
-from voirdire.judging.engine.batch import Asked
+from voirdire.judging.client.client import add_states
+from voirdire.judging.engine.batch import ItemRequest
 from voirdire.judging.engine.call_queue import CLOSED, LATE
-from voirdire.judging.engine.combining import ItemVerdict, combined_answer
+from voirdire.judging.engine.combining import ItemVerdict, combine_answers
 from voirdire.judging.engine.port import Engine, LiveState
 from voirdire.records import Failure
 
@@ -30,24 +30,26 @@ _OVER = (CLOSED, LATE)
 """Why the first judge was not asked at all: then nobody waits for the second either."""
 
 
-class _PassedOn(Asked):
+class _ForwardedItem(ItemRequest):
     """An item as one judge of several has it; the time is that of whoever waits."""
 
     __slots__ = ("_is_taken", "_take", "asked")
 
-    def __init__(self, asked: Asked, take: Callable[[Asked, ItemVerdict], None]) -> None:
+    def __init__(
+        self, asked: ItemRequest, take: Callable[[ItemRequest, ItemVerdict], None]
+    ) -> None:
         self.asked = asked
         super().__init__(asked.item)
         self._take = take
         self._is_taken = False
 
     @property
-    def wanted_until(self) -> float:
+    def deadline(self) -> float:
         """When the last who waits for it gives up; that may become later."""
-        return self.asked.wanted_until
+        return self.asked.deadline
 
-    @wanted_until.setter
-    def wanted_until(self, until: float) -> None:
+    @deadline.setter
+    def deadline(self, until: float) -> None:
         """Leave it to whoever waits."""
 
     @property
@@ -86,7 +88,7 @@ class _CompositeEngine(Engine):
     def calls(self) -> ClientState | None:
         """How the calls of a run stand, all judges together."""
         states = [state for each in self._members if (state := each.calls) is not None]
-        return added_states(states) if states else None
+        return add_states(states) if states else None
 
     async def start(self) -> None:
         """Begin; an `InputError` where a store cannot be used."""
@@ -114,7 +116,7 @@ class CascadeEngine(_CompositeEngine):
         self._bound = bound
         self._first, self._then = first, then
         self._called_first, self._called_then = bound.answerers
-        self._unsure: list[Asked] = []
+        self._unsure: list[ItemRequest] = []
         self._n_over = self._n_kept = 0
         kinds = [row.kind for row in bound.rubric.questions]
         self._places = [place for place, kind in enumerate(kinds) if kind == "boolean"]
@@ -136,9 +138,9 @@ class CascadeEngine(_CompositeEngine):
         """Items that have an answer."""
         return self._n_kept + self._then.n_answered
 
-    def submit(self, asked: Sequence[Asked]) -> None:
+    def submit(self, asked: Sequence[ItemRequest]) -> None:
         """Take items."""
-        self._first.submit([_PassedOn(each, self._look) for each in asked])
+        self._first.submit([_ForwardedItem(each, self._take_first_answer) for each in asked])
 
     async def close(self, *, drain_s: float | None = None) -> None:
         """Take no more; what the first judge is unsure of from now on is not called."""
@@ -147,11 +149,11 @@ class CascadeEngine(_CompositeEngine):
         try:
             await self._first.close(drain_s=drain_s)
         finally:
-            self._pass_on()
+            self._forward()
             left_s = None if ends is None else max(0.0, ends - loop.time())
             await self._then.close(drain_s=left_s)
 
-    def _look(self, asked: Asked, verdict: ItemVerdict) -> None:
+    def _take_first_answer(self, asked: ItemRequest, verdict: ItemVerdict) -> None:
         """Give an item the first judge's answer, or keep it for the second."""
         if asked.is_answered:
             return
@@ -161,20 +163,20 @@ class CascadeEngine(_CompositeEngine):
             self._n_over += is_over
             self._n_kept += not is_over
             asked.answered_by = None if is_over else self._called_first
-            _hand_on(asked, verdict)
+            _give_answer(asked, verdict)
             return
         asked.answered_by = self._called_then
         if not self._unsure:  # what comes of one batch goes on together
-            asyncio.get_running_loop().call_soon(self._pass_on)
-        self._unsure.append(_PassedOn(asked, _hand_on))
+            asyncio.get_running_loop().call_soon(self._forward)
+        self._unsure.append(_ForwardedItem(asked, _give_answer))
 
-    def _pass_on(self) -> None:
+    def _forward(self) -> None:
         unsure, self._unsure = self._unsure, []
         if unsure:
             self._then.submit(unsure)
 
 
-def _hand_on(asked: Asked, verdict: ItemVerdict) -> None:
+def _give_answer(asked: ItemRequest, verdict: ItemVerdict) -> None:
     """Give an item its answer, which says whose it is."""
     asked.answer(msgspec.structs.replace(verdict, answered_by=asked.answered_by))
 
@@ -209,12 +211,12 @@ class JuryEngine(_CompositeEngine):
             is_broken=not _is_enough(works),
         )
 
-    def submit(self, asked: Sequence[Asked]) -> None:
+    def submit(self, asked: Sequence[ItemRequest]) -> None:
         """Take items."""
         ballots: list[list[ItemVerdict | None]] = [[None] * len(self._members) for _ in asked]
         for place, member in enumerate(self._members):
             takes = [partial(self._take, given, place) for given in ballots]
-            member.submit([_PassedOn(*each) for each in zip(asked, takes, strict=True)])
+            member.submit([_ForwardedItem(*each) for each in zip(asked, takes, strict=True)])
 
     async def close(self, *, drain_s: float | None = None) -> None:
         """Take no more, and wait so long for what is on its way."""
@@ -222,18 +224,18 @@ class JuryEngine(_CompositeEngine):
         await asyncio.gather(*(member.close(drain_s=drain_s) for member in self._members))
 
     def _take(
-        self, given: list[ItemVerdict | None], place: int, asked: Asked, said: ItemVerdict
+        self, given: list[ItemVerdict | None], place: int, asked: ItemRequest, said: ItemVerdict
     ) -> None:
         """Take what one judge says of an item; combine it where it is the last."""
         given[place] = said
         ballots = [ballot for ballot in given if ballot is not None]
         if len(ballots) == len(given):
-            verdict = _together(ballots, self._bound)
+            verdict = _combine_ballots(ballots, self._bound)
             self._note(verdict)
             asked.answer(verdict)
 
 
-def _together(ballots: Sequence[ItemVerdict], bound: BoundJury) -> ItemVerdict:
+def _combine_ballots(ballots: Sequence[ItemVerdict], bound: BoundJury) -> ItemVerdict:
     """Combine the verdicts of all judges on one item."""
     shares, combine = bound.jury.shares, bound.jury.combine
     limits = bound.yes_from
@@ -256,7 +258,7 @@ def _together(ballots: Sequence[ItemVerdict], bound: BoundJury) -> ItemVerdict:
             weighed = (shares[k] * p for (k, _), p in zip(known, chances, strict=True))
             answer = math.fsum(weighed) / weight
         else:
-            answer = combined_answer(question, [value for _, value in known])
+            answer = combine_answers(question, [value for _, value in known])
         column += question.kind == "boolean"
         values.append(None if isinstance(answer, Failure) else answer)
         if isinstance(answer, Failure):

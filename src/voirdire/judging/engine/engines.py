@@ -1,4 +1,4 @@
-"""Which engine suits a judge, in a run and in service."""
+"""Makes the engine that suits a judge, for a run or for service."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from voirdire.judging.plan import JudgingPlan
     from voirdire.store import ReplyStore
 
-__all__ = ["engine_of"]
+__all__ = ["make_engine"]
 
 
-def engine_of(
+def make_engine(
     plan: JudgingPlan,
     *,
     store: ReplyStore | str | Path | None,
@@ -32,7 +32,7 @@ def engine_of(
     Nothing is opened or called yet; a judge that cannot be asked like this is an `InputError`.
     """
 
-    def of_model(bound: BoundJudge) -> Engine:
+    def make_model_engine(bound: BoundJudge) -> Engine:
         from voirdire.judging.engine.model_engine import ModelEngine
 
         again = retry_failures if settings is None else settings.retry_failures
@@ -44,7 +44,7 @@ def engine_of(
             return JuryEngine(judge, [of_plan(each) for each in judge.members])
         if is_cascade(judge):
             first = ThreadEngine(judge.first, settings)
-            return CascadeEngine(judge, first=first, then=of_model(judge.then))
-        return of_model(judge) if asks_a_model(judge) else ThreadEngine(plan, settings)
+            return CascadeEngine(judge, first=first, then=make_model_engine(judge.then))
+        return make_model_engine(judge) if asks_a_model(judge) else ThreadEngine(plan, settings)
 
     return of_plan(plan)

@@ -1,4 +1,4 @@
-"""The engine: items are looked up, planned, called, stored and combined, each by itself."""
+"""Looks up, plans, calls, stores and combines each item by itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from voirdire.judging.bound import BoundJudge
-    from voirdire.judging.engine.batch import Asked
+    from voirdire.judging.engine.batch import ItemRequest
     from voirdire.judging.live.settings import LiveSettings
 
 __all__ = ["ModelEngine"]
@@ -59,7 +59,7 @@ class ModelEngine(Engine):
         self._bound = bound
         self._is_run = settings is None
         self._n_to_check = n_check if self._is_run else 0
-        self._waiting: FairQueue[Asked] = FairQueue(None if self._is_run else _LOOKED_UP)
+        self._waiting: FairQueue[ItemRequest] = FairQueue(None if self._is_run else _LOOKED_UP)
         self._queue: CallQueue
         if settings is None:
             self._queue = RunQueue(bound, look_up=self._look_up, end=self.end)
@@ -101,12 +101,12 @@ class ModelEngine(Engine):
         """Open the store, and begin; an `InputError` where the store cannot be used."""
         self._loop = asyncio.get_running_loop()
         if self._place is not None:
-            opening = self._loop.run_in_executor(self._thread, self._opened, self._place)
+            opening = self._loop.run_in_executor(self._thread, self._open_store, self._place)
             store, self._judge_id = await opening
             self._store, self._commit = store, GroupCommit(store, self._judge_id)
         self._queue.start(self._commit)
 
-    def submit(self, asked: Sequence[Asked]) -> None:
+    def submit(self, asked: Sequence[ItemRequest]) -> None:
         """Take items."""
         self._n_waiting += len(asked)
         if self._is_closed:
@@ -132,7 +132,7 @@ class ModelEngine(Engine):
         finally:
             if self._looking is not None:
                 self._looking.cancel()
-            await self._let_go()
+            await self._close_all()
 
     async def _take(self) -> None:
         """Begin with what has gathered, batch by batch."""
@@ -144,7 +144,7 @@ class ModelEngine(Engine):
         finally:
             self._looking = None
 
-    async def _begin(self, asked: Sequence[Asked]) -> None:
+    async def _begin(self, asked: Sequence[ItemRequest]) -> None:
         """Answer what is stored, and have the rest called."""
         n_check = min(self._n_to_check, len(asked))
         self._n_to_check -= n_check
@@ -154,7 +154,7 @@ class ModelEngine(Engine):
             units = batch.units(
                 stored=await self._look_up(batch.keys),
                 reuse=partial(queue.reuse, retry_failures=self._retry_failures),
-                together=queue.reader.goes_together,
+                together=queue.reader.prefers_batches,
                 samples=queue.reader.gives_samples,
             )
             queue.add(units)
@@ -173,7 +173,7 @@ class ModelEngine(Engine):
         found = await loop.run_in_executor(self._thread, store.get, self._judge_id, keys)
         return {key: blobs_by_name(calls) for key, calls in found.items()}
 
-    def _refuse(self, asked: Sequence[Asked]) -> None:
+    def _refuse(self, asked: Sequence[ItemRequest]) -> None:
         """Answer items that come too late; where a run is closed, nobody waits."""
         if self._is_run:
             return
@@ -182,7 +182,7 @@ class ModelEngine(Engine):
             self._note(verdict)
             each.answer(verdict)
 
-    def _opened(self, place: ReplyStore | str | Path) -> tuple[ReplyStore, int]:
+    def _open_store(self, place: ReplyStore | str | Path) -> tuple[ReplyStore, int]:
         described = self._bound.described
         store = place if isinstance(place, ReplyStore) else open_store(place)
         try:
@@ -192,7 +192,7 @@ class ModelEngine(Engine):
                 store.close()
             raise
 
-    async def _let_go(self) -> None:
+    async def _close_all(self) -> None:
         """Commit what came, and close everything."""
         try:
             if self._commit is not None:

@@ -1,4 +1,4 @@
-"""What every engine is: something that answers items in its own time."""
+"""Defines what every engine does: it takes items and answers each of them later."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
 
     from voirdire.judging.client import ClientState
-    from voirdire.judging.engine.batch import Asked
+    from voirdire.judging.engine.batch import ItemRequest
     from voirdire.judging.engine.combining import ItemVerdict
 
 __all__ = ["Engine", "LiveState"]
@@ -74,7 +74,7 @@ class Engine(ABC):
         self.stop()
         self.ended.set()
 
-    async def unless_ended(self, waiting: Coroutine[Any, Any, T]) -> T:
+    async def wait_unless_ended(self, waiting: Coroutine[Any, Any, T]) -> T:
         """Wait for something, or raise what ended the run meanwhile."""
         task = asyncio.ensure_future(waiting)
         ended = asyncio.ensure_future(self.ended.wait())
@@ -97,7 +97,7 @@ class Engine(ABC):
         """Begin."""
 
     @abstractmethod
-    def submit(self, asked: Sequence[Asked]) -> None:
+    def submit(self, asked: Sequence[ItemRequest]) -> None:
         """Take items, each of which gets its answer; never raises, never waits.
 
         Where an error ends a run, it is in `error`, and items may stay without an answer.

@@ -1,4 +1,4 @@
-"""Who is served next: items by who asked for them, calls by how long somebody waits for them."""
+"""Queues items fairly by client, and calls by arrival with abandoned ones last."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["DeadlineQueue", "FairQueue", "Waits"]
+__all__ = ["DeadlineQueue", "FairQueue", "QueueEntry"]
 
 T = TypeVar("T")
 
 
-class Waits(Protocol):
+class QueueEntry(Protocol):
     """Something that waits for its turn."""
 
     @property
-    def wanted_until(self) -> float:
+    def deadline(self) -> float:
         """When the last who waits for it gives up."""
 
     @property
@@ -25,7 +25,7 @@ class Waits(Protocol):
         """Whether nothing is to be done about it any more."""
 
 
-W = TypeVar("W", bound=Waits)
+W = TypeVar("W", bound=QueueEntry)
 
 
 class DeadlineQueue(Generic[W]):
@@ -60,31 +60,31 @@ class DeadlineQueue(Generic[W]):
 
     def next(self, now: float) -> W | None:
         """Take out what is to be done next; None where there is nothing."""
-        found = self._wanted_again(now) if self._wanted else None
+        found = self._take_revived(now) if self._wanted else None
         while found is None and self._wanted:
             first = self._wanted.popleft()
             if first.is_answered:
                 self._drop(first)
-            elif first.wanted_until < now:
+            elif first.deadline < now:
                 self._late.append(first)
             else:
                 found = first
         while found is None and self._late:
-            found = self._kept(self._late.popleft(), now)
+            found = self._take_or_drop(self._late.popleft(), now)
         return found
 
-    def _wanted_again(self, now: float) -> W | None:
+    def _take_revived(self, now: float) -> W | None:
         """Look at one of those who were given up on: somebody may have asked again."""
         if not self._late:
             return None
-        first = self._kept(self._late.popleft(), now)
-        if first is not None and first.wanted_until < now:
+        first = self._take_or_drop(self._late.popleft(), now)
+        if first is not None and first.deadline < now:
             self._late.append(first)
             return None
         return first
 
-    def _kept(self, first: W, now: float) -> W | None:
-        if first.is_answered or first.wanted_until + self._patience_s < now:
+    def _take_or_drop(self, first: W, now: float) -> W | None:
+        if first.is_answered or first.deadline + self._patience_s < now:
             self._drop(first)
             return None
         return first

@@ -1,4 +1,4 @@
-"""A run: the engine with an ordered window over the items, and no deadline."""
+"""Runs an engine over the items in order, with a bounded window and no deadline."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from voirdire.errors import CostLimitReachedError
-from voirdire.judging.engine.background_loop import BackgroundLoop, collected_seldom
-from voirdire.judging.engine.batch import Asked
+from voirdire.judging.engine.background_loop import BackgroundLoop, collect_garbage_less_often
+from voirdire.judging.engine.batch import ItemRequest
 from voirdire.judging.engine.bugs import foreign_exit
 from voirdire.judging.engine.call_queue import is_cancelled
-from voirdire.judging.engine.engines import engine_of
+from voirdire.judging.engine.engines import make_engine
 from voirdire.judging.engine.stopping import Stopping
 from voirdire.judging.item_batches import CALL_CHARACTERS, item_batches
 from voirdire.judging.verdict_making import verdicts_of_run
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from voirdire.records import Item, Verdicts
     from voirdire.store import ReplyStore
 
-__all__ = ["BATCH_ITEMS", "JudgedBatch", "Watch", "judged_batches", "judged_batches_async"]
+__all__ = ["BATCH_ITEMS", "JudgedBatch", "Watch", "judge_batches", "judge_batches_async"]
 
 BATCH_ITEMS = 500
 """Items that are looked up together; verdicts come in batches of so many."""
@@ -53,7 +53,7 @@ class JudgedBatch:
         """One per item, once it is done."""
         return [verdict for verdict in self._verdicts if verdict is not None]
 
-    def asked(self) -> list[Asked]:
+    def asked(self) -> list[ItemRequest]:
         """Give what an engine is asked."""
         return [_Row(item, self, place) for place, item in enumerate(self.items)]
 
@@ -70,7 +70,7 @@ class JudgedBatch:
                 self.done.set()
 
 
-class _Row(Asked):
+class _Row(ItemRequest):
     """An item of a run."""
 
     __slots__ = ("_batch", "_place")
@@ -91,7 +91,7 @@ class Run:
     """Judges batches of items in their order, a bounded number of them at once.
 
     *Order*: batches come out as they went in. *Errors*: what ends the engine's run is raised by
-    `following`. *Cancellation*: `stop` lets the calls in flight end and be stored; `close` waits
+    `next_batch`. *Cancellation*: `stop` lets the calls in flight end and be stored; `close` waits
     for them, or cancels them if it is told to. *Memory*: `n_ahead` batches.
     """
 
@@ -107,12 +107,12 @@ class Run:
         await self.engine.start()
         self._producer = asyncio.create_task(self._produce())
 
-    async def following(self) -> JudgedBatch | None:
+    async def next_batch(self) -> JudgedBatch | None:
         """Give the next batch, or None after the last; raise what ended the run."""
-        batch: JudgedBatch | None = await self.engine.unless_ended(self._batches.get())
+        batch: JudgedBatch | None = await self.engine.wait_unless_ended(self._batches.get())
         if batch is None:
             return None
-        await self.engine.unless_ended(batch.done.wait())
+        await self.engine.wait_unless_ended(batch.done.wait())
         self._window.release()
         return batch
 
@@ -128,7 +128,7 @@ class Run:
         try:
             while True:
                 await self._window.acquire()
-                items = await _next_of(self._source)
+                items = await _take_next(self._source)
                 if items is None:
                     break
                 batch = JudgedBatch(items)
@@ -143,7 +143,7 @@ class Run:
             self.engine.end(foreign_exit("the items", error))
 
 
-def judged_batches(
+def judge_batches(
     items: Iterable[Item],
     plan: JudgingPlan,
     *,
@@ -179,17 +179,19 @@ def judged_batches(
     An interruption (Ctrl-C) waits for the calls in flight, so that what is paid for is stored; a
     second one does not wait.
     """
-    with collected_seldom(), BackgroundLoop() as loop:
-        run = loop.run(_started(items, plan, store=store, retry_failures=retry_failures))
+    with collect_garbage_less_often(), BackgroundLoop() as loop:
+        run = loop.run(_start_run(items, plan, store=store, retry_failures=retry_failures))
         loop.held = run
         try:
             tell = None if record is None else record.note
             watched = Watch(run.engine, loop, close=run.close, stopping=stopping, tell=tell)
             with watched as watch:
-                while (batch := loop.run(run.following(), watch=watch.look)) is not None:
+                while (batch := loop.run(run.next_batch(), watch=watch.look)) is not None:
                     yield verdicts_of_run(batch.items, batch.verdicts, plan, record=record)
         except CostLimitReachedError as error:  # what was in flight is done as well
-            raise CostLimitReachedError(f"{error} {_done(run.engine.n_answered)}") from error
+            raise CostLimitReachedError(
+                f"{error} {_describe_progress(run.engine.n_answered)}"
+            ) from error
 
 
 class Watch:
@@ -227,14 +229,14 @@ class Watch:
         try:
             if _is_interrupted(error):
                 self._tell(is_stopped=True)
-            loop.run(self._close(), watch=self._hurry)
+            loop.run(self._close(), watch=self._raise_if_interrupted)
         except KeyboardInterrupt:
             loop.run(self._close(cancel=True))
             raise
         if error is None:
             self._tell()
 
-    def _hurry(self) -> None:
+    def _raise_if_interrupted(self) -> None:
         if isinstance(self._stopping, Stopping) and self._stopping.at_once.is_set():
             raise KeyboardInterrupt
 
@@ -244,7 +246,7 @@ class Watch:
             self._told(replace(state, **changed), n_answered=self._engine.n_answered)
 
 
-async def judged_batches_async(
+async def judge_batches_async(
     items: Iterable[Item],
     plan: JudgingPlan,
     *,
@@ -252,18 +254,20 @@ async def judged_batches_async(
     retry_failures: bool = False,
     record: RunRecord | None = None,
 ) -> AsyncIterator[Verdicts]:
-    """Judge items in the running event loop; the arguments are those of `judged_batches`.
+    """Judge items in the running event loop; the arguments are those of `judge_batches`.
 
     Cancelled, it lets the calls in flight end, so that what is paid for is stored.
     """
-    run = await _started(items, plan, store=store, retry_failures=retry_failures)
+    run = await _start_run(items, plan, store=store, retry_failures=retry_failures)
     try:
-        while (batch := await run.following()) is not None:
+        while (batch := await run.next_batch()) is not None:
             _note(run.engine, record)
             yield verdicts_of_run(batch.items, batch.verdicts, plan, record=record)
     except CostLimitReachedError as error:
         await run.close()
-        raise CostLimitReachedError(f"{error} {_done(run.engine.n_answered)}") from error
+        raise CostLimitReachedError(
+            f"{error} {_describe_progress(run.engine.n_answered)}"
+        ) from error
     finally:
         await asyncio.shield(run.close())
         _note(run.engine, record)
@@ -275,10 +279,10 @@ def _note(engine: Engine, record: RunRecord | None) -> None:
         record.note(state, n_answered=engine.n_answered)
 
 
-async def _started(
+async def _start_run(
     items: Iterable[Item], plan: JudgingPlan, *, store: ReplyStore | None, retry_failures: bool
 ) -> Run:
-    engine = engine_of(plan, store=store, retry_failures=retry_failures)
+    engine = make_engine(plan, store=store, retry_failures=retry_failures)
     n_workers = 1 if engine.calls is None else engine.calls.concurrency
     batches = item_batches(items, most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS)
     run = Run(batches, engine, n_ahead=_LEAST_AHEAD + 2 * n_workers // BATCH_ITEMS)
@@ -293,11 +297,11 @@ def _is_interrupted(error: BaseException | None) -> bool:
     return error is not None
 
 
-def _done(n_answered: int) -> str:
+def _describe_progress(n_answered: int) -> str:
     return "1 item is done." if n_answered == 1 else f"{n_answered:,} items are done."
 
 
-async def _next_of(source: Iterator[T]) -> T | None:
+async def _take_next(source: Iterator[T]) -> T | None:
     """Take the next of an iterator in a thread; None after the last.
 
     The thread is a daemon, not one of the loop's own: those are waited for when a program ends,

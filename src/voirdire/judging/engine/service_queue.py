@@ -1,4 +1,4 @@
-"""Calls of a judge in service, such as while a model trains: none while it is out of order."""
+"""Makes the calls of a judge in service, and makes none while the judge is out of order."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Clients:
         self.log: ReplyLog | None = None
         self._old: list[Client] = []
         self._n_calls, self._cost, self._perhaps = 0, 0.0, 0.0
-        self.reader = self._made(judge.limits.max_cost)  # reads what is stored; calls nobody
+        self.reader = self._make_client(judge.limits.max_cost)  # reads what is stored; calls nobody
         self._current: Client | None = None
 
     @property
@@ -106,7 +106,7 @@ class Clients:
     @property
     def is_spent(self) -> bool:
         """Whether nothing is left of what may be spent."""
-        return self._left is not None and self._left <= 0
+        return self._remaining_cost is not None and self._remaining_cost <= 0
 
     def is_current(self, client: Client) -> bool:
         """Say whether a client is the one in use."""
@@ -120,7 +120,7 @@ class Clients:
         if trial_s < math.inf:
             self.give_up()
         if self._current is None:
-            self._current = self._made(self._left, trial_s=trial_s)
+            self._current = self._make_client(self._remaining_cost, trial_s=trial_s)
         return self._current
 
     def give_up(self) -> None:
@@ -132,14 +132,14 @@ class Clients:
         self._add_up()
 
     @property
-    def _left(self) -> float | None:
+    def _remaining_cost(self) -> float | None:
         most = self._judge.limits.max_cost
         if most is None:
             return None
         perhaps = self._perhaps + sum(state.perhaps_cost for state in self._states())
         return most - (self.cost or 0.0) - perhaps
 
-    def _made(self, max_cost: float | None, *, trial_s: float = math.inf) -> Client:
+    def _make_client(self, max_cost: float | None, *, trial_s: float = math.inf) -> Client:
         limits = self._judge.limits
         limits = replace(limits, max_cost=max_cost, timeout_s=min(trial_s, limits.timeout_s))
         return Client(
@@ -238,7 +238,7 @@ class ServiceQueue(CallQueue):
     ) -> Outcome[Any] | None:
         """Give what stored attempts at a call come to, without what was said."""
         found = super().reuse(call, blobs, retry_failures=retry_failures)
-        return None if found is None else _plainly(found)
+        return None if found is None else _strip_text(found)
 
     def out_of_order(self, at: float) -> str | None:
         """Say why nothing is called at a time of the event loop; None where something would be."""
@@ -253,7 +253,7 @@ class ServiceQueue(CallQueue):
             self._begin_trial(new)
         else:
             self._queue.add(new, first=first)
-            self._feed()
+            self._start_workers()
 
     def stop(self) -> None:
         """Begin nothing more; what is sent comes to its end."""
@@ -265,7 +265,7 @@ class ServiceQueue(CallQueue):
         if not jobs:
             return
         at = now()
-        trial = next((job for job in jobs if job.wanted_until > at), jobs[0])
+        trial = next((job for job in jobs if job.deadline > at), jobs[0])
         self._is_trying = True
         self._begin(self._try(trial))
         self._fail([job for job in jobs if job is not trial], str(self._breaker.reason))
@@ -283,8 +283,8 @@ class ServiceQueue(CallQueue):
         if self._breaker.reason is not None and self.out_of_order(now()) is None:
             self._trip(why)
 
-    def _taken(self) -> list[Job]:
-        return [] if self._breaker.reason is not None else super()._taken()
+    def _take_jobs(self) -> list[Job]:
+        return [] if self._breaker.reason is not None else super()._take_jobs()
 
     async def _answer(
         self, jobs: Sequence[Job], *, is_trial: bool = False
@@ -312,13 +312,13 @@ class ServiceQueue(CallQueue):
             self._fail(jobs, self._reason(client, error))
             return ()
         try:
-            self._deliver(jobs, [_plainly(outcome) for outcome in outcomes])
+            self._deliver(jobs, [_strip_text(outcome) for outcome in outcomes])
         except Exception as error:  # noqa: BLE001  # told, and nobody waits for ever
             tell_bug(error)
             self._fail(jobs, f"the verdict could not be put together: {type(error).__name__}")
         return outcomes
 
-    def _met(self, jobs: Sequence[Job], error: Exception) -> None:
+    def _handle_error(self, jobs: Sequence[Job], error: Exception) -> None:
         self._fail(jobs, self._reason(self.reader, error))
 
     def _reason(self, client: Client, error: BaseException) -> str:
@@ -350,7 +350,7 @@ class ServiceQueue(CallQueue):
         self._fail(jobs, why)
 
 
-def _plainly(outcome: Outcome[Any]) -> Outcome[Any]:
+def _strip_text(outcome: Outcome[Any]) -> Outcome[Any]:
     """Leave the kind of a failure, without what was said: that may quote the item."""
     if outcome.failure is not None:
         return replace(outcome, failure=_kind(outcome.failure))

@@ -1,4 +1,4 @@
-"""A judge in this process, asked about whatever has gathered, in a thread of its own."""
+"""Asks a judge in this process, in a thread of its own, about the items that have gathered."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.judging.engine.batch import Asked
+    from voirdire.judging.engine.batch import ItemRequest
     from voirdire.judging.live.settings import LiveSettings
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item
@@ -80,7 +80,7 @@ class ThreadEngine(Engine):
         self._size = RUN_ITEMS if settings is None else settings.batch_size
         deadline_s = math.inf if settings is None else settings.deadline_s
         self._bound_s = _DEADLINES * deadline_s
-        self._queue: DeadlineQueue[Asked] = DeadlineQueue(self._drop, patience_s=deadline_s)
+        self._queue: DeadlineQueue[ItemRequest] = DeadlineQueue(self._drop, patience_s=deadline_s)
         self._answers = verdicts_of if settings is None else _guarded_verdicts
         self._thread: JudgeThread[Sequence[Item], list[ItemVerdict]] | None = None
         self._working: asyncio.Task[None] | None = None
@@ -100,7 +100,7 @@ class ThreadEngine(Engine):
     async def start(self) -> None:
         """Begin."""
 
-    def submit(self, asked: Sequence[Asked]) -> None:
+    def submit(self, asked: Sequence[ItemRequest]) -> None:
         """Take items."""
         if (why := self._out_of_order()) is not None:
             self._fail(asked, why)
@@ -131,9 +131,9 @@ class ThreadEngine(Engine):
 
     async def _work(self) -> None:
         """Judge batch after batch, until nothing waits."""
-        batch: list[Asked] = []
+        batch: list[ItemRequest] = []
         try:
-            while self.error is None and (batch := self._taken()):
+            while self.error is None and (batch := self._take_batch()):
                 await self._judge(batch)
         finally:
             self._n_asked = 0
@@ -141,35 +141,35 @@ class ThreadEngine(Engine):
             if self.error is None:
                 self._fail(batch, CLOSED)  # where this was cancelled
 
-    def _taken(self) -> list[Asked]:
-        batch: list[Asked] = []
+    def _take_batch(self) -> list[ItemRequest]:
+        batch: list[ItemRequest] = []
         at = asyncio.get_running_loop().time()
         while len(batch) < self._size and (asked := self._queue.next(at)) is not None:
             batch.append(asked)
         self._n_asked = len(batch)
         return batch
 
-    async def _judge(self, batch: Sequence[Asked]) -> None:
+    async def _judge(self, batch: Sequence[ItemRequest]) -> None:
         if self._thread is None:
             self._thread = JudgeThread(partial(self._answers, plan=self._plan))
         self._n_calls += 1
         done = self._thread.ask([asked.item for asked in batch])
-        bound_s = self._longest_s(batch)
+        bound_s = self._time_limit_s(batch)
         await asyncio.wait([done], timeout=None if math.isinf(bound_s) else bound_s)
         if not done.done():
-            self._leave(done)
+            self._abandon_thread(done)
             self._fail(batch, f"the judge did not answer within {bound_s:.3g} s")
             return
         found = done.result()
         if isinstance(found, BaseException):
-            self._met(found, batch)
+            self._handle_error(found, batch)
             return
         for asked, verdict in zip(batch, found, strict=True):
             self._n_failures += bool(verdict.failures)
             self._n_answered += 1
             asked.answer(verdict)
 
-    def _met(self, error: BaseException, batch: Sequence[Asked]) -> None:
+    def _handle_error(self, error: BaseException, batch: Sequence[ItemRequest]) -> None:
         """End the run with what the judge raised, or tell those concerned."""
         if not self._is_run:
             tell_bug(error)
@@ -179,16 +179,16 @@ class ThreadEngine(Engine):
             error = foreign_exit("a judge", error)
         self.end(error)
 
-    def _longest_s(self, batch: Sequence[Asked]) -> float:
+    def _time_limit_s(self, batch: Sequence[ItemRequest]) -> float:
         """Seconds that a batch may take: as long as somebody waits, and in service not for ever."""
         at = asyncio.get_running_loop().time()
-        wanted = [each.wanted_until for each in batch if not math.isinf(each.wanted_until)]
+        wanted = [each.deadline for each in batch if not math.isinf(each.deadline)]
         return max(self._bound_s, max(wanted, default=at) - at)
 
-    def _leave(self, done: asyncio.Future[list[ItemVerdict] | BaseException]) -> None:
+    def _abandon_thread(self, done: asyncio.Future[list[ItemVerdict] | BaseException]) -> None:
         """Leave a thread behind that hangs; what is left behind may still come back."""
         self._n_left += 1
-        done.add_done_callback(self._come_back)
+        done.add_done_callback(self._note_return)
         if self._thread is not None:
             self._thread.leave()
             self._thread = None
@@ -196,17 +196,17 @@ class ThreadEngine(Engine):
         if (why := self._out_of_order()) is not None:
             self._fail(self._queue.clear(), why)
 
-    def _come_back(self, _: object) -> None:
+    def _note_return(self, _: object) -> None:
         self._n_left -= 1
 
-    def _fail(self, several: Sequence[Asked], why: str) -> None:
+    def _fail(self, several: Sequence[ItemRequest], why: str) -> None:
         verdict = failed_verdict(len(self._plan.rubric.questions), why)
         for asked in several:
             if not asked.is_answered:
                 self._n_failures += 1
                 asked.answer(verdict)
 
-    def _drop(self, asked: Asked) -> None:
+    def _drop(self, asked: ItemRequest) -> None:
         self._fail([asked], LATE)
 
 

@@ -1,1 +1,1 @@
-"""Who answers: language models, cascades, files of judges, and what their calls cost."""
+"""Defines language models, cascades and juries as judges, their files, and their prices."""

@@ -1,4 +1,4 @@
-"""The calibration of a language model as a judge: a calibrator per question, and whose it is."""
+"""Loads and saves the calibration of a language model: one calibrator per question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cascade: who answers first, of which probabilities it is unsure, and who answers then."""
+"""Defines a cascade: a first judge, the probabilities of which it is unsure, a second judge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cascades and juries in YAML files: judges that are made of other judges."""
+"""Loads cascades and juries from YAML files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from voirdire.judging.judges.judges_file import (
     Positive,
     SharedForm,
     judge_of_spec,
-    opened_judges,
+    open_judges_file,
     spec_of,
 )
 from voirdire.judging.judges.jury import Combine, JuryJudge
@@ -96,7 +96,7 @@ def load_cascade(
     A key never stands in the file: what looks like one is refused, and no message repeats it.
     Which variables it may name, and for where: see `voirdire.judging.load_llm_judges`.
     """
-    document = opened_judges(path, what="a cascade's file")
+    document = open_judges_file(path, what="a cascade's file")
     document.read(CascadeFileForm)
     form = then = spec = None
     if document.has(("cascade",)):
@@ -108,7 +108,7 @@ def load_cascade(
     if document.is_wrong or form is None or spec is None:
         raise document.error()
     return CascadeJudge(
-        first=_beside(path, form.first),
+        first=_resolve_path(path, form.first),
         then=judge_of_spec(spec, reads_keys=reads_keys),
         unsure=form.unsure,
         propositions=None if form.propositions is None else tuple(form.propositions),
@@ -147,7 +147,7 @@ def load_jury(
     -----
     A key never stands in the file; see `load_cascade`.
     """
-    document = opened_judges(path, what="a jury's file")
+    document = open_judges_file(path, what="a jury's file")
     document.read(JuryFileForm)
     form = None
     if document.has(("jury",)):
@@ -165,7 +165,7 @@ def load_jury(
             if row.model_fields_set - {"judge", "weight"}:
                 message = "a judge must have `judge` with nothing but `weight`, or `model`."
                 document.add(at, message)
-            judges.append(_beside(path, row.judge))
+            judges.append(_resolve_path(path, row.judge))
             continue
         spec = spec_of(row, document, path=at, name=row.name or row.model or "", max_cost=max_cost)
         if spec is not None:
@@ -181,7 +181,7 @@ def load_jury(
     )
 
 
-def _beside(path: str | Path, first: str) -> str:
+def _resolve_path(path: str | Path, first: str) -> str:
     """Name the first judge as seen from here."""
     from voirdire.models import is_model_name
 

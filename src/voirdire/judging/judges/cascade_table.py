@@ -1,4 +1,4 @@
-"""What bounds of a cascade would come to, from what both judges said of the same items."""
+"""Shows what bounds of a cascade would give, from both judges' answers to the same items."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def cascade_table(
     if cost_per_item is not None:
         _check_at_least_zero("cost_per_item", cost_per_item)
     first, then = (
-        _said(given, called=called)
+        _read_answers(given, called=called)
         for given, called in ((first_verdicts, "first_verdicts"), (then_verdicts, "then_verdicts"))
     )
     items = first.items.filter(first.items.is_in(then.items.implode()))
@@ -184,7 +184,7 @@ _TRUTHS = dict.fromkeys(TRUE_WORDS, 1.0) | dict.fromkeys(FALSE_WORDS, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Said:
+class _JudgeAnswers:
     """What somebody says of items: a probability, or the share of the annotators who say yes.
 
     The frame has a column ``.item`` and one per question, which never has a dot before its name.
@@ -207,7 +207,7 @@ class _Said:
         return rows.select(pl.col(questions).fill_null(math.nan)).to_numpy()
 
 
-def _said(source: Any, *, called: str) -> _Said:
+def _read_answers(source: Any, *, called: str) -> _JudgeAnswers:
     """Read a verdict table, long or wide, or a long table of annotations."""
     frame = _frame(source, called=called)
     columns = frame.columns
@@ -225,7 +225,7 @@ def _said(source: Any, *, called: str) -> _Said:
         told = frame.group_by(".item", maintain_order=True).agg(
             pl.col(numbers).cast(pl.Float64).mean()
         )
-        return _Said(frame=told, has_probabilities=True)
+        return _JudgeAnswers(frame=told, has_probabilities=True)
     if "source" in columns:
         frame = frame.filter(pl.col("source").ne_missing(_DERIVED))
     is_said = "probability" in values
@@ -236,21 +236,21 @@ def _said(source: Any, *, called: str) -> _Said:
     told = frame.select(".item", "question", value=value).pivot(
         "question", index=".item", values="value", aggregate_function="mean"
     )
-    return _Said(frame=told, has_probabilities=is_said)
+    return _JudgeAnswers(frame=told, has_probabilities=is_said)
 
 
 def _frame(source: Any, *, called: str) -> pl.DataFrame:
     if isinstance(source, pl.DataFrame):
         return source
     if isinstance(source, str | Path):
-        return _of_file(Path(source))
+        return _read_table(Path(source))
     if not hasattr(source, "frame"):
         _refuse(called, type(source).__name__)
     made: pl.DataFrame = source.frame("long")
     return made
 
 
-def _of_file(path: Path) -> pl.DataFrame:
+def _read_table(path: Path) -> pl.DataFrame:
     written_as = verdict_format(path)
     try:
         if written_as == "parquet":

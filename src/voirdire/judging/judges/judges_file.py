@@ -1,4 +1,4 @@
-"""Several judges in one YAML file: which models, how each is asked, what each may cost."""
+"""Reads several judges from one YAML file: their models, settings and limits of cost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from voirdire._types import (  # pydantic reads the annotations
 )
 from voirdire._validation import is_number, shorten
 from voirdire.documents import Filled, Form, Name, document_from_text, read_document, rule_error
-from voirdire.judging.judges.key_material import keys_in, without_key_fields
+from voirdire.judging.judges.key_material import keys_in, refuse_key_fields
 from voirdire.judging.judges.llm_judge import Asking, load_llm_judge
 from voirdire.judging.judges.pricing import Price
 from voirdire.models import Capabilities
@@ -37,7 +37,7 @@ __all__ = [
     "judges_from_text",
     "load_judges",
     "load_llm_judges",
-    "opened_judges",
+    "open_judges_file",
     "spec_of",
 ]
 
@@ -47,7 +47,7 @@ _MODEL = re.compile(r"[a-z][a-z0-9_.-]*/\S(?:.*\S)?")
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 
-def _whole(value: Any, *, least: int) -> Any:
+def _read_whole_number(value: Any, *, least: int) -> Any:
     """Read a whole number; 1e6 is one, true is none."""
     if not is_number(value) or value != int(value) or value < least:
         raise rule_error(f"be a whole number of at least {least}")
@@ -93,7 +93,7 @@ def _forms(words: list[ReplyForm]) -> list[ReplyForm]:
     return words
 
 
-def _no_route(value: Any) -> None:
+def _accept_old_route(value: Any) -> None:
     """Take the `route: false` of an older file, which says nothing."""
     if value:
         raise rule_error("be left out: no model chooses behaviors any more, items bring their own")
@@ -113,9 +113,9 @@ def _is_json(value: Any) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
-Natural = Annotated[int, BeforeValidator(lambda value: _whole(value, least=0))]
-Count = Annotated[int, BeforeValidator(lambda value: _whole(value, least=1))]
-Several = Annotated[int, BeforeValidator(lambda value: _whole(value, least=2))]
+Natural = Annotated[int, BeforeValidator(lambda value: _read_whole_number(value, least=0))]
+Count = Annotated[int, BeforeValidator(lambda value: _read_whole_number(value, least=1))]
+Several = Annotated[int, BeforeValidator(lambda value: _read_whole_number(value, least=2))]
 Dollars = Annotated[float, _number("of at least 0", lambda number: number >= 0)]
 Positive = Annotated[float, _number("above 0", lambda number: number > 0)]
 Temperature = Annotated[float, _number("from 0 to 2", lambda number: 0 <= number <= 2)]
@@ -154,7 +154,7 @@ class SharedForm(Form):
     n_orders: Annotated[Count | None, Field(alias="orders")] = None
     order_check: Natural | None = None
     n_examples: Annotated[Natural | None, Field(alias="examples")] = None
-    route: Annotated[bool | None, AfterValidator(_no_route)] = None
+    route: Annotated[bool | None, AfterValidator(_accept_old_route)] = None
     top_logprobs: Several | None = None
     seed: Natural | None = None
     concurrency: Count | None = None
@@ -245,7 +245,7 @@ def load_judges(path: str | Path) -> tuple[JudgeSpec, ...]:
     A key never stands in the file: what looks like one is refused, comments included, and no
     message repeats it.
     """
-    return _judges(opened_judges(path, what=_WHAT))
+    return _read_judges(open_judges_file(path, what=_WHAT))
 
 
 def judges_from_text(text: str | bytes, *, source: str = "<text>") -> tuple[JudgeSpec, ...]:
@@ -281,12 +281,12 @@ def judges_from_text(text: str | bytes, *, source: str = "<text>") -> tuple[Judg
     [('o3-mini-low', 'openai/o3-mini', 'low'), ('o3-mini-high', 'openai/o3-mini', 'high')]
     """
     document = document_from_text(text, source=source, what=_WHAT, check_text=keys_in)
-    return _judges(without_key_fields(document))
+    return _read_judges(refuse_key_fields(document))
 
 
-def opened_judges(path: str | Path, *, what: str) -> Document:
+def open_judges_file(path: str | Path, *, what: str) -> Document:
     """Open a YAML file with anything about judges, and refuse keys in it."""
-    return without_key_fields(read_document(path, what=what, check_text=keys_in))
+    return refuse_key_fields(read_document(path, what=what, check_text=keys_in))
 
 
 def spec_of(
@@ -302,15 +302,17 @@ def spec_of(
     if form.model is None:
         document.add(path, "a judge must have the key `model`. Add it.")
         return None
-    told = {key: value for key, value in _said(form).items() if key in SharedForm.model_fields}
+    told = {
+        key: value for key, value in _stated_fields(form).items() if key in SharedForm.model_fields
+    }
     spec = _spec({**told, "name": name}, document)
     return spec if max_cost is None else replace(spec, max_cost=max_cost)
 
 
-def _judges(document: Document) -> tuple[JudgeSpec, ...]:
+def _read_judges(document: Document) -> tuple[JudgeSpec, ...]:
     """Read every judge that can be read, whatever is wrong with the others."""
     document.read(JudgesForm)
-    shared = _shared(document)
+    shared = _read_defaults(document)
     rows = document.get(("judges",))
     lines: dict[str, int | None] = {}
     specs = []
@@ -320,7 +322,7 @@ def _judges(document: Document) -> tuple[JudgeSpec, ...]:
             continue
         _check_name(form.name, document, path=("judges", place, "name"), lines=lines)
         _check_extra(form, document, path=("judges", place, "extra"))
-        told = {**(shared or {}), **_said(form)}
+        told = {**(shared or {}), **_stated_fields(form)}
         if told.get("model") is not None:
             specs.append(_spec(told, document))
         elif shared is not None:  # else they may have held it
@@ -330,7 +332,7 @@ def _judges(document: Document) -> tuple[JudgeSpec, ...]:
     return tuple(specs)
 
 
-def _shared(document: Document) -> dict[str, Any] | None:
+def _read_defaults(document: Document) -> dict[str, Any] | None:
     """Read the defaults; None where something is wrong with them."""
     if document.get(("defaults",)) is None:
         return {}
@@ -338,10 +340,10 @@ def _shared(document: Document) -> dict[str, Any] | None:
     if form is None:
         return None
     _check_extra(form, document, path=("defaults", "extra"))
-    return _said(form)
+    return _stated_fields(form)
 
 
-def _said(form: SharedForm) -> dict[str, Any]:
+def _stated_fields(form: SharedForm) -> dict[str, Any]:
     return {name: getattr(form, name) for name in form.model_fields_set}
 
 

@@ -1,4 +1,4 @@
-"""A jury: several judges of the same items, and how their answers are combined."""
+"""Defines a jury: several judges of the same items, and how their answers are combined."""
 
 from __future__ import annotations
 

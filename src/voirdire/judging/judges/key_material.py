@@ -1,4 +1,4 @@
-"""Keys have no place in a file: find what looks like one, and never repeat it."""
+"""Finds what looks like a key in a file, and refuses it without repeating it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from voirdire.documents import Document, Path
 
-__all__ = ["keys_in", "without_key_fields"]
+__all__ = ["keys_in", "refuse_key_fields"]
 
 _WAY_OUT = "Name the environment variable that holds it: `api_key_env: OPENAI_API_KEY`."
 
@@ -64,7 +64,7 @@ def keys_in(text: str) -> Iterator[tuple[int, str]]:
         yield match.start(), f"be without keys, got what looks like one. {_WAY_OUT}"
 
 
-def without_key_fields(document: Document) -> Document:
+def refuse_key_fields(document: Document) -> Document:
     """Refuse fields that are there to hold a key, and a key where a variable's name should be."""
     _look(document.value, (), document)
     document.raise_problems()
@@ -78,13 +78,13 @@ def _look(value: Any, path: Path, document: Document) -> None:
     if not isinstance(value, dict):
         return
     for key, inner in value.items():
-        message = _wrong(str(key), inner, what=document.what)
+        message = _describe_problem(str(key), inner, what=document.what)
         if message is not None:
             document.add((*path, key), message, at_key=True)
         _look(inner, (*path, key), document)
 
 
-def _wrong(name: str, value: Any, *, what: str) -> str | None:
+def _describe_problem(name: str, value: Any, *, what: str) -> str | None:
     if re.sub(r"[-_. ]", "", name).lower() in _FIELDS:
         return f"{what} must be without keys, got `{shorten(name)}`. {_WAY_OUT}"
     if name == "api_key_env" and isinstance(value, str) and not _VARIABLE.fullmatch(value):

@@ -1,4 +1,4 @@
-"""A language model as a judge: which model, how it is asked, and how its calls are bounded."""
+"""Defines a language model as a judge: the model, how it is asked, and the limits of its calls."""
 
 from __future__ import annotations
 
@@ -105,10 +105,10 @@ class LlmJudge:
 
     def __post_init__(self) -> None:
         """Check everything before anything is spent."""
-        object.__setattr__(self, "model", _loaded(self.model, self.base_url))
+        object.__setattr__(self, "model", _open_model(self.model, self.base_url))
         object.__setattr__(self, "base_url", None)
         if self.calibration is not None:
-            object.__setattr__(self, "calibration", _loaded_calibration(self.calibration))
+            object.__setattr__(self, "calibration", _open_calibration(self.calibration))
         for name, kind in (("limits", Limits), ("price", Price | None)):
             if not isinstance(getattr(self, name), kind):
                 shown = type(getattr(self, name)).__name__
@@ -374,7 +374,7 @@ def _shared_fields(asking: Asking, record: type) -> dict[str, Any]:
     return {name: getattr(asking, name) for name in shared}
 
 
-def _loaded_calibration(given: object) -> JudgeCalibration:
+def _open_calibration(given: object) -> JudgeCalibration:
     """Load a calibration that is named, and refuse what is none."""
     from voirdire.judging.judges.calibration import JudgeCalibration, load_calibration
 
@@ -390,7 +390,7 @@ def _loaded_calibration(given: object) -> JudgeCalibration:
     return given
 
 
-def _loaded(model: object, base_url: str | None) -> ChatModel:
+def _open_model(model: object, base_url: str | None) -> ChatModel:
     """Load a model that is named, and refuse what is none."""
     if isinstance(model, str):
         return load_model(model, base_url=base_url)

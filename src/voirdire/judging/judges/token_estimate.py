@@ -1,4 +1,4 @@
-"""How many tokens a text has, about, without a tokenizer: enough to say what a run will cost."""
+"""Estimates how many tokens a text has, without a tokenizer, to predict the cost of a run."""
 
 from __future__ import annotations
 

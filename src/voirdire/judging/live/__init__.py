@@ -1,1 +1,1 @@
-"""A judge that is asked again and again: while a model trains, or by the clients of a server."""
+"""Keeps a judge in service: while a model trains, or for the clients of a server."""

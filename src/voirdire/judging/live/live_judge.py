@@ -1,4 +1,4 @@
-"""A judge that lives long: answers in memory, one call for equal items, a deadline per request."""
+"""Answers requests by a deadline, with answers kept in memory and one call for equal items."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import msgspec
 import numpy as np
 
 from voirdire._validation import check_positive
-from voirdire.judging.engine.batch import Asked
+from voirdire.judging.engine.batch import ItemRequest
 from voirdire.judging.engine.call_queue import CLOSED, LATE
 from voirdire.judging.engine.combining import failed_verdict
-from voirdire.judging.engine.engines import engine_of
+from voirdire.judging.engine.engines import make_engine
 from voirdire.judging.live.settings import LiveSettings
 from voirdire.judging.plan import is_cascade
 from voirdire.records import Failure, Verdicts
@@ -97,7 +97,7 @@ class _Columns:
         return np.concatenate([said, *others]) if others else said
 
 
-class _Waited(Asked):
+class _PendingItem(ItemRequest):
     """An item that requests wait for."""
 
     __slots__ = ("_columns", "future", "key")
@@ -154,8 +154,8 @@ class LiveJudge:
         self._columns = _Columns(questions, numbers_of)
         self._is_cascade = is_cascade(plan.judge)
         self._remembered: OrderedDict[bytes, _Answer] = OrderedDict()
-        self._under_way: dict[bytes, _Waited] = {}
-        self._engine = engine_of(plan, store=store, settings=self.settings)
+        self._under_way: dict[bytes, _PendingItem] = {}
+        self._engine = make_engine(plan, store=store, settings=self.settings)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._starting = asyncio.Lock()
         self._is_closed = False
@@ -224,18 +224,20 @@ class LiveJudge:
         self._check_loop()
         keys = [item.content_hash() for item in items]
         found = [
-            self._failed(not_asked[item.id]) if item.id in not_asked else self._recalled(key)
+            self._failed_answer(not_asked[item.id]) if item.id in not_asked else self._recall(key)
             for key, item in zip(keys, items, strict=True)
         ]
         new = [row for row, answer in enumerate(found) if answer is None]
         n_late = 0
         if new:
-            waiting = self._begun({keys[row]: items[row] for row in new}, limit_s=limit)
-            await _all_of(waiting.values(), limit_s=limit)
+            waiting = self._submit_new({keys[row]: items[row] for row in new}, limit_s=limit)
+            await _wait_for_all(waiting.values(), limit_s=limit)
             for row in new:
                 asked = waiting[keys[row]]
                 n_late += not asked.is_answered
-                found[row] = asked.future.result() if asked.is_answered else self._late(asked)
+                found[row] = (
+                    asked.future.result() if asked.is_answered else self._late_answer(asked)
+                )
         answers = [answer for answer in found if answer is not None]
         return LiveVerdicts(
             judged=self._verdicts(items, answers),
@@ -256,24 +258,26 @@ class LiveJudge:
             )
             raise RuntimeError(msg)
 
-    def _begun(self, new: Mapping[bytes, Item], *, limit_s: float) -> dict[bytes, _Waited]:
+    def _submit_new(
+        self, new: Mapping[bytes, Item], *, limit_s: float
+    ) -> dict[bytes, _PendingItem]:
         """Have asked what nobody has asked yet; give what is waited for."""
         now = asyncio.get_running_loop().time()
         until = now + limit_s
-        waiting: dict[bytes, _Waited] = {}
-        submitted: list[_Waited] = []
+        waiting: dict[bytes, _PendingItem] = {}
+        submitted: list[_PendingItem] = []
         for key, item in new.items():
             asked = self._under_way.get(key)
-            if asked is None or _is_in_vain(asked):
-                asked = _Waited(key, item, until, self._columns)
+            if asked is None or _has_failed(asked):
+                asked = _PendingItem(key, item, until, self._columns)
                 if (why := self._refusal(now)) is None:
                     submitted.append(asked)
                     self._under_way[key] = asked
-                    asked.future.add_done_callback(partial(self._ended, asked))
+                    asked.future.add_done_callback(partial(self._remember, asked))
                 else:
                     asked.answer(failed_verdict(self._n_questions, why))
-            elif asked.wanted_until < until:
-                asked.wanted_until = until
+            elif asked.deadline < until:
+                asked.deadline = until
             waiting[key] = asked
         if submitted:
             self._engine.submit(submitted)
@@ -294,18 +298,18 @@ class LiveJudge:
         if now < self._room_was_made + _ROOM_S:
             return
         self._room_was_made = now
-        for asked in [each for each in self._under_way.values() if each.wanted_until < now]:
+        for asked in [each for each in self._under_way.values() if each.deadline < now]:
             del self._under_way[asked.key]
             asked.answer(failed_verdict(self._n_questions, LATE))
 
-    def _recalled(self, key: bytes) -> _Answer | None:
+    def _recall(self, key: bytes) -> _Answer | None:
         """Find an answer in memory."""
         answer = self._remembered.get(key)
         if answer is not None:
             self._remembered.move_to_end(key)
         return answer
 
-    def _ended(self, asked: _Waited, future: asyncio.Future[_Answer]) -> None:
+    def _remember(self, asked: _PendingItem, future: asyncio.Future[_Answer]) -> None:
         """Remember an answer, and give up the oldest where there are too many."""
         if self._under_way.get(asked.key) is asked:
             del self._under_way[asked.key]
@@ -316,7 +320,7 @@ class LiveJudge:
         if len(self._remembered) > self.settings.remembered:
             self._remembered.popitem(last=False)
 
-    def _failed(self, why: str, *, answered_by: str | None = None) -> _Answer:
+    def _failed_answer(self, why: str, *, answered_by: str | None = None) -> _Answer:
         columns = range(len(self._columns.names))
         return _Answer(
             probabilities=np.full(len(columns), np.nan),
@@ -324,8 +328,8 @@ class LiveJudge:
             answered_by=answered_by,
         )
 
-    def _late(self, asked: _Waited) -> _Answer:
-        return self._failed(LATE, answered_by=asked.answered_by)
+    def _late_answer(self, asked: _PendingItem) -> _Answer:
+        return self._failed_answer(LATE, answered_by=asked.answered_by)
 
     def _verdicts(self, items: Sequence[Item], answers: Sequence[_Answer]) -> Verdicts:
         rows = [answer.probabilities for answer in answers]
@@ -346,12 +350,12 @@ class LiveJudge:
         )
 
 
-def _is_in_vain(asked: _Waited) -> bool:
+def _has_failed(asked: _PendingItem) -> bool:
     """Whether it failed; one that has just been answered is not asked about again."""
     return asked.is_answered and bool(asked.future.result().failures)
 
 
-async def _all_of(several: Iterable[_Waited], *, limit_s: float) -> None:
+async def _wait_for_all(several: Iterable[_PendingItem], *, limit_s: float) -> None:
     """Wait until all are answered, so long at most."""
     futures = [asked.future for asked in several if not asked.is_answered]
     if futures:

@@ -1,4 +1,4 @@
-"""How a live judge behaves."""
+"""Defines the settings of a live judge."""
 
 from __future__ import annotations
 

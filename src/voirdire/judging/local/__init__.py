@@ -1,4 +1,4 @@
-"""The local judge: calibrated text classifiers that need no key, no network and no GPU."""
+"""Judges locally by calibrated text classifiers that need no key, no network and no GPU."""
 
 from __future__ import annotations
 

@@ -44,10 +44,10 @@ def load_local_judge(name_or_path: str | Path = BUNDLED) -> LocalJudge:
     >>> p["inability_to_comply"] > 0.5 > p["fully_complies"]
     True
     """
-    return _bundled() if name_or_path == BUNDLED else LocalJudge.load(name_or_path)
+    return _load_bundled() if name_or_path == BUNDLED else LocalJudge.load(name_or_path)
 
 
 @cache
-def _bundled() -> LocalJudge:
+def _load_bundled() -> LocalJudge:
     with as_file(files("voirdire") / "data" / "local_judge" / "safety.npz") as path:
         return LocalJudge.load(path)

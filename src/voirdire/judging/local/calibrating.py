@@ -1,4 +1,4 @@
-"""Calibrators of a judge, fitted on scores of items that were held out."""
+"""Fits the calibrators of a judge on scores of items that were held out."""
 
 from __future__ import annotations
 
@@ -93,17 +93,19 @@ def _calibrator(
     method: CalibrationMethod,
 ) -> Calibrator:
     used = rows & _rows_to_calibrate_by(training, question)
-    targets, weights = training.targets[used, question], _alike(training, used)
+    targets, weights = training.targets[used, question], _balance_sets(training, used)
     if not len(targets) or targets.min() >= 0.5 or targets.max() < 0.5:
         share = (float((weights * targets).sum()) + 0.5) / (float(weights.sum()) + 1)
-        return PlattCalibrator(slope=0.0, intercept=_rounded(float(np.log(share / (1 - share)))))
+        return PlattCalibrator(
+            slope=0.0, intercept=_round_numbers(float(np.log(share / (1 - share))))
+        )
     fitted = fit_calibrator(
         to_probabilities(scores[used, question]), targets, method=method, weights=weights
     )
-    return calibrator_from_dict(_rounded(fitted.to_dict()))
+    return calibrator_from_dict(_round_numbers(fitted.to_dict()))
 
 
-def _alike(training: TrainingSet, used: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _balance_sets(training: TrainingSet, used: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Let every set count alike: a judge meets texts of a kind that none of them stands for."""
     weights, names = training.weights[used], training.sets[used]
     codes = np.unique(names, return_inverse=True)[1]
@@ -111,10 +113,10 @@ def _alike(training: TrainingSet, used: NDArray[np.bool_]) -> NDArray[np.float64
     return np.asarray(weights / totals[codes] * (len(weights) / len(totals)))
 
 
-def _rounded(value: Any) -> Any:
+def _round_numbers(value: Any) -> Any:
     """Round numbers, so that another processor's last digits make no other judge."""
     if isinstance(value, dict):
-        return {name: _rounded(part) for name, part in value.items()}
+        return {name: _round_numbers(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_rounded(part) for part in value]
+        return [_round_numbers(part) for part in value]
     return round(float(value), _DIGITS) if isinstance(value, float) else value

@@ -1,4 +1,4 @@
-"""What a judge says of itself: where it comes from, how it did, and where not to trust it."""
+"""Describes a local judge: its sources, its figures, and where not to trust it."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class JudgeCard:
     def to_markdown(self) -> str:
         """Write the card as a page: what not to trust first, then the figures."""
         lines = [f"# Card of the local judge {self.name}", "", *self._distrust(), ""]
-        lines += self._elsewhere()
+        lines += self._describe_other_sets()
         lines += ["## Made from", "", *self._sources(), ""]
         for data in dict.fromkeys(row.data for row in self.figures):
             rows = [row for row in self.figures if row.data == data]
@@ -181,7 +181,7 @@ class JudgeCard:
         lines += [f"- `{name}`: {'; '.join(self.doubts(name))}" for name in self.untrusted]
         return lines
 
-    def _elsewhere(self) -> list[str]:
+    def _describe_other_sets(self) -> list[str]:
         """Say which questions the first set hardly speaks of."""
         first = self.data[0].name if self.data else ""
         found = [

@@ -1,4 +1,4 @@
-"""Words and phrases that hint at propositions, in Chinese: what the judge looks for by name.
+"""Lists Chinese words and phrases that hint at propositions.
 
 They are hints, weighed by training, and decide nothing alone.
 """

@@ -1,4 +1,4 @@
-"""Cheap cues of a batch of items: hints, form, and overlap, as one small matrix."""
+"""Computes cheap cues of a batch of items (hints, form, overlap) as one small matrix."""
 
 from __future__ import annotations
 
@@ -382,14 +382,14 @@ def cue_matrix(
             _hints(response[1]),
             form,
             overlap_matrix(response[1], prompt[1]),
-            np.minimum(_count(prompt[1], *_placed(prompt[1])[1:]), 1),
+            np.minimum(_count(prompt[1], *_place_hints(prompt[1])[1:]), 1),
             asked[:, names],
         ]
     )
 
 
 def _hints(tokens: Tokens) -> NDArray[np.float64]:
-    place, text, hint = _placed(tokens)
+    place, text, hint = _place_hints(tokens)
     after = tokens.firsts[text + 1] - (tokens.firsts[text] + place)
     early, late = place < _EARLY, after <= _LATE
     counts = _count(tokens, text, hint)
@@ -405,7 +405,7 @@ def _hints(tokens: Tokens) -> NDArray[np.float64]:
     )
 
 
-def _placed(tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _place_hints(tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """For each phrase found: its place within its text, its text, and what it hints at."""
     found, hint = find_hints(tokens)
     text = tokens.text[found]

@@ -1,4 +1,4 @@
-"""Make a local judge from items and labels: the bundled one, or anybody's."""
+"""Makes a local judge from items and labels."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def _figures(
                     data=data,
                     threshold=threshold,
                 )
-                rows.append(_rounded(measured))
+                rows.append(_round_figures(measured))
         by_question.append(_deciding_first(rows))
     places = range(max(map(len, by_question)))
     return tuple(rows[place] for place in places for rows in by_question if place < len(rows))
@@ -202,7 +202,7 @@ def _deciding_first(rows: list[QuestionFigures]) -> list[QuestionFigures]:
     return [deciding, *(row for row in rows if row is not deciding)]
 
 
-def _rounded(figures: QuestionFigures) -> QuestionFigures:
+def _round_figures(figures: QuestionFigures) -> QuestionFigures:
     values = figures.to_dict()
     for name, value in values.items():
         if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""Items to numbers: the hashed n-grams and the cues that every proposition is judged by."""
+"""Turns items into numbers: the hashed n-grams and the cues of every proposition."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def describe_items(items: Sequence[Item]) -> Features:
         One row per item.
     """
     responses = read_characters([item.response for item in items])
-    prompts = read_characters([_asked(item) for item in items])
+    prompts = read_characters([_last_user_text(item) for item in items])
     response, prompt = find_tokens(responses), find_tokens(prompts)
     return Features(
         ngrams=ngram_matrix(responses, response),
@@ -143,7 +143,7 @@ def batches_of_items(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
         yield items[start:]
 
 
-def _asked(item: Item) -> str:
+def _last_user_text(item: Item) -> str:
     """Give the user's last text, or the last message where no user speaks."""
     for message in reversed(item.prompt):
         if message.role == "user":

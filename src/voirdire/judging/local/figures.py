@@ -1,4 +1,4 @@
-"""How a judge did on items that it had not seen, beside a judge that always says the same."""
+"""Measures a judge on items that it had not seen, beside a judge that always says the same."""
 
 from __future__ import annotations
 

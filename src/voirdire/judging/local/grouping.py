@@ -1,4 +1,4 @@
-"""Items that must not be split over folds: one prompt, or prompts that are nearly one."""
+"""Groups items that folds must not split: those with equal or nearly equal prompts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def group_items(items: Sequence[Item], groups: Sequence[object] | None = None) -
             pairs.append((index, len(items) + nodes.setdefault(("prompt", prompt), len(nodes))))
     distinct = [(key[1], node) for key, node in nodes.items() if key[0] == "prompt"]
     texts = [str(text) for text, _ in distinct]
-    near = [(distinct[a][1], distinct[b][1]) for a, b in _alike(texts)]
+    near = [(distinct[a][1], distinct[b][1]) for a, b in _find_similar_prompts(texts)]
     pairs += [(len(items) + a, len(items) + b) for a, b in near]
     size = len(items) + len(nodes)
     left, right = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
@@ -73,7 +73,7 @@ def _last_of_user(item: Item) -> str:
     return texts[-1].strip() if texts else ""
 
 
-def _alike(texts: Sequence[str]) -> list[tuple[int, int]]:
+def _find_similar_prompts(texts: Sequence[str]) -> list[tuple[int, int]]:
     if len(texts) < 2 or len(texts) > _MOST_PROMPTS:
         return []
     rows = []

@@ -1,4 +1,4 @@
-"""The local judge: a calibrated text classifier per question, without key, network or GPU."""
+"""Defines the local judge: one calibrated text classifier per question."""
 
 from __future__ import annotations
 
@@ -101,11 +101,11 @@ class LocalJudge:
         start = 0
         for batch in batches_of_items(items):
             scores = self.weights.scores(describe_items(batch), self._table)
-            result[start : start + len(batch)] = self._calibrated(scores)
+            result[start : start + len(batch)] = self._calibrate(scores)
             start += len(batch)
         return result
 
-    def _calibrated(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _calibrate(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         raw = to_probabilities(scores)
         columns = [
             calibrator.apply(raw[:, index]) for index, calibrator in enumerate(self.calibrators)
@@ -145,7 +145,7 @@ class LocalJudge:
         """
         from voirdire.judging.local.storage import read_judge
 
-        return read_judge(path, _assembled)
+        return read_judge(path, _assemble)
 
     def header(self) -> dict[str, Any]:
         """Give everything but the arrays as plain values."""
@@ -161,7 +161,7 @@ class LocalJudge:
         }
 
 
-def _assembled(header: dict[str, Any], weights: QuantisedWeights) -> LocalJudge:
+def _assemble(header: dict[str, Any], weights: QuantisedWeights) -> LocalJudge:
     from voirdire.judging.local.card import JudgeCard
     from voirdire.judging.local.storage import RefusedError
     from voirdire.stats import calibrator_from_dict

@@ -1,4 +1,4 @@
-"""Which language a text is in, as far as a local judge must know: English, Chinese, or another."""
+"""Tells whether a text is in English, in Chinese, or in another language."""
 
 from __future__ import annotations
 

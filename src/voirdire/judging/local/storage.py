@@ -1,4 +1,4 @@
-"""One npz file per judge: arrays and a JSON header.
+"""Reads and writes a judge as one npz file of arrays and a JSON header.
 
 Files may be hostile: nothing is unpickled, and sizes are checked before anything is unpacked.
 """

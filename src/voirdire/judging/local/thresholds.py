@@ -1,4 +1,4 @@
-"""From which probability on a judge says yes, chosen on items that were held out."""
+"""Chooses the threshold from which a judge says yes, on items that were held out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens: words, single marks, and single CJK characters, so that one form serves both scripts."""
+"""Splits texts into words, single marks and single CJK characters."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def read_characters(texts: Sequence[str]) -> Characters:
     Characters
         Case and width folded, invisible characters left out.
     """
-    texts = [_bounded(text) for text in texts]
+    texts = [_truncate(text) for text in texts]
     lengths = np.fromiter((len(text) for text in texts), dtype=np.int64, count=len(texts))
     raw = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype="<u4")
     text = np.repeat(np.arange(len(texts)), lengths)
@@ -192,21 +192,21 @@ def read_characters(texts: Sequence[str]) -> Characters:
     return Characters(
         n_texts=len(texts),
         codes=codes,
-        kinds=_with_inner_apostrophes(codes, kinds, text),
+        kinds=_join_apostrophes(codes, kinds, text),
         text=text,
         lengths=lengths,
         n_capitals=n_capitals,
     )
 
 
-def _bounded(text: str) -> str:
+def _truncate(text: str) -> str:
     if len(text) <= MAX_CHARACTERS:
         return text
     n_last = MAX_CHARACTERS // 4
     return text[: MAX_CHARACTERS - n_last] + text[-n_last:]
 
 
-def _with_inner_apostrophes(
+def _join_apostrophes(
     codes: NDArray[np.uint32], kinds: NDArray[np.uint8], text: NDArray[np.int64]
 ) -> NDArray[np.uint8]:
     """Make the apostrophe of "can't" a part of its word."""

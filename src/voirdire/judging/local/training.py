@@ -97,7 +97,7 @@ def fit_weights(training: TrainingSet, rows: NDArray[np.intp], *, seed: int) -> 
     """Fit every question on some of the items."""
     n_questions = training.targets.shape[1]
     weights = LinearWeights.zeros(n_questions)
-    everywhere = _everywhere(training)
+    everywhere = _find_scarce_questions(training)
     for pooled in (False, True):
         columns = np.flatnonzero(everywhere == pooled).tolist()
         if not columns:
@@ -130,7 +130,7 @@ def held_out_scores(
     return scores
 
 
-def _everywhere(training: TrainingSet) -> NDArray[np.bool_]:
+def _find_scarce_questions(training: TrainingSet) -> NDArray[np.bool_]:
     """Find the questions of which items at home have too few of either answer: all are home."""
     home = training.home[:, None] & np.isfinite(training.targets)
     truths, other = training.truths(), ~training.chinese[:, None]

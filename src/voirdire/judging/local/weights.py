@@ -1,4 +1,4 @@
-"""The weights of a judge: one number per feature and question, in a byte each once it is kept."""
+"""Stores the weights of a judge, one byte per feature and question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prompts: what a model is told, what it is shown, and the form its reply must have.
+"""Builds prompts: what a model is told, what it is shown, and the form of its reply.
 
 An item is untrusted text. It travels as JSON between two lines that carry a random code, with
 everything escaped that could end the text, act on a chat template or hide from a reader.

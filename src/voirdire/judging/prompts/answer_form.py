@@ -1,4 +1,4 @@
-"""The form of an answer: what a server is held to, and what the reply's reader takes.
+"""Defines the form of an answer, for the server's schema and for the reader of replies.
 
 Both come from one place, since servers keep to a schema only in part.
 """
@@ -64,13 +64,13 @@ def answer_form(question: Question, *, ask: Ask) -> AnswerForm:
         case "boolean":
             return _STATED if ask.probability == "stated" else _TRUE_OR_FALSE
         case "choice":
-            return _one_of(tuple(question.labels))
+            return _choice_form(tuple(question.labels))
         case "multilabel":
-            return _some_of(tuple(question.labels))
+            return _set_form(tuple(question.labels))
         case "scale":
-            return _number_of(question)
+            return _number_form(question)
         case "pairwise":
-            return _one_of(tuple(_OTHER_SIDE), finish=_OTHER_SIDE.get if ask.swapped else None)
+            return _choice_form(tuple(_OTHER_SIDE), finish=_OTHER_SIDE.get if ask.swapped else None)
         case "text":
             return _TEXT
 
@@ -117,20 +117,20 @@ _TEXT = AnswerForm(
 )
 
 
-def _one_of(
+def _choice_form(
     labels: Sequence[str], *, finish: Callable[[Any], Answer | None] | None = None
 ) -> AnswerForm:
     return AnswerForm(
         schema={"type": "string", "enum": list(labels)},
         n_tokens=max([_WORD_TOKENS, *map(name_tokens, labels)]),
         json_type=_literal(labels),
-        rule=f"one of {_listed(labels)}",
+        rule=f"one of {_list_labels(labels)}",
         finish=finish,
         n_strings=1,
     )
 
 
-def _some_of(labels: Sequence[str]) -> AnswerForm:
+def _set_form(labels: Sequence[str]) -> AnswerForm:
     def in_order(found: list[str]) -> tuple[str, ...] | None:
         """Put a set of labels into the order of the rubric, so that equal sets are equal."""
         chosen = set(found)
@@ -142,13 +142,13 @@ def _some_of(labels: Sequence[str]) -> AnswerForm:
         schema={"type": "array", "items": {"type": "string", "enum": list(labels)}},
         n_tokens=sum(4 + name_tokens(label) for label in labels),
         json_type=list[_literal(labels)],  # type: ignore[misc]  # a type only while running
-        rule=f"a list of any of {_listed(labels)}, none of them twice",
+        rule=f"a list of any of {_list_labels(labels)}, none of them twice",
         finish=in_order,
         n_strings=None,
     )
 
 
-def _number_of(question: Question) -> AnswerForm:
+def _number_form(question: Question) -> AnswerForm:
     low, high = ends_of(question)
     whole = is_whole(question)
     kind, least, most = ("integer", int(low), int(high)) if whole else ("number", low, high)
@@ -157,11 +157,11 @@ def _number_of(question: Question) -> AnswerForm:
         n_tokens=_NUMBER_TOKENS,
         json_type=Annotated[float, Meta(ge=low, le=high)],
         rule=f"a {'whole ' if whole else ''}number from {low:g} to {high:g}",
-        finish=_if_whole if whole else None,
+        finish=_as_whole if whole else None,
     )
 
 
-def _if_whole(number: float) -> float | None:
+def _as_whole(number: float) -> float | None:
     return number if number.is_integer() else None
 
 
@@ -170,5 +170,5 @@ def _literal(labels: Sequence[str]) -> Any:
     return literal[tuple(labels)]
 
 
-def _listed(labels: Sequence[str]) -> str:
+def _list_labels(labels: Sequence[str]) -> str:
     return shorten(", ".join(repr(label) for label in labels))

@@ -1,4 +1,4 @@
-"""From questions and an item to a request: what a model is told, shown and held to."""
+"""Builds a request to a model from questions and an item."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def _question_lines(question: Question, ask: Ask, words: Wording) -> Iterator[st
 
 def _kind(question: Question, words: Wording) -> str:
     if question.kind == "scale":
-        return _on_scale(question, words.kinds)
+        return _describe_scale(question, words.kinds)
     labels = words.comma.join(map(json_text, question.labels))
     return words.kinds[question.kind].replace("{labels}", labels)
 
@@ -251,12 +251,12 @@ def _reply_text(ask: Ask, words: Wording) -> str:
 def _place(question: Question, ask: Ask, words: Wording) -> str:
     """Say what stands for the value of a question."""
     if question.kind == "scale":
-        return _on_scale(question, words.places)
+        return _describe_scale(question, words.places)
     is_stated = question.kind == "boolean" and ask.probability == "stated"
     return words.places["stated" if is_stated else question.kind]
 
 
-def _on_scale(question: Question, texts: Mapping[str, str]) -> str:
+def _describe_scale(question: Question, texts: Mapping[str, str]) -> str:
     low, high = map(_number, ends_of(question))
     form = texts["whole" if is_whole(question) else "number"]
     return form.replace("{minimum}", low).replace("{maximum}", high)

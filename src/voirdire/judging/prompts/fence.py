@@ -1,4 +1,4 @@
-"""How untrusted text is shown: as JSON that cannot act or hide, between lines it cannot forge."""
+"""Shows untrusted text as escaped JSON between marker lines that it cannot forge."""
 
 from __future__ import annotations
 
@@ -111,13 +111,13 @@ def quoted(text: str) -> str:
         if "\x7f" in written:
             written = written.replace("\x7f", "\\u007f")
     else:
-        written = _HOSTILE.sub(_escaped, written)
+        written = _HOSTILE.sub(_escape_run, written)
         if not written.isprintable():
-            written = _SELDOM.sub(_escaped, written)
+            written = _SELDOM.sub(_escape_run, written)
         if "\ufe0e" in written or "\ufe0f" in written:
-            written = _REPEATED.sub(_escaped, written)
+            written = _REPEATED.sub(_escape_run, written)
     if "[" in written:
-        written = _SQUARE.sub(_escaped, written)
+        written = _SQUARE.sub(_escape_run, written)
     if "]~" in written:  # it continues one, such as ]~b]
         written = written.replace("]~", "\\u005d~")
     return written
@@ -125,15 +125,15 @@ def quoted(text: str) -> str:
 
 def json_text(text: str) -> str:
     """Write words of the rubric's author as a JSON string: only what nobody sees is escaped."""
-    return _UNSEEN.sub(_escaped, _encode(text))
+    return _UNSEEN.sub(_escape_run, _encode(text))
 
 
 def visible(text: str) -> str:
     """Write words of the rubric's author as they are: only what nobody sees is escaped."""
-    return _UNSEEN.sub(_escaped, "\n".join(text.splitlines()))
+    return _UNSEEN.sub(_escape_run, "\n".join(text.splitlines()))
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape_run(match: re.Match[str]) -> str:
     """Write a run of characters as their UTF-16 units, which is how JSON counts."""
     units = match.group().encode("utf-16-be", "surrogatepass").hex("u", 2)
     return "\\u" + units.replace("u", "\\u")

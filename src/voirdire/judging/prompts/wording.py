@@ -1,4 +1,4 @@
-"""What prompts say, in English and in Chinese: written as Chinese, not translated line by line."""
+"""Holds the wording of prompts in English and in Chinese; neither is a translation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replies of models read as answers: strict about their form, exact about probabilities."""
+"""Reads answers from the replies of models: a strict form, exact probabilities."""
 
 from __future__ import annotations
 

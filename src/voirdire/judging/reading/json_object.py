@@ -1,4 +1,4 @@
-"""Where the JSON object of a reply stands, and where the values stand in it."""
+"""Finds the JSON object of a reply, and the places of its values."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def members_of(text: str) -> list[Member] | None:
             if nested is None:
                 return None
             (key, start, end), sign, place = nested
-        members.append((key if "\\" not in key else _unescaped(key), start, end))
+        members.append((key if "\\" not in key else _unescape(key), start, end))
     return members if _END.fullmatch(text, place) else None
 
 
@@ -103,7 +103,7 @@ def _nested_member(text: str, place: int) -> tuple[Member, str, int] | None:
     return None if after is None else ((key[1], key.end(), end), after[1], after.end())
 
 
-def _unescaped(key: str) -> str:
+def _unescape(key: str) -> str:
     try:
         return msgspec.json.decode(f'"{key}"', type=str)
     except (msgspec.DecodeError, UnicodeEncodeError):  # half of a surrogate pair: nobody's key

@@ -1,4 +1,4 @@
-"""How probable true and false were where a reply says one of them, by its tokens."""
+"""Computes the probabilities of true and false in a reply from its tokens."""
 
 from __future__ import annotations
 
@@ -90,11 +90,11 @@ def spell(text: str, steps: Sequence[TokenStep]) -> Spelling | None:
     """
     tokens, skips = [step.token for step in steps], None
     written = "".join(tokens)
-    begin = 0 if written == text else _only_place(text, written)
+    begin = 0 if written == text else _find_unique(text, written)
     if begin is None and _HALF_A_CHARACTER in written:
         tokens, skips = [_ascii(token) for token in tokens], text
         written = "".join(tokens)
-        begin = _only_place(_ascii(text), written)
+        begin = _find_unique(_ascii(text), written)
     if begin is None:
         return None
     return Spelling(written, list(accumulate(map(len, tokens))), begin, skips)
@@ -122,7 +122,7 @@ def weigh_value(spelling: Spelling, steps: Sequence[TokenStep], *, start: int) -
     place = bisect_right(ends, start)
     step = steps[place]
     meanings = _meanings(written[ends[place - 1] if place else 0 : start])
-    yes, no, is_taken_listed = _listed(step, meanings)
+    yes, no, is_taken_listed = _sum_listed(step, meanings)
     is_known = yes > 0 or no > 0
     if not is_taken_listed:
         yes += _probability(step.logprob) if meanings[step.token] == YES else 0.0
@@ -136,7 +136,7 @@ def weigh_value(spelling: Spelling, steps: Sequence[TokenStep], *, start: int) -
         has_colon = ":" not in written[begin:start]
         if not (step.top or has_colon):
             continue
-        more_yes, more_no, _ = _listed(step, _meanings(written[begin:start]))
+        more_yes, more_no, _ = _sum_listed(step, _meanings(written[begin:start]))
         taken = _probability(step.logprob)
         whole = 1.0 if has_colon else more_yes + more_no + taken
         if whole:
@@ -148,7 +148,7 @@ def weigh_value(spelling: Spelling, steps: Sequence[TokenStep], *, start: int) -
     return Weights(yes, no, None if is_known and yes + no > 0 else "absent")
 
 
-def _only_place(text: str, written: str) -> int | None:
+def _find_unique(text: str, written: str) -> int | None:
     begin = written.find(text)
     return begin if begin >= 0 and written.find(text, begin + 1) < 0 else None
 
@@ -157,7 +157,7 @@ def _ascii(text: str) -> str:
     return text.encode("ascii", "ignore").decode()
 
 
-def _listed(step: TokenStep, meanings: _Meanings) -> tuple[float, float, bool]:
+def _sum_listed(step: TokenStep, meanings: _Meanings) -> tuple[float, float, bool]:
     """Sum what is listed for true and for false, and tell whether the taken token is listed.
 
     A token that is listed twice counts once, as where it is listed first.

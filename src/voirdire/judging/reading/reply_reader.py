@@ -1,4 +1,4 @@
-"""Read a model's reply: one object with one answer per question, and what its tokens say."""
+"""Reads a model's reply: one object with one answer per question, and its probabilities."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class ReplyReader:
             raise _unreadable(reply, rule)
         begin = 0 if text.startswith("{") else end_of_thoughts(text)
         found = text[begin:] if begin else text
-        values: Sequence[Answer | VerdictParseError] | None = self._read_at_once(found)
+        values: Sequence[Answer | VerdictParseError] | None = self._read_fast(found)
         starts: Mapping[str, int] | None = None
         if values is None:
             values, starts = self._read_slowly(reply, begin)
@@ -145,10 +145,10 @@ class ReplyReader:
         if not self._weighed:
             return _answers(values)
         if not reply.steps:
-            raise _no_tokens("no log-probabilities")
+            raise _missing_tokens_error("no log-probabilities")
         return self._weigh(reply, values, self._starts(found, begin) if starts is None else starts)
 
-    def _read_at_once(self, text: str) -> tuple[Answer, ...] | None:
+    def _read_fast(self, text: str) -> tuple[Answer, ...] | None:
         """Decode what is one object with each key once; None where that is not certain.
 
         The decoder lets a key repeat. But every string has at least two quotes, so that where
@@ -213,7 +213,7 @@ class ReplyReader:
             if not isinstance(values[place], VerdictParseError)
         }
         if weights and all(found.trouble == "alone" for found in weights.values()):
-            raise _no_tokens("only the token that was taken")
+            raise _missing_tokens_error("only the token that was taken")
         missing = [nan] * len(values)
         for key, found in weights.items():
             place = self._weighed[key]
@@ -312,13 +312,13 @@ def _unreadable(reply: Reply, rule: str) -> VerdictParseError:
     if reply.finish_reason == "length":
         hint = " It was cut off at its longest: allow more tokens with `max_tokens`."
     return VerdictParseError(
-        f"`reply` (asked for as {reply.form}) must {rule}, got {_both_ends(reply.text)}.{hint}",
+        f"`reply` (asked for as {reply.form}) must {rule}, got {_cut_middle(reply.text)}.{hint}",
         reply=reply,
         is_refusal=_declines(reply.text),
     )
 
 
-def _both_ends(text: str) -> str:
+def _cut_middle(text: str) -> str:
     """Show a reply; of a long one how it begins and how it ends."""
     if len(text) <= 2 * _SHOWN:
         return repr(shorten(text, width=2 * _SHOWN))
@@ -332,7 +332,7 @@ def _declines(text: str) -> bool:
     return "{" not in said and _DECLINES.match(said.lstrip(" \t\r\n\"'*#>")) is not None
 
 
-def _no_tokens(got: str) -> UnsupportedError:
+def _missing_tokens_error(got: str) -> UnsupportedError:
     msg = (
         f"`probability='logprob'` needs the likely tokens of a reply, got {got}. Ask another "
         "server, or ask with `stated` or `vote`."

@@ -1,1 +1,1 @@
-"""Runs that judge files: parts, worker processes, outputs, summaries, estimates."""
+"""Judges files: parts, worker processes, outputs, summaries, estimates."""

@@ -1,4 +1,4 @@
-"""What a run would call and cost, without calling anything."""
+"""Estimates the calls and the cost of a run, without calling anything."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.judging.call_plan import explain_calls, item_key
-from voirdire.judging.client.call import stored_outcome
+from voirdire.judging.client.call import read_stored_outcome
 from voirdire.judging.engine.run import BATCH_ITEMS
 from voirdire.judging.item_batches import CALL_CHARACTERS, item_batches
 from voirdire.judging.item_source import ItemSource
@@ -161,14 +161,14 @@ def estimate_calls(
         members = [row for row in plan.judge.members if needs_engine(row.judge)]
         each = [estimate_calls(read, row, store, retry_failures=retry_failures) for row in members]
         if each:
-            return _together(each, judge=plan.judge.name)
+            return _add_estimates(each, judge=plan.judge.name)
     if not asks_a_model(plan.judge):
         msg = f"`judge` must be a language model, got {plan.judge.name!r}: others call nothing."
         raise InputError(msg)
     n_items = 0
     counts = _Counts(plan.judge, retry_failures=retry_failures)
     for stretch in item_batches(read(), most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS):
-        counts.add(_called_about(stretch, plan.judge), store)
+        counts.add(_select_called_items(stretch, plan.judge), store)
         n_items += len(stretch)
     found = counts.estimate()
     if not is_cascade(plan.judge):
@@ -176,7 +176,7 @@ def estimate_calls(
     return replace(found, judge=plan.judge.name, n_items=n_items, n_kept=n_items - found.n_items)
 
 
-def _together(found: Sequence[RunEstimate], *, judge: str) -> RunEstimate:
+def _add_estimates(found: Sequence[RunEstimate], *, judge: str) -> RunEstimate:
     """Add up what the judges of a jury would call and cost."""
     costs = [row.cost for row in found]
     names = ("n_calls", "n_stored", "n_failed", "prompt_tokens", "completion_tokens")
@@ -199,7 +199,7 @@ def _notes_of_jury(found: Sequence[RunEstimate]) -> tuple[str, ...]:
     return (f"calls of each judge of the jury: {calls}", *own)
 
 
-def _called_about(items: Sequence[Item], bound: BoundJudge) -> Sequence[Item]:
+def _select_called_items(items: Sequence[Item], bound: BoundJudge) -> Sequence[Item]:
     """Give those items that a model would be asked about."""
     if not is_cascade(bound):
         return items
@@ -245,7 +245,7 @@ class _Counts:
         if not blobs:
             return False
         max_attempts = self._bound.judge.limits.max_attempts
-        outcome = stored_outcome(spec.call(item, key=key), blobs, max_attempts=max_attempts)
+        outcome = read_stored_outcome(spec.call(item, key=key), blobs, max_attempts=max_attempts)
         if outcome is None or (outcome.failure is not None and self._retry_failures):
             return False
         self.n_stored += 1

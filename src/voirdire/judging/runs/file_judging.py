@@ -1,4 +1,4 @@
-"""Judge a file: parts in a folder beside the output, then one file, whole or not at all."""
+"""Judges a file in parts beside the output, then joins them into one file."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from voirdire.io.verdict_files import encode_part
 from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord
-from voirdire.judging.engine.run import judged_batches
+from voirdire.judging.engine.run import judge_batches
 from voirdire.judging.item_batches import CALL_CHARACTERS, CALL_ITEMS, item_batches
 from voirdire.judging.item_source import ItemSource
 from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
 from voirdire.judging.runs.outputs import (
     SetAside,
-    checked_output,
-    checked_writing,
+    check_output,
+    explain_write_errors,
     opened_store,
     publish,
 )
@@ -153,7 +153,7 @@ def judge_source(
             return _StreamedRun(
                 set_aside=SetAside(None), asking=asking | {"store": replies}, **about
             ).judged()
-    target, written_as = checked_output(Path(output), source=items.source)
+    target, written_as = check_output(Path(output), source=items.source)
     dropped = target.with_name(f"{target.name}.dropped.jsonl")
     about |= {"folder": WorkFolder(target, written_as=written_as), "set_aside": SetAside(dropped)}
     if not is_asked:
@@ -185,7 +185,7 @@ class _Run:
         """Judge the items as they come."""
         stream = self.items.stream(self.plan, self.set_aside)
         if needs_engine(self.plan.judge):
-            judged = judged_batches(stream, self.plan, record=self.record, **self.asking)
+            judged = judge_batches(stream, self.plan, record=self.record, **self.asking)
         else:
             cut = item_batches(stream, most_items=CALL_ITEMS, most_characters=CALL_CHARACTERS)
             judged = (verdicts_on(batch, self.plan) for batch in cut)
@@ -282,7 +282,7 @@ class _FileRun(_Run, ABC):
 
     def _publish(self) -> Path | None:
         target = self.folder.output
-        with checked_writing(target):
+        with explain_write_errors(target):
             joined = self.folder.join(self.n_parts, columns=self.columns)
             dropped_output = self.set_aside.publish()
             publish(joined, target)
@@ -351,6 +351,6 @@ class _ModelRun(_FileRun):
 
         frame = pl.concat([batch.frame(self.layout) for batch in batches])
         path = self.folder.part(self.n_parts)
-        with checked_writing(path, kept="Every reply is in the store"):
+        with explain_write_errors(path, kept="Every reply is in the store"):
             path.write_bytes(encode_part(frame, self.folder.written_as))
         self.n_parts += 1

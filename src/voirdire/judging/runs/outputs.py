@@ -24,30 +24,30 @@ __all__ = [
     "FIRST_SHOWN",
     "STORE_NAME",
     "SetAside",
-    "checked_output",
-    "checked_place",
-    "checked_writing",
+    "check_output",
+    "check_place",
+    "explain_write_errors",
     "may_replace",
     "opened_store",
     "publish",
 ]
 
 
-def checked_output(output: Path, *, source: object) -> tuple[Path, VerdictFormat]:
+def check_output(output: Path, *, source: object) -> tuple[Path, VerdictFormat]:
     """Give the file that a name leads to and how it is written, or say why it cannot be.
 
     A file of verdicts is replaced, and an empty one; nothing else is.
     """
     written_as = verdict_format(output)
     _check_name(output.resolve())
-    target = checked_place(output, source=source, what="items")
+    target = check_place(output, source=source, what="items")
     if target.exists() and target.stat().st_size and layout_of_file(target) is None:
         msg = f"`output` must not replace {str(output)!r}, which holds no verdicts. Name another."
         raise InputError(msg)
     return target, written_as
 
 
-def checked_place(output: Path, *, source: object, what: str) -> Path:
+def check_place(output: Path, *, source: object, what: str) -> Path:
     """Give the file that a name leads to, or say why it cannot be; `what` is in the source."""
     target = output.resolve()
     if target.is_dir():
@@ -69,7 +69,7 @@ def checked_place(output: Path, *, source: object, what: str) -> Path:
 
 
 @contextmanager
-def checked_writing(
+def explain_write_errors(
     path: Path | None, *, kept: str = "The finished parts are kept"
 ) -> Iterator[None]:
     """Say what to do where a file cannot be written."""
@@ -138,7 +138,7 @@ class SetAside:
             if self._file is not None:
                 said = asdict(row)
                 line = json.dumps({key: said[key] for key in _KEYS}, ensure_ascii=False)
-                with checked_writing(self._unfinished):
+                with explain_write_errors(self._unfinished):
                     self._file.write(line + "\n")
 
     def close(self) -> None:

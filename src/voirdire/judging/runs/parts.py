@@ -1,4 +1,4 @@
-"""Parts of a file of verdicts, in a folder beside it: from them a killed run goes on.
+"""Keeps parts of a verdict file in a folder beside it, so that a killed run can go on.
 
 A run of a language model goes on from its store of replies instead, and makes its parts anew.
 
@@ -23,10 +23,10 @@ import msgspec
 
 import voirdire
 from voirdire.errors import InputError
-from voirdire.io.verdict_files import encode_part, join_parts, synced
+from voirdire.io.verdict_files import encode_part, join_parts, sync_file
 from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.item_batches import CALL_CHARACTERS, CALL_ITEMS, item_batches
-from voirdire.judging.runs.outputs import checked_writing
+from voirdire.judging.runs.outputs import explain_write_errors
 from voirdire.judging.runs.summary import (
     Tally,  # msgspec reads the annotation
     add_tallies,
@@ -108,7 +108,7 @@ def judge_part(part: Part, plan: JudgingPlan) -> PartRecord:
     frame = pl.concat([batch.frame(part.layout) for batch in batches])
     data = encode_part(frame, part.written_as)
     tally = add_tallies(tally_of(batch) for batch in batches)
-    with checked_writing(part.path):
+    with explain_write_errors(part.path):
         return _write_part(part.path, data, key=part.key, tally=tally)
 
 
@@ -145,7 +145,7 @@ class WorkFolder:
         try:
             is_new = not self.path.exists()
             make_folder(self.path)
-            self._lock = _locked(self.path / _LOCK, output=self.output)
+            self._lock = _lock_folder(self.path / _LOCK, output=self.output)
         except OSError as error:
             if is_new:
                 remove_folder(self.path)
@@ -202,7 +202,7 @@ class WorkFolder:
         self.forget_from(n_parts)
         joined = self.path / f"joined{self.output.suffix}"
         parts = [self.part(number) for number in range(n_parts)]
-        with synced(joined):
+        with sync_file(joined):
             join_parts(parts, joined, written_as=self.written_as, columns=columns)
         return joined
 
@@ -287,7 +287,7 @@ def _write_whole(path: Path, data: bytes) -> None:
     unfinished.replace(path)
 
 
-def _locked(path: Path, *, output: Path) -> IO[bytes]:
+def _lock_folder(path: Path, *, output: Path) -> IO[bytes]:
     """Hold the folder until this process ends, however it ends."""
     file = path.open("ab")
     try:

@@ -1,4 +1,4 @@
-"""Several judges over the same items in one run, each with a file of its own."""
+"""Judges the same items with several judges in one run, each with its own file."""
 
 from __future__ import annotations
 
@@ -118,12 +118,12 @@ def judge_file_with_several(
                 judge=judge,
                 settings=told,
                 stopping=stopping,
-                progress=_named(progress, judge.name),
+                progress=_name_progress(progress, judge.name),
             ): judge.name
             for judge in asked
         }
         _wait_for(running, stopping)
-    return _collected(running)
+    return _collect_results(running)
 
 
 def _outputs(judges: Sequence[LlmJudge], folder: Path, *, suffix: str) -> dict[str, Path]:
@@ -154,7 +154,7 @@ def _make(folder: Path) -> None:
         raise InputError(msg) from error
 
 
-def _named(
+def _name_progress(
     progress: Callable[[str, JudgingProgress], None] | None, name: str
 ) -> Callable[[JudgingProgress], None] | None:
     if progress is None:
@@ -178,7 +178,7 @@ def _wait_for(running: dict[Future[JudgingSummary], str], stopping: Stopping) ->
         raise
 
 
-def _collected(running: dict[Future[JudgingSummary], str]) -> SeveralJudged:
+def _collect_results(running: dict[Future[JudgingSummary], str]) -> SeveralJudged:
     found = SeveralJudged()
     for future, name in running.items():
         try:

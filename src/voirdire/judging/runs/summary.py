@@ -1,4 +1,4 @@
-"""What a run of judging came to: sums that add up over parts of any size, shares and means."""
+"""Sums up a run of judging: sums that add up over parts, shares and means."""
 
 from __future__ import annotations
 
@@ -263,17 +263,19 @@ def tally_of(batch: Verdicts) -> Tally:
 
 def add_tallies(tallies: Iterable[Tally]) -> Tally:
     """Add up at least one tally, in their order."""
-    return reduce(_added, tallies)
+    return reduce(_add_values, tallies)
 
 
-def _added(one: Any, other: Any) -> Any:
+def _add_values(one: Any, other: Any) -> Any:
     """Add numbers, and what is made of numbers, entry by entry."""
     if isinstance(one, tuple):
-        return tuple(_added(*pair) for pair in zip(one, other, strict=True))
+        return tuple(_add_values(*pair) for pair in zip(one, other, strict=True))
     if not isinstance(one, Tally | ClassTally):
         return one + other
     names = [row.name for row in fields(one)]
-    return type(one)(**{name: _added(getattr(one, name), getattr(other, name)) for name in names})
+    return type(one)(
+        **{name: _add_values(getattr(one, name), getattr(other, name)) for name in names}
+    )
 
 
 def _class_tally(row: BehaviorClasses) -> ClassTally:

@@ -1,4 +1,4 @@
-"""Judge parts in this process or in several, and give their records in order.
+"""Judges parts in this process or in several, and gives their records in order.
 
 Nothing heavy is imported here: a worker process limits its threads before numpy and polars are
 loaded, which is when they count the cores.
@@ -52,12 +52,14 @@ def run_in_order(
     pending = iter(work)
     n_workers = min(available_cores(), _MOST_AUTOMATIC) if workers == "auto" else workers
     if workers == "auto" or n_workers == 1:
-        yield from _alone(pending, plan, n_parts=None if n_workers == 1 else ALONE_PARTS)
+        yield from _run_in_process(pending, plan, n_parts=None if n_workers == 1 else ALONE_PARTS)
     if n_workers > 1 and (first := next(pending, None)) is not None:
-        yield from _together(_chained(first, pending), plan, n_workers=n_workers)
+        yield from _run_in_pool(_chain(first, pending), plan, n_workers=n_workers)
 
 
-def _alone(work: Iterator[Work], plan: JudgingPlan, *, n_parts: int | None) -> Iterator[PartRecord]:
+def _run_in_process(
+    work: Iterator[Work], plan: JudgingPlan, *, n_parts: int | None
+) -> Iterator[PartRecord]:
     from voirdire.judging.runs.parts import Part, judge_part
 
     n_judged = 0
@@ -71,12 +73,14 @@ def _alone(work: Iterator[Work], plan: JudgingPlan, *, n_parts: int | None) -> I
         yield entry
 
 
-def _chained(first: Work, rest: Iterator[Work]) -> Iterator[Work]:
+def _chain(first: Work, rest: Iterator[Work]) -> Iterator[Work]:
     yield first
     yield from rest
 
 
-def _together(work: Iterator[Work], plan: JudgingPlan, *, n_workers: int) -> Iterator[PartRecord]:
+def _run_in_pool(
+    work: Iterator[Work], plan: JudgingPlan, *, n_workers: int
+) -> Iterator[PartRecord]:
     from voirdire.judging.runs.parts import Part
 
     _check_sendable(plan)
@@ -86,7 +90,7 @@ def _together(work: Iterator[Work], plan: JudgingPlan, *, n_workers: int) -> Ite
     running: deque[Future[PartRecord] | PartRecord] = deque()
     try:
         for entry in work:
-            running.append(_submitted(pool, entry) if isinstance(entry, Part) else entry)
+            running.append(_submit(pool, entry) if isinstance(entry, Part) else entry)
             while len(running) > 2 * n_workers:
                 yield _result(running.popleft())
         while running:
@@ -114,7 +118,7 @@ def _check_sendable(plan: JudgingPlan) -> None:
         raise InputError(msg) from error
 
 
-def _submitted(pool: ProcessPoolExecutor, part: Part) -> Future[PartRecord]:
+def _submit(pool: ProcessPoolExecutor, part: Part) -> Future[PartRecord]:
     with _quiet_start():
         return pool.submit(_judge, part)
 

@@ -1,4 +1,4 @@
-"""Models behind OpenAI's chat completions over HTTP, the dialect that most servers speak.
+"""Talks to models over HTTP by OpenAI's chat completions, which most servers offer.
 
 A call passes through the files in this order: `wire` makes the request, `connection` sends it,
 `errors` places what is no reply, `replies` reads what is one. `model` holds them together.

@@ -1,4 +1,4 @@
-"""The HTTP client: one session per event loop, a bound on what is read, and what may break."""
+"""Sends HTTP requests: one session per event loop, and a bound on what is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that are no replies: what a server says of them, and which of our errors they are."""
+"""Translates a server's error answers into our errors."""
 
 from __future__ import annotations
 
@@ -134,24 +134,26 @@ class CallErrors:
         shown = shorten(self.keys.hide(text), width=200)
         return f"{self.name} {what}: {shown!r}." if shown else f"{self.name} {what}."
 
-    def of_answer(self, body: bytes, *, status: int, headers: Mapping[str, str]) -> ModelCallError:
+    def translate_answer(
+        self, body: bytes, *, status: int, headers: Mapping[str, str]
+    ) -> ModelCallError:
         """Place an answer whose status says that it is no reply."""
         if status < 400:
             what = f"answered HTTP {status} and points elsewhere; check the base URL"
             return AccessError(self.sentence(what), status=status)
         return self._place(_words_of(body), status=status, headers=headers)
 
-    def of_error(self, error: object, *, headers: Mapping[str, str]) -> ModelCallError:
+    def translate_error(self, error: object, *, headers: Mapping[str, str]) -> ModelCallError:
         """Place an error that came where a reply belongs."""
         words = _read({"error": error}, depth=0)
         status = words.status if words.status and 400 <= words.status < 600 else 500
         return self._place(words, status=status, headers=headers)
 
     def _place(self, words: _Words, *, status: int, headers: Mapping[str, str]) -> ModelCallError:
-        text = _without_echo(words.text, contents=[m.content for m in self.request.messages])
+        text = _cut_echo(words.text, contents=[m.content for m in self.request.messages])
         words = _Words(text=text, codes=words.codes, param=words.param)
         message = self._message(words, status=status)
-        feature = _refused_feature(words, status=status, sent=self.sent())
+        feature = _find_refused_feature(words, status=status, sent=self.sent())
         if feature is not None:
             return UnsupportedError(message, feature=feature, status=status)
         kind = _kind(words, status=status)
@@ -203,7 +205,7 @@ def _kind(words: _Words, *, status: int) -> type[ModelCallError]:
     return AccessError if has_no_access or _NO_ACCESS.search(said) else BadRequestError
 
 
-def _refused_feature(words: _Words, *, status: int, sent: Mapping[str, Any]) -> str | None:
+def _find_refused_feature(words: _Words, *, status: int, sent: Mapping[str, Any]) -> str | None:
     """Name the feature that a server lacks, where its words leave little doubt."""
     form = sent.get("response_format", {}).get("type")
     if status == 404 and _NO_ROUTE.search(words.text) and _PARAMETERS.search(words.text):
@@ -229,7 +231,7 @@ def _words_of(body: bytes) -> _Words:
         return _read(msgspec.json.decode(body), depth=0)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         text = body[:_MOST_READ].decode("utf-8", "replace")
-        return _Words(text=_on_one_line(_TAGS.sub(" ", text) if "<" in text else text))
+        return _Words(text=_squeeze_spaces(_TAGS.sub(" ", text) if "<" in text else text))
 
 
 def _read(value: Any, *, depth: int) -> _Words:
@@ -248,7 +250,7 @@ def _read(value: Any, *, depth: int) -> _Words:
     said = [_read(inner, depth=depth + 1)]
     if isinstance(quoted, dict) and quoted.get("raw"):  # a router quotes its provider
         said.append(_read(quoted["raw"], depth=depth + 1))
-    return _joined(said, value)
+    return _join_words(said, value)
 
 
 def _read_text(text: str, *, depth: int) -> _Words:
@@ -257,7 +259,7 @@ def _read_text(text: str, *, depth: int) -> _Words:
             return _read(msgspec.json.decode(text.encode()), depth=depth + 1)
         except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
             pass
-    return _Words(text=_on_one_line(text[:_MOST_READ]))
+    return _Words(text=_squeeze_spaces(text[:_MOST_READ]))
 
 
 def _read_validation(problems: Sequence[Any]) -> _Words:
@@ -273,10 +275,10 @@ def _read_validation(problems: Sequence[Any]) -> _Words:
         params.append(param)
         codes.add(str(problem.get("type", "")).lower())
     param = params[0].lower() if params else ""
-    return _Words(text=_on_one_line("; ".join(texts)), codes=frozenset(codes), param=param)
+    return _Words(text=_squeeze_spaces("; ".join(texts)), codes=frozenset(codes), param=param)
 
 
-def _joined(said: Sequence[_Words], value: Mapping[str, Any]) -> _Words:
+def _join_words(said: Sequence[_Words], value: Mapping[str, Any]) -> _Words:
     names = [value.get(name) for name in ("code", "type", "status")]
     innermost = value.get("innererror")
     names += [innermost.get("code")] if isinstance(innermost, dict) else []
@@ -292,14 +294,14 @@ def _joined(said: Sequence[_Words], value: Mapping[str, Any]) -> _Words:
     )
 
 
-def _on_one_line(text: str) -> str:
+def _squeeze_spaces(text: str) -> str:
     return _SPACE.sub(" ", text).strip()
 
 
-def _without_echo(text: str, *, contents: Sequence[str]) -> str:
+def _cut_echo(text: str, *, contents: Sequence[str]) -> str:
     """Cut a server's words off where they begin to repeat what it was sent."""
     text = text[:2_000]
-    sent = [_on_one_line(content) for content in contents]
+    sent = [_squeeze_spaces(content) for content in contents]
     # Half a window stands whole in every window, at one of few places: where none of these is in
     # what was sent, which may be a megabyte, the windows themselves need not be looked for.
     half = _ECHO // 2

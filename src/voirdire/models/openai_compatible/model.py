@@ -1,4 +1,4 @@
-"""A model behind an OpenAI-compatible server, and what may be set on it."""
+"""Defines a model behind an OpenAI-compatible server, and its settings."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ class OpenAICompatibleModel:
         errors = self._errors_of(request=request, sent=sent)
         answer = await connection.post(self._body.encode(request, n=n))
         if not 200 <= answer.status < 300:
-            raise errors.of_answer(answer.body, status=answer.status, headers=answer.headers)
+            raise errors.translate_answer(answer.body, status=answer.status, headers=answer.headers)
         if self._keys.are_in(answer.body):  # a reply is stored, and part of it shown
             msg = f"{self._name} sent a key back that it was called with; the reply is not kept."
             raise ServerError(msg)

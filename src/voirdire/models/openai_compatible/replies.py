@@ -1,4 +1,4 @@
-"""What comes back: a reply with the tokens that a reader needs, and what is left of limits."""
+"""Decodes replies with their tokens, usage, and what is left of rate limits."""
 
 from __future__ import annotations
 
@@ -128,11 +128,11 @@ def read_replies(
     is an error, a refusal, held back by a filter, or nothing that can be read.
     """
     request = errors.request
-    completion = _decoded(body, with_logprobs=request.top_logprobs is not None)
+    completion = _decode(body, with_logprobs=request.top_logprobs is not None)
     if completion is None:
         raise ServerError(errors.sentence("sent what is no chat completion", quoted=body))
     if completion.error or (completion.error is not None and not completion.choices):
-        raise errors.of_error(completion.error, headers=headers)
+        raise errors.translate_error(completion.error, headers=headers)
     if not completion.choices:
         raise ServerError(errors.sentence("sent a chat completion without a reply", quoted=body))
     usage, headroom = _usage(completion.usage), _headroom(headers)
@@ -159,24 +159,24 @@ def read_replies(
         replies.append(reply)
     if not replies:
         raise failures[0]
-    return replies if usage is None or len(replies) == 1 else _divided(replies, usage)
+    return replies if usage is None or len(replies) == 1 else _divide_usage(replies, usage)
 
 
-def _decoded(body: bytes, *, with_logprobs: bool) -> _Completion[Any] | None:
+def _decode(body: bytes, *, with_logprobs: bool) -> _Completion[Any] | None:
     """Decode a body; None where it is no JSON, or no chat completion."""
     try:
         body.decode()  # parts of it are decoded later, and some not at all
         return _full.decode(body) if with_logprobs else _plain.decode(body)
     except (msgspec.ValidationError, RecursionError):  # perhaps only its log-probabilities
-        return _decoded(body, with_logprobs=False) if with_logprobs else None
+        return _decode(body, with_logprobs=False) if with_logprobs else None
     except UnicodeDecodeError:
         return None
     except msgspec.DecodeError:
-        mended = _without_foreign_numbers(body)
-        return None if mended is None else _decoded(mended, with_logprobs=with_logprobs)
+        mended = _replace_foreign_numbers(body)
+        return None if mended is None else _decode(mended, with_logprobs=with_logprobs)
 
 
-def _without_foreign_numbers(body: bytes) -> bytes | None:
+def _replace_foreign_numbers(body: bytes) -> bytes | None:
     """Give JSON without the ``NaN`` and ``-Infinity`` that some servers write; None for no JSON."""
     if b"Infinity" not in body and b"NaN" not in body:
         return None
@@ -193,7 +193,7 @@ def _failure(
     """Say why a choice is no reply; None where it is one."""
     reason, refusal = choice.finish_reason or "", choice.message.refusal or ""
     if choice.error:
-        return errors.of_error(choice.error, headers=headers)
+        return errors.translate_error(choice.error, headers=headers)
     if reason == "error":
         return ServerError(errors.sentence("broke off with an error"))
     if reason.startswith("content_filter"):
@@ -235,7 +235,7 @@ def _usage(raw: msgspec.Raw) -> Usage | None:
     )
 
 
-def _divided(replies: Sequence[Reply], usage: Usage) -> Sequence[Reply]:
+def _divide_usage(replies: Sequence[Reply], usage: Usage) -> Sequence[Reply]:
     """Divide the tokens of replies: by log-probabilities where they came, else by length.
 
     Each has one more, for its end. The prompt was read once, and counts with the first.
@@ -290,7 +290,7 @@ def _steps(
         for token, step in zip(tokens, content, strict=True)
     ]
     try:
-        for index in _where_a_value_stands(tokens, text):
+        for index in _find_value_steps(tokens, text):
             likely = _likely.decode(content[index].top_logprobs) or ()
             top = [TokenChoice(c.token, nan if c.logprob is None else c.logprob) for c in likely]
             steps[index] = TokenStep(steps[index].token, steps[index].logprob, tuple(top))
@@ -332,7 +332,7 @@ def _tokens_by_bytes(body: bytes, *, place: int) -> list[str] | None:
     return [decoder.decode(piece) for piece in pieces]
 
 
-def _where_a_value_stands(tokens: Sequence[str], text: str) -> Sequence[int]:
+def _find_value_steps(tokens: Sequence[str], text: str) -> Sequence[int]:
     """List the steps that touch a value, or the white space before it."""
     spans = _value_spans(text)
     if spans is None:

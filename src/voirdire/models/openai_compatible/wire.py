@@ -1,4 +1,4 @@
-"""What is sent: the body of a request, and where servers differ in what it may say."""
+"""Encodes the body of a request in the dialect of its server."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class RequestBody:
         self._extra = extra
         self._head = b'{"model":' + _encode(model) + b',"messages":['
         self._system_message = lru_cache(_MOST_KEPT)(
-            _encode_marked if dialect.marks_cache else _encode_message
+            _encode_cached if dialect.marks_cache else _encode_message
         )
         self._tail = lru_cache(_MOST_KEPT)(self._encode_tail)
 
@@ -179,7 +179,7 @@ def message_fields(message: Message) -> dict[str, Any]:
     return {"role": message.role, "content": content}
 
 
-def _encode_marked(message: Message) -> bytes:
+def _encode_cached(message: Message) -> bytes:
     content = {"type": "text", "text": message.content, "cache_control": {"type": "ephemeral"}}
     return json.dumps({"role": message.role, "content": [content]}).encode()
 

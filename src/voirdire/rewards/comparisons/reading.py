@@ -19,7 +19,7 @@ from voirdire.io.items import (
     name_of,
 )
 from voirdire.io.rbr_files import read_rbr_scores
-from voirdire.io.rows import given_rows, open_frame, stream_rows, table_rows
+from voirdire.io.rows import open_frame, read_given_rows, stream_rows, table_rows
 from voirdire.io.shapes import ID_COLUMNS
 from voirdire.records import Dropped, Item
 from voirdire.rewards.comparisons.data import ComparisonData, hash_comparisons
@@ -260,7 +260,7 @@ def _take_given(
     if table is not None:
         reader.check_header(table.columns)
         return _RowTaker(reader, own).take_all(table_rows(table))
-    rows = given_rows(given, source=_NAME, keep_nan=own.numbers)
+    rows = read_given_rows(given, source=_NAME, keep_nan=own.numbers)
     return _RowTaker(reader, own).take_all(rows)
 
 

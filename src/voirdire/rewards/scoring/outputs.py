@@ -9,7 +9,7 @@ import polars as pl
 
 from voirdire.errors import InputError
 from voirdire.io.verdict_files import columns_of_file, encode_part, verdict_format
-from voirdire.judging.runs.outputs import checked_place, checked_writing, publish
+from voirdire.judging.runs.outputs import check_place, explain_write_errors, publish
 from voirdire.judging.runs.parts import WorkFolder
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def checked_rewards_output(output: Path, *, source: object) -> tuple[Path, Verdi
     A file of rewards is replaced, and an empty one; nothing else is.
     """
     written_as = verdict_format(output)
-    target = checked_place(output, source=source, what="items")
+    target = check_place(output, source=source, what="items")
     if target.exists() and target.stat().st_size:
         columns = columns_of_file(target)
         if columns[: len(SCORE_COLUMNS)] != SCORE_COLUMNS:
@@ -89,7 +89,7 @@ class RewardWriter:
     def __enter__(self) -> Self:
         """Take the place for what is not finished, which no other run may use at the same time."""
         self._work.__enter__()
-        with checked_writing(self._work.path, kept=_NOT_KEPT):
+        with explain_write_errors(self._work.path, kept=_NOT_KEPT):
             self._work.clear()  # a run that was killed leaves its parts
         return self
 
@@ -101,13 +101,13 @@ class RewardWriter:
     def add(self, frame: pl.DataFrame) -> None:
         """Write rows."""
         part = self._work.part(self._n_parts)
-        with checked_writing(self._work.output, kept=_NOT_KEPT):
+        with explain_write_errors(self._work.output, kept=_NOT_KEPT):
             part.write_bytes(encode_part(frame, self._work.written_as))
         self._n_parts += 1
 
     def publish(self) -> None:
         """Put the whole table under its name."""
-        with checked_writing(self._work.output, kept=_NOT_KEPT):
+        with explain_write_errors(self._work.output, kept=_NOT_KEPT):
             joined = self._work.join(self._n_parts, columns=self._columns)
             publish(joined, self._work.output)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.items import ItemBatch, ItemReader, SeenIds, open_items
-from voirdire.io.rows import given_rows, open_frame, table_rows
+from voirdire.io.rows import open_frame, read_given_rows, table_rows
 from voirdire.judging import Limits, LlmJudge
 from voirdire.judging.plan import asks_a_model, plan_judging
 from voirdire.records import Dropped, Item
@@ -189,7 +189,7 @@ def _open_prompts(given: Any, reading: ItemReading) -> tuple[str, Iterable[ItemB
     if rows and isinstance(rows[0], Item):
         SeenIds(source=name).add([item.id for item in rows], range(1, len(rows) + 1))
         return name, [ItemBatch(items=rows, n_rows=len(rows))]
-    return name, reader.batches(given_rows(rows, source=name), batch_size=_BATCH_ROWS)
+    return name, reader.batches(read_given_rows(rows, source=name), batch_size=_BATCH_ROWS)
 
 
 def _rows_of(given: Any) -> list[Any]:

@@ -13,16 +13,16 @@ from typing import IO, TYPE_CHECKING, Any, Unpack
 from msgspec.structs import replace
 
 from voirdire.errors import CostLimitReachedError, InputError
-from voirdire.judging.engine.background_loop import BackgroundLoop, collected_seldom
+from voirdire.judging.engine.background_loop import BackgroundLoop, collect_garbage_less_often
 from voirdire.judging.engine.call_summary import RunRecord
-from voirdire.judging.engine.engines import engine_of
+from voirdire.judging.engine.engines import make_engine
 from voirdire.judging.engine.run import JudgedBatch, Watch
 from voirdire.judging.plan import is_cascade, needs_engine
 from voirdire.judging.runs.estimate import estimate_calls
 from voirdire.judging.runs.outputs import (
     SetAside,
-    checked_place,
-    checked_writing,
+    check_place,
+    explain_write_errors,
     may_replace,
     opened_store,
     publish,
@@ -263,7 +263,7 @@ def synthesize_file(
         rows, given_up = folder.path / "rows.jsonl", folder.path / "rejected.jsonl"
         with (
             opened_store(store, output=target, written=targets) as replies,
-            checked_writing(target, kept="Every reply is kept in the store"),
+            explain_write_errors(target, kept="Every reply is kept in the store"),
         ):
             run = SynthesisRun(plan=plan, prompts=prompts, store=replies, **settled)
             with rows.open("wb") as row_file, given_up.open("wb") as rejected_file:
@@ -297,7 +297,7 @@ def _check_outputs(output: Path, *, source: object) -> tuple[Path, Path, Path]:
     if output.resolve().suffix.lower() != _SUFFIX:
         msg = f"`output` must end in {_SUFFIX}, got {str(output)!r}. Rename it."
         raise InputError(msg)
-    target = checked_place(output, source=source, what="prompts")
+    target = check_place(output, source=source, what="prompts")
     rejected = target.with_name(f"{target.name}.rejected{_SUFFIX}")
     for path, kind in ((target, SynthesizedRow), (rejected, RejectedSlot)):
         if not may_replace(path, [each.name for each in fields(kind)]):
@@ -326,7 +326,7 @@ class SynthesisRun:
         again = self.plan.settings.retry_failures
         asking: dict[str, Any] = {"store": self.store, "retry_failures": again}
         self._writer = Writer(self.plan, **asking)
-        self._judge = engine_of(self.plan.judging, **asking)
+        self._judge = make_engine(self.plan.judging, **asking)
         self._record = RunRecord(self.plan.judging)
         self._tally = SynthesisTally()
         self._groups: list[list[Assignment]] = []
@@ -335,7 +335,7 @@ class SynthesisRun:
     def completions(self) -> Iterator[Assignment]:
         """Give the completions of each prompt, in the order of the prompts."""
         prompts = iter(self.prompts)
-        with collected_seldom(), BackgroundLoop() as loop:
+        with collect_garbage_less_often(), BackgroundLoop() as loop:
             loop.held = self
             tell = None if self.progress is None else self._tell
             watched = Watch(
@@ -410,7 +410,7 @@ class SynthesisRun:
         ]
         batch = JudgedBatch(items)
         self._judge.submit(batch.asked())
-        await self._judge.unless_ended(batch.done.wait())
+        await self._judge.wait_unless_ended(batch.done.wait())
         judged = verdicts_of_run(items, batch.verdicts, self.plan.judging, record=self._record)
         classes = {
             row: each.classes[number]

@@ -19,7 +19,7 @@ from voirdire.documents import document_from_text
 from voirdire.io.messages import without_reasoning
 from voirdire.judging.bound import BoundJudge
 from voirdire.judging.call_plan import CallPlan
-from voirdire.judging.client.call import Call, stored_outcome
+from voirdire.judging.client.call import Call, read_stored_outcome
 from voirdire.judging.engine.batch import Unit
 from voirdire.judging.engine.model_engine import ModelEngine
 from voirdire.judging.fingerprint import hash_of
@@ -205,7 +205,7 @@ class _Drafts:
     def fail(self, unit: Unit, outcome: Outcome[Draft]) -> None:
         self.deliver(unit, [outcome])
 
-    def wanted_until(self, _: bytes) -> float:
+    def deadline(self, _: bytes) -> float:
         return math.inf
 
     def is_answered(self, _: bytes) -> bool:
@@ -240,7 +240,7 @@ class Writer(ModelEngine):
                 drafts.deliver(unit, [found])
         self.n_reused += len(calls) - len(units)
         self._queue.add(units)
-        await self.unless_ended(drafts.done.wait())
+        await self.wait_unless_ended(drafts.done.wait())
         return drafts.written
 
 
@@ -254,5 +254,5 @@ def tokens_to_write(
     found = {} if store is None or number is None else store.get(number, [calls[0].item])
     for call in calls:
         blobs = blobs_by_name(found.get(call.item, ())).get(call.name, ())
-        if stored_outcome(call, blobs, max_attempts=plan.writer.limits.max_attempts) is None:
+        if read_stored_outcome(call, blobs, max_attempts=plan.writer.limits.max_attempts) is None:
             yield sum(_tokens_of(message.content) for message in call.request("text").messages)

@@ -1,4 +1,4 @@
-"""How far raters agree: coefficients with intervals, and the human ceiling beside every judge."""
+"""Measures how far raters agree, with intervals and the human ceiling beside every judge."""
 
 from voirdire.stats.agreement.coefficient import AgreementResult
 from voirdire.stats.agreement.labels import Weights

@@ -1,4 +1,4 @@
-"""One agreement coefficient with its interval, and what it rests on."""
+"""Defines one agreement coefficient with its interval and its counts."""
 
 from __future__ import annotations
 

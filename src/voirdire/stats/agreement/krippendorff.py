@@ -1,4 +1,4 @@
-r"""Krippendorff's α with an interval, for any number of raters and any missing labels.
+r"""Estimates Krippendorff's α with an interval, for any raters and missing labels.
 
 With :math:`m_i \ge 2` labels on item i, n labels in all and :math:`\delta` the squared metric,
 

@@ -1,4 +1,4 @@
-r"""Labels as codes, and how far two agree: not at all unless equal, by number, or by shared labels.
+r"""Codes labels, and measures how far two labels agree: by equality, number or shared labels.
 
 Agreement is :math:`w(a, b) = 1 - \delta(a, b)` with a disagreement :math:`\delta` in [0, 1]: 0 or 1
 for names; :math:`|a - b| / R` (linear) or its square (quadratic) for numbers with the range R;
@@ -135,20 +135,23 @@ class RatioDisagreement(Disagreement):
 
     def between(self, first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
         """Disagreement of labels, pair by pair."""
-        return self._apart(self._values[first], self._values[second])
+        return self._squared_ratio(self._values[first], self._values[second])
 
     def mean_to(self, keys: LabelKeys, share: NDArray[np.float64]) -> NDArray[np.float64]:
         """Mean disagreement of each label with all of one group."""
         values = self._values[keys.label]
         return np.concatenate(
             [
-                self._apart(values[start : start + _ROWS_AT_ONCE, np.newaxis], values) @ share
+                self._squared_ratio(values[start : start + _ROWS_AT_ONCE, np.newaxis], values)
+                @ share
                 for start in range(0, max(len(values), 1), _ROWS_AT_ONCE)
             ]
         )
 
     @staticmethod
-    def _apart(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _squared_ratio(
+        first: NDArray[np.float64], second: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         total = first + second
         return np.divide(first - second, total, out=np.zeros(total.shape), where=total > 0) ** 2
 
@@ -258,7 +261,7 @@ class CodedLabels:
         """Make the disagreement whose categories are declared, or the labels of some raters."""
         categories = np.arange(self.n_labels)
         if not self.declared:
-            categories = np.flatnonzero(self._used[raters].any(axis=0))
+            categories = np.flatnonzero(self._used_labels[raters].any(axis=0))
         if self.weights is None:
             return Disagreement(categories)
         if self.weights == "jaccard":
@@ -266,7 +269,7 @@ class CodedLabels:
         return (_Linear if self.weights == "linear" else _Quadratic)(categories, self.values)
 
     @cached_property
-    def _used(self) -> NDArray[np.bool_]:
+    def _used_labels(self) -> NDArray[np.bool_]:
         """Which rater uses which label."""
         used = np.zeros((len(self.codes), self.n_labels + 1), dtype=np.bool_)
         for row, column in zip(used, self.codes, strict=True):

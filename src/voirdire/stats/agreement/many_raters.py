@@ -1,4 +1,4 @@
-r"""Agreement of any number of raters, item by item: raw, Fleiss' κ and Gwet's AC1 and AC2.
+r"""Measures agreement of many raters: raw, Fleiss' κ, and Gwet's AC1 and AC2.
 
 With :math:`r_i` labels on item i, :math:`r_{ik}` of them k, n items with a label and n' with two,
 
@@ -62,15 +62,19 @@ class ItemAgreement:
         slots = pack_slots(codes >= 0)
         self._codes = codes if slots is None else np.take_along_axis(codes, slots, axis=0)
         # of each item the mean disagreement of its pairs; of each label the mean share over items
-        self._apart, share = np.zeros(len(n_labels)), np.zeros(labels.n_labels + 1)
+        self._mean_distances, share = np.zeros(len(n_labels)), np.zeros(labels.n_labels + 1)
         for start in range(0, len(n_labels), _ITEMS_AT_ONCE):
             block = slice(start, start + _ITEMS_AT_ONCE)
             each = 1 / np.maximum(n_labels[block], 1)
-            self._apart[block] = _mean_apart(self._codes[:, block], n_labels[block], disagreement)
+            self._mean_distances[block] = _mean_disagreement(
+                self._codes[:, block], n_labels[block], disagreement
+            )
             for column in self._codes[:, block]:
                 share += np.bincount(column.astype(np.intp) + 1, each, len(share))
         self._share = share[1:] / max(int(np.count_nonzero(n_labels)), 1)
-        self._observed = float(self._apart.sum()) / self._n_paired if self._n_paired else np.nan
+        self._observed = (
+            float(self._mean_distances.sum()) / self._n_paired if self._n_paired else np.nan
+        )
 
     def raw_agreement(self) -> AgreementResult:
         """Measure agreement with chance included."""
@@ -104,7 +108,7 @@ class ItemAgreement:
         expected = float(counts @ to_all)
         if np.count_nonzero(counts) < 2 or expected <= 0:
             return self._undefined("krippendorff_alpha", "all labels are equal")
-        observed = self._apart * n_labels
+        observed = self._mean_distances * n_labels
         total = float(observed.sum())
         ratio = total / expected * (n - 1)
         # d log D_e: D_e is quadratic in the items, hence the 2, over n (n - 1).
@@ -132,7 +136,9 @@ class ItemAgreement:
 
     def _observed_influence(self) -> NDArray[np.float64]:
         """Influence of each item on the mean disagreement."""
-        return np.where(self._paired, self._apart - self._observed, 0) / max(self._n_paired, 1)
+        return np.where(self._paired, self._mean_distances - self._observed, 0) / max(
+            self._n_paired, 1
+        )
 
     def _share_influence(self, by_label: NDArray[np.float64]) -> NDArray[np.float64]:
         """Influence of each item on the mean over all labels of a figure of each label."""
@@ -175,7 +181,7 @@ class ItemAgreement:
         )
 
 
-def _mean_apart(
+def _mean_disagreement(
     codes: NDArray[Any], n_labels: NDArray[np.int64], disagreement: Disagreement
 ) -> NDArray[np.float64]:
     total = np.zeros(codes.shape[1])

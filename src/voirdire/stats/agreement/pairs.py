@@ -1,4 +1,4 @@
-r"""Raw agreement, Cohen's κ and Gwet's coefficient of many pairs of raters at once.
+r"""Measures raw agreement, Cohen's κ and Gwet's coefficient of many pairs of raters at once.
 
 With :math:`D_o` the mean disagreement of a pair on its common items and :math:`p_a, q_a` the shares
 of the labels there,
@@ -238,7 +238,7 @@ _REASONS = {
 }
 
 
-def _too_thin(n_common: NDArray[np.float64], n_items: int) -> str | None:
+def _explain_too_thin(n_common: NDArray[np.float64], n_items: int) -> str | None:
     """Say so if the pairs of a large study have too few items each for a coefficient of their own.
 
     In a small study there is nothing better; its wide interval tells.
@@ -270,7 +270,9 @@ class PairMeans:
             return undefined(coefficient, self.weights, self.confidence_level, sums)
         n_items, values = sums.n_common, sums.values[:, column]
         compared, common = sums.n_pairs > 0, n_items > 0
-        if column != RAW and (thin := _too_thin(n_items[common], int(np.count_nonzero(compared)))):
+        if column != RAW and (
+            thin := _explain_too_thin(n_items[common], int(np.count_nonzero(compared)))
+        ):
             return undefined(coefficient, self.weights, self.confidence_level, thin)
         defined = common & ~np.isnan(values)
         total = float(n_items[defined].sum())

@@ -1,4 +1,4 @@
-r"""Every agreement figure of a panel of annotators and its judges, in one pass.
+r"""Measures every agreement figure of a panel of annotators and its judges in one pass.
 
 Raters are also compared with the majority of an annotator's peers. For annotator j the majority of
 the *others* on an item is the label that most of them gave. Labels that tie share it: each counts
@@ -296,7 +296,9 @@ class _Measuring:
         for rater, disagreement, majority in zip(everyone, among, votes, strict=True):
             compared = self._compare(rater, disagreement)
             row = self._ceiling(compared, majority, besides=rater is not None)
-            rows.append(row if rater is None else (*row, self._with_vote(rater, next(panel_votes))))
+            rows.append(
+                row if rater is None else (*row, self._compare_with_vote(rater, next(panel_votes)))
+            )
             cells.append(_cells_of(compared))
         return PanelAgreement(
             confidence_level=self.means.confidence_level,
@@ -333,7 +335,7 @@ class _Measuring:
             for sums, column, name in figures
         )
 
-    def _with_vote(self, judge: int, sums: ItemSums | str) -> AgreementResult:
+    def _compare_with_vote(self, judge: int, sums: ItemSums | str) -> AgreementResult:
         """Measure a judge beside the vote of all annotators, who are the raters here."""
         there = (self.pairs.humans >= 0) & (self.pairs.labels.codes[judge] >= 0)
         return replace(
@@ -433,7 +435,7 @@ def _compare_with_majority(
         for number, each in zip(raters, sums, strict=True):
             whose = left_out if number is None else np.full(len(left_out), number)
             place = (whose[row], left_out[row], item[row])
-            each.add(_beside_vote(pairs, who, place, (label, weight)))
+            each.add(_pair_with_vote(pairs, who, place, (label, weight)))
     yield from (each.finish() for each in sums)
 
 
@@ -471,7 +473,7 @@ def _votes_of_others(
     return row + offset, codes[row, place], 1 / np.count_nonzero(top, axis=1)[row]
 
 
-def _beside_vote(
+def _pair_with_vote(
     pairs: RaterPairs,
     who: range,
     place: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]],
@@ -502,4 +504,4 @@ def _compare_with_panel_vote(
     item, label, weight = _list_votes(pairs, nobody, np.arange(pairs.n_items))
     for judge, disagreement in zip(judges, disagreements, strict=True):
         place = (np.full(len(item), judge), np.zeros(len(item), dtype=np.intp), item)
-        yield pairs.sum([_beside_vote(pairs, range(1), place, (label, weight))], disagreement)
+        yield pairs.sum([_pair_with_vote(pairs, range(1), place, (label, weight))], disagreement)

@@ -1,4 +1,4 @@
-"""Raters pair by pair: annotators with each other, a judge with all of them; Cohen's κ of two."""
+"""Compares raters pair by pair, and estimates Cohen's κ of two."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class RaterPairs:
             return self.of_columns(pairs, disagreement)
         n_labels = np.count_nonzero(self.humans >= 0)
         too_many = self._refuse(int(n_labels), self.n_humans)
-        return too_many or self.sum(self._crowd_beside(judge), disagreement)
+        return too_many or self.sum(self._crowd_with_judge(judge), disagreement)
 
     def of_columns(
         self, pairs: Sequence[tuple[int, int]], disagreement: Disagreement
@@ -163,7 +163,7 @@ class RaterPairs:
                 raters=np.stack([distinct // self.n_humans, distinct % self.n_humans], axis=1),
             )
 
-    def _crowd_beside(self, judge: int) -> Iterator[PairedLabels]:
+    def _crowd_with_judge(self, judge: int) -> Iterator[PairedLabels]:
         own = self.labels.codes[judge]
         for who, raters, items in self.label_chunks():
             known = own[items] >= 0

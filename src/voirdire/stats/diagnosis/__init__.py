@@ -1,4 +1,4 @@
-"""Behind the figures: odd annotators, sure items, confusions, and slices of the items."""
+"""Diagnoses odd annotators, sure items, confusions, and slices of the items."""
 
 from voirdire.stats.diagnosis.confusion import Confusion, confusion_counts
 from voirdire.stats.diagnosis.panels import (

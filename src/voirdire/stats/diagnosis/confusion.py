@@ -1,4 +1,4 @@
-"""Which label a judge gives where annotators give another: counts over pairs of labels."""
+"""Counts which label a judge gives where annotators give another."""
 
 from __future__ import annotations
 

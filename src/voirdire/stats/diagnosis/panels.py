@@ -1,4 +1,4 @@
-r"""Judges and annotators beside the panel of all annotators.
+r"""Compares judges and annotators with the panel of all annotators.
 
 A judge that departs from people where they are sure is worse than one that departs where they
 split. The panel's label is the one that most annotators gave; with several such labels the item is
@@ -432,7 +432,7 @@ def outlier_annotators(
             units=None if units is None else units[block.rows],
             n_annotators=matrix.shape[1],
         )
-    return _tested(sums, min_items=min_items, effect=effect, rate=rate)
+    return _test_outliers(sums, min_items=min_items, effect=effect, rate=rate)
 
 
 def _agreement(
@@ -447,7 +447,7 @@ def _agreement(
             for extreme in (np.fmin, np.fmax)
         )
         # halves, since the range of the largest numbers is beyond every float
-        return partial(_of_numbers, low=low, half_range=high / 2 - low / 2)
+        return partial(_sum_number_differences, low=low, half_range=high / 2 - low / 2)
     if label_sets is None:
         msg = "`label_sets` must be given for 'sets', got None."
         raise InputError(msg)
@@ -457,10 +457,10 @@ def _agreement(
     if int(labels.max(initial=-1)) >= len(sets):
         msg = f"`label_sets` must hold a set for every code, got {len(sets)}."
         raise InputError(msg)
-    return partial(_of_sets, words=sets.words)
+    return partial(_sum_set_differences, words=sets.words)
 
 
-def _of_numbers(block: _Block, *, low: float, half_range: float) -> NDArray[np.float64]:
+def _sum_number_differences(block: _Block, *, low: float, half_range: float) -> NDArray[np.float64]:
     filled = np.where(block.present, block.labels, low)
     scaled = (filled / 2 - low / 2) / (half_range or 1.0)
     # around the item's first label: where all are equal, every difference is 0 to the digit
@@ -471,7 +471,7 @@ def _of_numbers(block: _Block, *, low: float, half_range: float) -> NDArray[np.f
     return np.where(block.present, block.n_labels - 1 - apart, 0.0)
 
 
-def _of_sets(block: _Block, *, words: NDArray[Any]) -> NDArray[np.float64]:
+def _sum_set_differences(block: _Block, *, words: NDArray[Any]) -> NDArray[np.float64]:
     held = words[np.where(block.present, block.labels, 0)]
     total = np.zeros(block.present.shape)
     for a, b in combinations(range(len(held)), 2):
@@ -514,7 +514,7 @@ def _sum_differences(
     return np.stack([*sums, *(x.sum(axis=0) for x in (n > 0, d**2, d * n, n**2))])
 
 
-def _tested(
+def _test_outliers(
     sums: NDArray[np.float64], *, min_items: int, effect: float, rate: float
 ) -> OutlierAnnotators:
     n, own, others, item_squares, units, squares, products, sizes = sums

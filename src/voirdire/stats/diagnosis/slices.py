@@ -1,4 +1,4 @@
-r"""Where a judge does worse: its lead over the annotators in one slice of the items and elsewhere.
+r"""Compares a judge's lead over the annotators in one slice of the items and elsewhere.
 
 The gap of item i is the share of the annotators whom the judge beats on it less the share who
 beat the judge, :math:`g_i = \operatorname{mean}_j (W^f_{ij} - W^h_{ij})`. The means of a slice and

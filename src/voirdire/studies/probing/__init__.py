@@ -1,1 +1,1 @@
-"""Probe a judge for known biases: controlled versions of items, a noise floor, tests, advice."""
+"""Probes a judge for known biases by controlled versions of items, with tests and advice."""

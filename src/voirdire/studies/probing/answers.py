@@ -1,4 +1,4 @@
-"""A judge's answers as numbers and codes, whatever the kind of question."""
+"""Turns a judge's answers into numbers and codes, whatever the kind of question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which versions of items a judge is asked about, and with which prompts."""
+"""Chooses the versions of items and the prompts that a judge is asked with."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ __all__ = [
     "Layout",
     "Pairing",
     "Request",
+    "change_models",
     "lay_out",
     "made_from",
-    "replanned",
-    "with_models",
+    "replan",
 ]
 
 OTHER_FAMILIES = ("position", "language", "prompt", "degradation")
@@ -125,19 +125,19 @@ def made_from(judge: Any) -> JudgeLike:
     return found
 
 
-def with_models(judge: JudgeLike, change: Callable[[LlmJudge], LlmJudge]) -> JudgeLike:
+def change_models(judge: JudgeLike, change: Callable[[LlmJudge], LlmJudge]) -> JudgeLike:
     """Change every language model of a judge; others stay as they are."""
     if isinstance(judge, LlmJudge):
         return change(judge)
     if isinstance(judge, CascadeJudge):
         return replace(judge, then=change(judge.then))
     if isinstance(judge, JuryJudge):
-        judges = [with_models(row, change) for row in judge.judges]
+        judges = [change_models(row, change) for row in judge.judges]
         return replace(judge, judges=tuple(judges))  # type: ignore[arg-type]  # no jury in a jury
     return judge
 
 
-def replanned(
+def replan(
     plan: JudgingPlan, *, judge: JudgeLike | None = None, rubric: Rubric | None = None
 ) -> JudgingPlan:
     """Plan the same with another judge or rubric."""
@@ -152,16 +152,14 @@ def replanned(
 def repeat_plan(plan: JudgingPlan, run: int) -> JudgingPlan:
     """Plan the same anew: another seed has replies of its own in the store."""
     asked = made_from(plan.judge)
-    again = with_models(asked, lambda judge: replace(judge, seed=judge.seed + 7_919 * run))
-    return plan if again is asked else replanned(plan, judge=again)
+    again = change_models(asked, lambda judge: replace(judge, seed=judge.seed + 7_919 * run))
+    return plan if again is asked else replan(plan, judge=again)
 
 
 def single_order_plan(plan: JudgingPlan) -> JudgingPlan:
     """Plan to show every pair in one order."""
     asked = made_from(plan.judge)
-    return replanned(
-        plan, judge=with_models(asked, lambda judge: replace(judge, both_orders=False))
-    )
+    return replan(plan, judge=change_models(asked, lambda judge: replace(judge, both_orders=False)))
 
 
 def swapped(item: Item) -> Item:
@@ -192,23 +190,23 @@ def prompt_plans(plan: JudgingPlan) -> Iterator[tuple[str, str, JudgingPlan]]:
         yield (
             "reversed",
             "the questions are asked in reversed order",
-            replanned(plan, rubric=turned),
+            replan(plan, rubric=turned),
         )
     other: Mode = "single" if judge.mode == "joint" else "joint"
     one_question = getattr(judge.chat_model, "asks_one_question", False)
     if len(rubric.questions) > 1 and not (other == "joint" and one_question):
         what = "each question has a call of its own"
         what = what if other == "single" else "all questions are asked in one call"
-        yield other, what, replanned(plan, judge=replace(judge, mode=other))
+        yield other, what, replan(plan, judge=replace(judge, mode=other))
     if any(row.yes_examples or row.no_examples for row in rubric.questions):
         shown = judge.shown_examples
         number, word = (1, "with_example") if shown == 0 else (0, "without_examples")
         what = "an example of yes and of no is shown" if number else "no examples are shown"
-        yield word, what, replanned(plan, judge=replace(judge, n_examples=number))
+        yield word, what, replan(plan, judge=replace(judge, n_examples=number))
     language: Language = "zh" if judge.language == "en" else "en"
     if all(language in row.text for row in rubric.questions):
         what = f"the prompt is in {'Chinese' if language == 'zh' else 'English'}"
-        yield language, what, replanned(plan, judge=replace(judge, language=language))
+        yield language, what, replan(plan, judge=replace(judge, language=language))
     reworded = replace(
         rubric,
         questions=tuple(
@@ -219,7 +217,7 @@ def prompt_plans(plan: JudgingPlan) -> Iterator[tuple[str, str, JudgingPlan]]:
             for row in rubric.questions
         ),
     )
-    yield "reworded", "the questions are put in other words", replanned(plan, rubric=reworded)
+    yield "reworded", "the questions are put in other words", replan(plan, rubric=reworded)
 
 
 def sample_items(items: Sequence[Item], most: int | None, seed: int) -> tuple[Item, ...]:
@@ -480,7 +478,7 @@ class Asker:
         judge, progress = plan.judge.name, self._progress
         found = judge_by_plan(
             items,
-            _with_less(plan, self._spent[judge]),
+            _reduce_limits(plan, self._spent[judge]),
             store=self._store,
             retry_failures=self._retry_failures,
             progress=None if progress is None else partial(progress, name),
@@ -492,16 +490,16 @@ class Asker:
         return found
 
 
-def _with_less(plan: JudgingPlan, spent: float) -> JudgingPlan:
+def _reduce_limits(plan: JudgingPlan, spent: float) -> JudgingPlan:
     """Take what is spent off the limits of cost."""
     if not spent:
         return plan
 
-    def limited(judge: LlmJudge) -> LlmJudge:
+    def reduce_limit(judge: LlmJudge) -> LlmJudge:
         most = judge.limits.max_cost
         if most is None:
             return judge
         left = max(most - spent, 1e-9)  # a limit is above 0: the first call is then too much
         return replace(judge, limits=replace(judge.limits, max_cost=left))
 
-    return replanned(plan, judge=with_models(made_from(plan.judge), limited))
+    return replan(plan, judge=change_models(made_from(plan.judge), reduce_limit))

@@ -1,4 +1,4 @@
-"""What is looked at beside the probes: degradations, other prompts, self-preference."""
+"""Examines degradations, other prompts and self-preference beside the probes."""
 
 from __future__ import annotations
 

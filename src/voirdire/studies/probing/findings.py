@@ -1,4 +1,4 @@
-"""From paired answers to findings: tests, false discovery rate, size, advice."""
+"""Tests paired answers, and makes findings with effect sizes and advice."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def find_biases(
 ) -> tuple[ProbeFinding, ...]:
     """Test every comparison, and control the false discovery rate over probes and questions."""
     results = [row.measured(settings, stream=k) for k, row in enumerate(comparisons)]
-    pooled = adjust_p_values([_both(row) for row in results], harmonic=False)
-    each = [_both(question) for row in results for question in row.questions]
+    pooled = adjust_p_values([_combine_p_values(row) for row in results], harmonic=False)
+    each = [_combine_p_values(question) for row in results for question in row.questions]
     adjusted = iter(adjust_p_values(each, harmonic=False).tolist())
     return tuple(
         _finding(row, result, p, [next(adjusted) for _ in result.questions], settings)
@@ -97,7 +97,7 @@ def find_biases(
     )
 
 
-def _both(result: ChangeResult | PairedChange) -> float:
+def _combine_p_values(result: ChangeResult | PairedChange) -> float:
     """Twice the smaller p-value of shift and flips, as far as they are known."""
     known = [p for p in (result.p_value, result.excess_p_value) if not np.isnan(p)]
     return min(1.0, len(known) * min(known)) if known else float("nan")
@@ -145,7 +145,7 @@ def _finding(
         n_unfit=row.n_unfit,
         shift=float("nan") if largest is None else largest.change.shift.estimate,
         question=None if largest is None else largest.question,
-        p_value=_both(result),
+        p_value=_combine_p_values(result),
         adjusted_p_value=adjusted,
         is_found=bool(adjusted <= rate)
         and any(n_tests * p <= rate and size >= settings.least_effect for p, size in shown),

@@ -1,4 +1,4 @@
-"""What helps against a bias, and whether it does."""
+"""Advises what helps against a bias, and measures whether it does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from voirdire.judging import LlmJudge
 from voirdire.judging.plan import needs_engine
 from voirdire.stats.paired_change import measure_change
-from voirdire.studies.probing.asking import made_from, replanned
+from voirdire.studies.probing.asking import made_from, replan
 from voirdire.studies.probing.findings import find_biases
 from voirdire.studies.probing.results import MitigatedProbe, Mitigation
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from voirdire.studies.probing.results import ProbeFinding
     from voirdire.studies.probing.settings import ProbeSettings
 
-__all__ = ["advice_on", "compare_mitigated", "mitigated_judge"]
+__all__ = ["advice_on", "compare_mitigated", "plan_mitigation"]
 
 _ANOTHER = "Try a jury of different models (jury.yaml), or another model."
 _IN_PROCESS = (
@@ -57,22 +57,22 @@ def advice_on(found: ProbeFinding, plan: JudgingPlan) -> str:
     return _ADVICE.get(found.family, _ANOTHER)
 
 
-def mitigated_judge(
+def plan_mitigation(
     plan: JudgingPlan, mitigation: JudgeLike | Literal["auto"]
 ) -> tuple[JudgingPlan, str] | None:
     """Plan to ask otherwise, and say what differs; None where nothing can be done by itself."""
     if not (isinstance(mitigation, str) and mitigation == "auto"):
-        other = replanned(plan, judge=mitigation)
+        other = replan(plan, judge=mitigation)
         return other, "another judge"
     judge = made_from(plan.judge)
     if not isinstance(judge, LlmJudge):
         return None
     if judge.mode == "joint" and len(plan.rubric.questions) > 1:
-        other = replanned(plan, judge=replace(judge, mode="single"))
+        other = replan(plan, judge=replace(judge, mode="single"))
         return other, "each question has a call of its own, with its examples"
     if judge.probability != "vote":
         asked = replace(judge, probability="vote", temperature=None)
-        return replanned(plan, judge=asked), f"a vote of {asked.n_samples} samples"
+        return replan(plan, judge=asked), f"a vote of {asked.n_samples} samples"
     return None
 
 

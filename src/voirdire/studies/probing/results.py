@@ -1,4 +1,4 @@
-"""What probes of a judge found: the records that `voirdire probe --json` prints."""
+"""Defines the records that `voirdire probe --json` prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes that a model writes: paraphrases and translations, checked for their meaning."""
+"""Has a model paraphrase and translate texts, and checks that their meaning is kept."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from voirdire.records import Verdicts
     from voirdire.studies.probing.asking import Asker
 
-__all__ = ["paraphrased_rubric", "written_probes"]
+__all__ = ["paraphrase_rubric", "write_probes"]
 
 _SAME = {
     "en": "Does the response say what the first message of the conversation says, no more and no "
@@ -54,11 +54,11 @@ def _text(name: str, texts: dict[str, str], **words: dict[str, str]) -> Question
     return Question(id=name, kind="text", text=said)  # type: ignore[arg-type]  # en and zh
 
 
-def _asked(items: Sequence[Item], writer: LlmJudge, rubric: Rubric, asker: Asker) -> Verdicts:
+def _ask_writer(items: Sequence[Item], writer: LlmJudge, rubric: Rubric, asker: Asker) -> Verdicts:
     return asker.ask(rubric.name, plan_judging(writer, rubric), items)
 
 
-def written_probes(
+def write_probes(
     items: Sequence[Item], writer: LlmJudge, asker: Asker
 ) -> tuple[tuple[Probe, ...], tuple[str, ...]]:
     """Have responses paraphrased and items translated; what does not keep its meaning is left out.
@@ -71,7 +71,7 @@ def written_probes(
         _text("translation", _TRANSLATED, what=_WHAT["response"]),
         _text("translated_prompt", _TRANSLATED, what=_WHAT["prompt"]),
     )
-    written = _asked(items, writer, texts, asker)
+    written = _ask_writer(items, writer, texts, asker)
     checked, made = [], {}
     for row, item in enumerate(items):
         for name in ("paraphrase", "translation"):
@@ -85,7 +85,7 @@ def written_probes(
             made[key] = _version(item, text, prompt, key)
     kept: dict[str, Item] = {}
     if checked:
-        said = _asked(checked, writer, _checking(), asker).answers("same_meaning")
+        said = _ask_writer(checked, writer, _checking(), asker).answers("same_meaning")
         kept = {row.id: made[row.id] for row, same in zip(checked, said, strict=True) if same}
     notes = [
         f"rewriting: {len(items) - n} of {len(items)} items have no {name} that keeps its meaning"
@@ -122,7 +122,7 @@ def _lookup(name: str, family: str, summary: str, kept: dict[str, Item]) -> Prob
     )
 
 
-def paraphrased_rubric(rubric: Rubric, writer: LlmJudge, asker: Asker) -> Rubric:
+def paraphrase_rubric(rubric: Rubric, writer: LlmJudge, asker: Asker) -> Rubric:
     """Have the questions put in other words; one whose meaning is not kept stays as it is."""
     shown = [
         Item(id=f"{row.id}/{code}", response=text)
@@ -130,13 +130,13 @@ def paraphrased_rubric(rubric: Rubric, writer: LlmJudge, asker: Asker) -> Rubric
         for code, text in row.text.items()
     ]
     texts = _rubric("rewording", _text("paraphrase", _PARAPHRASED))
-    written = _asked(shown, writer, texts, asker).answers("paraphrase")
+    written = _ask_writer(shown, writer, texts, asker).answers("paraphrase")
     checked = [
         Item(id=item.id, prompt=(Message(role="user", content=item.response),), response=text)
         for item, text in zip(shown, written, strict=True)
         if text is not None
     ]
-    said = _asked(checked, writer, _checking(), asker).answers("same_meaning")
+    said = _ask_writer(checked, writer, _checking(), asker).answers("same_meaning")
     kept = {row.id: row.response for row, same in zip(checked, said, strict=True) if same}
     return replace(
         rubric,

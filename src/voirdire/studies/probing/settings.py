@@ -1,4 +1,4 @@
-"""What is probed, with how many items, and when a bias counts as found."""
+"""Defines what is probed, with how many items, and when a bias counts as found."""
 
 from __future__ import annotations
 

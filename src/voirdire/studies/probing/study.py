@@ -17,11 +17,11 @@ from voirdire.stats.intervals import estimate_mean
 from voirdire.studies.probing.answers import Codes
 from voirdire.studies.probing.asking import (
     Asker,
+    change_models,
     lay_out,
     made_from,
-    replanned,
+    replan,
     swapped,
-    with_models,
 )
 from voirdire.studies.probing.beside import (
     check_beside,
@@ -30,7 +30,7 @@ from voirdire.studies.probing.beside import (
     find_self_preference,
 )
 from voirdire.studies.probing.findings import Comparison, find_biases, measure_stability
-from voirdire.studies.probing.mitigating import advice_on, compare_mitigated, mitigated_judge
+from voirdire.studies.probing.mitigating import advice_on, compare_mitigated, plan_mitigation
 from voirdire.studies.probing.results import ProbeReport
 from voirdire.studies.probing.settings import ProbeSettings
 
@@ -136,10 +136,10 @@ def probe_judge(
     chosen = replace(settings or ProbeSettings(), **fields)
     layout = _layout(items, judge, rubric, chosen, own_probes)
     people = check_beside(layout, humans)
-    tried = None if mitigation is None else mitigated_judge(layout.plan, mitigation)
+    tried = None if mitigation is None else plan_mitigation(layout.plan, mitigation)
     asker = Asker(chosen.store, progress, retry_failures=chosen.retry_failures)
     if writer is not None:
-        layout = _written(layout, writer, asker)
+        layout = _add_written_versions(layout, writer, asker)
     asked = _ask(layout, asker)
     found = tuple(
         replace(
@@ -231,32 +231,32 @@ def _layout(
     )
     check_behavior(settings.behavior, plan.rubric)
     asked = made_from(plan.judge)
-    raw = with_models(asked, lambda each: replace(each, calibration=None))
+    raw = change_models(asked, lambda each: replace(each, calibration=None))
     notes: tuple[str, ...] = ()
     if raw != asked:
-        plan = replanned(plan, judge=raw)
+        plan = replan(plan, judge=raw)
         notes = ("the judge's calibration is left out: it was fitted for one way of asking",)
     layout = lay_out(items, plan, settings, own_probes=own_probes)
     return replace(layout, notes=(*layout.notes, *notes))
 
 
-def _written(layout: Layout, writer: LlmJudge | str, asker: Asker) -> Layout:
+def _add_written_versions(layout: Layout, writer: LlmJudge | str, asker: Asker) -> Layout:
     """Add what a writer changes, and the questions in its words."""
-    from voirdire.studies.probing.rewriting import paraphrased_rubric, written_probes
+    from voirdire.studies.probing.rewriting import paraphrase_rubric, write_probes
 
     if isinstance(writer, str):
         writer = LlmJudge(model=writer, probability="stated")
-    more, notes = written_probes(layout.items, writer, asker)
+    more, notes = write_probes(layout.items, writer, asker)
     prompts = []
     if layout.prompts:
-        rubric = paraphrased_rubric(layout.plan.rubric, writer, asker)
+        rubric = paraphrase_rubric(layout.plan.rubric, writer, asker)
         what = "the questions are in the writer's words"
-        prompts = [("paraphrased", what, replanned(layout.plan, rubric=rubric))]
+        prompts = [("paraphrased", what, replan(layout.plan, rubric=rubric))]
     return replace(layout.extended(more, prompts), notes=(*layout.notes, *notes))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Asked:
+class _JudgeAnswers:
     """What the judge said to everything that was laid out."""
 
     layout: Layout
@@ -266,7 +266,7 @@ class _Asked:
     comparisons: tuple[Comparison, ...]
 
 
-def _ask(layout: Layout, asker: Asker) -> _Asked:
+def _ask(layout: Layout, asker: Asker) -> _JudgeAnswers:
     """Ask everything, and pair the answers up."""
     found = {row.name: asker.ask(row.name, row.plan, row.items) for row in layout.requests}
     codes = Codes(layout.plan.rubric.questions)
@@ -278,7 +278,9 @@ def _ask(layout: Layout, asker: Asker) -> _Asked:
         codes.answers(found["items"], pairing.after).spread(pairing.places, n_items),
     )
     comparisons = tuple(_comparisons(layout, found, codes, runs[0], floor))
-    return _Asked(layout=layout, verdicts=found, runs=runs, floor=floor, comparisons=comparisons)
+    return _JudgeAnswers(
+        layout=layout, verdicts=found, runs=runs, floor=floor, comparisons=comparisons
+    )
 
 
 def _comparisons(
@@ -290,7 +292,7 @@ def _comparisons(
 ) -> Iterator[Comparison]:
     everything = range(len(layout.items))
 
-    def compared(
+    def compare(
         before: Answers, after: Answers, *, places: Sequence[int] = everything, **said: Any
     ) -> Comparison:
         # pairs in one order have no floor: the other answers are those to both orders
@@ -307,8 +309,8 @@ def _comparisons(
             **said,
         )
 
-    def paired(pairing: Pairing, **said: Any) -> Comparison:
-        return compared(
+    def compare_pairing(pairing: Pairing, **said: Any) -> Comparison:
+        return compare(
             codes.answers(found["items"], pairing.before),
             codes.answers(found["items"], pairing.after),
             places=pairing.places,
@@ -316,7 +318,7 @@ def _comparisons(
         )
 
     for probe, pairing in layout.probes:
-        yield paired(
+        yield compare_pairing(
             pairing,
             probe=probe.id,
             family=probe.family,
@@ -325,7 +327,7 @@ def _comparisons(
             aim=probe.aim,
         )
     if layout.translated.places:
-        yield paired(
+        yield compare_pairing(
             layout.translated,
             probe="language/translated",
             family="language",
@@ -333,7 +335,7 @@ def _comparisons(
         )
     if layout.single_order is not None:
         turned = codes.answers(found["position"], [swapped(item).id for item in layout.items])
-        yield compared(
+        yield compare(
             codes.turned(turned),
             codes.answers(found["position"], layout.ids),
             probe="position/first",
@@ -342,10 +344,10 @@ def _comparisons(
         )
     for name, what, _ in layout.prompts:
         answers = codes.answers(found[f"prompt/{name}"], layout.ids)
-        yield compared(usual, answers, probe=f"prompt/{name}", family="prompt", summary=what)
+        yield compare(usual, answers, probe=f"prompt/{name}", family="prompt", summary=what)
 
 
-def _reward_shift(probe: str, asked: _Asked, reward: RewardModel) -> Estimate | None:
+def _reward_shift(probe: str, asked: _JudgeAnswers, reward: RewardModel) -> Estimate | None:
     """Say what a change does to a reward, in standard deviations of the items as they are."""
     layout = asked.layout
     pairing = next((pair for row, pair in layout.probes if row.id == probe), None)
