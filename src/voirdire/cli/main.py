@@ -78,14 +78,14 @@ COMMANDS = {
         summary="Plan a study: how many items and annotators it needs.",
         example="voirdire power --human-noise 0.1 --judge-noise 0.1",
         usual="--human-noise --judge-noise --categories --prevalence --humans "
-        "--judges --kind --items --annotators --power --epsilon --method --seed "
+        "--judges --kind --items --annotators --power --epsilon --seed "
         "--plot --report --json",
         gone={"--judge": "`--only`: it chooses among the judges of the pilot"},
     ),
     "probe": Command(
         summary="Find out which influences move a judge's answers.",
         example="voirdire probe items.jsonl --judge openai/gpt-4o-mini",
-        usual="--rubric --judge --only --without --items --humans --reward --again --own "
+        usual="--rubric --judge --only --without --items --humans --again --own "
         "--base-url --max-cost --dry-run --gate --plot --report --json",
         gone=_PROMPT,
     ),

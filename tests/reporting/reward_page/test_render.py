@@ -142,7 +142,7 @@ def test_every_section_has_its_figure(content, rendered):
     page = rendered(content, language="en")
 
     # one of all errors, one of scales, histograms and drives of three behaviors
-    assert page.count("<svg") == 2 + 3 + 3
+    assert page.count("<svg") == 2 * (2 + 3 + 3)  # each for a page and for a phone
     assert page.count('class="plot reward_histograms"') == 3
 
 
@@ -285,7 +285,9 @@ def test_misranked_pairs_are_filtered_by_behavior_and_label(minimal, misranked, 
     page = Page(rendered(minimal | {"misranked": misranked}))
 
     names = {value for tag, name, value in page.attributes if (tag, name) == ("select", "name")}
-    assert names == {"reward.column.behavior", "reward.pairs.worse.label"}  # one better label
+    # some pairs have no label of the better side
+    labels = {"reward.pairs.better.label", "reward.pairs.worse.label"}
+    assert names == {"reward.column.behavior", *labels}
     tags = [json.loads(value) for _, name, value in page.attributes if name == "data-tags"]
     assert [each["reward.column.behavior"] for each in tags] == ["hard_refuse", "comply", "comply"]
 

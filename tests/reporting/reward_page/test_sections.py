@@ -141,7 +141,7 @@ def test_the_pre_flight_says_what_a_step_costs(text_of, content):
 
     assert "4,096 responses in 512 groups of 8 on average." in text
     assert "In 29% of the groups all rewards are the same" in text  # 147 of 512
-    assert "3.5 times as much as the base reward does (2.14 against .61). Neither drowns" in text
+    assert "3.5 times as much as the base reward does (2.14 against .61). Both count" in text
     assert "A training step of 512 responses takes 512 calls, $0.18 and 12 s." in text
 
 
@@ -228,7 +228,7 @@ def test_notes_are_in_the_language_of_the_page(text_of):
     chinese, english = (text_of(word, notes=[known, unknown, older]) for word in ("zh", "en"))
 
     assert (
-        "有比较的提示不足 30 个：comply。对这么少的提示重抽样，区间偏窄。 "
+        "有比较的提示词不足 30 个：comply。对这么少的提示词重抽样，区间偏窄。 "
         "A new sentence. Few prompts."
     ) in chinese
     assert "Few prompts. A new sentence. Few prompts." in english
