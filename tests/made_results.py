@@ -9,8 +9,7 @@ import polars as pl
 from voirdire.errors import DegenerateDataWarning
 from voirdire.io import read_labels
 from voirdire.stats import power
-from voirdire.studies import certify, check_certificate, examine, examine_gold
-from voirdire.studies.rates import rate
+from voirdire.studies import certify, check_certificate, examine, examine_gold, rate
 
 
 @functools.cache
