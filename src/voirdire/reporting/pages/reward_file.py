@@ -81,7 +81,8 @@ def _features(
         reason = None if status is None else Verbatim(status.reason)
         is_valid = status is not None and status.is_valid
         is_against = (behavior, feature) in against
-        yield Name(feature), weights[feature], demand, is_against, is_valid, reason
+        state = None if status is None else say(f"reward.certificate.{status.state}")
+        yield Name(feature), weights[feature], demand, is_against, is_valid, state, reason
 
 
 def _demand(words: str) -> Said | Name:

@@ -126,7 +126,8 @@ def _heading(text: str, found: Sequence[Any], frame: Frame) -> str:
         if len(names) == 1:
             text = frame.say("titled", title=text, name=label(names.pop()))
     if len(found) > _MOST_GROUPS:
-        text += f", {frame.say('n_of', n=_MOST_GROUPS, total=len(found))}"
+        part = frame.say("n_of", n=_MOST_GROUPS, total=len(found))
+        text = frame.say("with_detail", title=text, detail=part)
     return text
 
 

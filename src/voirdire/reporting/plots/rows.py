@@ -82,7 +82,8 @@ class Sheet:
         names = {"question": label(self.question), "alignment": label(self.alignment, width=20)}
         text = say("of_question", **names)
         if with_epsilon and math.isfinite(self.epsilon):
-            return f"{text}, {say('at_epsilon', epsilon=say.digits(self.epsilon))}"
+            margin = say("at_epsilon", epsilon=say.digits(self.epsilon))
+            return say("with_detail", title=text, detail=margin)
         return text
 
     def part(self, name: str, *, kind: str) -> dict[str, Any]:
