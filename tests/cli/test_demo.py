@@ -281,7 +281,7 @@ def test_the_report_holds_the_examination_and_the_reward(demonstration):
 
     assert page.count("<!doctype html>") == 1
     assert '<article id="reward"' in page
-    assert page.index('id="verdict"') < page.index('id="reward"') < page.index('id="appendix"')
+    assert page.index('id="q1"') < page.index('id="reward"') < page.index('id="appendix"')
     assert '<a href="#reward">' in page
     assert "the base rewards are simulated too" in page
     ids = re.findall(r'\sid="([^"]+)"', page)
