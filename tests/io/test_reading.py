@@ -523,6 +523,14 @@ def test_a_name_that_is_not_in_the_file_is_refused(read, text, role, name):
         read(text, role=role, **{name: ["gtp"]})
 
 
+@pytest.mark.parametrize("role", ["annotator", "judge"])
+def test_one_label_a_row_under_names_of_its_own_is_not_advised_to_name_them_raters(read, role):
+    rows = [f"{n},{'gpt' if n % 2 else 'mini'},{'yes' if n % 3 else 'no'}\n" for n in range(12)]
+
+    with pytest.raises(InputError, match=rf"call the columns '{role}' and 'label'\.$"):
+        read("id,model,verdict\n" + "".join(rows), role=role)
+
+
 @pytest.mark.parametrize(
     ("role", "paste"),
     [

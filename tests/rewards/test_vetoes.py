@@ -115,6 +115,11 @@ def test_a_veto_in_a_behavior_without_weights_is_an_error():
         vetoing("chat:rude", weights={"refuse": {"sorry": 1.0}})
 
 
+def test_a_veto_of_a_behavior_that_the_rubric_lacks_names_those_that_it_has():
+    with pytest.raises(InputError, match=r"before the colon, got 'chatt:rude'.*: .*\bchat\b"):
+        vetoing("chatt:rude", weights={"refuse": {"sorry": 1.0}})
+
+
 def test_a_veto_without_any_weight_still_counts():
     found = rule_rewards(vetoing(weights={"refuse": {"sorry": 0.0}}))
 

@@ -601,12 +601,16 @@ class _Reader:
         if not strange:
             return
         flag = "--judge-column" if self.is_judge else "--rater"
-        others = [name for name in raters if name not in strange] or list(raters)
+        others = [name for name in raters if name not in strange]
         shown = ", ".join(f"`{shorten(name)}`" for name in strange[:_MOST_NAMES])
         paste = " ".join(f"{flag} {shlex.quote(shorten(name))}" for name in others[:_MOST_NAMES])
+        hint = f"Name the raters: {paste}"
+        if not others:  # a table of one label a row, most likely, under names of its own
+            whose = "judge" if self.is_judge else "annotator"
+            hint = f"If each row is one label, call the columns '{whose}' and 'label'."
         raise InputError(
             f"{self.table.source}: every column that is not declared must be a rater, got {shown}, "
-            f"which has no label in common with any other column. Name the raters: {paste}"
+            f"which has no label in common with any other column. {hint}"
         )
 
     def _read(self, cells: _Cells) -> _Cells:

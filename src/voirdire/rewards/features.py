@@ -238,8 +238,8 @@ def caps_by_behavior(
         is_number = isinstance(cap, int | float) and not isinstance(cap, bool)
         if not is_number or not 0 < cap < 1:
             msg = (
-                f"`caps[{shorten(key)!r}]` must be in the open interval (0, 1), got "
-                f"{shorten(cap)}. Features lie in [0, 1]."
+                f"`caps` must be in the open interval (0, 1), got {shorten(cap)} for "
+                f"{shorten(key)!r}. Features lie in [0, 1]."
             )
             raise InputError(msg)
         behaviors, name = _parted(key, sets)

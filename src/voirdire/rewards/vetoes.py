@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +33,8 @@ _ROUNDING = 1e-9
 """Of the sizes of all weights: what sums of their products may be off, with room to spare."""
 
 
+_WORD = re.compile(r"[\w-]+")
+
 _LARGEST = 1e15
 """What rewards keep clear of: from 1e16 on a trainer cannot take them."""
 
@@ -44,6 +47,12 @@ def vetoes_by_behavior(
     found: dict[str, dict[str, None]] = {behavior: {} for behavior in behaviors}
     for veto in [said] if isinstance(said, str) else said:
         head, _, rest = veto.partition(":")
+        if rest and head.strip() not in known and _WORD.fullmatch(head.strip()):
+            msg = (
+                f"`veto` must name a behavior of rubric {shorten(rubric.name)!r} before the colon, "
+                f"got {shorten(veto)!r}. Behaviors are: {', '.join(known)}."
+            )
+            raise InputError(msg)
         named = [head.strip()] if rest and head.strip() in known else known
         expression = rest.strip() if rest and head.strip() in known else veto.strip()
         idle = sorted(set(named) - found.keys())
