@@ -540,7 +540,7 @@ def judge_verdict(judge: JudgeRows, *, n_asked: int = 0, alignment: str = "") ->
 
 
 def headline(part: QuestionPart, verdicts: Sequence[Verdict]) -> tuple[Said, ...]:
-    """Say in one sentence which judges may stand in; of a single judge its own verdict."""
+    """Say in one sentence which judges may replace an annotator; of one judge its own verdict."""
     if len(verdicts) == 1:
         return (verdicts[0].sentence,)
     family = part.main
@@ -549,7 +549,7 @@ def headline(part: QuestionPart, verdicts: Sequence[Verdict]) -> tuple[Said, ...
     figures = {
         "question": Name(part.question),
         "judges": Count(len(family.judges), "judges"),
-        "margin": _margin_words(family.epsilons),
+        "margin": _margin_words(family.epsilons, passed=bool(fit)),
     }
     end = ".outperforms" if asks_superiority(family.first) else ""
     if len(silent) == len(verdicts):
@@ -564,9 +564,9 @@ def headline(part: QuestionPart, verdicts: Sequence[Verdict]) -> tuple[Said, ...
     )
 
 
-def _margin_words(epsilons: Sequence[float]) -> Said:
+def _margin_words(epsilons: Sequence[float], *, passed: bool) -> Said:
     if len(epsilons) > 1:
-        return say("headline.margins")
+        return say("headline.margins" if passed else "headline.margins.none")
     return say(
         "headline.margin" if epsilons[0] else "headline.margin.zero", epsilon=Margin(epsilons[0])
     )

@@ -525,7 +525,7 @@ def question_view(
         verdicts=verdicts,
         headline=headline(part, verdicts),
         brief=say(
-            "headline.brief",
+            "headline.brief.margins" if part.main.epsilons[1:] else "headline.brief",
             fit=sum(verdict.state in ("passed", "depends") for verdict in verdicts),
             judges=Count(len(verdicts), "judges"),
         ),
