@@ -23,7 +23,7 @@ from voirdire.reporting.plots.style import LIGHT
 from voirdire.reporting.plots.words import distinct_labels, label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -62,12 +62,6 @@ def _choose(
         if question in (None, field_of(row, "question"))
         and (judges is None or field_of(row, "judge") in judges)
     ]
-
-
-def _named_groups(rows: Sequence[Any]) -> Iterable[tuple[Any, str]]:
-    """Pair the results that are drawn with their names."""
-    shown = rows[:_MOST_GROUPS]
-    return zip(shown, _name_rows(shown), strict=True)
 
 
 def _name_rows(rows: Sequence[Any], *, width: int = 60) -> list[str]:
