@@ -124,7 +124,7 @@ def content():
     [
         ({"schema": None}, "with the schema 'voirdire.reward_examination/1', got no `schema`"),
         ({"schema": "voirdire.reward/1"}, "got schema 'voirdire.reward/1'"),
-        ({"n_items": -1}, r"r.json: \$.n_items must be a whole number >= 0, got -1"),
+        ({"n_items": -1}, r"r.json: \$.n_items must be a whole number of at least 0, got -1"),
         ({"n_items": "7"}, r"\$.n_items must be a whole number, got '7'"),
         ({"is_held_out": 1}, r"\$.is_held_out must be true or false, got 1"),
         ({"drives": {}}, r"\$.drives must be an array, got an object of 0"),
@@ -142,7 +142,7 @@ def test_what_is_not_fit_is_named_with_its_place(content, change, message):
 
 def test_a_value_within_a_record_is_named_with_its_place(content):
     content["drives"][3]["share"] = 1.5
-    with pytest.raises(InputError, match=r"\$.drives\[3\].share must be a number <= 1, got 1.5"):
+    with pytest.raises(InputError, match=r"\$.drives\[3\].share must be a number of at most 1, got 1.5"):
         reward_examination_from_json(content)
 
     content["drives"][3]["share"] = "much"
@@ -185,7 +185,7 @@ def test_a_text_of_a_pair_is_bounded(reward_examination):
         (b"\xff", "r.json: must be JSON in UTF-8, got byte 0xff"),
         ("[1]", "must be what `voirdire examine-reward --json` prints, got an array of 1"),
         ("null", "got null"),
-        ("[" * 100_000, "r.json: must be JSON of sensible depth"),
+        ("[" * 100_000, "r.json: JSON must be of sensible depth"),
         (b" " * (64 * 2**20 + 1), "must be JSON of at most 64 MiB, got 64 MiB"),
         (3, "`content` must be the JSON of an examination, got 3"),
     ],

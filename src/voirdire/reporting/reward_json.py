@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from functools import cache
@@ -17,6 +16,7 @@ import msgspec
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.records.plain import without_nan
+from voirdire.reporting.json_reading import decode_json, describe_value, explain_mismatch
 from voirdire.rewards.against_demands import paid_against_demands
 from voirdire.rewards.fitting.fit import fit_figures
 from voirdire.studies.reward.result import (
@@ -42,17 +42,7 @@ MOST_BYTES = 64 * 2**20
 """Longest JSON that is read: a thousand times a usual one."""
 _ROUNDING = 1e-9
 _MADE_BY = "Make one with `voirdire examine-reward --json`"
-_WORDS = {
-    "int": "a whole number",
-    "float": "a number",
-    "str": "text",
-    "bool": "true or false",
-    "array": "an array",
-    "object": "an object",
-    "null": "null",
-}
-_EXPECTED = re.compile(r"Expected `([^`]+)`")
-_STEP = re.compile(r"\.(?P<key>[^.\[\]]+)|\[(?P<index>\d+|\.\.\.)\]")
+_SMALLER = f"{_MADE_BY} with fewer bins."
 
 
 def reward_examination_to_json(examination: RewardExamination) -> str:
@@ -122,10 +112,17 @@ def reward_examination_from_json(
     >>> found.reward["name"], found.misranked
     ('by hand', ())
     """
-    plain = content if isinstance(content, Mapping) else _decode(content, source)
+    plain: Any = content
+    if isinstance(plain, str | bytes | bytearray):
+        plain = decode_json(
+            plain, source=source, most_bytes=MOST_BYTES, made_by=_MADE_BY, smaller=_SMALLER
+        )
+    elif not isinstance(plain, Mapping):
+        msg = f"`content` must be the JSON of an examination, got {shorten(content)}. {_MADE_BY}."
+        raise InputError(msg)
     wanted = f"{source}: must be what `voirdire examine-reward --json` prints"
     if not isinstance(plain, Mapping):
-        msg = f"{wanted}, got {_describe(plain)}. {_MADE_BY}."
+        msg = f"{wanted}, got {describe_value(plain)}. {_MADE_BY}."
         raise InputError(msg)
     schema = plain.get("schema")
     if schema != REWARD_EXAMINATION_SCHEMA:
@@ -136,7 +133,8 @@ def reward_examination_from_json(
         filled = _fill_figures(plain, RewardExamination)
         record = msgspec.convert(filled, RewardExamination)
     except msgspec.ValidationError as error:
-        raise InputError(_say_in_our_words(str(error), plain, source)) from error
+        msg = explain_mismatch(error, plain, source=source, made_by=_MADE_BY)
+        raise InputError(msg) from error
     except RecursionError as error:
         msg = f"{source}: must be of sensible depth, got objects nested too deep. {_MADE_BY}."
         raise InputError(msg) from error
@@ -148,30 +146,6 @@ def reward_examination_from_json(
             msg = f"{source}: $.histograms[{place}].edges must {rule}, got {n_edges}. {_MADE_BY}."
             raise InputError(msg)
     return record
-
-
-def _decode(content: Any, source: str) -> Any:
-    if not isinstance(content, str | bytes | bytearray):
-        msg = f"`content` must be the JSON of an examination, got {shorten(content)}. {_MADE_BY}."
-        raise InputError(msg)
-    if len(content) > MOST_BYTES:
-        size = f"{len(content) / 2**20:,.0f} MiB"
-        msg = f"{source}: must be JSON of at most {MOST_BYTES // 2**20} MiB, got {size}. {_MADE_BY}"
-        raise InputError(f"{msg} with fewer bins.")
-    try:
-        return json.loads(content if isinstance(content, str) else content.decode("utf-8-sig"))
-    except json.JSONDecodeError as error:
-        found = error.doc[error.pos : error.pos + 20]
-        shown = repr(shorten(found)) if found else "the end"
-        msg = f"{source}:{error.lineno}:{error.colno}: must be JSON, got {shown}. {_MADE_BY}."
-        raise InputError(msg) from error
-    except UnicodeDecodeError as error:
-        byte = f"byte 0x{error.object[error.start]:02x}"
-        msg = f"{source}: must be JSON in UTF-8, got {byte}. {_MADE_BY}."
-        raise InputError(msg) from error
-    except (RecursionError, ValueError) as error:  # nested too deep, or a number too long
-        msg = f"{source}: must be JSON of sensible depth and numbers, got {error}. {_MADE_BY}."
-        raise InputError(msg) from error
 
 
 @cache
@@ -215,39 +189,6 @@ def _as_figure(value: Any, path: str, *, is_share: bool) -> Any:
         msg = f"Expected `float` {'<= 1' if value > 1 else '>= 0'} - at `{path}`"
         raise msgspec.ValidationError(msg)
     return value
-
-
-def _describe(value: Any) -> str:
-    if isinstance(value, Mapping | list | tuple):
-        return f"an {'object' if isinstance(value, Mapping) else 'array'} of {len(value)}"
-    return "null" if value is None else shorten(repr(value), width=60)
-
-
-def _say_in_our_words(message: str, plain: Any, source: str) -> str:
-    """Say where, what it must be, and what it is, instead of msgspec's sentence."""
-    what, _, path = message.rpartition(" - at `")
-    what, path = (what, path.rstrip("`")) if what else (message, "$")
-    missing = re.search(r"missing required field `(\w+)`", what)
-    if missing:
-        return f"{source}: {path} must have the key `{missing[1]}`, got none. {_MADE_BY}."
-    expected = _EXPECTED.match(what)
-    rule = "one of the words that voirdire writes"
-    if expected is not None:
-        rule = " or ".join(_WORDS.get(word, word) for word in expected[1].split(" | "))
-        bounds = re.search(r"(of length )?[<>]=? \S+", what[expected.end() :])
-        rule += f" {bounds[0]}" if bounds else ""
-    return f"{source}: {path} must be {rule}, got {_describe_at(plain, path)}. {_MADE_BY}."
-
-
-def _describe_at(plain: Any, path: str) -> str:
-    """Follow a path of msgspec; ``[...]`` stands for any key of an object, so it ends there."""
-    value = plain
-    for step in _STEP.finditer(path):
-        try:
-            value = value[step["key"]] if step["key"] else value[int(step["index"])]
-        except (KeyError, IndexError, TypeError, ValueError):
-            return "something else"
-    return _describe(value)
 
 
 def reward_fit_to_json(fit: RewardFit) -> str:
