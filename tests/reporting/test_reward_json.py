@@ -142,7 +142,9 @@ def test_what_is_not_fit_is_named_with_its_place(content, change, message):
 
 def test_a_value_within_a_record_is_named_with_its_place(content):
     content["drives"][3]["share"] = 1.5
-    with pytest.raises(InputError, match=r"\$.drives\[3\].share must be a number of at most 1, got 1.5"):
+    with pytest.raises(
+        InputError, match=r"\$.drives\[3\].share must be a number of at most 1, got 1.5"
+    ):
         reward_examination_from_json(content)
 
     content["drives"][3]["share"] = "much"

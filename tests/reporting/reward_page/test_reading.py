@@ -96,7 +96,9 @@ def test_keys_of_newer_versions_are_left_aside(minimal):
 def test_a_value_that_is_not_fit_is_named_with_its_place(content):
     content["drives"][3]["share"] = 1.5
 
-    with pytest.raises(InputError, match=r"r.json: \$.drives\[3\].share must be a number of at most 1"):
+    with pytest.raises(
+        InputError, match=r"r.json: \$.drives\[3\].share must be a number of at most 1"
+    ):
         reward_report(content, source="r.json")
 
 
