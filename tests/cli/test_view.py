@@ -328,6 +328,15 @@ def test_a_file_that_is_not_there_is_one_line(call, tmp_path, assert_one_line, n
     assert_one_line(call("view", f"{tmp_path}/{name}", "--no-open"), "`FILE` must be a file")
 
 
+def test_items_of_another_study_are_refused(call, examination, tmp_path, assert_one_line):
+    items = tmp_path / "others.csv"
+    items.write_text("item,prompt\nnone-of-these,Hi\n", encoding="utf-8")
+
+    done = call("view", examination, "--items", items, "--no-open")
+
+    assert_one_line(done, "must hold items in dispute, such as ", ", got none of ")
+
+
 def test_items_are_refused_where_a_page_shows_none(call, items, assert_one_line):
     done = call("view", RUN / "reward.json", "--items", items, "--no-open")
 

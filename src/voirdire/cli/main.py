@@ -39,8 +39,8 @@ COMMANDS = {
     "examine": Command(
         summary="Test whether judges may stand in for human annotators.",
         example="voirdire examine --humans labels.csv --judges verdicts.parquet --epsilon 0.1",
-        usual="--humans --judges --judge --gold --items --kind --question --only --alignment "
-        "--epsilon --method --slice --gate --report --json",
+        usual="--humans --judges --judge-column --judge --gold --items --kind --question "
+        "--alignment --epsilon --method --slice --gate --report --json",
         gone=_REPORT,
     ),
     "examine-reward": Command(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from voirdire._validation import shorten
+from voirdire.errors import InputError
 from voirdire.reporting.pages.items import ItemCard, ItemText, as_written
 from voirdire.reporting.pages.speech import Label, Listing, Name, say
 
@@ -51,6 +53,12 @@ def with_texts(report: Report, metadata: pl.DataFrame) -> Report:
         row["item"]: {k: str(x) for k, x in row.items() if k != "item" and x is not None}
         for row in rows
     }
+    if wanted and not known:
+        msg = (
+            f"`items` must hold items in dispute, such as {shorten(min(wanted), width=40)!r}, got "
+            f"none of {len(wanted):,}. Name the file of the items that were examined."
+        )
+        raise InputError(msg)
     questions = [
         replace(
             question,
