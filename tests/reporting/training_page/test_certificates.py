@@ -54,11 +54,11 @@ def test_every_state_has_words_in_both_languages(page_text):
         assert words in english
     for words in (
         "有效",
-        "未达标",
+        "未通过",
         "从未考察",
         "证据不足",
         "另一个评判模型",
-        "另一个准则",
+        "另一个评分准则",
         "由人给定",
     ):
         assert words in chinese
