@@ -2,7 +2,7 @@
 
 import pytest
 
-from voirdire.cli.judging_output import shown_store
+from voirdire.cli.printing import kept_when_stopped
 
 SECRET = "swordfish"
 
@@ -16,5 +16,8 @@ SECRET = "swordfish"
         (f"postgresql://u@host/d?password=x@{SECRET}", "postgresql://host/d"),
     ],
 )
-def test_a_store_is_shown_without_its_password(store, shown):
-    assert shown_store(store) == shown
+def test_a_store_is_named_without_its_password_after_an_interruption(store, shown, capsys):
+    with pytest.raises(KeyboardInterrupt), kept_when_stopped("items.jsonl", store=store):
+        raise KeyboardInterrupt
+
+    assert f"every reply is kept in {shown}; the same command goes on" in capsys.readouterr().err

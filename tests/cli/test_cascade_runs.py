@@ -196,7 +196,7 @@ def test_a_fit_and_an_examination_whose_model_always_fails_set_its_items_aside(
     examined = call(*EXAMINE)
 
     assert fitted.code == examined.code == 0, fitted.err + examined.err
-    assert f"{n_on} completions and rows set aside" in fitted.err
+    assert f"{n_on} rows set aside" in fitted.err
     assert "refusal by the judge" in fitted.err
     assert len(examined.json["dropped"]) == n_on
     assert all("refusal by the judge" in row["reason"] for row in examined.json["dropped"])

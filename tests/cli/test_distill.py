@@ -155,7 +155,7 @@ def test_ties_unlabelled_items_and_strangers_are_counted(call, given, tmp_path, 
     assert done.code == 0
     assert "6 ties set aside" in done.err
     assert "'i0' 'sorry' tie: as many raters say yes as no" in done.err
-    assert "and 1 more" in done.err
+    assert "(and 5 more like this: i0, " in done.err
     assert "8 items without a label" in done.err  # five more, and three of which all is tied
     assert "1 labelled item not in the file of items" in done.err
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from voirdire.cli.fit_output import print_given
+from voirdire.cli.fit import print_given
 from voirdire.errors import UncertifiedWarning
 from voirdire.rewards import FitSettings, fit_reward, load_reward, reward_of_weights
 from voirdire.rubrics import load_rubric
@@ -218,8 +218,8 @@ def test_what_was_set_aside_is_said(fit, comparisons):
     done = fit(*QUICK)
 
     assert done.code == 0
-    assert "1 completion or row set aside" in done.err
-    assert "got 'idael'" in done.err
+    assert "1 row set aside" in done.err
+    assert "('idael')" in done.err
 
 
 def test_a_certificate_is_required_where_it_is_asked_for(fit, assert_one_line, tmp_path):
@@ -362,11 +362,10 @@ def test_what_was_set_aside_is_said_once_for_each_reason(fit, comparisons):
 
     # Seven labels; and the first prompt keeps its three other completions, one of them misnamed.
     lines = [line for line in done.err.splitlines() if line.startswith("  ")]
-    assert "8 completions and rows set aside" in done.err
-    assert len(lines) == 3
-    assert any("unknown label" in line and "(and 6 more like this)" in line for line in lines)
-    assert any("got 'refuse_hard'" in line and "more like" not in line for line in lines)
-    assert lines[-1] == "  --json lists all"
+    assert "8 rows set aside; all in --json" in done.err
+    assert len(lines) == 2
+    assert any("unknown label" in line and "(and 6 more like this: " in line for line in lines)
+    assert any("('refuse_hard')" in line and "more like" not in line for line in lines)
 
 
 def test_the_examination_is_named_as_a_next_step(fit, tmp_path):

@@ -89,7 +89,7 @@ def test_the_usual_options_of_a_command_are_options_of_it(options_of, command):
         (("examine",), "`--humans`"),
         (("sample",), "RUN"),
         (("score",), "ITEMS"),
-        (("report",), "EXAMINATION"),
+        (("report",), "RESULT"),
         (("rubric", "show"), "NAME"),
     ],
     ids=str,

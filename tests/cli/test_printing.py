@@ -8,9 +8,10 @@ import warnings
 import pytest
 
 from alt_tests import alt_tests
-from voirdire.cli.printing import print_examination, print_json, print_tables, progress
+from voirdire.cli.printing import print_json, print_result, print_tables, progress
 from voirdire.cli.written_files import write_text
 from voirdire.errors import DegenerateDataWarning, InputError
+from voirdire.reporting import ExaminationTables
 from voirdire.studies import Examination
 
 
@@ -21,7 +22,7 @@ def examination(study):
 
 
 def test_json_goes_to_stdout_alone(examination, capsys):
-    print_examination(examination, as_json=True, details=True)
+    print_result({"examinations": examination.results}, as_json=True)
 
     out, err = capsys.readouterr()
     assert len(json.loads(out)["examinations"]) == 8
@@ -47,7 +48,7 @@ def test_a_line_of_text_is_not_broken_and_has_no_markup(capsys, monkeypatch):
 def test_without_a_terminal_tables_are_120_wide_and_plain(examination, capsys, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
 
-    print_examination(examination, as_json=False, details=False)
+    print_tables(ExaminationTables(examination))
 
     out, err = capsys.readouterr()
     assert "\x1b" not in out
@@ -59,13 +60,13 @@ def test_without_a_terminal_tables_are_120_wide_and_plain(examination, capsys, m
 def test_a_declared_width_is_kept(examination, capsys, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)
 
-    print_examination(examination, as_json=False, details=True)
+    print_tables(ExaminationTables(examination, details=True))
 
     assert max(map(len, capsys.readouterr().out.splitlines())) <= int(columns)
 
 
 def test_details_are_printed_when_asked_for(examination, capsys):
-    print_examination(examination, as_json=False, details=True)
+    print_tables(ExaminationTables(examination, details=True))
 
     assert capsys.readouterr().out.count("against each annotator") == 8
 

@@ -80,26 +80,26 @@ def test_somebodys_data_are_not_replaced(call, examination, assert_one_line):
 def test_a_missing_file_is_one_line(call, tmp_path, assert_one_line):
     done = call("report", tmp_path / "nowhere.json")
 
-    assert_one_line(done, "`EXAMINATION.json` must be a file that exists", "nowhere.json")
+    assert_one_line(done, "`FILE` must be a file that exists", "nowhere.json")
 
 
 def test_a_folder_is_one_line(call, tmp_path, assert_one_line):
     done = call("report", tmp_path)
 
-    assert_one_line(done, "`EXAMINATION.json` must be a file, got the folder")
+    assert_one_line(done, "`FILE` must be a file, got the folder")
 
 
 def test_a_path_that_no_file_can_have_is_one_line(call, assert_one_line):
     done = call("report", "a\0b")
 
-    assert_one_line(done, "`EXAMINATION.json` must be a file that can be read")
+    assert_one_line(done, "`FILE` must be a file that can be read")
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "must be JSON, got the end"),
-        ("item,label\ni1,yes\n", "must be JSON, got 'item,label"),
+        ("", "must hold a result, got an empty file"),
+        ("label\nyes\n", "must be a result of voirdire"),
         ('{"data_hash": "x", "content_hash": "y"}', "got a certificate"),
         ('{"examinations": []}', "must hold at least one examination"),
     ],

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from voirdire._validation import shorten
 from voirdire.cli.examine import GATE_NOT_PASSED, PlanOptions
-from voirdire.cli.options import AsJson, File, Files, ReportLanguage
-from voirdire.cli.printing import plain_table, print_json, print_tables, print_text, progress
+from voirdire.cli.options import AsJson, File, Files, Questions, ReportLanguage
+from voirdire.cli.printing import print_result, progress
 from voirdire.cli.shell import Call, UsageError
 from voirdire.cli.study_files import ReadingOptions, read_files, read_judges
-from voirdire.cli.written_files import check_report, write_results
+from voirdire.cli.written_files import check_report, write_report
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
 
@@ -99,12 +98,9 @@ def check_command(
             rubric_hash=rubric_hash,
             settings=settings,
         )
-    write_results(report, record, language=language, changes=changes)
-    if as_json:
-        found: dict[str, Any] = {"certificate": record.content_hash, "holds": not changes}
-        print_json(found | {"changes": [asdict(row) for row in changes]})
-    else:
-        print_text("".join(f"{line}\n" for line in _lines(changes, len(record.outcomes))))
+    write_report(report, record, language=language, changes=changes)
+    found = {"certificate": record.content_hash, "holds": not changes, "changes": changes}
+    print_result(found, *_lines(changes, len(record.outcomes)), as_json=as_json)
     if changes:
         raise SystemExit(GATE_NOT_PASSED)
 
@@ -125,7 +121,7 @@ def anchor_command(
     *,
     then: Files,
     now: Files,
-    questions: Annotated[list[str], Parameter(name="--question")] = [],
+    questions: Questions = [],
     only: list[str] = [],
     tolerance: float = 0.05,
     confidence_level: float = 0.95,
@@ -150,7 +146,6 @@ def anchor_command(
         Of the intervals, in (0, 1). The answers are the same where the interval ends below the
         tolerance.
     """
-    from voirdire.records import as_plain
     from voirdire.studies import compare_anchors
 
     with progress("reading"):
@@ -162,15 +157,14 @@ def anchor_command(
         results = compare_anchors(
             then=tables[0], now=tables[1], tolerance=tolerance, confidence_level=confidence_level
         )
-    if as_json:
-        print_json({"anchors": as_plain(results)})
-    else:
-        print_tables(_anchor_table(results))
+    print_result({"anchors": results}, _anchor_table(results), as_json=as_json)
     if any(row.drift.verdict != "same" for row in results):
         raise SystemExit(GATE_NOT_PASSED)
 
 
 def _anchor_table(results: Sequence[AnchorResult]) -> Table:
+    from voirdire.reporting.narrow_tables import plain_table
+
     heads = ("question", "judge", "verdict", "items", "changed", "interval", "shift to yes")
     rows = []
     for row in results:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from cyclopts import Parameter
 
 from voirdire._validation import shorten
-from voirdire.cli.judging_output import say_drops
 from voirdire.cli.judging_progress import steps_progress
 from voirdire.cli.option_groups import spelled
 from voirdire.cli.options import AsJson, run_options
-from voirdire.cli.printing import counted, listen_for_interrupts, print_json
+from voirdire.cli.printing import listen_for_interrupts, print_result, say_drops
 from voirdire.cli.shell import UsageError, say
 from voirdire.cli.written_files import check_apart, check_card, check_place, write_text
 from voirdire.errors import InputError
@@ -69,6 +68,7 @@ def distill_command(
     check_card(card)
     listen_for_interrupts()
     from voirdire.judging import distill_files
+    from voirdire.reporting.narrow_tables import counted
 
     with steps_progress("learning") as tell:
         named = replace(settings, name=settings.name or output.stem)
@@ -77,19 +77,20 @@ def distill_command(
     if card is not None:
         write_text(card, made.judge.card.to_markdown())
     _say_what_was_left_out(made)
-    if as_json:
-        print_json(_as_dict(made, output))
-        return
-    print(made.judge.card.to_markdown())
-    learnt = counted(len(made.judge.questions), "question")
-    print(f"{output}: learnt {learnt} from {made.n_items:,} items\n")
     asked = "RUBRIC.yaml"
-    if rubric is None or settings.questions:
-        print("With a rubric that asks these questions:")
-    else:  # what was not learnt is left out of it, and said
-        asked = shlex.quote(rubric)
+    how = "With a rubric that asks these questions:"
+    if rubric is not None and not settings.questions:  # what was not learnt is left out of it
+        asked, how = shlex.quote(rubric), ""
     judge = shlex.quote(str(output))
-    print(f"  voirdire judge ITEMS --judge {judge} --rubric {asked} -o verdicts.parquet")
+    print_result(
+        _as_dict(made, output),
+        made.judge.card.to_markdown(),
+        f"{output}: learnt {counted(len(made.judge.questions), 'question')} from "
+        f"{made.n_items:,} items\n",
+        *filter(None, [how]),
+        f"  voirdire judge ITEMS --judge {judge} --rubric {asked} -o verdicts.parquet",
+        as_json=as_json,
+    )
 
 
 def _as_dict(made: Distilled, output: Path) -> dict[str, Any]:
@@ -110,6 +111,8 @@ def _as_dict(made: Distilled, output: Path) -> dict[str, Any]:
 
 
 def _say_what_was_left_out(made: Distilled) -> None:
+    from voirdire.reporting.narrow_tables import counted
+
     for row in made.left_out:
         say(f"left out: {shorten(row.question)}: {row.reason}")
     say_drops(made.tied, what="tie")

@@ -13,8 +13,17 @@ from cyclopts import Group, Parameter
 from voirdire._types import AlignmentName
 from voirdire._validation import shorten
 from voirdire.cli.option_groups import Text, option_group
-from voirdire.cli.options import AsJson, Behavior, File, Files, ReportLanguage, RubricName
-from voirdire.cli.printing import print_examination, print_gold, progress
+from voirdire.cli.options import (
+    AsJson,
+    Behavior,
+    File,
+    Files,
+    OptionalJudge,
+    Questions,
+    ReportLanguage,
+    RubricName,
+)
+from voirdire.cli.printing import print_result, print_tables, print_text, progress
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.study_files import (
     ReadingOptions,
@@ -29,7 +38,6 @@ from voirdire.cli.written_files import (
     check_certificate,
     check_report,
     write_report,
-    write_results,
     write_text,
 )
 from voirdire.io import Reading
@@ -62,15 +70,13 @@ def examine_command(
     call: Call,
     humans: Files = [],
     judges: Files = [],
-    judge: Annotated[
-        str | None, Parameter(metavar="local|FILE|MODEL", allow_repeating=False)
-    ] = None,
+    judge: OptionalJudge = None,
     rubric: RubricName = "safety",
     behavior: Behavior = None,
     store: Annotated[str | None, Parameter(metavar="FILE|URL")] = None,
     gold: File = None,
     items: File = None,
-    questions: Annotated[list[str], Parameter(name="--question")] = [],
+    questions: Questions = [],
     only: list[str] = [],
     alignments: Annotated[list[AlignmentName], Parameter(name="--alignment")] = ["accuracy"],
     slices: Annotated[list[str], Parameter(name="--slice", metavar="COLUMN")] = [],
@@ -131,6 +137,9 @@ def examine_command(
     details
         Print controls, agreement and every annotator of each question, and all notes.
     """
+    from voirdire.reporting import ExaminationTables, examination_to_json
+    from voirdire.reporting.judge_tables import GoldTables
+
     check_streams(*humans, *judges, gold, items)
     _check_sources(call, judges, judge, people=bool(humans), gold=gold, items=items)
     check_calibration(calibration)
@@ -148,24 +157,13 @@ def examine_command(
     judging = _verdict_files(judges, judge, run, call=call, source=str(items), rubric=rubric)
     if not humans:
         with judging as files, progress("reading and measuring"):
-            from voirdire.studies import examine_gold
-
-            measured = examine_gold(
-                judges=files,
-                gold=truth,
-                questions=questions or None,
-                clustered=reading.cluster is not None,
-                reading=reading,
-                confidence_level=plan.confidence_level,
-                seed=plan.seed,
-            )
+            measured = _measured(files, truth, questions, reading, plan)
         say(measured.understood)
         if calibration is not None:
             _write_calibration(calibration, measured)
-        write_results(report, measured, language=language)
-        print_gold(measured, as_json=as_json, details=details)
-        if report is not None:
-            say(f"report: {report}")
+        write_report(report, measured, language=language)
+        content = {"gold": measured.results, "dropped": measured.dropped}
+        print_result(content, GoldTables(measured, details=details), as_json=as_json)
         return
     with judging as files, progress("reading"):
         study = read_files(
@@ -192,14 +190,29 @@ def examine_command(
         )
     if certificate is not None:
         _write_certificate(certificate, examination, study, reading, population)
-    if report is not None:
-        with progress("writing the report"):
-            write_report(report, examination, language=language)
-    print_examination(examination, as_json=as_json, details=details)
-    if report is not None:
-        say(f"report: {report}")
+    write_report(report, examination, language=language)
+    if as_json:
+        print_text(examination_to_json(examination) + "\n")
+    else:
+        print_tables(ExaminationTables(examination, details=details))
     if gate:
         _leave_unless_passed(examination, study.judges.raters)
+
+
+def _measured(
+    files: list[str], gold: Any, questions: list[str], reading: Reading, plan: TestPlan
+) -> GoldExamination:
+    from voirdire.studies import examine_gold
+
+    return examine_gold(
+        judges=files,
+        gold=gold,
+        questions=questions or None,
+        clustered=reading.cluster is not None,
+        reading=reading,
+        confidence_level=plan.confidence_level,
+        seed=plan.seed,
+    )
 
 
 _OF_STEP = ("rubric", "behavior", "store")
@@ -244,7 +257,7 @@ def _check_sources(
     if not people and (gold is None or not (judges or judge)):
         lacking = "`--judges`" if gold else "`--humans`"
         known = " (or `--gold`, to see how often a judge is right)" if gold is None else ""
-        msg = f"{lacking} is missing{known}. Test whether judges may stand in for human annotators."
+        msg = f"{lacking} is missing{known}. Test whether judges may replace human annotators."
         raise UsageError(msg)
     of_gold = (*_OF_GOLD, "items") if judge is not None else _OF_GOLD
     strange = [flag for name, flag in typed.items() if name not in of_gold]
@@ -297,8 +310,7 @@ def _verdict_files(
     if judge is None:
         yield judges
         return
-    from voirdire.cli.judge import run_judges
-    from voirdire.cli.judging_output import say_drops, say_if_all_failed
+    from voirdire.cli.judge import run_judges, say_if_all_failed, say_problems
     from voirdire.cli.model_judges import asked_judge, is_judges_file
     from voirdire.judging import Asking
     from voirdire.judging.runs.outputs import STORE_NAME
@@ -314,11 +326,9 @@ def _verdict_files(
             asked=asked_judge(judge, Asking(), call=call),
             rubric=rubric,
         )
-        for name, error in judged.failed.items():
-            say(f"{shorten(name)} did not come to its end: {error}")
+        say_problems(judged)
         if say_if_all_failed(judged) or not judged:
             raise SystemExit(1)
-        say_drops(judged[0].dropped, n_dropped=judged[0].n_dropped)
         for note in dict.fromkeys(note for row in judged for note in row.notes):
             say(f"note: {note}")
         yield [row.output for row in judged]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -12,15 +12,8 @@ from cyclopts import Parameter
 
 from voirdire._types import Language
 from voirdire._validation import shorten
-from voirdire.cli.fit_output import caught_warnings
-from voirdire.cli.judging_output import say_how_to_go_on
 from voirdire.cli.judging_progress import judging_progress, steps_progress
-from voirdire.cli.model_judges import (
-    Only,
-    named_judge,
-    prepare_to_be_stopped,
-    typed_flags,
-)
+from voirdire.cli.model_judges import Only, named_judge, typed_flags
 from voirdire.cli.options import (
     AsJson,
     Base,
@@ -31,9 +24,16 @@ from voirdire.cli.options import (
     Orders,
     ReportLanguage,
     RewardFile,
+    RewardJudge,
     run_options,
 )
-from voirdire.cli.printing import listen_for_interrupts, print_tables, print_text
+from voirdire.cli.printing import (
+    caught_warnings,
+    kept_when_stopped,
+    listen_for_interrupts,
+    print_tables,
+    print_text,
+)
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.study_files import check_streams
 from voirdire.cli.written_files import check_apart, check_place, check_report, write_text
@@ -66,9 +66,7 @@ def examine_reward_command(
     reward: RewardFile,
     verdicts: Annotated[list[Path], Parameter(metavar="FILE")] = [],
     only: Only = None,
-    judge: Annotated[
-        str | None, Parameter(metavar="local|own|FILE|MODEL", allow_repeating=False)
-    ] = None,
+    judge: RewardJudge = None,
     from_classes: bool = False,
     base: Base = None,
     columns: Columns = None,
@@ -94,9 +92,6 @@ def examine_reward_command(
     verdicts
         Stored verdicts on COMPARISONS, or the authors' file of features; repeatable. By default
         they are judged now.
-    judge
-        Who judges: local, a file that `voirdire distill` made, a language model, or own: the judge
-        that the reward was fitted on, wherever that is. Default: own where that is local.
     from_classes
         Take the completion class that the verdicts give for the label: that says how well the
         reward follows its judge, not whether the judge is right.
@@ -192,21 +187,18 @@ def _examined(
         model = load_reward(reward)
     check_behavior(settings.behavior, model.rubric)
     asks_a_model = _asks_a_model(model, comparisons, asked)
+    stopping: AbstractContextManager[None] = nullcontext()
     if asks_a_model:
-        prepare_to_be_stopped("-" if "-" in (comparisons, asked["policy"], asked["bench"]) else "")
         store = settings.store or str(reward.resolve().parent / STORE_NAME)
         settings = replace(settings, store=store)
+        is_streamed = "-" in (comparisons, asked["policy"], asked["bench"])
+        stopping = kept_when_stopped("-" if is_streamed else "", store=store)
     data = None
-    try:
-        with caught_warnings(), _watched(asks_a_model=asks_a_model) as told:
-            if comparisons is not None:
-                reading |= {"behavior": settings.behavior}
-                data = _read(comparisons, model, reading=reading, from_classes=from_classes)
-            found = examine_reward(model, data, settings=settings, **told, **asked)
-    except KeyboardInterrupt:
-        if asks_a_model:
-            say_how_to_go_on("", store=settings.store, asks_a_model=True)
-        raise
+    with stopping, caught_warnings(), _watched(asks_a_model=asks_a_model) as told:
+        if comparisons is not None:
+            reading |= {"behavior": settings.behavior}
+            data = _read(comparisons, model, reading=reading, from_classes=from_classes)
+        found = examine_reward(model, data, settings=settings, **told, **asked)
     if data is not None and not found.n_comparisons:
         _refuse_nothing(found, source=data.source)
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -9,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from cyclopts import Group, Parameter
 
 from voirdire._validation import shorten
-from voirdire.cli.fit_output import caught_warnings, fit_progress, print_fit, print_given
-from voirdire.cli.judging_output import say_how_to_go_on
+from voirdire.cli.judging_progress import watched
 from voirdire.cli.model_judges import (
     OF_REPLIES,
     USUAL,
@@ -20,7 +21,6 @@ from voirdire.cli.model_judges import (
     UsualAskingOptions,
     asked_judge,
     named_judge,
-    prepare_to_be_stopped,
     refuse_idle_options,
     typed_flags,
 )
@@ -35,13 +35,21 @@ from voirdire.cli.options import (
     Files,
     Format,
     JudgedPart,
+    OptionalJudge,
     Orders,
     Output,
     RequireCertified,
     RubricName,
 )
-from voirdire.cli.printing import listen_for_interrupts
-from voirdire.cli.shell import Call, UsageError
+from voirdire.cli.printing import (
+    caught_warnings,
+    kept_when_stopped,
+    listen_for_interrupts,
+    print_result,
+    say_drops,
+    say_notes,
+)
+from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.written_files import check_place
 from voirdire.errors import InputError
 from voirdire.judging import Asking
@@ -52,6 +60,8 @@ if TYPE_CHECKING:
 
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.rewards.fitting.fit import RewardFit
+    from voirdire.rewards.fitting.judged_comparisons import FitProgress
+    from voirdire.rewards.model import RewardModel
 
     FittingOptions: TypeAlias = FitSettings
 else:
@@ -79,7 +89,7 @@ else:
         confidence_level=Confidence,
     )
 
-__all__ = ["fit_command"]
+__all__ = ["fit_command", "print_given"]
 
 
 def fit_command(
@@ -97,9 +107,7 @@ def fit_command(
     format: Format = None,
     verdicts: Files = [],
     only: Only = None,
-    judge: Annotated[
-        str | None, Parameter(metavar="local|FILE|MODEL", allow_repeating=False)
-    ] = None,
+    judge: OptionalJudge = None,
     threshold: float | None = None,
     judged: JudgedPart = "final_answer",
     asking: UsualAskingOptions = Asking(),
@@ -174,12 +182,12 @@ def fit_command(
         raise UsageError(msg)
     asked = _asked(call, judge, asking, has_verdicts=bool(verdicts))
     listen_for_interrupts()
-    asks_a_model = not isinstance(asked, str) and asked is not None
-    if asks_a_model:
-        prepare_to_be_stopped(comparisons)
+    stopping: AbstractContextManager[None] = nullcontext()
+    if not isinstance(asked, str | None):
         from voirdire.judging.runs.outputs import STORE_NAME
 
         store = store or str(target.resolve().parent / STORE_NAME)
+        stopping = kept_when_stopped(comparisons, store=store)
     reading: dict[str, Any] = {
         "format": format,
         "columns": columns or None,
@@ -188,7 +196,7 @@ def fit_command(
         "judged": judged,
     }
     use_base = False if no_base else None if base is None else True
-    try:
+    with stopping:
         fit = _fitted(
             comparisons,
             reading=reading,
@@ -204,16 +212,15 @@ def fit_command(
             judged=judged,
             **made,
         )
-    except KeyboardInterrupt:
-        if asks_a_model:
-            say_how_to_go_on(str(target), store=store, asks_a_model=True)
-        raise
     fit.model.save(target)
-    print_fit(fit, target, as_json=as_json)
+    _print_fit(fit, target, as_json=as_json)
 
 
 def _fitted(comparisons: str, *, reading: dict[str, Any], **asked: Any) -> RewardFit:
-    with caught_warnings(), fit_progress() as tell:
+    def describe(state: FitProgress, _seconds: float) -> tuple[str, float, float]:
+        return "", state.n_done, state.n_total
+
+    with caught_warnings(), watched("fitting", describe) as tell:
         from voirdire.judging.plan import check_behavior
         from voirdire.rewards.comparisons.reading import read_comparisons
         from voirdire.rewards.fitting.fit import fit_reward
@@ -268,3 +275,52 @@ def _refuse_fitting(call: Call) -> None:
     if shown:
         msg = f"`--weights` must stand without {shown}: given weights are not fitted."
         raise UsageError(msg)
+
+
+# What it prints --------------------------------------------------------------------------------
+
+
+def print_given(model: RewardModel, target: Path, *, as_json: bool) -> None:
+    """Print what weights a file of weights gave."""
+    from voirdire.rewards.against_demands import paid_against_demands, said_of_demands
+
+    if said := said_of_demands(paid_against_demands(model)):
+        say(f"note: {said}")
+    weights = {name: dict(row.weights) for name, row in model.behaviors.items()}
+    content = {"name": model.name, "content_hash": model.content_hash, "weights": weights}
+    counts = [
+        f"{name} ({sum(weight != 0 for weight in row.values())} weights)"
+        for name, row in weights.items()
+    ]
+    whereabouts = f"{target}: {', '.join(counts)}\n\n{_how_to_score(model, target)}"
+    print_result({"output": str(target), "reward": content}, whereabouts, as_json=as_json)
+
+
+def _print_fit(fit: RewardFit, target: Path, *, as_json: bool) -> None:
+    """Print weights and error rates; what was left out goes to standard error."""
+    from voirdire.reporting.reward_json import reward_fit_as_dict
+    from voirdire.reporting.reward_tables import RewardFitTables
+
+    say_drops(fit.dropped, output="--json")
+    say_notes(fit.notes)
+    named = ", ".join(shorten(row.behavior, width=40) for row in fit.behaviors)
+    content = {"output": str(target), **reward_fit_as_dict(fit)}
+    whereabouts = f"{target}: weights of {named}\n\n{_how_to_go_on(fit.model, target)}"
+    print_result(content, RewardFitTables(fit), whereabouts, as_json=as_json)
+
+
+def _how_to_go_on(model: RewardModel, target: Path) -> str:
+    """Name the next commands; an examination on the fit's own prompts says too little."""
+    examine = f"  voirdire examine-reward OTHER_COMPARISONS {_with_judge(model, target)}"
+    return f"{examine} --report reward.html\n{_how_to_score(model, target)}"
+
+
+def _how_to_score(model: RewardModel, target: Path) -> str:
+    return f"  voirdire score ITEMS {_with_judge(model, target)} -o rewards.jsonl"
+
+
+def _with_judge(model: RewardModel, target: Path) -> str:
+    """Name the reward, and the judge or verdicts that it takes where it asks for them."""
+    name = model.judge.made_by.get("judge")
+    asked = {"local": "", None: " --verdicts VERDICTS"}.get(name, " --judge own")
+    return f"--reward {shlex.quote(str(target))}{asked}"

@@ -11,15 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from voirdire._validation import shorten
-from voirdire.cli.judging_output import (
-    print_card,
-    print_check,
-    print_estimate,
-    print_several,
-    print_summary,
-    say_how_to_go_on,
-    say_if_all_failed,
-)
 from voirdire.cli.judging_progress import several_progress
 from voirdire.cli.model_judges import (
     ASKING,
@@ -28,22 +19,26 @@ from voirdire.cli.model_judges import (
     JudgingOptions,
     asked_judge,
     is_judges_file,
-    prepare_to_be_stopped,
     refuse_idle_options,
 )
-from voirdire.cli.options import AsJson, Output, RubricName, Workers
-from voirdire.cli.printing import listen_for_interrupts
-from voirdire.cli.shell import Call, Typed, UsageError
+from voirdire.cli.options import AsJson, JudgeName, Output, RubricName, Workers
+from voirdire.cli.printing import (
+    kept_when_stopped,
+    listen_for_interrupts,
+    print_result,
+    say_drops,
+)
+from voirdire.cli.shell import Call, Typed, UsageError, say
 from voirdire.judging import Asking, JudgingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire.judging import LlmJudge, SeveralJudged
+    from voirdire.judging import JudgingSummary, LlmJudge, SeveralJudged
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.models import ModelCheck
 
-__all__ = ["judge_command", "run_judges"]
+__all__ = ["judge_command", "run_judges", "say_if_all_failed", "say_problems"]
 
 
 def judge_command(
@@ -53,7 +48,7 @@ def judge_command(
     call: Call,
     output: Output = None,
     rubric: RubricName = "safety",
-    judge: Annotated[str, Parameter(metavar="local|FILE|MODEL", allow_repeating=False)] = "local",
+    judge: JudgeName = "local",
     settings: JudgingOptions = JudgingSettings(),
     workers: Workers = 0,
     asking: AskingOptions = Asking(),
@@ -90,7 +85,7 @@ def judge_command(
         _check(items, judge, asking, call=call, as_json=as_json)
         return
     if show_card:
-        print_card(judge, as_json=as_json)
+        _print_card(judge, as_json=as_json)
         return
     if show_prompt:
         _print_prompt(items, asking, judge=judge, rubric=rubric, settings=settings)
@@ -113,13 +108,11 @@ def judge_command(
     if str(output) == "-" and as_json:
         msg = "`--json` must not be given with `-o -`: both print to standard output."
         raise UsageError(msg)
-    found = run_judges(items, str(output), settings, **about)
-    if judges is None:
-        print_summary(found[0], as_json=as_json)
-    else:
-        print_several(found, as_json=as_json)
-    if say_if_all_failed(found) or found.failed:
-        raise SystemExit(1)
+    _print(
+        run_judges(items, str(output), settings, **about),
+        are_several=judges is not None,
+        as_json=as_json,
+    )
 
 
 def run_judges(
@@ -137,27 +130,78 @@ def run_judges(
     if judges is not None and target == "-":
         msg = "`--output` must be a folder for several judges, got standard output."
         raise UsageError(msg)
-    asks_a_model = judges is not None or not isinstance(asked, str)
-    if asks_a_model:
-        prepare_to_be_stopped(source)
-    try:
-        with several_progress(source) as tell:
-            told: dict[str, Any] = {"rubric": rubric, "settings": settings}
-            if judges is not None:
-                return judge_file_with_several(source, target, judges=judges, progress=tell, **told)
-            found = SeveralJudged()
-            alone = partial(tell, "judging")
-            found.append(judge_file(source, target, judge=asked, progress=alone, **told))
-            return found
-    except KeyboardInterrupt:
-        say_how_to_go_on(target, store=settings.store, asks_a_model=asks_a_model)
-        raise
+    told: dict[str, Any] = {"rubric": rubric, "settings": settings}
+    kept = None if judges or not isinstance(asked, str) else partial(_kept_items, target)
+    with (
+        kept_when_stopped(source, store=settings.store, kept=kept),
+        several_progress(source) as tell,
+    ):
+        if judges is not None:
+            return judge_file_with_several(source, target, judges=judges, progress=tell, **told)
+        found = SeveralJudged()
+        alone = partial(tell, "judging")
+        found.append(judge_file(source, target, judge=asked, progress=alone, **told))
+        return found
+
+
+def _kept_items(target: str) -> str:
+    from voirdire.judging import kept_items
+
+    n_items = 0 if target == "-" else kept_items(target)
+    return f"{n_items:,} judged items are kept in {target}.partial" if n_items else ""
+
+
+def _print(judged: SeveralJudged, *, are_several: bool, as_json: bool) -> None:
+    """Print what one judge answered, or several; fail where one did not come to its end."""
+    from voirdire.reporting.judging_tables import judging_tables, several_tables
+
+    say_problems(judged)
+    if are_several:
+        failed = {name: str(error) for name, error in judged.failed.items()}
+        content = {"judged": [row.as_dict() for row in judged], "failed": failed}
+        print_result(content, *(several_tables(judged) if judged else ()), as_json=as_json)
+    else:
+        row = judged[0]
+        is_streamed = row.output == "-"
+        shown = judging_tables(row)
+        print_result(row.as_dict(), *shown, as_json=as_json, is_streamed=is_streamed)
+    if judged.failed or say_if_all_failed(judged):
+        raise SystemExit(1)
+
+
+def say_problems(judged: SeveralJudged) -> None:
+    """Say which judges did not come to their end, and which rows were set aside."""
+    for name, error in judged.failed.items():
+        say(f"{shorten(name)} did not come to its end: {error}")
+    for row in judged[:1]:
+        say_drops(row.dropped, n_dropped=row.n_dropped, output=row.dropped_output)
+
+
+def say_if_all_failed(judged: Sequence[JudgingSummary]) -> bool:
+    """Say of whom no item has an answer, and why; whether there was such a judge."""
+    from voirdire.reporting.judging_tables import failure_lines
+
+    lines = [failure_lines(row) for row in judged]
+    for first, *rest in filter(None, lines):
+        say("\n".join([f"voirdire: {first}", *rest]))
+    return any(lines)
+
+
+def _print_card(judge: str, *, as_json: bool) -> None:
+    """Print what is known of a local judge, as Markdown or JSON."""
+    from voirdire.judging import load_local_judge
+
+    card = load_local_judge(judge).card
+    print_result(card.to_dict(), card.to_markdown(), as_json=as_json)
 
 
 def _check(items: str | None, judge: str, asking: Asking, *, call: Typed, as_json: bool) -> None:
     """Print what the server of a language model can do."""
+    import msgspec
+
     from voirdire.models import check_model, is_model_name, load_model
     from voirdire.models.known_providers import check_key_of_file
+    from voirdire.reporting.judging_tables import check_lines
 
     if items is not None or not is_model_name(judge):
         rule = "`--check` needs `--judge` with a language model, and no ITEMS"
@@ -178,7 +222,8 @@ def _check(items: str | None, judge: str, asking: Asking, *, call: Typed, as_jso
         finally:
             await model.close()
 
-    print_check(asyncio.run(checked()), as_json=as_json)
+    found = asyncio.run(checked())
+    print_result(msgspec.to_builtins(found), *check_lines(found), as_json=as_json)
 
 
 def _estimate(
@@ -192,6 +237,7 @@ def _estimate(
     as_json: bool,
 ) -> None:
     from voirdire.judging import estimate_run, load_llm_judges
+    from voirdire.reporting.judging_tables import estimate_tables
 
     several: Sequence[JudgeLike] = [asked]
     if judges is not None:
@@ -199,7 +245,7 @@ def _estimate(
         output = None if output is None else output / "any"
     about: dict[str, Any] = {"rubric": rubric, "output": output, "settings": settings}
     found = [estimate_run(items, judge=each, **about) for each in several]
-    print_estimate(found, as_json=as_json)
+    print_result({"estimates": found}, *estimate_tables(found), as_json=as_json)
 
 
 def _print_prompt(

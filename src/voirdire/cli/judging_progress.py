@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from voirdire._validation import shorten
 
@@ -31,7 +31,10 @@ __all__ = [
     "said_of",
     "several_progress",
     "steps_progress",
+    "watched",
 ]
+
+S = TypeVar("S")
 
 _SAMPLE_BYTES = 1 << 22
 
@@ -76,13 +79,37 @@ def progress_lines() -> Iterator[ProgressLines | None]:
 
 
 @contextmanager
-def steps_progress(doing: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Give what is told of steps done and steps in all; nothing where nobody watches."""
+def watched(
+    doing: str,
+    describe: Callable[[S, float], tuple[str, float, float | None]],
+    calls: Callable[[S], CallProgress | SynthesisProgress | None] = lambda _: None,
+) -> Iterator[Callable[[S], None]]:
+    """Give what a run tells its state to.
+
+    `describe` takes a state and the seconds since the start, and gives words, what is done, and
+    the total; `calls` gives the calls that an interruption waits for.
+    """
+    notice = StopNotice()
     with progress_lines() as lines:
-        if lines is None:
-            yield None
-        else:
-            yield lambda done, total: lines.show(doing, "", done=done, total=total)
+
+        def tell(state: S) -> None:
+            if lines is not None:
+                said, done, total = describe(state, lines.seconds)
+                lines.show(doing, said, done=done, total=total)
+            notice.note(calls(state))
+
+        yield tell
+
+
+@contextmanager
+def steps_progress(doing: str) -> Iterator[Callable[[int, int], None]]:
+    """Give what is told of steps done and steps in all."""
+
+    def describe(state: tuple[int, int], _seconds: float) -> tuple[str, float, float]:
+        return "", *state
+
+    with watched(doing, describe) as tell:
+        yield lambda done, total: tell((done, total))
 
 
 @contextmanager

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import sys
-import threading
 from dataclasses import fields
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from cyclopts import Group, Parameter
 
@@ -111,7 +106,6 @@ __all__ = [
     "is_judges_file",
     "judge_or_own",
     "named_judge",
-    "prepare_to_be_stopped",
     "refuse_idle_options",
     "refuse_typed",
     "store_option",
@@ -220,23 +214,3 @@ def refuse_idle_options(call: Call, *, judge: str, names: Sequence[str] = USUAL)
     elif not is_model_name(judge) and (typed := typed_flags(call, [*names, *OF_REPLIES])):
         msg = f"`--judge` must name a language model for {typed}, such as openai/gpt-4o-mini, got "
         raise UsageError(f"{msg}{shorten(judge)!r}.")
-
-
-def prepare_to_be_stopped(source: str) -> None:
-    """Let SIGTERM keep what is paid for, as Ctrl-C does, and let a read that waits be left."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-    if source == "-":
-        _read_input_apart()
-
-
-def _read_input_apart() -> None:
-    """Read standard input through an object that nothing closes when the program ends.
-
-    Items are read in a thread. Python would close `sys.stdin` under it, and abort where it waits.
-    """
-    try:
-        number = sys.stdin.fileno()
-    except (OSError, ValueError):  # it is no file
-        return
-    sys.stdin = cast("TextIO", SimpleNamespace(buffer=os.fdopen(number, "rb", closefd=False)))

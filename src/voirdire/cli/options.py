@@ -41,13 +41,17 @@ __all__ = [
     "File",
     "Files",
     "Format",
+    "JudgeName",
     "JudgedPart",
+    "OptionalJudge",
     "Orders",
     "OtherJudge",
     "Output",
+    "Questions",
     "ReportLanguage",
     "RequireCertified",
     "RewardFile",
+    "RewardJudge",
     "RewardRubric",
     "RubricName",
     "Workers",
@@ -66,6 +70,20 @@ Confidence: TypeAlias = Annotated[
     float,
     Parameter(name=("--confidence-level", "--confidence"), help="Of all intervals, in (0, 1)."),
 ]
+_JUDGE = Parameter(metavar="local|FILE|MODEL", allow_repeating=False)
+JudgeName: TypeAlias = Annotated[str, _JUDGE]
+OptionalJudge: TypeAlias = Annotated[str | None, _JUDGE]
+RewardJudge: TypeAlias = Annotated[
+    str | None,
+    Parameter(
+        help="Who judges: local, a file that `voirdire distill` made, a language model, the YAML "
+        "file of a cascade or a jury, or own: the judge that the reward was fitted on, wherever "
+        "that is. Default: own where that is local.",
+        metavar="local|own|FILE|MODEL",
+        allow_repeating=False,
+    ),
+]
+Questions: TypeAlias = Annotated[list[str], Parameter(name="--question")]
 RubricName: TypeAlias = Annotated[
     str, Parameter(help="A built-in rubric, or a YAML file.", metavar="NAME|FILE")
 ]

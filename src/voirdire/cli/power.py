@@ -15,7 +15,7 @@ from voirdire.cli.options import AsJson, Files, ReportLanguage
 from voirdire.cli.printing import print_tables, print_text, progress
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.study_files import ReadingOptions, check_streams, declare_kind, read_files
-from voirdire.cli.written_files import check_picture, check_report, write_picture, write_results
+from voirdire.cli.written_files import check_picture, check_report, write_picture, write_report
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
 
@@ -134,7 +134,7 @@ def power_command(
         result = _from_pilot(humans, judges, declare_kind(reading, [alignment]), asked)
     if plot is not None:
         write_picture(plot, result)
-    write_results(report, result, language=language)
+    write_report(report, result, language=language)
     if as_json:
         from voirdire.reporting import power_to_json
 

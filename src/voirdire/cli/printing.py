@@ -10,8 +10,11 @@ import sys
 import threading
 import warnings
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from voirdire._validation import shorten
+from voirdire.cli.shell import in_options, say
 from voirdire.errors import (
     DegenerateDataWarning,
     DoubtfulLabelsWarning,
@@ -19,69 +22,40 @@ from voirdire.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from rich.console import RenderableType
-    from rich.table import Table
 
-    from voirdire.studies import Examination, GoldExamination
+    from voirdire.records import Dropped
 
 __all__ = [
-    "counted",
+    "caught_warnings",
+    "kept_when_stopped",
     "listen_for_interrupts",
-    "plain_table",
-    "print_examination",
-    "print_gold",
     "print_json",
+    "print_result",
     "print_tables",
     "print_text",
     "progress",
+    "say_drops",
+    "say_notes",
 ]
 
-
-@contextmanager
-def progress(doing: str) -> Iterator[None]:
-    """Show that work goes on, on a terminal; warnings are part of the result and not repeated."""
-    with warnings.catch_warnings(), _spinner(doing):
-        for told in (DegenerateDataWarning, DoubtfulLabelsWarning, DroppedRowsWarning):
-            warnings.simplefilter("ignore", told)
-        yield
+_MOST_SHOWN = 5
 
 
-def _spinner(doing: str) -> AbstractContextManager[object]:
-    if not sys.stderr.isatty():
-        return nullcontext()
-    from rich.console import Console
-
-    return Console(stderr=True).status(f"{doing} …")
+# Results --------------------------------------------------------------------------------------
 
 
-def listen_for_interrupts() -> None:
-    """Let Ctrl-C end a read that waits: polars installs a handler under which it would go on."""
-    import polars as pl  # noqa: F401  # so that its handler is there before ours
-
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def print_examination(examination: Examination, *, as_json: bool, details: bool) -> None:
-    """Print an examination as tables, or as one JSON object."""
-    from voirdire.reporting import ExaminationTables, examination_to_json
-
+def print_result(
+    content: Any, *shown: RenderableType, as_json: bool, is_streamed: bool = False
+) -> None:
+    """Print a result as JSON, or as tables; beside rows on standard output, on standard error."""
     if as_json:
-        print_text(examination_to_json(examination) + "\n")
+        print_json(content)
     else:
-        print_tables(ExaminationTables(examination, details=details))
-
-
-def print_gold(examination: GoldExamination, *, as_json: bool, details: bool) -> None:
-    """Print judges against gold labels as a table, or as one JSON object."""
-    if as_json:
-        print_json({"gold": examination.results, "dropped": examination.dropped})
-        return
-    from voirdire.reporting.judge_tables import GoldTables
-
-    print_tables(GoldTables(examination, details=details))
+        print_tables(*shown, stream=sys.stderr if is_streamed else None)
 
 
 def print_tables(*shown: RenderableType, stream: TextIO | None = None) -> None:
@@ -102,26 +76,6 @@ def print_tables(*shown: RenderableType, stream: TextIO | None = None) -> None:
         console.print(whole, soft_wrap=isinstance(part, str))
 
 
-def plain_table(
-    headings: Sequence[str], rows: Iterable[Sequence[str]], *, words: Sequence[str]
-) -> Table:
-    """Lay out rows under headings: `words` to the left, numbers to the right, the first whole."""
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for place, heading in enumerate(headings):
-        justify: Literal["left", "right"] = "left" if heading in words else "right"
-        table.add_column(heading, justify=justify, no_wrap=place == 0)
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def counted(number: int, what: str) -> str:
-    """Write a number of things."""
-    return f"{number:,} {what}{'s'[: number != 1]}"
-
-
 def print_json(result: Any) -> None:
     """Print a result as one JSON object; null stands for what is no number."""
     from voirdire.documents import plain_json
@@ -139,3 +93,103 @@ def print_text(text: str) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     sys.stdout.write(text)
+
+
+# Beside the result ----------------------------------------------------------------------------
+
+
+@contextmanager
+def caught_warnings() -> Iterator[None]:
+    """Say warnings of the library as notes, in a line each."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        say(f"note: {shorten(text, width=600)}")
+
+
+def say_notes(notes: Iterable[str], dropped: Sequence[str] = ()) -> None:
+    """Say what a reader should know, and name the parts of a run that could not be read."""
+    for note in notes:
+        say(f"note: {shorten(in_options(note), width=600)}")
+    for row in dropped[:_MOST_SHOWN]:
+        say(f"left out: {shorten(row, width=160)}")
+    if len(dropped) > _MOST_SHOWN:
+        say(f"and {len(dropped) - _MOST_SHOWN} more")
+
+
+def say_drops(dropped: Sequence[Dropped], **about: Any) -> None:
+    """Say how many rows were set aside, and why the first of them were."""
+    from voirdire.reporting.judging_tables import drop_lines
+
+    for line in drop_lines(dropped, **about):
+        say(line)
+
+
+@contextmanager
+def progress(doing: str) -> Iterator[None]:
+    """Show that work goes on, on a terminal; warnings are part of the result and not repeated."""
+    with warnings.catch_warnings(), _spinner(doing):
+        for told in (DegenerateDataWarning, DoubtfulLabelsWarning, DroppedRowsWarning):
+            warnings.simplefilter("ignore", told)
+        yield
+
+
+def _spinner(doing: str) -> AbstractContextManager[object]:
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status(f"{doing} …")
+
+
+# Interruptions --------------------------------------------------------------------------------
+
+
+def listen_for_interrupts() -> None:
+    """Let Ctrl-C end a read that waits: polars installs a handler under which it would go on."""
+    import polars as pl  # noqa: F401  # so that its handler is there before ours
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def kept_when_stopped(
+    source: str, *, store: str | Path | None = None, kept: Callable[[], str] | None = None
+) -> Iterator[None]:
+    """Let SIGTERM keep what is paid for, as Ctrl-C does, and say then what is kept.
+
+    By default every reply is kept in the store. A read of standard input that waits can be left.
+    """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if source == "-":
+        _read_input_apart()
+    try:
+        yield
+    except KeyboardInterrupt:
+        if text := _kept_replies(store) if kept is None else kept():
+            say(f"{text}; the same command goes on from there.")
+        raise
+
+
+def _kept_replies(store: str | Path | None) -> str:
+    if store is None:
+        return "every reply is kept in the store"
+    from voirdire.store.opening import read_address
+
+    shown = read_address(store).shown if "://" in str(store) else store  # without a password
+    return f"every reply is kept in {shown}"
+
+
+def _read_input_apart() -> None:
+    """Read standard input through an object that nothing closes when the program ends.
+
+    Items are read in a thread. Python would close `sys.stdin` under it, and abort where it waits.
+    """
+    try:
+        number = sys.stdin.fileno()
+    except (OSError, ValueError):  # it is no file
+        return
+    sys.stdin = cast("TextIO", SimpleNamespace(buffer=os.fdopen(number, "rb", closefd=False)))

@@ -12,24 +12,27 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from cyclopts import Group, Parameter
 
 from voirdire._validation import shorten
-from voirdire.cli.judging_output import print_estimate, said_cost, say_drops, say_how_to_go_on
 from voirdire.cli.judging_progress import several_progress
 from voirdire.cli.model_judges import (
     DryRun,
     UsualAskingOptions,
     asked_judge,
-    prepare_to_be_stopped,
     refuse_idle_options,
 )
 from voirdire.cli.option_groups import converted, spelled
-from voirdire.cli.options import AsJson, File, ReportLanguage, RubricName, run_options
-from voirdire.cli.printing import listen_for_interrupts, print_json, print_tables
+from voirdire.cli.options import AsJson, File, JudgeName, ReportLanguage, RubricName, run_options
+from voirdire.cli.printing import (
+    kept_when_stopped,
+    listen_for_interrupts,
+    print_result,
+    say_drops,
+)
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.written_files import (
     check_picture,
     check_report,
     write_picture,
-    write_results,
+    write_report,
 )
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.judging import Asking, LlmJudge
@@ -68,7 +71,7 @@ def probe_command(
     *,
     call: Call,
     rubric: RubricName = "safety",
-    judge: Annotated[str, Parameter(metavar="local|FILE|MODEL", allow_repeating=False)] = "local",
+    judge: JudgeName = "local",
     settings: ProbeOptions = ProbeSettings(),
     asking: UsualAskingOptions = Asking(),
     humans: File = None,
@@ -118,6 +121,8 @@ def probe_command(
     """
     from voirdire.io import read_items
     from voirdire.models import is_model_name
+    from voirdire.reporting import ProbeTables
+    from voirdire.reporting.judging_tables import estimate_tables
     from voirdire.rubrics import load_rubric
     from voirdire.studies.probing.study import estimate_probing, probe_judge
 
@@ -138,7 +143,6 @@ def probe_command(
     }
     other = again if again in (None, "auto") else load(again, asking)
     beside: dict[str, Any] = {"writer": _load_writer(writer, asking, load), "mitigation": other}
-    prepare_to_be_stopped(items)
     is_pairwise = any(row.kind == "pairwise" for row in chosen["rubric"].questions)
     reading = settings.reading(judged=settings.judged, pairs=is_pairwise, images=True)
     table = read_items(items, reading=reading)
@@ -149,28 +153,25 @@ def probe_command(
     n_drawn = min(len(table.items), settings.n_items or len(table.items))
     announced = _announced(n_versions, n_drawn, estimates)
     if dry_run:
-        _print_estimate(n_versions, announced, estimates, as_json=as_json)
+        shown = ["", *estimate_tables(estimates)] if estimates else []
+        content = {"n_versions": n_versions, "estimates": estimates}
+        print_result(content, f"It would ask about {announced}.", *shown, as_json=as_json)
         return
     more = " and ".join(f"`--{x}`" for x in ("writer", "again") if x in call.options)
     say(f"asking about {announced}{more and f'; calls of {more} come on top'}")
-    try:
-        with several_progress(n_versions, together="probing") as tell:
-            report = probe_judge(table.items, progress=tell, **chosen, **beside)
-    except KeyboardInterrupt:
-        say_how_to_go_on("-", store=settings.store or None, asks_a_model=bool(estimates))
-        raise
+    kept = None if estimates else str  # a local judge's answers are not kept
+    with (
+        kept_when_stopped(items, store=settings.store or None, kept=kept),
+        several_progress(n_versions, together="probing") as tell,
+    ):
+        report = probe_judge(table.items, progress=tell, **chosen, **beside)
     if again is not None and report.mitigation is None:
         why = "it can ask a language model only" if report.found else "no bias was found"
         say(f"note: nothing was probed again with `--again`: {why}")
     if plot is not None:
         write_picture(plot, report)
-    write_results(page, report, language=language)
-    if as_json:
-        print_json(report)
-    else:
-        from voirdire.reporting import ProbeTables
-
-        print_tables(ProbeTables(report))
+    write_report(page, report, language=language)
+    print_result(report, ProbeTables(report), as_json=as_json)
     if gate and report.is_biased:
         raise SystemExit(_BIAS_FOUND)
 
@@ -255,24 +256,13 @@ def _load_probes(named: str) -> list[Probe]:
 
 def _announced(n_versions: int, n_items: int, estimates: Sequence[RunEstimate]) -> str:
     """Say what is asked and about what it costs, before it is paid."""
+    from voirdire.reporting.judging_tables import cost_text
+
     said = f"{n_versions:,} versions of {n_items:,} items"
     if not estimates:
         return said
     n_calls, n_stored = (sum(getattr(row, x) for row in estimates) for x in ("n_calls", "n_stored"))
     costs = [row.cost for row in estimates]
-    cost = "price unknown" if None in costs else f"about {said_cost(sum(x or 0 for x in costs))}"
+    cost = "price unknown" if None in costs else f"about {cost_text(sum(x or 0 for x in costs))}"
     kept = f" ({n_stored:,} more are stored)" if n_stored else ""
     return f"{said}: {n_calls:,} calls{kept}, {cost}"
-
-
-def _print_estimate(
-    n_versions: int, announced: str, estimates: Sequence[RunEstimate], *, as_json: bool
-) -> None:
-    """Print what would be asked, and for a language model what each prompt would cost."""
-    if as_json:
-        print_json({"n_versions": n_versions, "estimates": estimates})
-        return
-    print_tables(f"It would ask about {announced}.")
-    if estimates:
-        print_tables("")
-        print_estimate(estimates, as_json=False)

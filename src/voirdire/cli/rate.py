@@ -7,11 +7,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from voirdire.cli.options import AsJson, File, Files, ReportLanguage
-from voirdire.cli.printing import print_json, print_tables, progress
+from voirdire.cli.options import AsJson, File, Files, Questions, ReportLanguage
+from voirdire.cli.printing import print_result, progress
 from voirdire.cli.shell import UsageError, say
 from voirdire.cli.study_files import ReadingOptions, read_files, read_items
-from voirdire.cli.written_files import check_report, write_results
+from voirdire.cli.written_files import check_report, write_report
 from voirdire.io import Reading
 from voirdire.stats.rates import LabelledItems, RateMethod
 from voirdire.studies.rates import TruthOf
@@ -24,7 +24,7 @@ def rate_command(
     judges: Files,
     humans: Files,
     items: File = None,
-    questions: Annotated[list[str], Parameter(name="--question")] = [],
+    questions: Questions = [],
     only: list[str] = [],
     label: str | None = None,
     by: Annotated[str | None, Parameter(metavar="COLUMN")] = None,
@@ -97,14 +97,8 @@ def rate_command(
             confidence_level=confidence_level,
         )
     say(found.understood)
-    write_results(report, found, language=language)
-    if as_json:
-        from voirdire.documents import plain_json
-        from voirdire.records import as_plain
-
-        rates = {"rates": as_plain(found.results), "dropped": as_plain(found.dropped)}
-        print_json(plain_json(rates))
-        return
+    write_report(report, found, language=language)
     from voirdire.reporting.judge_tables import RateTables
 
-    print_tables(RateTables(found))
+    content = {"rates": found.results, "dropped": found.dropped}
+    print_result(content, RateTables(found), as_json=as_json)

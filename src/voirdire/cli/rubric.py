@@ -12,7 +12,7 @@ from voirdire._types import Language, RubricKind
 from voirdire._validation import shorten
 from voirdire.cli.option_groups import utf8
 from voirdire.cli.options import AsJson
-from voirdire.cli.printing import counted, print_json, print_tables, print_text
+from voirdire.cli.printing import print_result, print_text
 from voirdire.cli.shell import UsageError
 from voirdire.cli.written_files import write_text
 from voirdire.errors import InputError, RubricError
@@ -29,10 +29,8 @@ def list_command(*, as_json: AsJson = False) -> None:
     from voirdire.rubrics import built_in_rubrics, load_rubric
 
     rubrics = [load_rubric(name) for name in built_in_rubrics()]
-    if as_json:
-        print_json({"rubrics": [_summary(rubric) for rubric in rubrics]})
-    else:
-        print_tables(RubricList(rubrics))
+    content = {"rubrics": [_summary(rubric) for rubric in rubrics]}
+    print_result(content, RubricList(rubrics), as_json=as_json)
 
 
 def show_command(
@@ -64,10 +62,9 @@ def show_command(
     rubric = _loaded(name)
     if as_yaml:
         print_text(rubric_to_yaml(rubric))
-    elif as_json:
-        print_json(rubric_document(rubric) | {"content_hash": rubric.content_hash})
     else:
-        print_tables(RubricTables(rubric, language=language))
+        content = rubric_document(rubric) | {"content_hash": rubric.content_hash}
+        print_result(content, RubricTables(rubric, language=language), as_json=as_json)
 
 
 def check_command(
@@ -84,10 +81,8 @@ def check_command(
         YAML files; - reads standard input.
     """
     checked = [_checked(file) for file in files]
-    if as_json:
-        print_json({"files": checked})
-    else:
-        print_text("".join(f"{line}\n" for row in checked for line in _lines(row)))
+    lines = [line for row in checked for line in _lines(row)]
+    print_result({"files": checked}, *lines, as_json=as_json)
     if not all(row["valid"] for row in checked):
         raise SystemExit(1)
 
@@ -177,6 +172,8 @@ def _loaded(name: str) -> Rubric:
 def _lines(row: dict[str, Any]) -> list[str]:
     if not row["valid"]:
         return [problem["text"] for problem in row["problems"]]
+    from voirdire.reporting.narrow_tables import counted
+
     file, name, version = (shorten(row[key]) for key in ("file", "name", "version"))
     said = f"{name} {version}, {counted(row['n_questions'], 'question')}"
     lines = [f"{file}: {said}, in {', '.join(row['languages'])}"]

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from voirdire._types import Language
-from voirdire._validation import shorten
-from voirdire.cli.fit_output import say_notes
 from voirdire.cli.options import AsJson
-from voirdire.cli.printing import (
-    listen_for_interrupts,
-    plain_table,
-    print_json,
-    print_tables,
-    progress,
-)
-
-if TYPE_CHECKING:
-    from voirdire.rewards.training.sample import SampleFiles, TrainingSample
+from voirdire.cli.printing import listen_for_interrupts, print_result, progress, say_notes
 
 __all__ = ["sample_command"]
 
@@ -72,32 +61,8 @@ def sample_command(
         files = write_sample(
             found, output, n_annotators=n_annotators, questions=questions, language=language
         )
-    _print(found, files, as_json=as_json)
+    from voirdire.reporting.reward_run_tables import sample_tables
 
-
-def _print(sample: TrainingSample, files: SampleFiles, *, as_json: bool) -> None:
-    """Print what was drawn, and what comes next."""
-    say_notes(files.notes, sample.dropped)
-    if as_json:
-        print_json(sample.as_dict() | {"files": files.as_dict()})
-        return
-    rows = [
-        (shorten(name, width=60), f"{n_different:,}", f"{n_drawn:,}")
-        for name, (n_different, n_drawn) in sample.strata.items()
-    ]
-    table = plain_table(("stratum", "different", "drawn"), rows, words=("stratum",))
-    sheets = [str(path) for path in files.sheets]
-    print_tables(
-        f"{len(sample.items):,} completions drawn from {sample.n_completions:,}, seed "
-        f"{sample.seed}",
-        "",
-        table,
-        "",
-        f"1. Give each annotator one sheet ({', '.join(sheets)}); {files.n_labels:,} cells of "
-        "column label to fill with yes or no.",
-        f"2. Keep {files.verdicts} and {files.key} from them: the judge's verdicts, and where "
-        "each item is from.",
-        "3. Examine the judge:",
-        "",
-        files.command,
-    )
+    say_notes(files.notes, found.dropped)
+    content = found.as_dict() | {"files": files.as_dict()}
+    print_result(content, *sample_tables(found, files), as_json=as_json)

@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
-from voirdire.cli.fit_output import caught_warnings, say_notes
 from voirdire.cli.model_judges import UsualAskingOptions, judge_or_own, store_option
 from voirdire.cli.option_groups import option_group, spelled
-from voirdire.cli.options import Center, OtherJudge, RequireCertified, RewardFile, RewardRubric
+from voirdire.cli.options import (
+    Center,
+    OtherJudge,
+    RequireCertified,
+    RewardFile,
+    RewardJudge,
+    RewardRubric,
+)
+from voirdire.cli.printing import caught_warnings, say_notes
 from voirdire.cli.shell import Call, UsageError
 from voirdire.judging import Asking, LiveSettings
 from voirdire.web import ServerSettings
@@ -55,9 +62,7 @@ def serve_command(
     rubric: RewardRubric = None,
     require_certified: RequireCertified = False,
     center: Center = False,
-    judge: Annotated[
-        str | None, Parameter(metavar="local|own|FILE|MODEL", allow_repeating=False)
-    ] = None,
+    judge: RewardJudge = None,
     other_judge: OtherJudge = False,
     asking: UsualAskingOptions = Asking(),
     store: Annotated[
@@ -79,10 +84,6 @@ def serve_command(
 
     Parameters
     ----------
-    judge
-        Who judges: local, a file that `voirdire distill` made, a language model, the YAML file of
-        a cascade or a jury, or own: the judge that the reward was fitted on, wherever that is.
-        Default: own where that is local.
     host
         Where to listen. Any but this machine's own needs a token.
     port

@@ -53,7 +53,7 @@ ALL = "--help-all"
 OPTIONS = Group("Options", sort_key=0)
 SETTINGS = "--settings"
 _DONE = (None, 0, 3)
-_GONE = {"--show-completion": "`--install-completion`, which installs it for your shell"}
+_MOVED = {"--show-completion": "`--install-completion`, which installs it for your shell"}
 _WIDEST_NAME = 36
 _KINDS = {
     "CHOICE": "WORD",
@@ -95,7 +95,7 @@ class _State:
     """What is known of the call that is being read."""
 
     called: str = ""
-    gone: Mapping[str, str] = field(default_factory=dict)
+    moved: Mapping[str, str] = field(default_factory=dict)
     shown: Sequence[str] = ()
     settings: str | None = None
     typed: Typed = Typed({})
@@ -109,14 +109,14 @@ _STATE: ContextVar[_State] = ContextVar("state", default=_State())  # noqa: B039
 class Command:
     """A command: what it does, a call, and the options that plain help shows.
 
-    `usual` names options between spaces; empty shows all. `gone` holds old spellings of options,
-    each with its new one.
+    `usual` names options between spaces; empty shows all. `moved` holds options of earlier
+    versions, each with what took its place.
     """
 
     summary: str
     example: str
     usual: str = ""
-    gone: Mapping[str, str] | None = None
+    moved: Mapping[str, str] = field(default_factory=dict)
 
 
 def say(text: str = "") -> None:
@@ -172,7 +172,7 @@ def _remember_typed(_app: App, _commands: tuple[str, ...], arguments: ArgumentCo
         for token in argument.tokens:
             if token.keyword is None and token.value[:1] == "-" and token.value not in ("-", "--"):
                 raise UsageError(
-                    _no_option(token.value.partition("=")[0], known, _STATE.get().gone)
+                    _no_option(token.value.partition("=")[0], known, _STATE.get().moved)
                 )
     state = _STATE.get()
     filled: frozenset[str] = frozenset()
@@ -296,7 +296,7 @@ def run_app(app: App, commands: Mapping[str, Command], tokens: Sequence[str]) ->
     command = commands.get(called)
     state = _State(
         called=called or next((word for word in words[:1] if word[:1] != "-"), ""),
-        gone=(command.gone or {}) if command else _GONE,
+        moved=command.moved if command else _MOVED,
         shown=command.usual.split() if command and not shows_all else (),
     )
     _STATE.set(state)
@@ -373,7 +373,7 @@ def _lines(
     unused = [word.partition("=")[0] for word in getattr(error, "unused_tokens", None) or ()]
     unknown = [word for word in unused if word.startswith("-") and word not in known]
     if unknown:
-        said = _no_option(unknown[0], known, _STATE.get().gone)
+        said = _no_option(unknown[0], known, _STATE.get().moved)
         return [f"{program}: {said}", f"Help: {program} --help"]
     if isinstance(error, MissingArgumentError) and command and error.keyword is None:
         return [
@@ -396,12 +396,12 @@ def _name(error: CycloptsError) -> str:
 
 
 def _message(error: Exception) -> str:
-    gone = _STATE.get().gone
+    moved = _STATE.get().moved
     match error:
         case UnknownOptionError():
             word = (error.token.keyword or error.token.value).partition("=")[0]
             known = [name for row in error.argument_collection for name in row.names if row.parse]
-            return _no_option(word, known, gone)
+            return _no_option(word, known, moved)
         case MissingArgumentError():
             return f"{_name(error)} needs a value."
         case CoercionError():
@@ -426,10 +426,10 @@ def _message(error: Exception) -> str:
     return " ".join(str(error).replace('"', "`").split())
 
 
-def _no_option(word: str, known: Sequence[str], gone: Mapping[str, str]) -> str:
+def _no_option(word: str, known: Sequence[str], moved: Mapping[str, str]) -> str:
     """Refuse an option, and name the one that may be meant."""
-    if word in gone:
-        return f"`{word}` is now {gone[word]}."
+    if word in moved:
+        return f"`{word}` is now {moved[word]}."
     near = get_close_matches(word, known, n=1, cutoff=0.6)
     return f"`{word}` is no option.{f' Did you mean `{near[0]}`?' if near else ''}"
 

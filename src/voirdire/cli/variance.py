@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from voirdire.cli.options import AsJson
-from voirdire.cli.printing import plain_table, print_json, print_tables, progress
+from voirdire.cli.printing import print_result, progress
 from voirdire.cli.shell import UsageError
 
 if TYPE_CHECKING:
@@ -49,17 +49,12 @@ def variance_command(
         found = variance_components(
             frame["score"].to_numpy(), {name: frame[name].to_list() for name in facets}
         )
-    if as_json:
-        from voirdire.documents import plain_json
-        from voirdire.records import as_plain
-
-        print_json(plain_json(as_plain(found)))
-        return
-    print_tables(_table(found), *_sentences(found))
+    print_result(found, _table(found), *_sentences(found), as_json=as_json)
 
 
 def _table(found: VarianceComponents) -> Table:
     from voirdire._validation import shorten
+    from voirdire.reporting.narrow_tables import plain_table
 
     heads = ("differences between", "variance", "of all", "of the error")
     rows = [

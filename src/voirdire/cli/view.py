@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,8 +15,7 @@ from cyclopts import Parameter
 from voirdire._validation import shorten
 from voirdire.cli.option_groups import Text
 from voirdire.cli.options import File, Output, ReportLanguage
-from voirdire.cli.printing import progress
-from voirdire.cli.report import page_of_run, read_result
+from voirdire.cli.printing import progress, say_notes
 from voirdire.cli.written_files import check_report, open_page, write_text
 from voirdire.errors import InputError
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import Language
 
-__all__ = ["view_command"]
+__all__ = ["PageRequest", "make_page", "view_command"]
 
 
 def view_command(
@@ -58,32 +58,38 @@ def view_command(
     if output is not None:
         check_report(output, option="--output")
     with progress("writing"):
-        page, lines = _page(_Asked(file=file, items=items, language=language, title=title))
+        asked = PageRequest(
+            file=file, language=language, title=title, items=items, explore=True, texts=True
+        )
+        page, lines = make_page(asked)
     if output is None:
         output = Path(tempfile.mkdtemp(prefix="voirdire-")) / "view.html"  # of mode 0700
     write_text(output, page)
-    print(f"{output}: {len(page.encode()) / 1e6:.1f} MB")
-    for line in lines:
+    for line in (f"{output}: {len(page.encode()) / 1e6:.1f} MB", *lines):
         print(line)
     if browse:
         open_page(output)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """What is to be shown, and how."""
+class PageRequest:
+    """What a page is made of, and how: with the slider of ε (`explore`), with texts of a run."""
 
     file: str
-    items: str | None
     language: Language
     title: str | None
+    created: str | None = None
+    items: str | None = None
+    explore: bool = False
+    texts: bool = False
 
     @property
     def source(self) -> str:
+        """How errors name the file."""
         return "<stdin>" if self.file == "-" else self.file
 
     @property
-    def page(self) -> dict[str, Any]:
+    def about(self) -> dict[str, Any]:
         """What every page takes."""
         return {"language": self.language, "title": self.title}
 
@@ -94,18 +100,57 @@ class _Asked:
         return None if self.items is None else read_metadata(self.items)
 
 
-def _page(asked: _Asked) -> tuple[str, tuple[str, ...]]:
+def make_page(asked: PageRequest) -> tuple[str, tuple[str, ...]]:
     """Make the page, and what is said of it in the terminal."""
     if asked.file != "-" and "\0" not in asked.file and Path(asked.file).is_dir():
-        _refuse_items(asked, "a training run")
-        return page_of_run(asked.file, **asked.page, texts=True, created=None)
-    data = read_result(asked.file, "FILE")
+        return _show_run(asked)
+    data = _read_result(asked.file)
     _check_size(data, asked.source)
     document = _document(data)
     for is_kind, show in _KINDS:
         if isinstance(document, dict) and is_kind(document):
             return show(data, document, asked), ()
     return _show_verdicts(data, document, asked), ()
+
+
+def _show_run(asked: PageRequest) -> tuple[str, tuple[str, ...]]:
+    """Make the page of a training run."""
+    from voirdire.reporting.pages.training import training_report
+    from voirdire.reporting.training_tables import training_summary
+    from voirdire.rewards.training.run_reading import read_training_run
+
+    _refuse_items(asked, "a training run")
+    if not (Path(asked.file) / "run.json").exists():
+        msg = (
+            f"`FILE` must be a file, got the folder {asked.file!r}, which holds no "
+            "run.json. Name a file in it, or the folder of a training run."
+        )
+        raise InputError(msg)
+    run = read_training_run(asked.file)
+    say_notes((), run.dropped)
+    told: dict[str, Any] = {"created": asked.created, "texts": asked.texts}
+    page = training_report(run, source=asked.file, **asked.about, **told)
+    return page, training_summary(run)
+
+
+def _read_result(source: str) -> bytes:
+    """Read a file or standard input, but no more than a page is made of."""
+    from voirdire.documents import NotRegularError, read_small
+    from voirdire.reporting.pages.examination_record import MOST_BYTES
+
+    try:
+        if source == "-":
+            return sys.stdin.buffer.read(MOST_BYTES + 1)
+        return read_small(source, most_bytes=MOST_BYTES)
+    except (OSError, ValueError) as error:
+        rules = {
+            FileNotFoundError: "a file that exists, or the folder of a training run",
+            NotRegularError: "a regular file",
+        }
+        rule = rules.get(type(error), "a file that can be read")
+        why = getattr(error, "kind", None) or getattr(error, "strerror", None) or error
+        msg = f"`FILE` must be {rule}, got {source!r} ({why}). Name another."
+        raise InputError(msg) from error
 
 
 def _check_size(data: bytes, source: str) -> None:
@@ -132,15 +177,20 @@ def _has_schema(name: str) -> Callable[[dict[str, Any]], bool]:
     return lambda document: str(document.get("schema", "")).startswith(f"{name}/")
 
 
-def _show_examination(data: bytes, _document: dict[str, Any], asked: _Asked) -> str:
+def _show_examination(data: bytes, _document: dict[str, Any], asked: PageRequest) -> str:
     from voirdire.reporting import html_report
 
     return html_report(
-        data, **asked.page, source=asked.source, items=asked.metadata(), explore=True
+        data,
+        **asked.about,
+        created=asked.created,
+        source=asked.source,
+        items=asked.metadata(),
+        explore=asked.explore,
     )
 
 
-def _show_certificate(data: bytes, _document: dict[str, Any], asked: _Asked) -> str:
+def _show_certificate(data: bytes, _document: dict[str, Any], asked: PageRequest) -> str:
     from voirdire.documents import document_from_text
     from voirdire.reporting import html_report
     from voirdire.reporting.pages.speech import Speaker
@@ -160,7 +210,7 @@ def _show_certificate(data: bytes, _document: dict[str, Any], asked: _Asked) -> 
         language=asked.language,
         title=asked.title or created,
         source=asked.source,
-        explore=True,
+        explore=asked.explore,
     )
 
 
@@ -170,38 +220,38 @@ _OF_CERTIFICATE = (
 )
 
 
-def _show_reward(data: bytes, _document: dict[str, Any], asked: _Asked) -> str:
+def _show_reward(data: bytes, _document: dict[str, Any], asked: PageRequest) -> str:
     from voirdire.documents import document_from_text
     from voirdire.reporting.pages.reward_file import reward_file_page
     from voirdire.rewards.model_file import reward_of_document
 
     _refuse_items(asked, "a reward")
     document = document_from_text(data, source=asked.source, what="a reward", layout="json")
-    return reward_file_page(reward_of_document(document), **asked.page)
+    return reward_file_page(reward_of_document(document), **asked.about)
 
 
-def _show_reward_examination(data: bytes, _document: dict[str, Any], asked: _Asked) -> str:
+def _show_reward_examination(data: bytes, _document: dict[str, Any], asked: PageRequest) -> str:
     from voirdire.reporting import reward_report
 
     _refuse_items(asked, "the examination of a reward")
-    return reward_report(data, **asked.page, source=asked.source)
+    return reward_report(data, **asked.about, created=asked.created, source=asked.source)
 
 
 _KINDS: tuple[tuple[Callable[[dict[str, Any]], bool], Callable[..., str]], ...] = (
     (_has_schema("voirdire.certificate"), _show_certificate),
     (_has_schema("voirdire.reward"), _show_reward),
     (_has_schema("voirdire.reward_examination"), _show_reward_examination),
-    (lambda document: "examinations" in document, _show_examination),
+    (lambda document: document.keys().isdisjoint(("item", "id")), _show_examination),
 )
-"""How a document is recognized by what it says, and its page; anything else is a table."""
+"""How a document is recognized, and its page; one row of a table alone has an item."""
 
 
-def _show_verdicts(data: bytes, document: Any, asked: _Asked) -> str:
+def _show_verdicts(data: bytes, document: Any, asked: PageRequest) -> str:
     from voirdire.io.verdict_rows import read_verdict_rows
     from voirdire.reporting.pages.verdicts import verdicts_page
 
     rows = read_verdict_rows(data, name=asked.source, format=_format(data, document, asked.file))
-    return verdicts_page(rows, name=asked.source, metadata=asked.metadata(), **asked.page)
+    return verdicts_page(rows, name=asked.source, metadata=asked.metadata(), **asked.about)
 
 
 def _format(data: bytes, document: Any, name: str) -> str:
@@ -218,7 +268,7 @@ def _format(data: bytes, document: Any, name: str) -> str:
     return "tsv" if name.lower().endswith(".tsv") else "csv"
 
 
-def _refuse_items(asked: _Asked, what: str) -> None:
+def _refuse_items(asked: PageRequest, what: str) -> None:
     if asked.items is not None:
         msg = f"`--items` must be left out for {what}, got {asked.items!r}: its page shows no items"
         raise InputError(f"{msg} of a file.")

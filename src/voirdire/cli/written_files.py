@@ -8,14 +8,14 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from voirdire.cli.shell import UsageError
+from voirdire.cli.printing import progress
+from voirdire.cli.shell import UsageError, say
 from voirdire.documents import write_whole
 from voirdire.errors import InputError
 from voirdire.records import CERTIFICATE_SCHEMA
 
 if TYPE_CHECKING:
     from voirdire._types import Language
-    from voirdire.studies import Examination
 
 __all__ = [
     "check_apart",
@@ -29,7 +29,6 @@ __all__ = [
     "write_bytes",
     "write_picture",
     "write_report",
-    "write_results",
     "write_text",
 ]
 
@@ -121,20 +120,17 @@ def _check_regular(path: Path) -> None:
         raise InputError(msg)
 
 
-def write_report(path: Path, examination: Examination, *, language: Language) -> None:
-    """Write an examination as an HTML page."""
-    from voirdire.reporting import html_report
-
-    write_text(path, html_report(examination, language=language))
-
-
-def write_results(path: Path | None, result: Any, *, language: Language, **more: Any) -> None:
-    """Write a result that is no examination as an HTML page, where one is asked for."""
+def write_report(path: Path | None, result: Any, *, language: Language, **more: Any) -> None:
+    """Write a result as an HTML page, where one is asked for, and say where it is."""
     if path is None:
         return
-    from voirdire.reporting import results_report
+    from voirdire.reporting import html_report, results_report
+    from voirdire.studies import Examination
 
-    write_text(path, results_report(result, language=language, **more))
+    with progress("writing the report"):
+        write = html_report if isinstance(result, Examination) else results_report
+        write_text(path, write(result, language=language, **more))
+    say(f"report: {path}")
 
 
 def write_picture(path: Path, result: Any) -> None:

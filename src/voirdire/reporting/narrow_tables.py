@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len
 from rich.measure import Measurement
+from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.style import StyleType
-    from rich.table import Column, Table
+    from rich.table import Column
 
-__all__ = ["NarrowTable"]
+__all__ = ["NarrowTable", "counted", "plain_table"]
 
 _LEAST_TEXT = 12
 """Of fewer columns of a name nobody knows which one it is."""
@@ -134,3 +135,21 @@ def _stripped(cell: Text) -> Text:
     start = len(cell.plain) - len(cell.plain.lstrip())
     cell.rstrip()
     return cell[start:]
+
+
+def plain_table(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], *, words: Sequence[str]
+) -> Table:
+    """Lay out rows under headings: `words` to the left, numbers to the right, the first whole."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for place, heading in enumerate(headings):
+        justify: Literal["left", "right"] = "left" if heading in words else "right"
+        table.add_column(heading, justify=justify, no_wrap=place == 0)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def counted(number: int, what: str) -> str:
+    """Write a number of things."""
+    return f"{number:,} {what}{'s'[: number != 1]}"

@@ -1,106 +1,67 @@
-"""What judging prints: a summary, calls with their cost, an estimate, and how to go on."""
+"""What judging prints: a summary, calls with their cost, an estimate, rows that were set aside."""
 
 from __future__ import annotations
 
 import math
 import shlex
-import sys
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
-from voirdire.cli.printing import counted, plain_table, print_json, print_tables
-from voirdire.cli.shell import say
+from voirdire.reporting.narrow_tables import counted, plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.console import RenderableType
     from rich.table import Table
 
-    from voirdire.judging import (
-        CallSummary,
-        JudgingSummary,
-        RunEstimate,
-        SeveralJudged,
-    )
+    from voirdire.judging import CallSummary, JudgingSummary, RunEstimate, SeveralJudged
     from voirdire.models import ModelCheck
     from voirdire.records import Dropped
 
 __all__ = [
     "call_lines",
-    "print_card",
-    "print_check",
-    "print_estimate",
-    "print_several",
-    "print_summary",
-    "said_cost",
-    "say_drops",
-    "say_how_to_go_on",
-    "say_if_all_failed",
-    "shown_store",
+    "check_lines",
+    "cost_text",
+    "drop_lines",
+    "estimate_tables",
+    "failure_lines",
+    "judging_tables",
+    "several_tables",
 ]
 
-_MOST_DROPS = 5
+_MOST_REASONS = 5
 _MASS_WORTH_SAYING = 0.01
 _SHIFT_WORTH_SAYING = 0.1
 
 
-def print_summary(summary: JudgingSummary, *, as_json: bool) -> None:
-    """Print what a run came to; on standard error where the verdicts went to standard output."""
-    _say_drops(summary)
-    if as_json:
-        print_json(summary.as_dict())
-        return
-    printed = summary.output == "-"
-    print_tables(
+def judging_tables(summary: JudgingSummary) -> list[RenderableType]:
+    """Lay out the result of a run; where the verdicts are is said of a file only."""
+    return [
         _heading(summary),
         *((_question_table(summary),) if summary.questions else ()),
         *(("", _class_table(summary)) if any(row.n_items for row in summary.classes) else ()),
         *(() if summary.calls is None else call_lines(summary.calls)),
         *_cautions(summary),
-        *(() if printed else _whereabouts(summary)),
-        stream=sys.stderr if printed else sys.stdout,
-    )
+        *(() if summary.output == "-" else _whereabouts(summary)),
+    ]
 
 
-def print_card(judge: str, *, as_json: bool) -> None:
-    """Print what is known of a local judge, as Markdown or JSON."""
-    from voirdire.judging import load_local_judge
-
-    card = load_local_judge(judge).card
-    if as_json:
-        print_json(card.to_dict())
-    else:
-        print(card.to_markdown())
-
-
-def print_check(found: ModelCheck, *, as_json: bool) -> None:
-    """Print what a model's server can do, one line for each thing that was tried."""
-    if as_json:
-        import msgspec
-
-        print_json(msgspec.to_builtins(found))
-        return
-    said = {True: "yes", False: "no", None: "not known"}
-    print_tables(f"{shorten(found.model)}:")
+def check_lines(found: ModelCheck) -> list[str]:
+    """Say what a model's server can do, one line for each thing that was tried."""
+    words = {True: "yes", False: "no", None: "not known"}
+    lines = [f"{shorten(found.model)}:"]
     for row in found.steps:
         why = "" if row.error is None else f" ({shorten(row.error, width=160)})"
-        print_tables(f"  {row.feature}: {said[row.works]}{why}")
+        lines.append(f"  {row.feature}: {words[row.works]}{why}")
+    return lines
 
 
-def print_several(judged: SeveralJudged, *, as_json: bool) -> None:
-    """Print what several judges came to, one line each, and how to examine them."""
-    for name, error in judged.failed.items():
-        say(f"{shorten(name)} did not come to its end: {error}")
-    if as_json:
-        failed = {name: str(error) for name, error in judged.failed.items()}
-        print_json({"judged": [row.as_dict() for row in judged], "failed": failed})
-        return
-    if not judged:
-        return
-    _say_drops(judged[0])
-    useful = [row for row in judged if not _all_failed(row)] or judged
+def several_tables(judged: SeveralJudged) -> list[RenderableType]:
+    """Lay out the results of several judges, one line each, and how to examine them."""
+    useful = [row for row in judged if not failure_lines(row)] or judged
     files = [row.output for row in useful]
     if len(files) == len(judged):
         files = [str(Path(files[0]).parent)]
@@ -119,36 +80,27 @@ def print_several(judged: SeveralJudged, *, as_json: bool) -> None:
         for line in (*_caution_lines(calls), *(f"note: {note}" for note in row.notes))
     ]
     headings = ("judge", "items", "calls", "failed", "US dollars", "verdicts")
-    print_tables(
+    return [
         plain_table(headings, rows, words=("judge", "verdicts")),
         *(("", *cautions) if cautions else ()),
         "",
-        "May one of them stand in for people? With labels by people:",
+        "May one of them replace the annotators? With labels by people:",
         f"  voirdire examine --humans labels.csv {outputs} --kind boolean --report report.html",
-    )
+    ]
 
 
-def say_if_all_failed(judged: Sequence[JudgingSummary]) -> bool:
-    """Say of whom no item has an answer, and why; whether there was such a judge."""
-    found = [(row, row.calls) for row in judged if row.calls is not None and _all_failed(row)]
-    for row, calls in found:
-        listed = ", ".join(f"{kind} ({n:,})" for kind, n in calls.failures.items())
-        say(f"voirdire: no item has a usable answer by {shorten(row.judge)!r}: {listed}.")
-        say("\n".join(_example_lines(calls)))
-    return bool(found)
-
-
-def _all_failed(row: JudgingSummary) -> bool:
+def failure_lines(row: JudgingSummary) -> list[str]:
+    """Say of a judge without one usable answer why; nothing of others."""
     answered = any(not math.isnan(question.share_true) for question in row.questions)
-    others = () if row.calls is None else row.calls.answers
-    return not answered and not any(other.n_answered for other in others)
+    calls = row.calls
+    if calls is None or answered or any(other.n_answered for other in calls.answers):
+        return []
+    listed = ", ".join(f"{kind} ({n:,})" for kind, n in calls.failures.items())
+    return [f"no item has a usable answer by {shorten(row.judge)!r}: {listed}.", *_examples(calls)]
 
 
-def print_estimate(estimates: Sequence[RunEstimate], *, as_json: bool) -> None:
-    """Print what runs would call and cost."""
-    if as_json:
-        print_json({"estimates": estimates})
-        return
+def estimate_tables(estimates: Sequence[RunEstimate]) -> list[RenderableType]:
+    """Lay out what runs would call and cost."""
     rows, more = [], []
     for row in estimates:
         name = shorten(row.judge)
@@ -163,52 +115,41 @@ def print_estimate(estimates: Sequence[RunEstimate], *, as_json: bool) -> None:
             more.append(f"{name}: {failed}; --retry-failures makes them again")
     more += [f"price: {row.price_source}" for row in estimates if row.price_source]
     headings = ("judge", "items", "calls", "stored", "tokens in", "tokens out", "US dollars")
-    print_tables(
+    return [
         plain_table(headings, rows, words=("judge",)),
         "",
         "Tokens are estimated; reasoning, repetitions and what a server caches are not in them.",
         *dict.fromkeys(more),
-    )
+    ]
 
 
-def say_how_to_go_on(
-    output: str, *, store: str | Path | None = None, asks_a_model: bool = False
-) -> None:
-    """Say after an interruption what is kept."""
-    if asks_a_model:
-        where = "in the store" if store is None else f"in {shown_store(str(store))}"
-        say(f"every reply is kept {where}; the same command goes on from there.")
-        return
-    from voirdire.judging import kept_items
-
-    if output != "-" and (n_items := kept_items(output)):
-        kept = f"{n_items:,} judged items are kept in {output}.partial"
-        say(f"{kept}; the command that judged them goes on from there.")
-
-
-def _say_drops(summary: JudgingSummary) -> None:
-    say_drops(summary.dropped, n_dropped=summary.n_dropped, output=summary.dropped_output)
-
-
-def say_drops(
+def drop_lines(
     dropped: Sequence[Dropped],
     *,
     n_dropped: int | None = None,
     output: str | None = None,
     what: str = "row",
-) -> None:
-    """Say how many rows were set aside, and why the first of them were."""
+) -> list[str]:
+    """Say how many rows were set aside, and why: rows of one reason on one line."""
     n_dropped = len(dropped) if n_dropped is None else n_dropped
     if not n_dropped:
-        return
-    shown = dropped[:_MOST_DROPS]
-    say(f"{counted(n_dropped, what)} set aside{'' if output is None else f'; all in {output}'}")
-    for row in shown:
+        return []
+    lines = [
+        f"{counted(n_dropped, what)} set aside{'' if output is None else f'; all in {output}'}"
+    ]
+    alike: dict[str, list[Dropped]] = {}
+    for row in dropped:
+        alike.setdefault(row.reason, []).append(row)
+    for same in list(alike.values())[:_MOST_REASONS]:
+        row = same[0]
         about = "".join(f" {shorten(name)!r}" for name in (row.item, row.question) if name)
         value = "" if row.value is None else f" ({shorten(row.value)!r})"
-        say(f"  {row.place()}:{about} {shorten(row.reason, width=160)}{value}")
-    if n_dropped > len(shown):
-        say(f"  and {n_dropped - len(shown):,} more")
+        others = [f"line {x.line}" if x.item is None else shorten(x.item) for x in same[1:4]]
+        more = f" (and {len(same) - 1:,} more like this: {', '.join(others)}" if others else ""
+        more += (", …)" if len(same) > 4 else ")") if others else ""
+        lines.append(f"  {row.place()}:{about} {shorten(row.reason, width=200)}{value}{more}")
+        n_dropped -= len(same)
+    return [*lines, *([f"  and {n_dropped:,} more"] if n_dropped else [])]
 
 
 def _heading(summary: JudgingSummary) -> str:
@@ -286,7 +227,7 @@ def _whereabouts(summary: JudgingSummary) -> list[str]:
         first.setdefault("choice" if row.kind == "pairwise" else row.kind, row.question)
     ways += [f"--question {shlex.quote(name)} --kind {kind}" for kind, name in first.items()]
     examine = f"  voirdire examine --humans labels.csv --judges {shlex.quote(summary.output)}"
-    asked = "May the judge stand in for people? With labels by people:"
+    asked = "May the judge replace the annotators? With labels by people:"
     return [*lines, asked, *(f"{examine} {way}" for way in ways)]
 
 
@@ -305,7 +246,7 @@ def _dollars(cost: float | None) -> str:
 # Calls ----------------------------------------------------------------------------------------
 
 
-def said_cost(cost: float | None) -> str:
+def cost_text(cost: float | None) -> str:
     """Give a cost in US dollars, as far as the price is known."""
     return "price unknown" if cost is None else f"${cost:,.4f}"
 
@@ -327,7 +268,7 @@ def call_lines(calls: CallSummary) -> list[str]:
     if calls.prompt_tokens or calls.completion_tokens:
         cached = f" ({calls.cached_tokens:,} cached)" if calls.cached_tokens else ""
         said.append(f"{calls.prompt_tokens:,} tokens in{cached}, {calls.completion_tokens:,} out")
-    said += [said_cost(calls.cost)] if calls.n_calls else []
+    said += [cost_text(calls.cost)] if calls.n_calls else []
     return [*lines, f"calls: {', '.join(said)}", *_caution_lines(calls)]
 
 
@@ -337,7 +278,7 @@ def _caution_lines(calls: CallSummary) -> list[str]:
     if calls.failures:
         listed = ", ".join(f"{reason} ({n:,})" for reason, n in calls.failures.items())
         lines.append(f"failed: {listed}. Call them again with --retry-failures.")
-        lines += _example_lines(calls)
+        lines += _examples(calls)
         lines.append("  all that came back: voirdire replies STORE --failed")
     lines += [f"note: the form of replies went from {step}" for step in calls.steps_down]
     high = {name: mass for name, mass in calls.missing_mass.items() if mass >= _MASS_WORTH_SAYING}
@@ -362,13 +303,6 @@ def _caution_lines(calls: CallSummary) -> list[str]:
     return lines
 
 
-def _example_lines(calls: CallSummary) -> list[str]:
+def _examples(calls: CallSummary) -> list[str]:
     """Give all that one failure of each kind says."""
     return [f"  for example: {calls.examples.get(kind, kind)}" for kind in calls.failures]
-
-
-def shown_store(store: str) -> str:
-    """Give a store's address without a password, as its own errors do."""
-    from voirdire.store.opening import read_address
-
-    return read_address(store).shown if "://" in store else store
