@@ -375,15 +375,17 @@ def subtract_linked(
     a column that no pair tells apart becomes 0, and small differences of large numbers keep their
     digits. The rows span what the differences of all pairs span, and are fewer.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    n_items = features.shape[0]
-    links = coo_array((np.ones(better.size, np.int8), (better, worse)), shape=(n_items, n_items))
-    n_components, component = connected_components(links, directed=False)
-    first = np.empty(n_components, np.int64)
-    first[component[::-1]] = np.arange(n_items)[::-1]
-    relative: NDArray[np.float64] = features - features[first[component]]
+    first = np.arange(features.shape[0])
+    one, other = better, worse
+    while one.size:
+        low, high = np.minimum(one, other), np.maximum(one, other)
+        first[high] = low
+        while (first != (further := first[first])).any():
+            first = further
+        one, other = first[one], first[other]
+        apart = one != other
+        one, other = one[apart], other[apart]
+    relative: NDArray[np.float64] = features - features[first]
     return relative
 
 
