@@ -119,10 +119,11 @@ class _Search:
 
     def approach(self, start: NDArray[np.float64] | None) -> NDArray[np.float64]:
         """Come so close to the optimum that a small band around it will do."""
-        y = np.zeros(self.n_coordinates) if start is None else start
+        y, width = np.zeros(self.n_coordinates), float(np.abs(self.problem.gap).mean())
+        if start is not None:
+            y, width = start, width / _SHARPER**2
         if self.n_pairs < 2 * _BAND * self.n_coordinates:
             return y
-        width = float(np.abs(self.problem.gap).mean())
         n_sampled = max(_SAMPLE * self.n_coordinates, int(_SAMPLE_SHARE * self.n_pairs))
         if start is None and 2 * n_sampled < self.n_pairs:
             chosen = ((np.arange(n_sampled) + 0.5) * (self.n_pairs / n_sampled)).astype(np.int64)
