@@ -44,8 +44,6 @@ BETTER_THAN = np.array(
 SHARES = (0.3, 0.2, 0.2, 0.1, 0.2)
 MARGIN = 1.0
 WANTED_RATIO, WANTED_SECONDS, WANTED_GAP, WANTED_MS = 25, 20.0, 1e-6, 40.0
-WANTED_REALISTIC_RATIO = 15
-"""Many ties take more steps."""
 REPEATS, N_SETS = 15, 12
 
 
@@ -203,8 +201,8 @@ def bench_held_out(l2=0.001):
     )
     checks = {
         "held-out error": mean(more) <= 0,
-        f"a ratio of {WANTED_REALISTIC_RATIO} on realistic data": median(ratios)
-        >= WANTED_REALISTIC_RATIO,
+        f"a ratio of at least {WANTED_RATIO} on each realistic data set": min(ratios)
+        >= WANTED_RATIO,
         "gap on realistic data": max(gaps) <= WANTED_GAP,
     }
     return [what for what, is_reached in checks.items() if not is_reached]

@@ -12,10 +12,8 @@ from voirdire.rewards.fitting import weight_problem as resampling
 from voirdire.rewards.fitting.judged_comparisons import BehaviorData
 from voirdire.rewards.fitting.settings import feature_choices
 from voirdire.rewards.fitting.weight_problem import (
-    Resampling,
     WeightProblem,
     error_rate,
-    pair_weights,
     resampled_weights,
 )
 
@@ -48,7 +46,7 @@ def drawn(rng, n_prompts):
     return features, better, worse.ravel(), prompts
 
 
-def problem_of(sample, loss):
+def problem_of(sample, **settings):
     features, better, worse, prompts = sample
     classes = np.zeros((len(features), 2))
     data = BehaviorData(
@@ -60,10 +58,11 @@ def problem_of(sample, loss):
         worse=worse,
         prompts=prompts,
         margins=np.ones(better.size),
+        is_vetoed=np.zeros(len(features), bool),
     )
-    choice = feature_choices(RUBRIC, FitSettings(ignored=["ideal", "poor"]))["answer"]
-    weight = pair_weights(prompts, equal_prompts=False)
-    return WeightProblem(data=data, choice=choice, weight=weight, loss=loss)
+    chosen = FitSettings(ignored=["ideal", "poor"], confidence_level=CONFIDENCE, **settings)
+    choice = feature_choices(RUBRIC, chosen)["answer"]
+    return WeightProblem(data=data, choice=choice, settings=chosen)
 
 
 def limit_of(loss):
@@ -83,13 +82,11 @@ def test_weight_intervals_cover_as_often_as_they_say(monkeypatch, loss, most):
     rng = np.random.default_rng([7, len(loss)])
     covered = np.zeros(4)
     for run in range(N_RUNS):
-        problem = problem_of(drawn(rng, 120), loss)
-        ways = Resampling(n_resamples=79, confidence_level=CONFIDENCE, seed=run, behavior="answer")
+        problem = problem_of(drawn(rng, 120), loss=loss, n_resamples=79, seed=run)
         low, high = resampled_weights(
             problem,
             weights=problem.solve(L2)[0],
             l2=L2,
-            resampling=ways,
             tell=lambda: None,
         )
         covered += (low[:4] <= truth) & (truth <= high[:4])
@@ -98,21 +95,17 @@ def test_weight_intervals_cover_as_often_as_they_say(monkeypatch, loss, most):
 
 
 def test_error_rate_intervals_cover_as_often_as_they_say():
-    features, better, worse, prompts = drawn(np.random.default_rng(98), 60_000)
+    features, better, worse, _ = drawn(np.random.default_rng(98), 60_000)
     gains = (features[better] - features[worse]) @ PUSH
     truth = float((gains < 0).mean())
     rng = np.random.default_rng(8)
     covered = 0
     n_runs = 1_000
     for run in range(n_runs):
-        features, better, worse, prompts = drawn(rng, 80)
-        ways = Resampling(n_resamples=200, confidence_level=CONFIDENCE, seed=run, behavior="answer")
-        found = error_rate(
-            (features[better] - features[worse]) @ PUSH,
-            prompts=prompts,
-            weight=pair_weights(prompts, equal_prompts=False),
-            resampling=ways,
-        )
+        sample = drawn(rng, 80)
+        features, better, worse, _ = sample
+        problem = problem_of(sample, n_resamples=200, seed=run)
+        found = error_rate(problem, (features[better] - features[worse]) @ PUSH)
         covered += found.low <= truth <= found.high
 
     allowed = 3 * math.sqrt(CONFIDENCE * (1 - CONFIDENCE) / n_runs)

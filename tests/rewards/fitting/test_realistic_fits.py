@@ -84,15 +84,42 @@ def problem_of(made, *, l2, loss="hinge"):
 def test_the_optimum_is_that_of_other_solvers(seed, behavior):
     made = realistic_comparisons(seed, behavior, n_prompts=40)
 
-    free, held = fit(made, l2=0.0)[1], fit(made, l2=0.01)[1]
+    free = fit(made, l2=0.0)[1]
+    held = {l2: fit(made, l2=l2)[1] for l2 in (0.01, 0.001, 0.0001)}
     smooth = fit(made, l2=0.001, loss="logistic")[1]
 
     assert free.objective == pytest.approx(linear_optimum(problem_of(made, l2=0.0)), rel=1e-6)
-    assert held.objective == pytest.approx(dual_optimum(problem_of(made, l2=0.01)), rel=1e-6)
+    for l2, row in held.items():
+        assert row.objective == pytest.approx(dual_optimum(problem_of(made, l2=l2)), rel=1e-9)
     best = logistic_optimum(problem_of(made, l2=0.001, loss="logistic"))
     assert smooth.objective == pytest.approx(best, rel=1e-6)
-    for row in (free, held, smooth):
+    for row in (free, *held.values(), smooth):
         assert row.objective - row.bound <= 1e-6 * max(1.0, row.objective)
+
+
+@pytest.mark.parametrize(("seed", "behavior"), [(101, "soft_refuse"), (102, "comply")])
+def test_the_optimum_of_thousands_of_comparisons_is_that_of_another_solver(seed, behavior):
+    """Here most comparisons are bundled, as they are not where there are few."""
+    made = realistic_comparisons(seed, behavior, n_prompts=150, mean_group=12)
+    assert len(made.pairs()) > 6_000
+
+    row = fit(made, l2=0.0001)[1]
+
+    assert row.objective == pytest.approx(dual_optimum(problem_of(made, l2=0.0001)), rel=1e-9)
+    assert row.objective - row.bound <= 1e-9
+
+
+@pytest.mark.parametrize("l2", [0.001, 0.0001])
+def test_signs_of_the_rubric_hold_over_thousands_of_comparisons(l2):
+    made = turned(realistic_comparisons(102, "hard_refuse", n_prompts=120, mean_group=9))
+    assert len(made.pairs()) > 2_500
+
+    weights, row = fit(made, l2=l2, signs="rubric")
+
+    rows = rows_of_rubric(made)
+    assert (rows @ weights >= 0).all()
+    assert row.objective == pytest.approx(best_within(made, rows, l2=l2), rel=1e-6)
+    assert row.objective - row.bound <= 1e-6 * max(1.0, row.objective)
 
 
 def test_new_prompts_are_ranked_no_worse_than_by_the_published_fitter():

@@ -13,15 +13,12 @@ from voirdire.rewards.fitting.judged_comparisons import FitProgress
 from voirdire.rewards.fitting.notes import Undetermined, behavior_notes, few_for_folds, undetermined
 from voirdire.rewards.fitting.weight_problem import (
     L2_GRID,
+    NOTHING,
     CrossValidation,
     Estimate,
-    Resampling,
     WeightProblem,
     cross_validate,
     error_rate,
-    generator,
-    pair_weights,
-    prompt_folds,
     resampled_weights,
     wrongness,
 )
@@ -32,15 +29,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.rewards.fitting.judged_comparisons import BehaviorData, BehaviorPart
+    from voirdire.rewards.fitting.judged_comparisons import BehaviorData
     from voirdire.rewards.fitting.settings import FeatureChoice, FitSettings
-    from voirdire.rewards.solving.problem import RankingSolution
 
-__all__ = ["BehaviorFit", "FittedBehavior", "FittedWeight", "fit_behavior", "fit_parts", "n_solves"]
+__all__ = ["BehaviorFit", "FittedBehavior", "FittedWeight", "fit_parts"]
 
 
 def fit_parts(
-    parts: Mapping[str, BehaviorPart],
+    parts: Mapping[str, BehaviorData],
     *,
     choices: Mapping[str, FeatureChoice],
     settings: FitSettings,
@@ -51,7 +47,7 @@ def fit_parts(
 
     Parameters
     ----------
-    parts : mapping of str to BehaviorPart
+    parts : mapping of str to BehaviorData
         By behavior.
     choices : mapping of str to FeatureChoice
         Their features.
@@ -67,10 +63,12 @@ def fit_parts(
     sequence of FittedBehavior
         In the order of `parts`.
     """
-    fitted = {name: part for name, part in parts.items() if part.train.n_pairs}
-    total = sum(
-        n_solves(part.train, settings, has_test=part.test is not None) for part in fitted.values()
-    )
+    problems = {
+        name: WeightProblem(data=part, choice=choices[name], settings=settings)
+        for name, part in parts.items()
+        if part.n_pairs
+    }
+    total = sum(_n_solves(problem) for problem in problems.values())
     n_done = 0
 
     def tell() -> None:
@@ -79,18 +77,7 @@ def fit_parts(
         if progress is not None:
             progress(FitProgress(doing="fitting", n_done=n_done, n_total=total))
 
-    return [
-        fit_behavior(
-            part.train,
-            test=part.test,
-            choice=choices[name],
-            settings=settings,
-            has_base=has_base,
-            cycles=part.cycles,
-            tell=tell,
-        )
-        for name, part in fitted.items()
-    ]
+    return [_fit_behavior(problem, has_base=has_base, tell=tell) for problem in problems.values()]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,9 +159,6 @@ class FittedWeight:
 _L2_OF_FEW = 0.01
 
 
-_NOTHING = Estimate(value=float("nan"), low=float("nan"), high=float("nan"))
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FittedBehavior:
     """The weights of one behavior with their record.
@@ -200,68 +184,37 @@ class FittedBehavior:
     data: BehaviorData = field(repr=False)
 
 
-def n_solves(data: BehaviorData, settings: FitSettings, *, has_test: bool) -> int:
-    """Count the problems that `fit_behavior` solves: what a progress bar counts."""
-    n_parts = len(_l2s(data, settings)) * _n_folds(data, settings, has_test=has_test)
-    return 1 + n_parts + settings.n_resamples
+def _n_solves(problem: WeightProblem) -> int:
+    """Count the problems that `_fit_behavior` solves: what a progress bar counts."""
+    return 1 + len(_l2s(problem)) * _n_folds(problem) + problem.settings.n_resamples
 
 
-def fit_behavior(
-    data: BehaviorData,
-    *,
-    test: BehaviorData | None,
-    choice: FeatureChoice,
-    settings: FitSettings,
-    has_base: bool,
-    cycles: PreferenceCycles,
-    tell: Callable[[], None],
+def _fit_behavior(
+    problem: WeightProblem, *, has_base: bool, tell: Callable[[], None]
 ) -> FittedBehavior:
-    """Fit the weights of one behavior.
-
-    Parameters
-    ----------
-    data : BehaviorData
-        What they are fitted on: at least one comparison.
-    test : BehaviorData or None
-        Comparisons of other prompts that the error rate is taken on; None takes it on `data` by
-        cross-validation.
-    choice : FeatureChoice
-        Which weights are fitted.
-    settings : FitSettings
-        How.
-    has_base : bool
-        Whether base rewards are part of the differences.
-    cycles : PreferenceCycles
-        Comparisons that go in cycles.
-    tell : callable
-        Called after each of `n_solves` problems.
-
-    Returns
-    -------
-    FittedBehavior
-        Weights and record.
-    """
-    problem = _problem(data, choice=choice, settings=settings)
-    has_test = test is not None
-    crossed = _crossed(problem, settings=settings, has_test=has_test, tell=tell)
-    l2, l2_path, notes = _chosen_l2(problem, crossed, settings)
-    weights, solution = _solved(problem, l2)
+    """Fit the weights of one behavior; `tell` is called after each problem that is solved."""
+    data, choice, n_folds, tried = problem.data, problem.choice, _n_folds(problem), _l2s(problem)
+    crossed = None
+    if n_folds:
+        crossed = cross_validate(problem, l2s=tried, n_folds=n_folds, tell=tell)
+    l2, l2_path = tried[0], {}
+    notes = []
+    if crossed is not None and len(tried) > 1:
+        l2, l2_path = crossed.l2, crossed.losses
+    elif problem.settings.l2 is None:
+        notes.append(few_for_folds(data.n_prompts, n_folds=problem.settings.n_folds, l2=l2))
+    try:
+        weights, solution = problem.solve(l2)
+    except InputError as error:
+        msg = f"behavior {data.behavior!r}: {error}"
+        raise InputError(msg) from error
     tell()
-    resampling = _resampling(data, settings)
-    low, high = resampled_weights(problem, weights=weights, l2=l2, resampling=resampling, tell=tell)
+    low, high = resampled_weights(problem, weights=weights, l2=l2, tell=tell)
     separable, left_open = _looked_into(problem)
-    held_out, base_alone = _error_rates(
-        problem, weights=weights, test=test, crossed=crossed, settings=settings
-    )
-    penalty = _penalty(choice, weights, data=data, test=test)
+    held_out, base_alone = _error_rates(problem, weights=weights, crossed=crossed)
+    penalty = _penalty(problem, weights)
     notes += behavior_notes(
-        problem,
-        solution,
-        separable=separable,
-        left_open=left_open,
-        settings=settings,
-        l2=l2,
-        penalty=penalty,
+        problem, solution, separable=separable, left_open=left_open, l2=l2, penalty=penalty
     )
     record = BehaviorFit(
         behavior=data.behavior,
@@ -277,10 +230,10 @@ def fit_behavior(
         ),
         error_rate=held_out,
         error_rate_fitted=float(problem.weight @ wrongness(data.ranked(problem.gain(weights)))),
-        error_rate_base=base_alone if has_base else _NOTHING,
+        error_rate_base=base_alone if has_base else NOTHING,
         is_separable=separable == "complete",
         loose=left_open.sentences,
-        cycles=cycles,
+        cycles=data.cycles,
         notes=tuple(notes),
     )
     return FittedBehavior(
@@ -288,75 +241,20 @@ def fit_behavior(
     )
 
 
-def _problem(data: BehaviorData, *, choice: FeatureChoice, settings: FitSettings) -> WeightProblem:
-    return WeightProblem(
-        data=data,
-        choice=choice,
-        weight=pair_weights(data.prompts, equal_prompts=settings.equal_prompts),
-        loss=settings.loss,
-    )
-
-
-def _resampling(data: BehaviorData, settings: FitSettings) -> Resampling:
-    return Resampling(
-        n_resamples=settings.n_resamples,
-        confidence_level=settings.confidence_level,
-        seed=settings.seed,
-        behavior=data.behavior,
-    )
-
-
-def _n_folds(data: BehaviorData, settings: FitSettings, *, has_test: bool) -> int:
+def _n_folds(problem: WeightProblem) -> int:
     """How many folds there are prompts for; 0 where nothing can, or need, be held out."""
-    if has_test and len(_l2s(data, settings)) == 1:
+    n_prompts = problem.data.n_prompts
+    if n_prompts < 2 or (problem.data.test is not None and len(_l2s(problem)) == 1):
         return 0
-    return min(settings.n_folds, data.n_prompts) if data.n_prompts > 1 else 0
+    return min(problem.settings.n_folds, n_prompts)
 
 
-def _l2s(data: BehaviorData, settings: FitSettings) -> tuple[float, ...]:
+def _l2s(problem: WeightProblem) -> tuple[float, ...]:
     """Give the values of λ that are tried."""
-    if settings.l2 is not None:
-        return (float(settings.l2),)
-    return (_L2_OF_FEW,) if data.n_prompts < 2 * settings.n_folds else L2_GRID
-
-
-def _crossed(
-    problem: WeightProblem,
-    *,
-    settings: FitSettings,
-    has_test: bool,
-    tell: Callable[[], None],
-) -> CrossValidation | None:
-    n_folds = _n_folds(problem.data, settings, has_test=has_test)
-    if not n_folds:
-        return None
-    rng = generator(settings.seed, f"{problem.data.behavior} folds")
-    return cross_validate(
-        problem,
-        l2s=_l2s(problem.data, settings),
-        folds=prompt_folds(problem.data.n_prompts, n_folds=n_folds, rng=rng),
-        tell=tell,
-    )
-
-
-def _chosen_l2(
-    problem: WeightProblem, crossed: CrossValidation | None, settings: FitSettings
-) -> tuple[float, dict[float, float], list[str]]:
-    tried = _l2s(problem.data, settings)
-    if settings.l2 is not None:
-        return tried[0], {}, []
-    if len(tried) == 1 or crossed is None:
-        few = few_for_folds(problem.data.n_prompts, n_folds=settings.n_folds, l2=tried[0])
-        return tried[0], {}, [few]
-    return crossed.l2, crossed.losses, []
-
-
-def _solved(problem: WeightProblem, l2: float) -> tuple[NDArray[np.float64], RankingSolution]:
-    try:
-        return problem.solve(l2)
-    except InputError as error:
-        msg = f"behavior {problem.data.behavior!r}: {error}"
-        raise InputError(msg) from error
+    if problem.settings.l2 is not None:
+        return (float(problem.settings.l2),)
+    is_few = problem.data.n_prompts < 2 * problem.settings.n_folds
+    return (_L2_OF_FEW,) if is_few else L2_GRID
 
 
 def _looked_into(problem: WeightProblem) -> tuple[str, Undetermined]:
@@ -373,39 +271,23 @@ def _looked_into(problem: WeightProblem) -> tuple[str, Undetermined]:
 
 
 def _error_rates(
-    problem: WeightProblem,
-    *,
-    weights: NDArray[np.float64],
-    test: BehaviorData | None,
-    crossed: CrossValidation | None,
-    settings: FitSettings,
+    problem: WeightProblem, *, weights: NDArray[np.float64], crossed: CrossValidation | None
 ) -> tuple[Estimate, Estimate]:
     """Give the error rates of the reward, held out, and of the base reward alone."""
-    seen = problem
-    gain = None if crossed is None else crossed.gain
-    if test is not None:
-        seen = _problem(test, choice=problem.choice, settings=settings)
+    seen, gain = problem, None if crossed is None else crossed.gain
+    if problem.data.test is not None:
+        seen = replace(problem, data=problem.data.test)
         gain = seen.gain(weights)
-    rows, weight = seen.data.prompts, seen.weight
-    ways = _resampling(problem.data, settings)
-    base = error_rate(seen.data.base_gain, prompts=rows, weight=weight, resampling=ways)
-    if gain is None:
-        return _NOTHING, base
-    ranked = seen.data.ranked(gain)
-    return error_rate(ranked, prompts=rows, weight=weight, resampling=ways), base
+    base = error_rate(seen, seen.data.base_gain)
+    return NOTHING if gain is None else error_rate(seen, seen.data.ranked(gain)), base
 
 
-def _penalty(
-    choice: FeatureChoice,
-    weights: NDArray[np.float64],
-    *,
-    data: BehaviorData,
-    test: BehaviorData | None,
-) -> float:
+def _penalty(problem: WeightProblem, weights: NDArray[np.float64]) -> float:
     """Give what a veto takes off: more than these weights, and these base rewards, make up for."""
-    base = data.base if test is None else np.concatenate([data.base, test.base])
+    choice, data = problem.choice, problem.data
     if not choice.vetoes:
         return 0.0
+    base = data.base if data.test is None else np.concatenate([data.base, data.test.base])
     features = replace(choice.features, vetoes=choice.vetoes)
     named = dict(zip(choice.features.names, weights.tolist(), strict=True))
     return veto_penalty(features, named, base_range=float(np.ptp(base)))
@@ -435,8 +317,7 @@ def _fitted_weights(
         )
         found.append(FittedWeight(feature=name, weight=estimate, origin=origin))
     if choice.vetoes:
-        nowhere = float("nan")
-        veto = Estimate(value=-penalty, low=nowhere, high=nowhere)
+        veto = replace(NOTHING, value=-penalty)
         place = len(choice.features.asked)
         found.insert(place, FittedWeight(feature=VETO, weight=veto, origin="veto"))
     return tuple(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import numpy as np
 from voirdire._types import Judged
 from voirdire._validation import check_choice, shorten
 from voirdire.errors import InputError
+from voirdire.records.plain import as_plain, without_nan
 from voirdire.rewards.certification import check_certified, read_certificate
 from voirdire.rewards.comparisons.data import labelled_by_class
 from voirdire.rewards.comparisons.order import default_order
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.comparisons.pairs import PairSet
     from voirdire.rewards.fitting.behavior_fitting import BehaviorFit, FittedBehavior
     from voirdire.rewards.fitting.judged_comparisons import FitProgress, JudgedComparisons
-    from voirdire.rewards.fitting.weight_problem import Estimate
     from voirdire.rubrics import Rubric
 
 __all__ = ["RewardFit", "behavior_reward", "fit_figures", "fit_reward", "now", "settings_record"]
@@ -329,28 +329,13 @@ def fit_figures(record: BehaviorFit) -> dict[str, Any]:
         The attributes of `BehaviorFit` under their names; `weights` by feature with `value`,
         `low`, `high` and `origin`; `l2_path` as pairs of λ and loss; `cycles` as an object.
     """
-    return {
-        "n_prompts": record.n_prompts,
-        "n_items": record.n_items,
-        "n_pairs": record.n_pairs,
-        "l2": record.l2,
-        "l2_path": [[l2, _plain(loss)] for l2, loss in record.l2_path.items()],
-        "objective": record.objective,
-        "bound": record.bound,
-        "weights": {
-            row.feature: {**_estimate(row.weight), "origin": row.origin} for row in record.weights
-        },
-        "error_rate": _estimate(record.error_rate),
-        "error_rate_fitted": _plain(record.error_rate_fitted),
-        "error_rate_base": _estimate(record.error_rate_base),
-        "is_separable": record.is_separable,
-        "loose": list(record.loose),
-        "cycles": {
-            **asdict(record.cycles),
-            "examples": [list(ids) for ids in record.cycles.examples],
-        },
-        "notes": list(record.notes),
-    }
+    found: dict[str, Any] = as_plain(record)
+    del found["behavior"]
+    weights = {row.pop("feature"): {**row.pop("weight"), **row} for row in found["weights"]}
+    figures: dict[str, Any] = without_nan(
+        found | {"l2_path": list(record.l2_path.items()), "weights": weights}
+    )
+    return figures
 
 
 def settings_record(
@@ -422,11 +407,3 @@ def _is_best(
 def _one_per_prompt(row: FittedBehavior, data: ComparisonData) -> list[int]:
     prompts = data.prompts[row.data.items]
     return [int(row.data.items[place]) for place in np.unique(prompts, return_index=True)[1]]
-
-
-def _estimate(estimate: Estimate) -> dict[str, float | None]:
-    return {name: _plain(value) for name, value in asdict(estimate).items()}
-
-
-def _plain(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

@@ -46,17 +46,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BehaviorData",
-    "BehaviorPart",
     "FitProgress",
     "FitVerdicts",
     "JudgedComparisons",
-    "behavior_data",
-    "behavior_orders",
-    "behavior_pairs",
     "behavior_parts",
-    "compared_places",
     "fit_verdicts",
-    "is_test",
     "judged_comparisons",
     "with_behaviors",
 ]
@@ -127,14 +121,11 @@ class FitVerdicts:
         progress: Callable[[FitProgress], None] | None,
     ) -> Verdicts:
         """Give verdicts on items: those that there are, or new ones."""
-        if self.rbr_file is not None:
+        if self.given is not None:
+            return self.given
+        if self.plan is None:
             found = read_rbr_verdicts(self.rbr_file, items, rubric=self.rubric)
             return found if self.threshold is None else replace(found, threshold=self.threshold)
-        if self.plan is None:
-            if self.given is None:
-                msg = "verdicts come from a plan, or are given"
-                raise TypeError(msg)
-            return self.given
         judged = judge_by_plan(
             items,
             self.plan,
@@ -496,6 +487,10 @@ class BehaviorData:
         Which completions lie below all others whatever the weights are.
     dropped : tuple of Dropped
         Completions that were in a pair and could not be used.
+    cycles : PreferenceCycles
+        Comparisons that go in cycles.
+    test : BehaviorData or None
+        What is marked to be kept out of the fit, where something is.
     """
 
     behavior: str
@@ -508,6 +503,8 @@ class BehaviorData:
     margins: NDArray[np.float64] = field(repr=False)
     is_vetoed: NDArray[np.bool_] = field(repr=False)
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
+    cycles: PreferenceCycles = field(default_factory=PreferenceCycles, repr=False)
+    test: BehaviorData | None = field(default=None, repr=False)
 
     @property
     def n_pairs(self) -> int:
@@ -533,8 +530,8 @@ class BehaviorData:
         """Take some of the pairs, with the completions and prompts that are in them."""
         better, worse = self.better[kept], self.worse[kept]
         used, places = np.unique(np.concatenate([better, worse]), return_inverse=True)
-        return BehaviorData(
-            behavior=self.behavior,
+        return replace(
+            self,
             items=self.items[used],
             features=self.features[used],
             base=self.base[used],
@@ -543,54 +540,34 @@ class BehaviorData:
             prompts=np.unique(self.prompts[kept], return_inverse=True)[1],
             margins=self.margins[kept],
             is_vetoed=self.is_vetoed[used],
-            dropped=self.dropped,
         )
 
 
-def behavior_data(
-    data: ComparisonData,
-    judged: Verdicts,
-    *,
-    pairs: PairSet,
-    rubric: Rubric,
-    choice: FeatureChoice,
-    use_base: bool,
+def _behavior_data(
+    compared: JudgedComparisons, *, rubric: Rubric, choice: FeatureChoice, use_base: bool
 ) -> BehaviorData:
     """Bring comparisons, verdicts and base rewards of one behavior together.
 
-    Parameters
-    ----------
-    data : ComparisonData
-        The completions.
-    judged : Verdicts
-        Verdicts on them, in any order; completions may be missing.
-    pairs : PairSet
-        The comparisons of the behavior.
-    rubric : Rubric
-        With the behavior.
-    choice : FeatureChoice
-        Its features.
-    use_base : bool
-        Whether the base reward is part of every difference.
-
-    Returns
-    -------
-    BehaviorData
-        Without the pairs of which a completion has no verdict, or no base reward where it is used;
-        these completions are listed in `dropped`.
+    Pairs of which a completion has no verdict, or no base reward where it is used, are left out;
+    these completions are listed in `dropped`.
     """
+    behavior, data, judged = choice.features.behavior, compared.data, compared.told
+    pairs = compared.pairs[behavior]
     rank, prompts = _by_prompt_hash(data, pairs)
     better, worse = pairs.better[rank], pairs.worse[rank]
     used, places = np.unique(np.concatenate([better, worse]), return_inverse=True)
-    behavior = choice.features.behavior
-    given: dict[str, Any] = {
-        "probabilities": _probabilities(data, judged, used),
-        "propositions": judged.questions,
-    }
+    probabilities = _probabilities(data, judged, used)
     features = values_of_features(
-        choice.features, rubric, probabilities=given["probabilities"], columns=judged.questions
+        choice.features, rubric, probabilities=probabilities, columns=judged.questions
     )
-    vetoed = veto_values(rubric, behavior, choice.vetoes, **given, threshold=judged.threshold)
+    vetoed = veto_values(
+        rubric,
+        behavior,
+        choice.vetoes,
+        probabilities=probabilities,
+        propositions=judged.questions,
+        threshold=judged.threshold,
+    )
     base = data.base_rewards[used] if use_base else np.zeros(used.size)
     unjudged = ~np.all(np.isfinite(np.column_stack([features, vetoed])), axis=1)
     unbased = ~np.isfinite(base)
@@ -605,6 +582,7 @@ def behavior_data(
         margins=pairs.margins[rank],
         is_vetoed=vetoed == 1,
         dropped=tuple(_drops(data, judged, places=used, unjudged=unjudged, unbased=unbased)),
+        cycles=compared.cycles.get(behavior, PreferenceCycles()),
     )
     is_usable = ~(unjudged | unbased)
     return found.of_pairs(is_usable[found.better] & is_usable[found.worse])
@@ -632,8 +610,9 @@ def _probabilities(
     data: ComparisonData, judged: Verdicts, places: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Look verdicts up by item id; nan in all columns where there is none."""
-    rows = {name: row for row, name in enumerate(judged.items)}
-    found = np.array([rows.get(data.items.id_at(place), -1) for place in places], dtype=np.int64)
+    found = np.array(
+        [judged.places.get(data.items.id_at(place), -1) for place in places], dtype=np.int64
+    )
     known = found >= 0
     values = np.full((places.size, len(judged.questions)), np.nan)
     values[known] = judged.probabilities[found[known]]
@@ -807,35 +786,13 @@ def _without_class(
             )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class BehaviorPart:
-    """What one behavior is fitted on, and looked at on.
-
-    Attributes
-    ----------
-    train : BehaviorData
-        What it is fitted on; may be without a comparison.
-    test : BehaviorData or None
-        What is marked to be kept out of the fit, where something is.
-    dropped : tuple of Dropped
-        Completions that could not be used.
-    cycles : PreferenceCycles
-        Comparisons that go in cycles.
-    """
-
-    train: BehaviorData
-    test: BehaviorData | None
-    dropped: tuple[Dropped, ...] = field(default=(), repr=False)
-    cycles: PreferenceCycles = field(default_factory=PreferenceCycles)
-
-
 def behavior_parts(
     compared: JudgedComparisons,
     *,
     rubric: Rubric,
     choices: Mapping[str, FeatureChoice],
     use_base: bool,
-) -> dict[str, BehaviorPart]:
+) -> dict[str, BehaviorData]:
     """Bring comparisons and verdicts of each behavior together, test prompts apart.
 
     Parameters
@@ -851,24 +808,14 @@ def behavior_parts(
 
     Returns
     -------
-    dict of str to BehaviorPart
-        By behavior.
+    dict of str to BehaviorData
+        By behavior; may be without a comparison.
     """
     found = {}
-    for behavior, pairs in compared.pairs.items():
-        whole = behavior_data(
-            compared.data,
-            compared.told,
-            pairs=pairs,
-            rubric=rubric,
-            choice=choices[behavior],
-            use_base=use_base,
-        )
+    for behavior in compared.pairs:
+        whole = _behavior_data(compared, rubric=rubric, choice=choices[behavior], use_base=use_base)
         marked = is_test(compared.data, whole.items)[whole.better]
-        found[behavior] = BehaviorPart(
-            train=whole.of_pairs(~marked) if marked.any() else whole,
-            test=whole.of_pairs(marked) if marked.any() else None,
-            dropped=whole.dropped,
-            cycles=compared.cycles.get(behavior, PreferenceCycles()),
-        )
+        if marked.any():
+            whole = replace(whole.of_pairs(~marked), test=whole.of_pairs(marked))
+        found[behavior] = whole
     return found

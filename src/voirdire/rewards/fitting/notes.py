@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from voirdire.records import Dropped
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.fitting.behavior_fitting import BehaviorFit
-    from voirdire.rewards.fitting.judged_comparisons import BehaviorPart
-    from voirdire.rewards.fitting.settings import FeatureChoice, FitSettings
+    from voirdire.rewards.fitting.judged_comparisons import BehaviorData
+    from voirdire.rewards.fitting.settings import FeatureChoice
     from voirdire.rewards.fitting.weight_problem import WeightProblem
     from voirdire.rewards.solving.problem import RankingSolution
     from voirdire.rubrics import Rubric
@@ -84,21 +84,20 @@ def behavior_notes(
     *,
     separable: str,
     left_open: Undetermined,
-    settings: FitSettings,
     l2: float,
     penalty: float,
 ) -> Iterator[str]:
     """Give notes on the fit of a behavior, the weightiest first."""
     if problem.choice.vetoes:
         yield _veto(problem, penalty)
-    yield from _separable(separable, l2=l2, settings=settings)
+    yield from _separable(separable, l2=l2, loss=problem.settings.loss)
     if left_open.features:
         yield (
             f"no comparison tells anything of {_named(left_open.features)}: "
             f"{'its weight is' if len(left_open.features) == 1 else 'their weights are'} 0"
         )
     n_prompts = problem.data.n_prompts
-    if n_prompts < FEW_PROMPTS and settings.n_resamples:
+    if n_prompts < FEW_PROMPTS and problem.settings.n_resamples:
         yield (
             f"{_counted(n_prompts, 'prompt')}: intervals over so few are too narrow; collect "
             f"comparisons of at least {FEW_PROMPTS}"
@@ -119,7 +118,7 @@ def few_for_folds(n_prompts: int, *, n_folds: int, l2: float | None) -> str:
     )
 
 
-def _separable(separable: str, *, l2: float, settings: FitSettings) -> Iterator[str]:
+def _separable(separable: str, *, l2: float, loss: str) -> Iterator[str]:
     if separable == "none":
         return
     said = (
@@ -127,7 +126,7 @@ def _separable(separable: str, *, l2: float, settings: FitSettings) -> Iterator[
         if separable == "complete"
         else "some weights by themselves rank comparisons right and none wrong: how large these are"
     )
-    if l2 > 0 or settings.loss == "hinge":
+    if l2 > 0 or loss == "hinge":
         yield f"{said} is said by margin and λ, not by the data"
 
 
@@ -181,7 +180,7 @@ def _counted(number: int, thing: str) -> str:
 def fit_notes(
     data: ComparisonData,
     rubric: Rubric,
-    parts: Mapping[str, BehaviorPart],
+    parts: Mapping[str, BehaviorData],
     choices: Mapping[str, FeatureChoice] = MappingProxyType({}),
 ) -> Iterator[str]:
     """Say which behaviors get no weights, which prompts do nothing for them, and why."""
@@ -193,7 +192,7 @@ def fit_notes(
         )
     for row in rubric.behaviors:
         part = parts.get(row.id)
-        if part is not None and part.train.n_pairs:
+        if part is not None and part.n_pairs:
             yield from _idle_prompts(data, part, row.id)
             continue
         if part is not None:
@@ -251,11 +250,11 @@ def refuse_nothing(
     raise NoDataError(msg)
 
 
-def _idle_prompts(data: ComparisonData, part: BehaviorPart, behavior: str) -> Iterator[str]:
+def _idle_prompts(data: ComparisonData, part: BehaviorData, behavior: str) -> Iterator[str]:
     """Count the prompts that are in no comparison, so that nobody takes them for evidence."""
     own = np.array([name == behavior for name in data.behaviors], dtype=bool)
     n_all = np.unique(data.prompts[own]).size
-    n_used = part.train.n_prompts + (0 if part.test is None else part.test.n_prompts)
+    n_used = part.n_prompts + (0 if part.test is None else part.test.n_prompts)
     if n_used < n_all:
         yield (
             f"behavior {behavior}: {n_all - n_used:,} of {n_all:,} prompts are in no comparison: "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -168,26 +168,24 @@ class FitSettings:
 
     def as_dict(self) -> dict[str, Any]:
         """Give the settings as plain JSON values, mappings sorted by name."""
-        return {
-            "orientation": self.orientation,
-            "loss": self.loss,
-            "l2": None if self.l2 is None else float(self.l2),
+        found = {row.name: _as_json(getattr(self, row.name)) for row in fields(self)}
+        for name in ("orders", *(name for name in ("veto", "caps", "features") if not found[name])):
+            del found[name]
+        if self.l2 is not None:
+            found["l2"] = float(self.l2)
+        return found | {
             "margin": float(self.margin),
-            "margins": {name: float(self.margins[name]) for name in sorted(self.margins)},
-            "equal_prompts": bool(self.equal_prompts),
-            "signs": dict(sorted(self.signs_by_feature.items())),
-            "fixed": {name: float(self.fixed[name]) for name in sorted(self.fixed)},
-            "ignored": sorted(self.ignored),
-            **({"veto": sorted(self.veto)} if self.veto else {}),
-            **({"caps": dict(sorted(self.caps.items()))} if self.caps else {}),
-            **({"features": sorted(self.features)} if self.features else {}),
-            "refuse_cycles": bool(self.refuse_cycles),
-            "use_base": self.use_base,
-            "n_folds": int(self.n_folds),
-            "n_resamples": int(self.n_resamples),
+            "signs": _as_json(self.signs_by_feature),
             "confidence_level": float(self.confidence_level),
-            "seed": int(self.seed),
         }
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        numbers = {name: value[name] for name in sorted(value)}
+        return {name: float(x) if isinstance(x, Real) else x for name, x in numbers.items()}
+    is_list = isinstance(value, Sequence) and not isinstance(value, str)
+    return sorted(value) if is_list else value
 
 
 def _check_number(name: str, value: object, *, rule: str, lowest: float = -math.inf) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,24 +16,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire._types import Loss
     from voirdire.rewards.fitting.judged_comparisons import BehaviorData
-    from voirdire.rewards.fitting.settings import FeatureChoice
+    from voirdire.rewards.fitting.settings import FeatureChoice, FitSettings
 
 __all__ = [
     "L2_GRID",
     "MOST_DRAWN",
+    "NOTHING",
     "CrossValidation",
     "Estimate",
-    "Resampling",
     "WeightProblem",
     "cross_validate",
     "error_rate",
-    "generator",
-    "losses",
-    "pair_weights",
     "percentiles",
-    "prompt_folds",
     "resampled_weights",
     "wrongness",
 ]
@@ -56,6 +51,9 @@ class Estimate:
     high: float
 
 
+NOTHING = Estimate(value=float("nan"), low=float("nan"), high=float("nan"))
+
+
 _LEAST_L2 = 1e-6
 
 
@@ -72,16 +70,26 @@ class WeightProblem:
         The comparisons.
     choice : FeatureChoice
         Which weights are fitted.
-    weight : ndarray of float, shape (n_pairs,)
-        How much each comparison counts; adds up to 1.
-    loss : {"hinge", "logistic"}
-        What is minimised.
+    settings : FitSettings
+        Loss, how comparisons count, folds and resamples.
     """
 
     data: BehaviorData
     choice: FeatureChoice
-    weight: NDArray[np.float64] = field(repr=False)
-    loss: Loss
+    settings: FitSettings
+
+    @cached_property
+    def weight(self) -> NDArray[np.float64]:
+        """How much each comparison counts; above 0, adds up to 1.
+
+        A prompt with ten completions has up to 45 comparisons, one with two has one, which
+        `equal_prompts` makes up for.
+        """
+        prompts = self.data.prompts
+        if not self.settings.equal_prompts:
+            return np.full(prompts.size, 1.0 / max(prompts.size, 1))
+        counts = np.bincount(prompts)
+        return 1.0 / (counts[prompts] * np.count_nonzero(counts))
 
     @property
     def is_fitted(self) -> bool:
@@ -97,7 +105,7 @@ class WeightProblem:
     def given_gain(self) -> NDArray[np.float64]:
         """What base reward and given weights put the better one above the worse one."""
         given = np.nan_to_num(self.choice.given, nan=0.0)
-        return self.data.base_gain + _differences(self.data, self.data.features @ given)
+        return self.gain(given)
 
     def gain(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give what the whole reward puts the better one above the worse one.
@@ -107,11 +115,36 @@ class WeightProblem:
         weights : ndarray of float, shape (n_features,)
             All of them, also those that are given.
         """
-        return self.data.base_gain + _differences(self.data, self.data.features @ weights)
+        scores = self.data.features @ weights
+        gain: NDArray[np.float64] = scores[self.data.better] - scores[self.data.worse]
+        return self.data.base_gain + gain
 
     def losses(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give the loss of each comparison."""
-        return losses(self.data.margins - self.gain(weights), loss=self.loss)
+        shortfall = self.data.margins - self.gain(weights)
+        if self.settings.loss == "hinge":
+            return np.maximum(shortfall, 0.0)
+        return np.logaddexp(0.0, shortfall)
+
+    def draw_prompts(self, *, most: int | None = None) -> Iterator[NDArray[np.int64]]:
+        """Draw prompts with replacement, time and again, `most` at most: how often each was drawn.
+
+        Each behavior has draws of its own, whatever other behaviors there are.
+        """
+        rng, n_prompts = self.generator("resamples"), self.data.n_prompts
+        size = n_prompts if most is None else min(n_prompts, most)
+        for _ in range(self.settings.n_resamples):
+            yield np.bincount(rng.integers(n_prompts, size=size), minlength=n_prompts)
+
+    def interval(self, drawn: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Find the ends of intervals from figures of resampled prompts, as `percentiles` does."""
+        tail = (1.0 - self.settings.confidence_level) / 2.0
+        return percentiles(drawn, tail=tail, n_prompts=self.data.n_prompts)
+
+    def generator(self, purpose: str) -> np.random.Generator:
+        """Make the generator of one purpose, so that none depends on what others drew."""
+        told = f"{self.data.behavior} {purpose}"
+        return np.random.default_rng([self.settings.seed, *told.encode()])
 
     def ranking(self, l2: float, *, counts: NDArray[np.int64] | None = None) -> RankingProblem:
         """Make the problem of some of the prompts.
@@ -140,8 +173,8 @@ class WeightProblem:
             l2=l2,
             lower=self.choice.lower[fitted],
             upper=self.choice.upper[fitted],
-            loss=self.loss,
-            order=self.choice.order if self.loss == "hinge" else (),
+            loss=self.settings.loss,
+            order=self.choice.order if self.settings.loss == "hinge" else (),
         )
 
     def solve(self, l2: float) -> tuple[NDArray[np.float64], RankingSolution]:
@@ -170,7 +203,7 @@ class WeightProblem:
 
         if not self.is_fitted:
             return self.choice.given.copy()
-        held = max(l2, _LEAST_L2) if self.loss == "logistic" else l2
+        held = max(l2, _LEAST_L2) if self.settings.loss == "logistic" else l2
         near = None if start is None else start[self.choice.is_fitted]
         found = solve(self.ranking(held, counts=counts), start=near)
         return self._with_given(found.weights)
@@ -179,29 +212,6 @@ class WeightProblem:
         weights = self.choice.given.copy()
         weights[self.choice.is_fitted] = fitted
         return weights
-
-
-def pair_weights(prompts: NDArray[np.int64], *, equal_prompts: bool) -> NDArray[np.float64]:
-    """Weigh comparisons, all alike or all prompts alike; above 0, adding up to 1.
-
-    A prompt with ten completions has up to 45 comparisons, one with two has one.
-    """
-    if not equal_prompts:
-        return np.full(prompts.size, 1.0 / max(prompts.size, 1))
-    counts = np.bincount(prompts)
-    return 1.0 / (counts[prompts] * np.count_nonzero(counts))
-
-
-def losses(shortfall: NDArray[np.float64], *, loss: Loss) -> NDArray[np.float64]:
-    """Give the loss of each comparison from how far it falls short of its margin."""
-    if loss == "hinge":
-        return np.maximum(shortfall, 0.0)
-    return np.logaddexp(0.0, shortfall)
-
-
-def _differences(data: BehaviorData, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    differences: NDArray[np.float64] = values[data.better] - values[data.worse]
-    return differences
 
 
 L2_GRID = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
@@ -230,32 +240,11 @@ class CrossValidation:
     gain: NDArray[np.float64] = field(repr=False)
 
 
-def prompt_folds(n_prompts: int, *, n_folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Deal prompts out into folds whose sizes differ by one at most.
-
-    Parameters
-    ----------
-    n_prompts : int
-        At least `n_folds`.
-    n_folds : int
-        At least 2.
-    rng : numpy.random.Generator
-        How they are dealt.
-
-    Returns
-    -------
-    ndarray of int, shape (n_prompts,)
-        The fold of each prompt, from 0.
-    """
-    folds: NDArray[np.int64] = rng.permutation(n_prompts) % n_folds
-    return folds
-
-
 def cross_validate(
     problem: WeightProblem,
     *,
     l2s: Sequence[float],
-    folds: NDArray[np.int64],
+    n_folds: int,
     tell: Callable[[], None],
 ) -> CrossValidation:
     """Fit without each fold in turn, for each λ.
@@ -266,8 +255,8 @@ def cross_validate(
         All comparisons.
     l2s : sequence of float
         Values of λ, at least one.
-    folds : ndarray of int, shape (n_prompts,)
-        The fold of each prompt.
+    n_folds : int
+        From 2 to the number of prompts; their sizes differ by one prompt at most.
     tell : callable
         Called after each fit.
 
@@ -284,7 +273,7 @@ def cross_validate(
     would take another round of fits for each fold, and tells no difference: in simulation the error
     rate is that of new prompts, or a little above, since each fit is on fewer prompts.
     """
-    n_folds = int(folds.max()) + 1
+    folds = problem.generator("folds").permutation(problem.data.n_prompts) % n_folds
     of_pair = folds[problem.data.prompts]
     order = sorted(l2s, reverse=True)
     gains = np.empty((len(order), problem.data.n_pairs))
@@ -324,65 +313,6 @@ _TIE = 1e-9
 """Rewards that differ by no more are equal: that is what sums of rounded products leave."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Resampling:
-    """How intervals are made.
-
-    Attributes
-    ----------
-    n_resamples : int
-        0 for none.
-    confidence_level : float
-        In (0, 1).
-    seed : int
-        Of the draws.
-    behavior : str
-        Each has draws of its own, whatever other behaviors there are.
-    """
-
-    n_resamples: int
-    confidence_level: float
-    seed: int
-    behavior: str
-
-    @property
-    def tail(self) -> float:
-        """The share outside each end of an interval."""
-        return (1.0 - self.confidence_level) / 2.0
-
-    def interval(self, drawn: NDArray[np.float64], *, n_prompts: int) -> NDArray[np.float64]:
-        """Find the ends of intervals from resampled figures.
-
-        Parameters
-        ----------
-        drawn : ndarray of float, shape (n_resamples, ...)
-            Figures.
-        n_prompts : int
-            What was resampled.
-
-        Returns
-        -------
-        ndarray of float, shape (2, ...)
-            Of `percentiles`.
-        """
-        return percentiles(drawn, tail=self.tail, n_prompts=n_prompts)
-
-    def counts(self, n_prompts: int, *, most: int | None = None) -> Iterator[NDArray[np.int64]]:
-        """Draw prompts with replacement, time and again: how often each was drawn.
-
-        Parameters
-        ----------
-        n_prompts : int
-            From how many, and as many as are drawn.
-        most : int, optional
-            Draw no more than this.
-        """
-        rng = generator(self.seed, f"{self.behavior} resamples")
-        size = n_prompts if most is None else min(n_prompts, most)
-        for _ in range(self.n_resamples):
-            yield np.bincount(rng.integers(n_prompts, size=size), minlength=n_prompts)
-
-
 def percentiles(drawn: NDArray[np.float64], *, tail: float, n_prompts: int) -> NDArray[np.float64]:
     r"""Find the ends of intervals from figures of resampled prompts.
 
@@ -415,17 +345,11 @@ def percentiles(drawn: NDArray[np.float64], *, tail: float, n_prompts: int) -> N
     return ends
 
 
-def generator(seed: int, purpose: str) -> np.random.Generator:
-    """Make the generator of one purpose, so that no purpose depends on what others drew."""
-    return np.random.default_rng([seed, *purpose.encode()])
-
-
 def resampled_weights(
     problem: WeightProblem,
     *,
     weights: NDArray[np.float64],
     l2: float,
-    resampling: Resampling,
     tell: Callable[[], None],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     r"""Fit anew on every resample of the prompts.
@@ -438,8 +362,6 @@ def resampled_weights(
         Those of all comparisons, under the same λ.
     l2 : float
         λ, the same in every resample.
-    resampling : Resampling
-        How often.
     tell : callable
         Called after each fit.
 
@@ -459,16 +381,16 @@ def resampled_weights(
     .. [1] P. J. Bickel, F. Götze, W. R. van Zwet, "Resampling fewer than n observations: gains,
        losses, and remedies for losses", Statistica Sinica 7(1), 1-31, 1997.
     """
-    n_features, n_prompts = weights.size, problem.data.n_prompts
-    if not resampling.n_resamples:
-        return np.full(n_features, np.nan), np.full(n_features, np.nan)
-    drawn = np.empty((resampling.n_resamples, n_features))
-    for row, counts in enumerate(resampling.counts(n_prompts, most=MOST_DRAWN)):
+    n_prompts, n_resamples = problem.data.n_prompts, problem.settings.n_resamples
+    drawn = np.empty((n_resamples, weights.size))
+    if not n_resamples:
+        return np.full(weights.size, np.nan), np.full(weights.size, np.nan)
+    for row, counts in enumerate(problem.draw_prompts(most=MOST_DRAWN)):
         drawn[row] = problem.solve_part(l2, counts, start=weights)
         tell()
     if n_prompts > MOST_DRAWN:
         drawn = weights + (drawn - weights) * np.sqrt(MOST_DRAWN / n_prompts)
-    low, high = resampling.interval(drawn, n_prompts=n_prompts)
+    low, high = problem.interval(drawn)
     return low, high
 
 
@@ -477,25 +399,15 @@ def wrongness(gain: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.abs(gain) <= _TIE, 0.5, (gain < 0).astype(np.float64))
 
 
-def error_rate(
-    gain: NDArray[np.float64],
-    *,
-    prompts: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    resampling: Resampling,
-) -> Estimate:
+def error_rate(problem: WeightProblem, gain: NDArray[np.float64]) -> Estimate:
     r"""Estimate how often comparisons are ranked the wrong way, a tie counting half.
 
     Parameters
     ----------
+    problem : WeightProblem
+        The comparisons, and how they are resampled.
     gain : ndarray of float, shape (n_pairs,)
         The better one's reward less the worse one's.
-    prompts : ndarray of int, shape (n_pairs,)
-        Numbered from 0.
-    weight : ndarray of float, shape (n_pairs,)
-        How much each comparison counts.
-    resampling : Resampling
-        How the interval is made.
 
     Returns
     -------
@@ -508,17 +420,17 @@ def error_rate(
     say nothing either: the open end is then that of the exact binomial interval for as many
     prompts, :math:`1 - (\alpha/2)^{1/n}`.
     """
-    n_prompts = int(prompts[-1]) + 1 if prompts.size else 0
+    prompts, n_prompts = problem.data.prompts, problem.data.n_prompts
     if not n_prompts:
-        return Estimate(value=np.nan, low=np.nan, high=np.nan)
-    wrong = np.bincount(prompts, weights=weight * wrongness(gain), minlength=n_prompts)
-    total = np.bincount(prompts, weights=weight, minlength=n_prompts)
+        return NOTHING
+    wrong = np.bincount(prompts, weights=problem.weight * wrongness(gain), minlength=n_prompts)
+    total = np.bincount(prompts, weights=problem.weight, minlength=n_prompts)
     rate = float(wrong.sum() / total.sum())
-    if not resampling.n_resamples:
-        return Estimate(value=rate, low=np.nan, high=np.nan)
-    drawn = np.array([(n @ wrong) / (n @ total) for n in resampling.counts(n_prompts)])
-    low, high = resampling.interval(drawn, n_prompts=n_prompts)
-    reach = 1.0 - resampling.tail ** (1.0 / n_prompts)
+    if not problem.settings.n_resamples:
+        return replace(NOTHING, value=rate)
+    drawn = np.array([(n @ wrong) / (n @ total) for n in problem.draw_prompts()])
+    low, high = problem.interval(drawn)
+    reach = 1.0 - ((1.0 - problem.settings.confidence_level) / 2.0) ** (1.0 / n_prompts)
     if rate <= 0.0:
         high = reach
     elif rate >= 1.0:

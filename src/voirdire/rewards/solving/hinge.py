@@ -1,12 +1,18 @@
 r"""The hinge loss over many pairs, through the few that decide.
 
 Away from its kink the hinge is a straight line: a pair that is clearly right pulls nothing, one
-that is clearly wrong pulls with all its weight. Only pairs near the kink, a band around the weights
-at hand, need to be told apart; all others are bundled, and a bundle counts as one pair, the mean of
-its pairs. The loss of a bundle is at most that of its pairs, so the optimum over band and bundles
-is a lower bound, and its forces, shared out among the pairs, prove it for the whole problem. Where
-the loss over all pairs is not yet that low, the band moves to the new weights, and grows where
-moving does not help, up to all pairs.
+that is clearly wrong pulls with all its weight. Only pairs near the kink need to be told apart.
+
+First the kink is rounded off [2]_. Newton steps, on a sample of pairs and then on all, need the
+curvature of pairs in the rounded part only, which becomes narrower from step to step, until few
+pairs are left in it.
+
+Then a band of pairs around these weights is solved exactly. The others are two bundles, the right
+ones and the wrong ones, and a bundle counts as one pair, the mean of its pairs. The loss of a
+bundle is at most that of its pairs, so the optimum over band and bundles is a lower bound, and its
+forces, shared out among the pairs, prove it for the whole problem. Where the loss over all pairs is
+not that low, the band moves to the new weights, and grows where moving does not help, up to all
+pairs.
 
 Band and bundles are solved by a primal-dual interior point method:
 
@@ -28,39 +34,41 @@ References
 ----------
 .. [1] S. Mehrotra, "On the implementation of a primal-dual interior point method", SIAM Journal on
    Optimization 2(4), 1992. :doi:`10.1137/0802028`
+.. [2] Y.-J. Lee, O. L. Mangasarian, "SSVM: a smooth support vector machine for classification",
+   Computational Optimization and Applications 20, 5-22, 2001. :doi:`10.1023/A:1011215321374`
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.optimize import brentq
 
 from voirdire.rewards.solving.problem import weighted_gram
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from voirdire.rewards.solving.problem import PreparedProblem
 
-__all__ = ["HingePoint", "minimize_hinge"]
+__all__ = ["HingePoint", "factor", "minimize_hinge"]
 
 _SAMPLE = 60
 """Pairs per coordinate in the sample that gives the first weights; at least a share of all."""
 _SAMPLE_SHARE = 1 / 16
-_BAND = 8
-"""Pairs in the band: this many times the root of pairs times coordinates, that is how many a step
-from the sample's weights to the optimum can turn over, with room to spare."""
-_BUNDLES = 10
-"""Bundles per coordinate on either side of the band."""
+_BAND = 30
+"""Pairs per coordinate in the first band, and at most in the kink where rounding it ends."""
 _GROWTH = 4
-_ROUGH = 1e-2
-"""The gap of the first weights, and of the first band: moving on is cheaper than a closer look."""
-_CLOSE = 0.02
-"""Once the gap is smaller, relative to the objective, a fraction of the band will do..."""
-_LEAST = 30
-"""... but of at least so many pairs per coordinate."""
+_SHARPER = 3
+"""How much narrower the rounded kink becomes at once."""
+_SETTLED = 0.3
+"""It does where a Newton step gains less than this share of the weight and width of the kink."""
+_MAX_NEWTON_STEPS = 20
 _MAX_STEPS = 150
 _PATIENCE = 8
 """Steps without progress after which rounding has the last word."""
@@ -76,16 +84,6 @@ class HingePoint(NamedTuple):
     forces: NDArray[np.float64]
     lifts: NDArray[np.float64]
     n_steps: int
-
-
-class _Part(NamedTuple):
-    """Pairs that stand together: each for itself where `starts` is None, else in bundles."""
-
-    pairs: NDArray[np.int64] | slice
-    starts: NDArray[np.int32] | None
-    columns: NDArray[np.float64]
-    gap: NDArray[np.float64]
-    weight: NDArray[np.float64]
 
 
 class _Move(NamedTuple):
@@ -109,7 +107,7 @@ def minimize_hinge(
     those of a sample of pairs.
     """
     search = _Search(problem, l2=l2)
-    return search.narrow(search.sample() if start is None else start, goal=goal)
+    return search.narrow(search.approach(start), goal=goal)
 
 
 class _Search:
@@ -119,107 +117,85 @@ class _Search:
         self.n_pairs, self.n_coordinates = problem.gap.size, problem.reduced.n_features
         self.n_steps = 0
 
-    def sample(self) -> NDArray[np.float64]:
-        """Find roughly the best coordinates for evenly spaced pairs."""
-        size = max(_SAMPLE * self.n_coordinates, int(_SAMPLE_SHARE * self.n_pairs))
-        nowhere = np.zeros(self.n_coordinates)
-        if self.n_pairs < 2 * size:
-            return nowhere
-        chosen = ((np.arange(size) + 0.5) * (self.n_pairs / size)).astype(np.int64)
-        part = self._select(chosen)
-        weight = part.weight * (self.problem.weight.sum() / part.weight.sum())
-        loss = float(weight @ np.maximum(part.gap, 0.0))
-        width = float(np.abs(part.gap).mean()) or 1.0
-        part = part._replace(weight=weight)
-        return self._solve([part], start=nowhere, width=width, goal=_ROUGH * loss).y
+    def approach(self, start: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """Come so close to the optimum that a small band around it will do."""
+        y, width = np.zeros(self.n_coordinates), float(np.abs(self.problem.gap).mean())
+        if start is not None:
+            y, width = start, width / _SHARPER**2
+        if self.n_pairs < 2 * _BAND * self.n_coordinates:
+            return y
+        n_sampled = max(_SAMPLE * self.n_coordinates, int(_SAMPLE_SHARE * self.n_pairs))
+        if start is None and 2 * n_sampled < self.n_pairs:
+            chosen = ((np.arange(n_sampled) + 0.5) * (self.n_pairs / n_sampled)).astype(np.int64)
+            y, width = self._descend(chosen, y=y, width=width)
+        return self._descend(slice(None), y=y, width=width)[0]
 
-    def narrow(self, start: NDArray[np.float64], *, goal: float) -> HingePoint:
-        """Move the band until the gap over all pairs is closed, or it holds all of them."""
-        root = np.sqrt(self.n_pairs * self.n_coordinates)
-        size, is_rough = max(_SAMPLE * self.n_coordinates, int(_BAND * root)), True
-        y, last_gap = start, np.inf
-        residual = self.problem.gap - self.problem.reduced.along(y)
+    def _descend(
+        self, chosen: NDArray[np.int64] | slice, *, y: NDArray[np.float64], width: float
+    ) -> tuple[NDArray[np.float64], float]:
+        """Take Newton steps for pairs whose kink is rounded off, and ever less so."""
+        loss = _RoundedLoss(self.problem, chosen, l2=self.l2, start=y)
+        for _ in range(_MAX_NEWTON_STEPS):
+            gain, weight_near, n_near = loss.step(width)
+            self.n_steps += 1
+            if gain < _SETTLED * width * weight_near:
+                if n_near <= _BAND * self.n_coordinates:
+                    break
+                width /= _SHARPER
+        return loss.y, width / _SHARPER
+
+    def narrow(self, y: NDArray[np.float64], *, goal: float) -> HingePoint:
+        """Widen and move the band until the gap over all pairs is closed, or it holds all."""
+        problem, size, last_gap = self.problem, _BAND * self.n_coordinates, np.inf
+        residual = problem.gap - problem.reduced.along(y)
         while True:
-            parts, width = self._split(residual, size)
-            is_whole = len(parts) == 1
             reached = self._objective(y, residual)
             aim = goal * max(1.0, reached)
-            near = _ROUGH * reached if is_rough and not is_whole else 0.0
-            point = self._solve(parts, start=y, width=width, goal=max(near, aim / 10))
-            forces = self._share_out(parts, point)
-            moved = self.problem.gap - self.problem.reduced.along(point.y)
+            size = size if 1.2 * size < self.n_pairs else self.n_pairs
+            point, forces = self._solve_band(residual, size, start=y, goal=aim / 10)
+            moved = problem.gap - problem.reduced.along(point.y)
             objective = self._objective(point.y, moved)
             gap = objective - self._bound(forces, point.z) + point.outside
-            if gap <= aim or is_whole:
+            if gap <= aim or size == self.n_pairs:
                 return HingePoint(point.y, forces, point.z, self.n_steps)
-            if is_rough and objective < reached and gap < _CLOSE * reached:
-                size = max(size // _GROWTH, _LEAST * self.n_coordinates)
-                is_rough = False
-            elif objective >= reached or gap > last_gap / 10:
+            if objective >= reached or gap > last_gap / 10:
                 size *= _GROWTH
             if objective < reached:
                 y, residual = point.y, moved
             last_gap = gap
 
-    def _split(self, residual: NDArray[np.float64], size: int) -> tuple[list[_Part], float]:
-        """Split the pairs into a band of about `size`, and bundles; all in the band if few."""
-        distance = np.abs(residual)
-        n_bundles = _BUNDLES * self.n_coordinates
+    def _solve_band(
+        self, residual: NDArray[np.float64], size: int, *, start: NDArray[np.float64], goal: float
+    ) -> tuple[_InteriorPoint, NDArray[np.float64]]:
+        """Solve the pairs of a band, with one bundle for each side of it; give all forces too."""
+        problem, distance = self.problem, np.abs(residual)
         reach = np.inf
-        if (size + 2 * n_bundles) * 1.2 < self.n_pairs:
+        if size < self.n_pairs:
             reach = float(np.partition(distance, size)[size])
         near = np.flatnonzero(distance <= reach)
-        if near.size + 2 * n_bundles >= self.n_pairs:
-            return [self._select(slice(None))], float(distance.mean()) or 1.0
-        sides = (np.flatnonzero(residual > reach), np.flatnonzero(residual < -reach))
-        bundles = [self._bundle(far, min(n_bundles, far.size)) for far in sides if far.size]
-        return [self._select(near), *bundles], reach / 4 or float(distance.mean())
-
-    def _select(self, pairs: NDArray[np.int64] | slice) -> _Part:
-        problem = self.problem
-        columns = problem.reduced.columns(pairs)
-        return _Part(pairs, None, columns, problem.gap[pairs], problem.weight[pairs])
-
-    def _bundle(self, far: NDArray[np.int64], n_bundles: int) -> _Part:
-        """Bundle pairs that stand beside each other, and so are mostly of the same prompts."""
-        from scipy.sparse import csr_array
-
-        weight, pairs = self.problem.weight[far], self.problem.reduced
-        starts = np.linspace(0, far.size, n_bundles + 1).astype(np.int32)
-        shape = (n_bundles, pairs.features.shape[0])
-        rows = csr_array((weight, pairs.better[far], starts), shape=shape) @ pairs.features
-        rows -= csr_array((weight, pairs.worse[far], starts), shape=shape) @ pairs.features
-        total = np.add.reduceat(weight, starts[:-1])
-        gap = np.add.reduceat(weight * self.problem.gap[far], starts[:-1]) / total
-        return _Part(far, starts, np.ascontiguousarray((rows / total[:, None]).T), gap, total)
-
-    def _solve(
-        self, parts: list[_Part], *, start: NDArray[np.float64], width: float, goal: float
-    ) -> _InteriorPoint:
-        whole = _Part(
-            slice(None),
-            None,
-            columns=np.hstack([part.columns for part in parts]),
-            gap=np.concatenate([part.gap for part in parts]),
-            weight=np.concatenate([part.weight for part in parts]),
+        sides = [far for far in (residual > reach, residual < -reach) if far.any()]
+        loads = [problem.weight * far for far in sides]
+        total = np.array([load.sum() for load in loads])
+        bundles = [problem.reduced.pull(load) for load in loads]
+        columns = [problem.reduced.columns(near), *(np.c_[row] for row in bundles / total[:, None])]
+        gap = np.append(problem.gap[near], [load @ problem.gap for load in loads] / total)
+        width = (0.0 if np.isinf(reach) else reach / 4) or float(distance.mean()) or 1.0
+        point = _InteriorPoint(
+            np.hstack(columns),
+            gap,
+            np.append(problem.weight[near], total),
+            problem=problem,
+            l2=self.l2,
+            start=start,
+            width=width,
         )
-        point = _InteriorPoint(whole, problem=self.problem, l2=self.l2, start=start, width=width)
         point.run(goal)
         self.n_steps += point.n_steps
-        return point
-
-    def _share_out(self, parts: list[_Part], point: _InteriorPoint) -> NDArray[np.float64]:
-        """Give every pair of a bundle the bundle's share of its weight."""
-        forces = np.empty(self.n_pairs)
-        shares, begin = point.shares, 0
-        for part in parts:
-            own = shares[begin : begin + part.gap.size]
-            begin += part.gap.size
-            forces[part.pairs] = (
-                own if part.starts is None else np.repeat(own, np.diff(part.starts))
-            )
-        forces *= self.problem.weight
-        return forces
+        shares = np.empty(self.n_pairs)
+        shares[near] = point.shares[: near.size]
+        for far, share in zip(sides, point.shares[near.size :], strict=True):
+            shares[far] = share
+        return point, shares * problem.weight
 
     def _objective(self, y: NDArray[np.float64], residual: NDArray[np.float64]) -> float:
         loss = self.problem.weight @ np.maximum(residual, 0.0)
@@ -228,6 +204,64 @@ class _Search:
     def _bound(self, forces: NDArray[np.float64], lifts: NDArray[np.float64]) -> float:
         push = self.problem.reduced.pull(forces) + lifts @ self.problem.edges
         return float(forces @ self.problem.gap - push @ push / (2 * self.l2))
+
+
+class _RoundedLoss:
+    """The loss of some pairs, its kink rounded off within a width; bounds press as springs do."""
+
+    def __init__(
+        self,
+        problem: PreparedProblem,
+        chosen: NDArray[np.int64] | slice,
+        *,
+        l2: float,
+        start: NDArray[np.float64],
+    ) -> None:
+        reduced, self._edges = problem.reduced, problem.edges
+        self._pairs = replace(reduced, better=reduced.better[chosen], worse=reduced.worse[chosen])
+        self._weight = problem.weight[chosen] / problem.weight[chosen].sum()
+        self._l2, self.y = l2, start
+        self._residual = problem.gap[chosen] - self._pairs.along(start)
+        self._outside = -(self._edges @ start)
+
+    def step(self, width: float) -> tuple[float, float, int]:
+        """Go a Newton step; give what it promised, and the weight and number of pairs nearby."""
+        pairs, edges, weight = self._pairs, self._edges, self._weight
+        share, lift = _round_off(self._residual, self._outside, width)
+        near = np.flatnonzero((share > 0) & (share < 1))
+        slope = self._l2 * self.y - pairs.pull(weight * share) - lift @ edges
+        pressed = edges[lift > 0]
+        curvature = weighted_gram(pairs.columns(near), weight[near] / (2 * width))
+        curvature += pressed.T @ pressed / width
+        curvature.flat[:: self.y.size + 1] += self._l2
+        if (solve_system := factor(curvature)) is None:
+            return 0.0, float(weight[near].sum()), 0
+        move = -solve_system(slope)
+        along, edge_along = pairs.along(move), edges @ move
+
+        def slope_at(length: float) -> float:
+            share, lift = _round_off(
+                self._residual - length * along, self._outside - length * edge_along, width
+            )
+            pull = self._l2 * (self.y + length * move) @ move
+            return float(pull - (weight * share) @ along - lift @ edge_along)
+
+        begin, end, length = float(slope @ move), slope_at(1.0), 1.0
+        if end > -begin:  # a bound that is met on the way bends the slope sharply
+            length = float(brentq(slope_at, 0.0, 1.0, xtol=1e-4, rtol=1e-2))
+        elif end > 0:
+            length = begin / (begin - end)
+        self.y = self.y + length * move
+        self._residual -= length * along
+        self._outside -= length * edge_along
+        return -begin, float(weight[near].sum()), near.size
+
+
+def _round_off(
+    residual: NDArray[np.float64], outside: NDArray[np.float64], width: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give how hard each pair pushes, of its weight, and each bound that is passed."""
+    return np.clip(residual / (2 * width) + 0.5, 0.0, 1.0), np.maximum(outside, 0.0) / width
 
 
 class _InteriorPoint:
@@ -239,17 +273,19 @@ class _InteriorPoint:
 
     def __init__(
         self,
-        part: _Part,
+        columns: NDArray[np.float64],
+        gap: NDArray[np.float64],
+        weight: NDArray[np.float64],
         *,
         problem: PreparedProblem,
         l2: float,
         start: NDArray[np.float64],
         width: float,
     ) -> None:
-        self.columns, self.gap, self.weight = part.columns, part.gap, part.weight
+        self.columns, self.gap, self.weight = columns, gap, weight
         self.edges, self.l2 = problem.edges, l2
-        # The barrier of a bound weighs as much as that of a typical pair.
-        self.edge_weight = float(problem.weight.mean())
+        # All pairs push as hard as the bounds of all coordinates may have to.
+        self.edge_weight = float(weight.sum()) / start.size
         self.y = start
         self.n_steps = 0
         residual = self.gap - start @ self.columns
@@ -346,10 +382,11 @@ class _InteriorPoint:
         if self.z.size:
             matrix += (self.edges.T * self._pinch) @ self.edges
         matrix.flat[:: matrix.shape[0] + 1] += self.l2
-        # With a diagonal of ones, features of very different scale do no harm.
-        self._scale = 1 / np.sqrt(np.diagonal(matrix))
-        self._factor, failed = dpotrf(matrix * self._scale * self._scale[:, None], lower=1)
-        return not failed
+        solve_system = factor(matrix)
+        if solve_system is None:
+            return False
+        self._solve_system = solve_system
+        return True
 
     def _find_move(
         self,
@@ -362,7 +399,7 @@ class _InteriorPoint:
         """Solve for the move after which au, bs and tz are what is wanted, to first order."""
         push = self.columns @ (self._tilt * off)
         wanted = push - self._unbalanced - (lift + self._pinch * self._edge_off) @ self.edges
-        y = self._scale * dpotrs(self._factor, self._scale * wanted, lower=1)[0]
+        y = self._solve_system(wanted)
         a = self._stiffness * (off - y @ self.columns)
         t = self.edges @ y + self._edge_off
         u = -self._u - more_u - self._slope_u * a
@@ -381,3 +418,24 @@ class _InteriorPoint:
             _TINY,
         )
         return min(1.0, share / fastest)
+
+
+def factor(
+    matrix: NDArray[np.float64], *, hold: float = 0.0
+) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
+    """Factor a matrix with its diagonal scaled to ones, and `hold` more; None where that fails.
+
+    Features of very different scale then do no harm.
+    """
+    scale = 1 / np.sqrt(np.maximum(np.diagonal(matrix), _TINY))
+    scaled = matrix * scale * scale[:, None]
+    scaled.flat[:: scale.size + 1] += hold
+    triangle, failed = dpotrf(scaled, lower=1)
+    if failed:
+        return None
+
+    def solve_system(wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+        solved: NDArray[np.float64] = scale * dpotrs(triangle, scale * wanted, lower=1)[0]
+        return solved
+
+    return solve_system

@@ -10,6 +10,7 @@ from voirdire.rewards.solving.problem import (
     Differences,
     bound_rows,
     find_null_directions,
+    order_of,
     subtract_linked,
 )
 
@@ -157,8 +158,7 @@ def find_separation(problem: RankingProblem) -> Literal["complete", "quasi", "no
     rows = Differences(features=features, better=better[differs], worse=worse[differs])
     # The weights of a cone may be scaled into a box.
     box = np.clip(np.array([problem.lower[kept], problem.upper[kept]]), -1.0, 1.0)
-    place = {int(column): own for own, column in enumerate(kept)}
-    order = tuple((place[x], place[y]) for x, y in problem.order if x in place and y in place)
+    order = order_of(kept, problem.order)
     bounds = bound_rows(np.zeros(kept.size, bool), order, 1 / np.where(span > 0, span, 1.0))
     cone: dict[str, Any] = {"box": box, "bounds": bounds}
     if not (differs.any() and _can_rank(rows, lengths[differs], all_right=False, **cone)):

@@ -33,6 +33,7 @@ __all__ = [
     "RankingSolution",
     "bound_rows",
     "find_null_directions",
+    "order_of",
     "prepare",
     "subtract_linked",
     "weighted_gram",
@@ -312,8 +313,7 @@ def prepare(problem: RankingProblem) -> PreparedProblem:
     is_signed = (problem.upper[kept] == 0) | (problem.lower[kept] == 0)
     features = subtract_linked(problem.features[:, kept] * sign, better, worse)
     differences = Differences(features=features, better=better, worse=worse)
-    place = {int(column): own for own, column in enumerate(kept)}
-    order = tuple((place[x], place[y]) for x, y in problem.order if x in place and y in place)
+    order = order_of(kept, problem.order)
     basis, n_idle = _find_telling_coordinates(features, bound_rows(is_signed, order, sign))
     reduced = differences
     if basis is not None:
@@ -335,6 +335,14 @@ def prepare(problem: RankingProblem) -> PreparedProblem:
         sign=sign,
         n_given=problem.features.shape[1],
     )
+
+
+def order_of(
+    kept: NDArray[np.int64], order: tuple[tuple[int, int], ...]
+) -> tuple[tuple[int, int], ...]:
+    """Give the order among the features that are kept, by their new places."""
+    place = {column: own for own, column in enumerate(kept.tolist())}
+    return tuple((place[x], place[y]) for x, y in order if x in place and y in place)
 
 
 def bound_rows(
@@ -375,15 +383,17 @@ def subtract_linked(
     a column that no pair tells apart becomes 0, and small differences of large numbers keep their
     digits. The rows span what the differences of all pairs span, and are fewer.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    n_items = features.shape[0]
-    links = coo_array((np.ones(better.size, np.int8), (better, worse)), shape=(n_items, n_items))
-    n_components, component = connected_components(links, directed=False)
-    first = np.empty(n_components, np.int64)
-    first[component[::-1]] = np.arange(n_items)[::-1]
-    relative: NDArray[np.float64] = features - features[first[component]]
+    first = np.arange(features.shape[0])
+    one, other = better, worse
+    while one.size:
+        low, high = np.minimum(one, other), np.maximum(one, other)
+        first[high] = low
+        while (first != (further := first[first])).any():
+            first = further
+        one, other = first[one], first[other]
+        apart = one != other
+        one, other = one[apart], other[apart]
+    relative: NDArray[np.float64] = features - features[first]
     return relative
 
 

@@ -6,18 +6,15 @@ import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.rewards.solving.hinge import minimize_hinge
+from voirdire.rewards.solving.hinge import factor, minimize_hinge
 from voirdire.rewards.solving.identifiability import find_separation
 from voirdire.rewards.solving.linear import minimize_linear
 from voirdire.rewards.solving.problem import RankingSolution, prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from voirdire.rewards.solving.problem import PreparedProblem, RankingProblem
@@ -34,6 +31,8 @@ _SLOPE = 1e-7
 _MAX_NEWTON_STEPS = 50
 _ROUNDING = 1e-13
 """By how much a Newton step may seem to raise the objective, relative to it."""
+_HELD = 1e-14
+"""What rounding can take from an eigenvalue of a matrix whose diagonal is 1."""
 _HOLD = 1e-9
 """Without λ, what keeps weights small in directions in which no pair differs, relative to the
 curvature along the feature that says least."""
@@ -210,7 +209,10 @@ def _minimize_logistic(
             break
         free = np.flatnonzero(~(problem.is_signed & (weights <= 0) & (slope > 0)))
         curvature = differences.weighted_gram(tilt) + quadratic
-        system, move = _factor(curvature[np.ix_(free, free)]), np.zeros(n_kept)
+        system = factor(curvature[np.ix_(free, free)], hold=_HELD) if free.size else None
+        if system is None:
+            break
+        move = np.zeros(n_kept)
         move[free] = -system(slope[free])
         moved, most = problem.project(weights + move), objective + _ROUNDING * max(1.0, objective)
         while problem.objective(moved) > most and np.abs(move).max() > 0:
@@ -218,19 +220,3 @@ def _minimize_logistic(
             moved = problem.project(weights + move)
         weights = moved
     return *best, int(found.nit) + n_newton
-
-
-def _factor(
-    matrix: NDArray[np.float64],
-) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """Factor a matrix with its diagonal scaled to ones, which features of any scale allow."""
-    scale = 1 / np.sqrt(np.maximum(np.diagonal(matrix), 1e-300))
-    scaled = matrix * scale * scale[:, None]
-    scaled[np.diag_indices_from(scaled)] += 1e-14  # what rounding can take from an eigenvalue
-    factor = cho_factor(scaled, lower=True, check_finite=False)
-
-    def solve_system(wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-        solved: NDArray[np.float64] = scale * cho_solve(factor, scale * wanted, check_finite=False)
-        return solved
-
-    return solve_system
