@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.reporting.plots.chart import (
-    KeyItem,
+from voirdire.reporting.plots.dots import REFERENCE, DotRow, dot_row, draw_dots, heading_rows
+from voirdire.reporting.plots.frame import (
     Panel,
     columns_for,
     draw_chart,
-    interval_item,
+    interval_key,
     mark_style,
     set_numbers,
 )
-from voirdire.reporting.plots.dots import REFERENCE, DotRow, dot_row, dots_panel, heading_rows
-from voirdire.reporting.plots.rows import field_of, number
+from voirdire.reporting.plots.rows import field_of, list_of, number
 from voirdire.reporting.plots.style import LIGHT
 from voirdire.reporting.plots.words import distinct_labels, label
 
@@ -28,7 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from voirdire.reporting.plots.chart import Frame
+    from voirdire.reporting.plots.frame import Frame, Key
+    from voirdire.reporting.plots.rows import Choice
 
 __all__ = ["draw_gold", "draw_rates", "draw_reliability", "is_gold", "is_rates"]
 
@@ -38,79 +38,113 @@ _BOOLEAN = ("sensitivity", "specificity")
 
 def is_gold(result: Any) -> bool:
     """Tell whether a result is what gold labels say of judges, or its JSON."""
-    return bool(_results(result)) and field_of(_results(result)[0], "classification") is not None
+    found = list_of(result, "results")
+    return bool(found) and field_of(found[0], "classification") is not None
 
 
 def is_rates(result: Any) -> bool:
     """Tell whether a result holds rates, or is the JSON of them."""
-    found = _results(result)
+    found = list_of(result, "results")
     return bool(found) and field_of(field_of(found[0], "result"), "naive") is not None
 
 
-def _results(result: Any) -> Sequence[Any]:
-    found = field_of(result, "results")
-    return found if isinstance(found, list | tuple) else ()
-
-
-def _choose(
-    rows: Sequence[Any], *, question: str | None, judge: str | Sequence[str] | None
-) -> list[Any]:
-    judges = [judge] if isinstance(judge, str) else judge
+def _chosen(rows: Sequence[Any], choice: Choice) -> list[Any]:
     return [
         row
         for row in rows
-        if question in (None, field_of(row, "question"))
-        and (judges is None or field_of(row, "judge") in judges)
+        if choice.question in (None, field_of(row, "question"))
+        and (choice.judges is None or field_of(row, "judge") in choice.judges)
     ]
 
 
 def _name_rows(rows: Sequence[Any], *, width: int = 60) -> list[str]:
     """Name results by what differs between them: question, judge or both."""
-    pairs = [(field_of(row, "question"), field_of(row, "judge")) for row in rows]
-    if len({judge for _, judge in pairs}) == 1:
-        return distinct_labels((question for question, _ in pairs), width=width)
-    if len({question for question, _ in pairs}) == 1:
-        return distinct_labels((judge for _, judge in pairs), width=width)
+    questions, judges = ([field_of(row, name) for row in rows] for name in ("question", "judge"))
+    if len(set(judges)) == 1:
+        return distinct_labels(questions, width=width)
+    if len(set(questions)) == 1:
+        return distinct_labels(judges, width=width)
     half = width // 2 - 1
-    return [f"{label(q, width=half)} · {label(judge, width=half)}" for q, judge in pairs]
+    pairs = zip(questions, judges, strict=True)
+    return [
+        f"{label(question, width=half)} · {label(judge, width=half)}" for question, judge in pairs
+    ]
 
 
-# Gold labels ----------------------------------------------------------------------------------
+# Gold labels and rates ------------------------------------------------------------------------
 
 
-def draw_gold(
-    result: Any, frame: Frame, *, question: str | None = None, judge: Any = None
-) -> Figure:
+def draw_gold(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw how often judges are right, and what they find: a group per question and judge."""
-    say = frame.say
-    found = _choose(_results(result), question=question, judge=judge) if is_gold(result) else []
+    found = _chosen(list_of(result, "results"), choice) if is_gold(result) else []
     if not found:
-        msg = f"`kind` 'gold' needs what `examine_gold` returns, got {_shown(result)}."
+        msg = f"`kind` 'gold' needs what `examine_gold` returns, got {_describe(result)}."
         raise InputError(msg)
-    rows: list[DotRow] = []
-    for row, text in zip(
-        found[:_MOST_GROUPS],
-        _name_rows(found[:_MOST_GROUPS], width=36 if frame.is_narrow else 60),
-        strict=True,
-    ):
+    say, rows = frame.say, []
+    for row, text in _named_groups(found, frame):
         measured = field_of(row, "classification")
         figures, always = field_of(measured, "figures"), field_of(measured, "always")
         is_boolean = all(name in figures for name in _BOOLEAN)
         rows += heading_rows(text, frame)
         for name in ("accuracy", *(_BOOLEAN if is_boolean else ("balanced_accuracy",))):
-            reference = number(always.get(name))
-            shown = dot_row(figures[name], "estimate", label=say(name), reference=reference)
-            rows.append(shown if name == "accuracy" else replace(shown, colour=LIGHT["series-8"]))
-    level = number(field_of(field_of(found[0], "classification"), "confidence_level"))
-    return draw_chart(
+            colour = LIGHT["series-1" if name == "accuracy" else "series-8"]
+            more: dict[str, Any] = {"reference": number(always, name), "colour": colour}
+            rows.append(dot_row(figures[name], "estimate", label=say(name), **more))
+    level = number(field_of(found[0], "classification"), "confidence_level")
+    return draw_dots(
         frame,
+        rows,
         heading=_heading(say("gold_title"), found, frame),
         alt=say("alt_gold", n=len(found)),
-        panels=[
-            dots_panel(rows, frame, x_title=say("share_right"), limits=(0.0, 1.0), bounds=(0, 1))
-        ],
-        key=[KeyItem(text=say("always_one"), style=REFERENCE), *interval_item(level, say)],
+        x_title=say("share_right"),
+        limits=(0.0, 1.0),
+        bounds=(0.0, 1.0),
+        key=[(say("always_one"), REFERENCE), *interval_key(level, say)],
     )
+
+
+_RATES = {"rate": ("passed", "series-1"), "human": ("passed", "series-8"),
+          "naive": ("failed", "muted")}  # fmt: skip
+
+
+def draw_rates(result: Any, frame: Frame, choice: Choice) -> Figure:
+    """Draw how often something holds: corrected, from labels alone, and by raw verdicts."""
+    found = _chosen(list_of(result, "results"), choice) if is_rates(result) else []
+    if not found:
+        msg = f"`kind` 'rates' needs what `rate` returns, got {_describe(result)}."
+        raise InputError(msg)
+    say, rows = frame.say, list[DotRow]()
+    for row, text in _named_groups(found, frame):
+        groups: Mapping[str, Any] = field_of(row, "groups") or {}
+        for group, measured in ((None, field_of(row, "result")), *groups.items()):
+            heading = text if group is None else f"{text}: {label(group, width=20)}"
+            rows += heading_rows(heading, frame)
+            for name, (outcome, role) in _RATES.items():
+                share = number(field_of(measured, name), "estimate")
+                more = {"number": "–" if math.isnan(share) else f"{share:.1%}",
+                        "outcome": outcome, "colour": LIGHT[role]}  # fmt: skip
+                given = field_of(measured, name)
+                rows.append(dot_row(given, "estimate", label=say(f"rate_{name}"), **more))
+    level = number(field_of(found[0], "result"), "confidence_level")
+    return draw_dots(
+        frame,
+        rows,
+        heading=_heading(say("rates_title"), found, frame),
+        alt=say("alt_rates", n=len(found)),
+        x_title=say("share_true"),
+        limits=(0.0, math.nan),
+        bounds=(0.0, 1.0),
+        key=[
+            (say("report_this"), mark_style("passed", LIGHT["series-1"])),
+            (say("report_not"), mark_style("failed", LIGHT["muted"])),
+            *interval_key(level, say),
+        ],
+    )
+
+
+def _named_groups(found: Sequence[Any], frame: Frame) -> list[tuple[Any, str]]:
+    shown = found[:_MOST_GROUPS]
+    return list(zip(shown, _name_rows(shown, width=36 if frame.is_narrow else 60), strict=True))
 
 
 def _heading(text: str, found: Sequence[Any], frame: Frame) -> str:
@@ -125,58 +159,8 @@ def _heading(text: str, found: Sequence[Any], frame: Frame) -> str:
     return text
 
 
-def _shown(result: Any) -> str:
+def _describe(result: Any) -> str:
     return "none such" if is_gold(result) or is_rates(result) else shorten(result)
-
-
-# Rates ----------------------------------------------------------------------------------------
-
-
-def draw_rates(
-    result: Any, frame: Frame, *, question: str | None = None, judge: Any = None
-) -> Figure:
-    """Draw how often something holds: corrected, from labels alone, and by raw verdicts."""
-    say = frame.say
-    found = _choose(_results(result), question=question, judge=judge) if is_rates(result) else []
-    if not found:
-        msg = f"`kind` 'rates' needs what `rate` returns, got {_shown(result)}."
-        raise InputError(msg)
-    rows: list[DotRow] = []
-    for row, text in zip(
-        found[:_MOST_GROUPS],
-        _name_rows(found[:_MOST_GROUPS], width=36 if frame.is_narrow else 60),
-        strict=True,
-    ):
-        groups: Mapping[str, Any] = field_of(row, "groups") or {}
-        for group, measured in ((None, field_of(row, "result")), *groups.items()):
-            heading = text if group is None else f"{text}: {label(group, width=20)}"
-            rows += heading_rows(heading, frame)
-            for name, outcome, role in (
-                ("rate", "passed", "series-1"),
-                ("human", "passed", "series-8"),
-                ("naive", "failed", "muted"),
-            ):
-                shown = dot_row(field_of(measured, name), "estimate", label=say(f"rate_{name}"),
-                                      outcome=outcome, colour=LIGHT[role])  # fmt: skip
-                value = shown.value
-                text_of = "–" if math.isnan(value) else f"{value:.1%}"
-                rows.append(replace(shown, number=text_of))
-    level = number(field_of(field_of(found[0], "result"), "confidence_level"))
-    return draw_chart(
-        frame,
-        heading=_heading(say("rates_title"), found, frame),
-        alt=say("alt_rates", n=len(found)),
-        panels=[
-            dots_panel(
-                rows, frame, x_title=say("share_true"), limits=(0.0, math.nan), bounds=(0.0, 1.0)
-            )
-        ],
-        key=[
-            KeyItem(text=say("report_this"), style=mark_style("passed", LIGHT["series-1"])),
-            KeyItem(text=say("report_not"), style=mark_style("failed", LIGHT["muted"])),
-            *interval_item(level, say),
-        ],
-    )
 
 
 # Stated probabilities -------------------------------------------------------------------------
@@ -185,17 +169,12 @@ _MOST_PANELS = 12
 _TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def draw_reliability(
-    result: Any, frame: Frame, *, question: str | None = None, judge: Any = None
-) -> Figure:
+def draw_reliability(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw how often what is stated comes true, those farthest from the truth first."""
-    say = frame.say
-    rows = _results(result)
-    if field_of(result, "questions"):
-        asked = field_of(result, "questions")
-        rows = [row for each in asked for row in field_of(each, "against_majority") or ()]
-    rows = [row for row in rows if field_of(row, "calibration") is not None]
-    found = _choose(rows, question=question, judge=judge)
+    say, rows = frame.say, list_of(result, "results")
+    if asked := list_of(result, "questions"):
+        rows = [row for each in asked for row in list_of(each, "against_majority")]
+    found = [row for row in _chosen(rows, choice) if field_of(row, "calibration") is not None]
     if not found:
         msg = (
             "`kind` 'reliability' needs probabilities of a judge beside labels, got none. Draw "
@@ -203,7 +182,7 @@ def draw_reliability(
             "boolean questions."
         )
         raise InputError(msg)
-    found.sort(key=lambda row: -_error(row))
+    found.sort(key=lambda row: -number(field_of(row, "calibration"), "calibration_error"))
     heading = say("reliability_title")
     if len(found) > _MOST_PANELS and frame.ax is None:
         heading += f", {say('farthest_of', n=_MOST_PANELS, total=len(found))}"
@@ -216,9 +195,15 @@ def draw_reliability(
         for row, name in zip(shown, names, strict=True)
     ]
     axes: dict[str, Any] = {"x_title": say("stated"), "y_title": say("came_true")}
-    key = _reliability_key(found[0], frame)
+    level = number(field_of(found[0], "calibration"), "confidence_level")
+    blue = LIGHT["series-1"]
+    key: Key = [
+        (say("one_tenth"), mark_style("passed", blue, size=7)),
+        *interval_key(level, say, colour=blue),
+        (say("comes_true"), {"color": LIGHT["ink"], "linewidth": 1.2}),
+    ]
     if frame.ax is None:
-        key.insert(0, KeyItem(text=say("across_up", **axes)))
+        key.insert(0, (say("across_up", **axes), {}))
     else:
         heading, panels = names[0], [replace(panels[0], **axes)]
     return draw_chart(
@@ -231,38 +216,18 @@ def draw_reliability(
     )
 
 
-def _error(row: Any) -> float:
-    return number(field_of(field_of(row, "calibration"), "calibration_error"))
-
-
 def _reliability_panel(measured: Any, frame: Frame, *, title: str, side: float) -> Panel:
-    say, bins = frame.say, field_of(measured, "bins")
-    stated, shares, lows, highs = (
-        [number(field_of(each, name)) for each in bins]
-        for name in ("probability", "share", "low", "high")
-    )
-    blue = LIGHT["series-1"]
+    bins, blue = list_of(measured, "bins"), LIGHT["series-1"]
+    names = ("probability", "share", "low", "high")
+    stated, shares, lows, highs = ([number(each, name) for each in bins] for name in names)
 
     def draw(axes: Axes) -> None:
         axes.plot([0, 1], [0, 1], color=LIGHT["ink"], linewidth=1.2, zorder=1.5, gid="diagonal")
         axes.vlines(stated, lows, highs, color=blue, linewidth=2, zorder=3, gid="intervals")
-        style = mark_style("passed", blue, size=7)
-        axes.plot(stated, shares, zorder=4, gid="shares", **style)
-        axes.set_xlim(-0.03, 1.03)
-        axes.set_ylim(-0.03, 1.03)
+        axes.plot(stated, shares, zorder=4, gid="shares", **mark_style("passed", blue, size=7))
+        axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
         for axis in (axes.xaxis, axes.yaxis):
-            set_numbers(axis, _TICKS[:: 1 if side > 160 else 2], say)
+            set_numbers(axis, _TICKS[:: 1 if side > 160 else 2], frame.say)
 
-    error = number(field_of(measured, "calibration_error"))
-    note = f"ECE {say.two_digits(error)}"
+    note = f"ECE {frame.say.two_digits(number(measured, 'calibration_error'))}"
     return Panel(draw=draw, height=side, width=side, left=34, title=title, note=note)
-
-
-def _reliability_key(row: Any, frame: Frame) -> list[KeyItem]:
-    say, blue = frame.say, LIGHT["series-1"]
-    level = number(field_of(field_of(row, "calibration"), "confidence_level"))
-    return [
-        KeyItem(text=say("one_tenth"), style=mark_style("passed", blue, size=7)),
-        *interval_item(level, say, colour=blue),
-        KeyItem(text=say("comes_true"), style={"color": LIGHT["ink"], "linewidth": 1.2}),
-    ]
