@@ -73,8 +73,8 @@ def _cells_panel(
             at.clear()
         for i, j in at:
             if math.isfinite(values[i][j]):
-                x, y, colour = across[j], down[i], _cell_colour(values[i][j])
-                box = Rectangle((x, y), 1, 1, facecolor=colour, gid=f"cell-{i}-{j}", clip_on=False)
+                x, y, face = across[j], down[i], _cell_colour(values[i][j])
+                box = Rectangle((x, y), 1, 1, facecolor=face, gid=f"cell-{i}-{j}", clip_on=False)
                 axes.add_artist(box)  # `add_patch` takes as long to find limits, which are set
                 if has_texts:
                     axes.text(x + 0.5, y + 0.5, text(i, j), ha="center", va="center_baseline")

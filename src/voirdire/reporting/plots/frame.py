@@ -237,9 +237,9 @@ def _write_lines(
     figure: Plot, lines: Sequence[str], *, x: float, top: float, **style: Any
 ) -> list[Any]:
     """Write lines of text, the upper edge of the first at `top`."""
-    style = {"color": LIGHT["muted"], "va": "baseline", "transform": _pixels(figure)} | style
+    usual: Style = {"color": LIGHT["muted"], "va": "baseline", "transform": _pixels(figure)}
     return [
-        figure.text(x, top + (number + 1) * LINE_PX - 6, line, **style)
+        figure.text(x, top + (number + 1) * LINE_PX - 6, line, **(usual | style))
         for number, line in enumerate(lines)
         if line
     ]

@@ -80,7 +80,7 @@ def _level(found: RewardExamination) -> float:
 def _signals(found: RewardExamination) -> dict[str, str]:
     """Name the rewards that differ, each as it is in the rows: without a base only the rules."""
     known = {row.signal for row in found.error_rates if row.rate.value >= 0}
-    known |= {row.signal for row in found.histograms if sum(row.counts)}
+    known |= {row.signal for row in found.histograms if any(row.counts)}
     if "base" in known:
         return {signal: signal for signal in _SIGNALS if signal in known}
     return {"rules": "rules" if "rules" in known else "total"}
@@ -121,7 +121,7 @@ def _error_rows(found: RewardExamination, say: Words) -> list[DotRow]:
     named = [each for each in behaviors if each is not None][:_MOST_BEHAVIORS]
     groups: dict[str | None, str] = dict(zip(named, distinct_labels(named), strict=True))
     if None in behaviors and len(named) != 1:  # all behaviors are the same as a single one
-        groups = {None: say("all_behaviors")} | groups
+        groups = {None: say("all_behaviors"), **groups}
     rows: list[DotRow] = []
     for behavior, text in groups.items():
         rows.append(DotRow(label=text, is_heading=True, starts_group=True))
@@ -149,12 +149,12 @@ def draw_reward_histograms(result: Any, frame: Frame, choice: Choice) -> Figure:
     """
     say, found = frame.say, _read_reward(result)
     behavior = _choose_behavior(found, choice)
-    own = [row for row in found.histograms if row.behavior == behavior and sum(row.counts)]
+    shown = [row for row in found.histograms if row.behavior == behavior and any(row.counts)]
     columns = {
-        signal: [row for row in own if row.signal == name]
+        signal: rows
         for signal, name in _signals(found).items()
+        if (rows := [row for row in shown if row.signal == name])
     }
-    columns = {signal: rows for signal, rows in columns.items() if rows}
     if not columns:
         msg = f"`result` must hold histograms of {label(behavior)!r}, got none."
         raise InputError(msg)

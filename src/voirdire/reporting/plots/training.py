@@ -347,8 +347,8 @@ def _draw_on_one(sheet: TrainingSheet, frame: Frame, names: Sequence[str]) -> Fi
         for place, name in enumerate(names)
     }
     set_values = _fixed([0, 0.25, 0.5, 0.75, 1], say)
-    titles = {"y_title": say("training_rate_axis"), "set_values": set_values}
-    panel = _steps_panel(sheet, say, curves, height=300.0, **titles)
+    around: dict[str, Any] = {"y_title": say("training_rate_axis"), "height": 300.0}
+    panel = _steps_panel(sheet, say, curves, set_values=set_values, **around)
     key = [(text, {"color": series(place)}) for place, text in enumerate(distinct_labels(names))]
     return _draw_run(sheet, frame, "propositions", [panel], key=key)
 
