@@ -1,15 +1,15 @@
-"""The test of judges: their advantage, ω against ε, whom they beat, controls, and slices."""
+"""The test of judges: their advantage, ω against ε, whom they beat, controls, slices, and power."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
 
+from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.reporting.plots.dots import LINE, RANGE, REFERENCE, DotRow, dot_row, draw_dots
 from voirdire.reporting.plots.frame import (
     Panel,
-    columns_for,
     draw_chart,
     filled,
     finite,
@@ -19,6 +19,7 @@ from voirdire.reporting.plots.frame import (
     outcome_key,
     set_numbers,
     size_px,
+    square_panels,
 )
 from voirdire.reporting.plots.rows import (
     controls_of,
@@ -44,9 +45,11 @@ if TYPE_CHECKING:
 __all__ = [
     "draw_advantage",
     "draw_controls",
+    "draw_power",
     "draw_scatter",
     "draw_slices",
     "draw_winning_rate",
+    "is_power",
 ]
 
 # ρ and ω as rows ------------------------------------------------------------------------------
@@ -281,6 +284,89 @@ def _control_lines(sheet: Sheet, say: Words) -> dict[str, tuple[Style, list[Any]
     return lines
 
 
+# Power ---------------------------------------------------------------------------------------
+
+_MOST_CURVES = 12
+_WANTED: Style = LINE | {"linestyle": (0, (5, 3))}
+
+
+def is_power(result: Any) -> bool:
+    """Whether something is a power analysis, or the dict of one."""
+    rows = list_of(result, "rows")
+    return bool(rows) and all(field_of(row, "power") is not None for row in rows)
+
+
+def draw_power(result: Any, frame: Frame, _choice: Choice) -> Figure:
+    """Draw one curve per number of annotators and ε, with the wanted power."""
+    if not is_power(result):
+        msg = (
+            "`result` must be what the power analysis returns, or its dict, for `kind` 'power', "
+            f"got {shorten(result)}."
+        )
+        raise InputError(msg)
+    say, curves = frame.say, _power_curves(list_of(result, "rows"))
+    wanted = number(result, "wanted_power")
+    points = [point for curve in curves.values() for point in curve]
+    low, high = min(x for x, _, _ in points), max(x for x, _, _ in points)
+    room = (high - low) * 0.04 or 1.0
+
+    def draw(axes: Axes) -> None:
+        axes.set(xlim=(low - room, high + room), ylim=(-0.03, 1.03))
+        set_numbers(axes.xaxis, nice_ticks(axes.xaxis, low, high), say, grid=False)
+        set_numbers(axes.yaxis, [0, 0.2, 0.4, 0.6, 0.8, 1], say)
+        if math.isfinite(wanted):
+            axes.axhline(wanted, zorder=1.5, gid="wanted", **_WANTED)
+        for place, curve in enumerate(curves.values()):
+            _draw_curve(axes, curve, place=place)
+
+    key: Key = [
+        (say("power_curve", n_annotators=people, epsilon=say.digits(epsilon)), _curve_style(place))
+        for place, (people, epsilon) in enumerate(curves)
+    ]
+    if math.isfinite(wanted):
+        key.append((say("wanted_power", power=wanted), _WANTED))
+    if any(math.isfinite(error) for *_, error in points):
+        key.append((say("simulation_error"), {"color": LIGHT["ink"], "linewidth": 1.6}))
+    titles: dict[str, Any] = {"x_title": say("items"), "y_title": say("power")}
+    panel = Panel(draw=draw, height=min(320.0, 0.8 * frame.width), **titles)
+    heading, alt = say("power_title"), say("alt_power")
+    return draw_chart(frame, heading=heading, alt=alt, panels=[panel], key=key)
+
+
+def _power_curves(rows: Sequence[Any]) -> dict[tuple[int, float], list[tuple[float, float, float]]]:
+    """Return items, power and its standard error by annotators and ε, fewest items first."""
+    curves: dict[tuple[int, float], list[tuple[float, float, float]]] = {}
+    for row in rows:
+        names = ("n_items", "power", "standard_error")
+        items, power, error = (number(row, name) for name in names)
+        if math.isfinite(power):
+            curve = (field_of(row, "n_annotators"), number(row, "epsilon"))
+            curves.setdefault(curve, []).append((items, power, error))
+    if not curves or len(curves) > _MOST_CURVES:
+        msg = (
+            f"`result` must hold from 1 to {_MOST_CURVES} pairs of annotators and ε with a "
+            f"defined power, got {len(curves)}."
+        )
+        raise InputError(msg)
+    return {curve: sorted(points) for curve, points in curves.items()}
+
+
+def _curve_style(place: int) -> Style:
+    line = "-" if place < 8 else "--"  # there are eight colours
+    return {"color": series(place), "linewidth": 2.2, "linestyle": line, "marker": "o",
+            "markersize": 6}  # fmt: skip
+
+
+def _draw_curve(axes: Axes, points: Sequence[tuple[float, float, float]], *, place: int) -> None:
+    xs, ys, errors = zip(*points, strict=True)
+    if all(map(math.isfinite, errors)):
+        lows = [max(y - 1.96 * error, 0.0) for y, error in zip(ys, errors, strict=True)]
+        highs = [min(y + 1.96 * error, 1.0) for y, error in zip(ys, errors, strict=True)]
+        style: Any = {"color": series(place), "linewidth": 1.6, "zorder": 2.5}
+        axes.vlines(xs, lows, highs, gid=f"error-{place}", **style)
+    axes.plot(xs, ys, zorder=3, gid=f"curve-{place}", **_curve_style(place))
+
+
 # Advantages of judge and annotators -----------------------------------------------------------
 
 _MOST_PANELS = 9
@@ -301,15 +387,12 @@ def draw_scatter(result: Any, frame: Frame, choice: Choice) -> Figure:
         heading = f"{label(field_of(found[0], 'judge'))} · {heading}"
         panels = [_one_judge(found, frame, titles)]
     elif frame.ax is None and len(found) <= _MOST_PANELS:
-        names = _names(found)
-        most = 2 if len(found) <= 4 or frame.is_narrow else 3
-        n_columns = columns_for(names, frame, most=most)
-        side = min((frame.width - (n_columns - 1) * 18) / n_columns - 42, 320.0)
-        panels = []
-        for row, name in zip(found, names, strict=True):
+        squares = []
+        for row, name in zip(found, _names(found), strict=True):
             note = f"ω {say.two_digits(number(row, 'winning_rate'))}"
-            draw = _drawing(found, say, [(_points(row), {"color": LIGHT["series-1"], "size": 8})])
-            panels.append(Panel(draw=draw, height=side, width=side, left=34, title=name, note=note))
+            blue = [(_points(row), {"color": LIGHT["series-1"], "size": 8})]
+            squares.append((name, note, _drawing(found, say, blue)))
+        panels, n_columns = square_panels(squares, frame)
         key = [(say("across_up", **titles), {}), *key]
     else:
         side = min(frame.width - 50, 480.0)

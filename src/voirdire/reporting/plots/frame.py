@@ -36,7 +36,6 @@ __all__ = [
     "Key",
     "Panel",
     "Style",
-    "columns_for",
     "draw_chart",
     "filled",
     "finite",
@@ -47,6 +46,7 @@ __all__ = [
     "set_numbers",
     "set_ticks",
     "size_px",
+    "square_panels",
 ]
 
 Style: TypeAlias = dict[str, Any]
@@ -140,12 +140,21 @@ def draw_chart(
         return figure
 
 
-def columns_for(titles: Sequence[str], frame: Frame, *, most: int) -> int:
-    """Return in how many columns panels fit with these titles, no word of which is broken."""
-    words = [part for text in titles for part in wrap_text(text, width=0)]
+def square_panels(
+    squares: Sequence[tuple[str, str, Callable[[Axes], None]]], frame: Frame
+) -> tuple[list[Panel], int]:
+    """Make squares with titles and notes, in as many columns as break no word of a title."""
+    words = [part for title, _, _ in squares for part in wrap_text(title, width=0)]
     needed = widest_px(words, _BOLD_PX) + GAP_PX + _NOTE_PX
+    most = 2 if len(squares) <= 4 or frame.is_narrow else 3
     fitting = (n for n in range(most, 1, -1) if (frame.width + GAP_PX) / n >= needed)
-    return next(fitting, 1)
+    n_columns = next(fitting, 1)
+    side = min((frame.width - (n_columns - 1) * GAP_PX) / n_columns - 42, 320.0)
+    panels = [
+        Panel(draw=draw, height=side, width=side, left=34, title=title, note=note)
+        for title, note, draw in squares
+    ]
+    return panels, n_columns
 
 
 def _draw_on(ax: Axes, panel: Panel, *, heading: str, key: Key) -> Figure:

@@ -1,4 +1,4 @@
-"""Judges beside the truth: gold labels, rates that people correct, and stated probabilities."""
+"""Judges beside the truth: gold labels, corrected rates, stated probabilities; and what sways them."""
 
 from __future__ import annotations
 
@@ -8,29 +8,41 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.reporting.judge_tables import shown_question
 from voirdire.reporting.plots.dots import REFERENCE, DotRow, dot_row, draw_dots, heading_rows
 from voirdire.reporting.plots.frame import (
-    Panel,
-    columns_for,
     draw_chart,
+    filled,
     interval_key,
     mark_style,
     set_numbers,
+    size_px,
+    square_panels,
 )
 from voirdire.reporting.plots.rows import field_of, list_of, number
 from voirdire.reporting.plots.style import LIGHT
 from voirdire.reporting.plots.words import distinct_labels, label
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from voirdire.reporting.plots.frame import Frame, Key
     from voirdire.reporting.plots.rows import Choice
+    from voirdire.reporting.plots.words import Words
+    from voirdire.studies import ProbeFinding
 
-__all__ = ["draw_gold", "draw_rates", "draw_reliability", "is_gold", "is_rates"]
+__all__ = [
+    "draw_gold",
+    "draw_probes",
+    "draw_rates",
+    "draw_reliability",
+    "is_gold",
+    "is_probing",
+    "is_rates",
+]
 
 _MOST_GROUPS = 20
 _BOOLEAN = ("sensitivity", "specificity")
@@ -187,15 +199,14 @@ def draw_reliability(result: Any, frame: Frame, choice: Choice) -> Figure:
     if len(found) > _MOST_PANELS and frame.ax is None:
         heading += f", {say('farthest_of', n=_MOST_PANELS, total=len(found))}"
     shown = found[:_MOST_PANELS]
-    names = _name_rows(shown)
-    n_columns = columns_for(names, frame, most=2 if len(shown) <= 4 or frame.is_narrow else 3)
-    side = min((frame.width - (n_columns - 1) * 18) / n_columns - 42, 320.0)
-    panels = [
-        _reliability_panel(field_of(row, "calibration"), frame, title=name, side=side)
-        for row, name in zip(shown, names, strict=True)
-    ]
+    tables = [field_of(row, "calibration") for row in shown]
+    squares = []
+    for measured, name in zip(tables, _name_rows(shown), strict=True):
+        note = f"ECE {say.two_digits(number(measured, 'calibration_error'))}"
+        squares.append((name, note, _reliability_drawing(measured, say)))
+    panels, n_columns = square_panels(squares, frame)
     axes: dict[str, Any] = {"x_title": say("stated"), "y_title": say("came_true")}
-    level = number(field_of(found[0], "calibration"), "confidence_level")
+    level = number(tables[0], "confidence_level")
     blue = LIGHT["series-1"]
     key: Key = [
         (say("one_tenth"), mark_style("passed", blue, size=7)),
@@ -205,7 +216,7 @@ def draw_reliability(result: Any, frame: Frame, choice: Choice) -> Figure:
     if frame.ax is None:
         key.insert(0, (say("across_up", **axes), {}))
     else:
-        heading, panels = names[0], [replace(panels[0], **axes)]
+        heading, panels = squares[0][0], [replace(panels[0], **axes)]
     return draw_chart(
         frame,
         heading=heading,
@@ -216,7 +227,7 @@ def draw_reliability(result: Any, frame: Frame, choice: Choice) -> Figure:
     )
 
 
-def _reliability_panel(measured: Any, frame: Frame, *, title: str, side: float) -> Panel:
+def _reliability_drawing(measured: Any, say: Words) -> Callable[[Axes], None]:
     bins, blue = list_of(measured, "bins"), LIGHT["series-1"]
     names = ("probability", "share", "low", "high")
     stated, shares, lows, highs = ([number(each, name) for each in bins] for name in names)
@@ -226,8 +237,63 @@ def _reliability_panel(measured: Any, frame: Frame, *, title: str, side: float) 
         axes.vlines(stated, lows, highs, color=blue, linewidth=2, zorder=3, gid="intervals")
         axes.plot(stated, shares, zorder=4, gid="shares", **mark_style("passed", blue, size=7))
         axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+        ticks = _TICKS[:: 1 if size_px(axes)[0] > 160 else 2]
         for axis in (axes.xaxis, axes.yaxis):
-            set_numbers(axis, _TICKS[:: 1 if side > 160 else 2], frame.say)
+            set_numbers(axis, ticks, say)
 
-    note = f"ECE {frame.say.two_digits(number(measured, 'calibration_error'))}"
-    return Panel(draw=draw, height=side, width=side, left=34, title=title, note=note)
+    return draw
+
+
+# Probes ---------------------------------------------------------------------------------------
+
+_FOUND = {True: ("bias_found", "passed", LIGHT["fail"]),
+          False: ("bias_not_found", "failed", LIGHT["muted"])}  # fmt: skip
+
+
+def is_probing(result: Any) -> bool:
+    """Tell whether a result is what probes of a judge found."""
+    return hasattr(result, "probes") and hasattr(result, "stability")
+
+
+def draw_probes(report: Any, frame: Frame, _choice: Choice) -> Figure:
+    """Draw the largest shift under each probe; those that found a bias are in colour."""
+    if not is_probing(report) or not report.probes:
+        got = "none" if is_probing(report) else type(report).__name__
+        msg = f"`result` must be what `probe_judge` returns, with at least one probe, got {got}."
+        raise InputError(msg)
+    say = frame.say
+    floor = report.stability[0].mean_difference if report.stability else math.nan
+    key: Key = [
+        (say(word), mark_style(mark, colour))
+        for is_found, (word, mark, colour) in _FOUND.items()
+        if any(row.is_found is is_found for row in report.probes)
+    ]
+    if floor > 0:
+        key.append((say("noise_floor"), filled("region-1")))
+    return draw_dots(
+        frame,
+        _probe_rows(report.probes),
+        heading=say("probes_title", judge=label(report.judge)),
+        alt=say("alt_probes", n=len(report.probes), n_found=len(report.found)),
+        x_title=say("largest_shift"),
+        line=0.0,
+        band=(-floor, floor),
+        key=key,
+    )
+
+
+def _probe_rows(probes: Sequence[ProbeFinding]) -> list[DotRow]:
+    """Give one row per probe, families apart, each named after what is changed and where."""
+    questions = [shown_question(probe) for probe in probes]
+    names = distinct_labels(
+        probe.probe if question is None else f"{probe.probe}: {question.question}"
+        for probe, question in zip(probes, questions, strict=True)
+    )
+    families, rows = [probe.family for probe in probes], []
+    for place, (probe, question) in enumerate(zip(probes, questions, strict=True)):
+        shift = None if question is None else question.change.shift
+        _, outcome, colour = _FOUND[probe.is_found]
+        is_first = place > 0 and families[place] != families[place - 1]
+        look: dict[str, Any] = {"outcome": outcome, "colour": colour, "starts_group": is_first}
+        rows.append(dot_row(shift, "estimate", label=names[place], **look))
+    return rows

@@ -11,7 +11,6 @@ from voirdire.reporting.plots import (
     agreement,
     examination,
     gold,
-    power_and_probes,
     reward,
     training,
 )
@@ -65,8 +64,8 @@ _DRAWN_BY: dict[str, Callable[[Any, Frame, Choice], Figure]] = {
     "confusion": agreement.draw_confusion,
     "controls": examination.draw_controls,
     "gold": gold.draw_gold,
-    "power": power_and_probes.draw_power,
-    "probes": power_and_probes.draw_probes,
+    "power": examination.draw_power,
+    "probes": gold.draw_probes,
     "rates": gold.draw_rates,
     "reliability": gold.draw_reliability,
     "reward_drives": reward.draw_reward_drives,
@@ -85,8 +84,8 @@ _DRAWN_BY: dict[str, Callable[[Any, Frame, Choice], Figure]] = {
 
 _USUAL: dict[str, Callable[[Any], bool]] = {
     "gold": gold.is_gold,
-    "power": power_and_probes.is_power,
-    "probes": power_and_probes.is_probing,
+    "power": examination.is_power,
+    "probes": gold.is_probing,
     "rates": gold.is_rates,
     "reward_errors": reward.is_reward,
     "training_reward": is_training,
