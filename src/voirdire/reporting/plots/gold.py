@@ -1,4 +1,4 @@
-"""Judges beside the truth: gold labels, corrected rates, stated probabilities; and what sways them."""
+"""Judges beside the truth: gold labels, rates, stated probabilities; and what probes moved."""
 
 from __future__ import annotations
 

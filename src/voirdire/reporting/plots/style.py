@@ -130,12 +130,16 @@ def settings(changed: dict[str, Any] | None = None) -> Iterator[None]:
     """
     import matplotlib as mpl
 
-    if changed is None:
-        names = _OF_DRAWING.split()
-        usual = mpl.rcParamsDefault.items()
-        changed = {key: value for key, value in usual if key.partition(".")[0] in names} | _STYLE
-    with DRAWING, mpl.rc_context(changed):  # type: ignore[arg-type]
+    with DRAWING, mpl.rc_context(_usual() if changed is None else changed):  # type: ignore[arg-type]
         yield
+
+
+def _usual() -> dict[str, Any]:
+    """Give our style over matplotlib's own; to read that changes filters of warnings for a while."""
+    import matplotlib as mpl
+
+    names, usual = _OF_DRAWING.split(), mpl.rcParamsDefault.items()
+    return {key: value for key, value in usual if key.partition(".")[0] in names} | _STYLE
 
 
 @contextmanager
