@@ -135,7 +135,7 @@ def settings(changed: dict[str, Any] | None = None) -> Iterator[None]:
 
 
 def _usual() -> dict[str, Any]:
-    """Give our style over matplotlib's own; to read that changes filters of warnings for a while."""
+    """Put our style over matplotlib's; reading that changes filters of warnings for a while."""
     import matplotlib as mpl
 
     names, usual = _OF_DRAWING.split(), mpl.rcParamsDefault.items()
