@@ -20,9 +20,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 from adapters.trl_harness import PermutedReward, refusal_reward, train  # noqa: E402
 from voirdire.adapters.trl import TrlReward  # noqa: E402
 from voirdire.reporting.plots import to_svg  # noqa: E402
-from voirdire.reporting.plots.chart import (  # noqa: E402
+from voirdire.reporting.plots.frame import (  # noqa: E402
     Frame,
-    KeyItem,
     Panel,
     draw_chart,
     nice_ticks,
@@ -123,14 +122,10 @@ def picture(curves: Curves) -> str:
         ],
         key=[
             *(
-                KeyItem(text=f"seed {seed}", style={"color": series(place), "linewidth": 2.2})
+                (f"seed {seed}", {"color": series(place), "linewidth": 2.2})
                 for place, seed in enumerate(SEEDS)
             ),
-            KeyItem(
-                text="controls: rewards permuted within the batch, range of 15 runs",
-                style=BAND,
-                box=True,
-            ),
+            ("controls: rewards permuted within the batch, range of 15 runs", BAND),
         ],
     )
     return standing_alone(to_svg(figure, name="grpo"))

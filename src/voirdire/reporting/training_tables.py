@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from voirdire._validation import shorten
 from voirdire.reporting.pages.speech import decimal
 from voirdire.reporting.pages.training_sections import certified_counts, uncertified
-from voirdire.reporting.plots.training_moves import edge_size, move_of
+from voirdire.reporting.plots.training_sheet import edge_size, move_of
 
 if TYPE_CHECKING:
     from voirdire.rewards.training.run import TrainingRun

@@ -6,8 +6,6 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from voirdire.reporting.pages.examination_items import with_texts
 from voirdire.reporting.pages.examination_paper import alignment_words
 from voirdire.reporting.pages.examination_record import plain_content, read_report
@@ -34,7 +32,6 @@ from voirdire.reporting.pages.frame import (
 )
 from voirdire.reporting.pages.results_sections import majority_table
 from voirdire.reporting.pages.speech import Listing, Margin, Name, Speaker, say
-from voirdire.reporting.plots.rows import contents_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -153,7 +150,7 @@ def html_report(
         **head,
         draw=partial(
             draw_figure,
-            result=contents_of(msgspec.to_builtins(report)),
+            result=report,
             language=speaker.language,
         ),
         css=style_sheet(),

@@ -19,8 +19,7 @@ from voirdire.reporting.pages.speech import (
     Share,
     say,
 )
-from voirdire.reporting.plots.training_moves import Move, edge_size, move_of, moves_of
-from voirdire.reporting.plots.training_sheet import mean_of
+from voirdire.reporting.plots.training_sheet import Move, edge_size, mean_of, move_of, moves_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

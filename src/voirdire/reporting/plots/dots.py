@@ -7,34 +7,37 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from voirdire.reporting.plots.chart import (
+from voirdire.reporting.plots.frame import (
     Panel,
+    draw_chart,
     finite,
     mark_style,
     nice_ticks,
     set_numbers,
     set_ticks,
-    write,
 )
-from voirdire.reporting.plots.rows import field_of, number
-from voirdire.reporting.plots.style import FONT_PX, LIGHT, SMALL_PX
+from voirdire.reporting.plots.rows import number
+from voirdire.reporting.plots.style import FONT_PX, LIGHT
 from voirdire.reporting.plots.words import widest_px, wrap_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-    from voirdire.reporting.plots.chart import Frame
+    from voirdire.reporting.plots.frame import Frame, Key, Style
 
-__all__ = ["REFERENCE", "DotRow", "dot_row", "dots_panel", "heading_rows"]
+__all__ = ["LINE", "RANGE", "REFERENCE", "DotRow", "dot_row", "draw_dots", "heading_rows"]
 
 _STEP_PX = 24.0
 _GROUP_GAP = 0.6
-_LINE: dict[str, Any] = {"color": LIGHT["ink"], "linewidth": 1.4, "zorder": 1.5}
 _MOST_BESIDE = 0.42
 """Labels that need more of the width than this stand above their rows."""
-REFERENCE: dict[str, Any] = {
+
+LINE: Style = {"color": LIGHT["ink"], "linewidth": 1.4}
+RANGE: Style = {"color": LIGHT["muted"], "linewidth": 1.2}
+REFERENCE: Style = {
     "linestyle": "none", "marker": "|", "markersize": 13, "markeredgewidth": 2.2,
     "color": LIGHT["muted"],
 }  # fmt: skip
@@ -58,7 +61,7 @@ class DotRow:
     range_: tuple[float, float] = (math.nan, math.nan)
     outcome: str | None = None
     colour: str = LIGHT["series-1"]
-    marks: tuple[tuple[str, float, dict[str, Any]], ...] = ()
+    marks: tuple[tuple[str, float, Style], ...] = ()
     number: str | None = None
     starts_group: bool = False
     is_heading: bool = False
@@ -72,7 +75,7 @@ class DotRow:
 
 def dot_row(found: Any, figure: str, **row: Any) -> DotRow:
     """Make a row of a figure and its interval: a record, the JSON of one, or None."""
-    value, low, high = (number(field_of(found, name)) for name in (figure, "low", "high"))
+    value, low, high = (number(found, name) for name in (figure, "low", "high"))
     return DotRow(value=value, low=low, high=high, **row)
 
 
@@ -80,22 +83,25 @@ def heading_rows(text: str, frame: Frame) -> list[DotRow]:
     """Begin a group with a heading, in as many lines as it needs."""
     lines = wrap_text(text, size=1.08 * FONT_PX, width=frame.width)
     return [
-        DotRow(label=line, is_heading=True, starts_group=number == 0)
-        for number, line in enumerate(lines)
+        DotRow(label=line, is_heading=True, starts_group=place == 0)
+        for place, line in enumerate(lines)
     ]
 
 
-def dots_panel(
-    rows: Sequence[DotRow],
+def draw_dots(
     frame: Frame,
+    rows: Sequence[DotRow],
     *,
+    heading: str,
+    alt: str,
     x_title: str,
+    key: Key,
     limits: tuple[float, float] = (math.nan, math.nan),
     bounds: tuple[float, float] = (-math.inf, math.inf),
     line: float = math.nan,
     band: tuple[float, float] = (math.nan, math.nan),
     note: str = "",
-) -> Panel:
+) -> Figure:
     """Draw rows on one scale.
 
     It always shows `limits` and never goes beyond `bounds`; `line` is upright, `band` shaded.
@@ -108,40 +114,32 @@ def dots_panel(
         for n, row in enumerate(rows)
     ]
     places = [place - 0.5 for place in accumulate(steps)]
-    numbers = [
-        "" if row.is_heading else frame.say.two_digits(row.value) if row.number is None
-        else row.number
-        for row in rows
-    ]  # fmt: skip
+    written = [frame.say.two_digits(row.value) if row.number is None else row.number
+               for row in rows]  # fmt: skip
+    numbers = ["" if row.is_heading else text for row, text in zip(rows, written, strict=True)]
+    right = widest_px(numbers) + 12
 
     def draw(axes: Axes) -> None:
         low, high = _scale(rows, [line, *limits, *band], bounds)
         if math.isfinite(band[0]):
             axes.axvspan(*band, color=LIGHT["region-1"], linewidth=0, zorder=0.4, gid="band")
         if math.isfinite(line) and not is_above:
-            axes.axvline(line, gid="line", **_LINE)
+            axes.axvline(line, zorder=1.5, gid="line", **LINE)
         elif math.isfinite(line):  # names stand between the rows
-            axes.vlines([line] * len(places), [at - 0.3 for at in places],
-                        [at + 0.4 for at in places], gid="line", **_LINE)  # fmt: skip
+            lows, highs = ([at + end for at in places] for end in (-0.3, 0.4))
+            axes.vlines([line] * len(places), lows, highs, zorder=1.5, gid="line", **LINE)
         for place, (row, at) in enumerate(zip(rows, places, strict=True)):
-            _draw_row(axes, row, number=place, at=at)
+            _draw_row(axes, row, place=place, at=at)
         axes.set_xlim(low, high)
         axes.set_ylim(sum(steps) + 0.1, 0)
         set_numbers(axes.xaxis, nice_ticks(axes.xaxis, low, high), frame.say)
         if frame.ax is None:
-            _write_numbers(axes, numbers, places)
-        start = None if frame.ax is not None else left
-        _write_labels(axes, rows, places, is_above=is_above, left=start)
+            _write_numbers(axes, numbers, places, room=right)
+        _write_labels(axes, rows, places, is_above=is_above, left=None if frame.ax else left)
 
-    return Panel(
-        draw=draw,
-        height=(sum(steps) + 0.1) * _STEP_PX,
-        left=left,
-        right=widest_px(numbers, SMALL_PX) + 12,
-        x_title=x_title,
-        note=note,
-        above=2.0,
-    )
+    panel = Panel(draw=draw, height=(sum(steps) + 0.1) * _STEP_PX, left=left, right=right,
+                  x_title=x_title, note=note, above=2.0)  # fmt: skip
+    return draw_chart(frame, heading=heading, alt=alt, panels=[panel], key=key)
 
 
 def _scale(
@@ -153,34 +151,31 @@ def _scale(
     return max(low - pad, bounds[0] - pad), min(high + pad, bounds[1] + pad)
 
 
-def _draw_row(axes: Axes, row: DotRow, *, number: int, at: float) -> None:
-    lines = (
-        ("range", row.range_, {"color": LIGHT["muted"], "linewidth": 1.2, "zorder": 1.8}),
-        ("interval", (row.low, row.high), {"color": row.colour, "linewidth": 2, "zorder": 2}),
+def _draw_row(axes: Axes, row: DotRow, *, place: int, at: float) -> None:
+    value = mark_style(row.outcome, row.colour)
+    marks: Any = (
+        ("range", row.range_, RANGE | {"zorder": 1.8}),
+        ("interval", (row.low, row.high), {"color": row.colour, "zorder": 2}),
+        ("reference", (row.reference,), REFERENCE | {"zorder": 2.5}),
+        ("value", (row.value,), value | {"zorder": 3}),
+        *((name, (x,), style | {"zorder": 2.5}) for name, x, style in row.marks),
     )
-    for name, ends, style in lines:
-        if all(map(math.isfinite, ends)):
-            given: Any = style | {"solid_capstyle": "butt"}
-            axes.plot(ends, [at, at], gid=f"{name}-{number}", **given)
-    points: Any = (
-        ("reference", row.reference, REFERENCE),
-        ("value", row.value, mark_style(row.outcome, row.colour) | {"zorder": 3}),
-        *row.marks,
-    )
-    for name, value, style in points:
-        if math.isfinite(value):
-            axes.plot([value], [at], gid=f"{name}-{number}", **({"zorder": 2.5} | style))
+    for name, xs, style in marks:
+        if all(map(math.isfinite, xs)):
+            axes.plot(xs, [at] * len(xs), gid=f"{name}-{place}", **style)
 
 
-def _write_numbers(axes: Axes, numbers: Sequence[str], places: Sequence[float]) -> None:
+def _write_numbers(
+    axes: Axes, numbers: Sequence[str], places: Sequence[float], *, room: float
+) -> None:
     from matplotlib.transforms import offset_copy
 
     figure: Any = axes.get_figure(root=True)
-    room = widest_px(numbers, SMALL_PX) + 12
     end = offset_copy(axes.get_yaxis_transform(), fig=figure, x=room, units="points")
+    style: Style = {"ha": "right", "va": "center_baseline", "color": LIGHT["muted"]}
     for text, at in zip(numbers, places, strict=True):
         if text:
-            write(axes, text, x=1, y=at, ha="right", color=LIGHT["muted"], transform=end)
+            axes.text(1, at, text, transform=end, **style)
 
 
 def _write_labels(

@@ -1,176 +1,158 @@
-"""The test of judges: their advantage, ω against ε, whom they beat, controls, and slices."""
+"""The test of judges: their advantage, ω against ε, whom they beat, controls, slices, and power."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
 
+from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.reporting.plots.chart import (
-    KeyItem,
+from voirdire.reporting.plots.dots import LINE, RANGE, REFERENCE, DotRow, dot_row, draw_dots
+from voirdire.reporting.plots.frame import (
     Panel,
-    columns_for,
     draw_chart,
+    filled,
     finite,
-    interval_item,
+    interval_key,
     mark_style,
     nice_ticks,
     outcome_key,
     set_numbers,
     size_px,
+    square_panels,
 )
-from voirdire.reporting.plots.dots import REFERENCE, DotRow, dot_row, dots_panel
-from voirdire.reporting.plots.rows import controls_of, number
-from voirdire.reporting.plots.style import LIGHT, SMALL_PX, outcome_colour, series
+from voirdire.reporting.plots.rows import (
+    controls_of,
+    field_of,
+    list_of,
+    number,
+    outcome_of,
+    sheet_of,
+)
+from voirdire.reporting.plots.style import LIGHT, outcome_colour, series
 from voirdire.reporting.plots.words import distinct_labels, label, widest_px
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from voirdire.reporting.plots.chart import Frame
-    from voirdire.reporting.plots.rows import Sheet
+    from voirdire.reporting.plots.frame import Frame, Key, Style
+    from voirdire.reporting.plots.rows import Choice, Sheet
     from voirdire.reporting.plots.words import Words
 
 __all__ = [
     "draw_advantage",
     "draw_controls",
+    "draw_power",
     "draw_scatter",
     "draw_slices",
     "draw_winning_rate",
+    "is_power",
 ]
-
-_THRESHOLD: dict[str, Any] = {"color": LIGHT["ink"], "linewidth": 1.4}
-
 
 # ρ and ω as rows ------------------------------------------------------------------------------
 
 
-def draw_advantage(sheet: Sheet, frame: Frame) -> Figure:
+def draw_advantage(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw ρ of the judges from the best to the worst beside that of people, controls below."""
-    say, found = frame.say, sheet.at_epsilon()
-    rows = []
-    for row, text in zip(found, distinct_labels(row["judge"] for row in found), strict=True):
-        uncertainty = row["uncertainty"] or {}
-        rows.append(
-            DotRow(
-                label=text,
-                value=number(row["advantage_probability"]),
-                low=number(uncertainty.get("advantage_low")),
-                high=number(uncertainty.get("advantage_high")),
-                reference=number(row["human_advantage"]),
-                range_=_margin_of(row),
-                outcome=row["outcome"],
-                colour=outcome_colour(row["outcome"]),
-            )
-        )
-    levels = [(row["uncertainty"] or {}).get("confidence_level") for row in found]
-    level = next((each for each in levels if each is not None), 0.95)
-    has_interval = any(math.isfinite(row.low) for row in rows)
-    rows += _control_rows(found, "advantage_probability", say)
-    return draw_chart(
+    say, sheet = frame.say, sheet_of(result, choice, needs_examinations="advantage")
+    found = sheet.at_epsilon()
+    intervals = [field_of(row, "uncertainty") for row in found]
+    levels = [number(each, "confidence_level") for each in intervals]
+    has_interval = any(math.isfinite(number(each, "advantage_low")) for each in intervals)
+    level = next((each for each in levels if math.isfinite(each)), 0.95)
+    return draw_dots(
         frame,
+        _judge_rows(found, "advantage_probability", say),
         heading=sheet.heading(say),
         alt=say("alt_advantage", judges=say.count_judges(len(found))),
-        panels=[
-            dots_panel(
-                rows,
-                frame,
-                x_title=say("advantage"),
-                limits=(math.nan, 1.0),
-                bounds=(0.0, 1.0),
-            )
-        ],
+        x_title=say("advantage"),
+        limits=(math.nan, 1.0),
+        bounds=(0.0, 1.0),
         key=[
-            *outcome_key((row["outcome"] for row in found), say),
-            KeyItem(text=say("human_mark"), style=REFERENCE),
-            KeyItem(text=say("margin_mark"), style={"color": LIGHT["muted"], "linewidth": 1.2}),
-            *interval_item(level if has_interval else None, say),
+            *outcome_key(map(outcome_of, found), say),
+            (say("human_mark"), REFERENCE),
+            (say("margin_mark"), RANGE),
+            *interval_key(level if has_interval else math.nan, say),
         ],
     )
 
 
-def _margin_of(row: Mapping[str, Any]) -> tuple[float, float]:
-    """Give how far below people's ρ a judge may be."""
-    people, epsilon = number(row["human_advantage"]), row["epsilon"]
-    least = people * (1 - epsilon) if row["epsilon_mode"] == "multiplicative" else people - epsilon
-    return least, people
-
-
-def draw_controls(sheet: Sheet, frame: Frame) -> Figure:
+def draw_controls(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw judges and controls on the scale of ω, with the line at which they pass."""
-    say, found = frame.say, sheet.at_epsilon()
-    controls = _control_rows(found, "winning_rate", say)
-    if not controls:
+    say, sheet = frame.say, sheet_of(result, choice, needs_examinations="controls")
+    found = sheet.at_epsilon()
+    if not controls_of(found):
         msg = (
             "`kind` 'controls' needs an examination with controls, got one without. "
             "Examine with `controls=True`."
         )
         raise InputError(msg)
-    judges = [
-        DotRow(
-            label=text,
-            value=number(row["winning_rate"]),
-            outcome=row["outcome"],
-            colour=outcome_colour(row["outcome"]),
-        )
-        for row, text in zip(found, distinct_labels(row["judge"] for row in found), strict=True)
-    ]
-    return draw_chart(
+    return draw_dots(
         frame,
+        _judge_rows(found, "winning_rate", say),
         heading=sheet.heading(say),
         alt=say("alt_controls", judges=say.count_judges(len(found))),
-        panels=[
-            dots_panel(
-                [*judges, *controls],
-                frame,
-                x_title=say("winning_rate"),
-                limits=(0.0, 1.0),
-                bounds=(0.0, 1.0),
-                line=0.5,
-            )
-        ],
-        key=[
-            *outcome_key((row["outcome"] for row in found), say),
-            KeyItem(text=say("threshold"), style=_THRESHOLD),
-        ],
+        x_title=say("winning_rate"),
+        limits=(0.0, 1.0),
+        bounds=(0.0, 1.0),
+        line=0.5,
+        key=[*outcome_key(map(outcome_of, found), say), (say("threshold"), LINE)],
     )
 
 
-def _control_rows(found: Sequence[Mapping[str, Any]], figure: str, say: Words) -> list[DotRow]:
-    """Return the rows of the controls, in grey."""
-    return [
+def _judge_rows(found: Sequence[Any], figure: str, say: Words) -> list[DotRow]:
+    """Make rows of the judges, for ρ with all that it is compared with, and of the controls."""
+    rows = []
+    for row, text in zip(found, _names(found), strict=True):
+        uncertainty, outcome = field_of(row, "uncertainty"), outcome_of(row)
+        beside: dict[str, Any] = {}
+        if figure == "advantage_probability":
+            people, epsilon = number(row, "human_advantage"), number(row, "epsilon")
+            is_share = field_of(row, "epsilon_mode") == "multiplicative"
+            least = people * (1 - epsilon) if is_share else people - epsilon
+            ends = {end: number(uncertainty, f"advantage_{end}") for end in ("low", "high")}
+            beside = {"reference": people, "range_": (least, people), **ends}
+        value, colour = number(row, figure), outcome_colour(outcome)
+        rows.append(DotRow(label=text, value=value, outcome=outcome, colour=colour, **beside))
+    controls = [
         DotRow(
             label=_name_control(control, say),
-            value=number(control[figure]),
+            value=number(control, figure),
             outcome="control",
             colour=LIGHT["muted"],
             starts_group=place == 0,
         )
         for place, control in enumerate(controls_of(found))
     ]
+    return rows + controls
 
 
-def _name_control(control: Mapping[str, Any], say: Words) -> str:
-    return say(control["control"], label=say.quote(label(control["label"], width=16)))
+def _names(rows: Sequence[Any]) -> list[str]:
+    return distinct_labels(field_of(row, "judge") for row in rows)
+
+
+def _name_control(control: Any, say: Words) -> str:
+    quoted = say.quote(label(field_of(control, "label"), width=16))
+    return say(field_of(control, "control"), label=quoted)
 
 
 # Slices ---------------------------------------------------------------------------------------
 
-MOST_SLICES = 60
+_MOST_SLICES = 60
 
 
-def draw_slices(sheet: Sheet, frame: Frame) -> Figure:
+def draw_slices(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw the slices of every judge, the worst first; of very many only the worst."""
-    say = frame.say
+    say, sheet = frame.say, sheet_of(result, choice)
     judges = sheet.judges_in(sheet.part("diagnosis", kind="slices"))
     slices = [
-        (judge["judge"], part)
-        for judge in judges
-        for part in judge.get("slices") or ()
-        if math.isfinite(number(part["difference"]))
+        (place, part)
+        for place, judge in enumerate(judges)
+        for part in list_of(judge, "slices")
+        if math.isfinite(number(part, "difference"))
     ]
     if not slices:
         msg = (
@@ -178,65 +160,66 @@ def draw_slices(sheet: Sheet, frame: Frame) -> Figure:
             "examination the items' metadata."
         )
         raise InputError(msg)
-    worst = sorted(slices, key=lambda pair: number(pair[1]["difference"]))[:MOST_SLICES]
+    worst = sorted(slices, key=lambda pair: number(pair[1], "difference"))[:_MOST_SLICES]
     heading = say("slices_title", question=label(sheet.question))
     if len(judges) == 1:
-        heading = f"{label(judges[0]['judge'])} · {heading}"
+        heading = f"{label(field_of(judges[0], 'judge'))} · {heading}"
     if len(worst) < len(slices):
         heading += f", {say('worst_of', n=len(worst), total=len(slices))}"
     rows: list[DotRow] = []
-    names = [judge["judge"] for judge in judges]
-    for judge, name in zip(names, distinct_labels(names), strict=True):
-        parts = [part for owner, part in worst if owner == judge]
-        texts = [f"{label(p['column'], width=18)} = {label(p['value'], width=24)}" for p in parts]
+    for place, name in enumerate(_names(judges)):
+        parts = [part for owner, part in worst if owner == place]
         if parts and len(judges) > 1:
             rows.append(DotRow(label=name, is_heading=True, starts_group=True))
-        rows += [
-            dot_row(
-                part,
-                "difference",
-                label=text,
-                outcome="passed" if part["worse"] else "failed",
-                colour=LIGHT["fail" if part["worse"] else "series-8"],
-            )
-            for part, text in zip(parts, distinct_labels(texts, width=46), strict=True)
-        ]
-    level = next((part.get("confidence_level") for _, part in worst), None)
-    return draw_chart(
+        rows += _slice_rows(parts)
+    return draw_dots(
         frame,
+        rows,
         heading=heading,
         alt=say("alt_slices", judges=say.count_judges(len(judges))),
-        panels=[dots_panel(rows, frame, x_title=say("slice_difference"), line=0.0)],
+        x_title=say("slice_difference"),
+        line=0.0,
         key=[
-            KeyItem(text=say("worse"), style=mark_style("passed", LIGHT["fail"])),
-            KeyItem(text=say("not_worse"), style=mark_style("failed", LIGHT["series-8"])),
-            *interval_item(level, say),
+            (say("worse"), mark_style("passed", LIGHT["fail"])),
+            (say("not_worse"), mark_style("failed", LIGHT["series-8"])),
+            *interval_key(number(worst[0][1], "confidence_level"), say),
         ],
     )
+
+
+def _slice_rows(parts: Sequence[Any]) -> list[DotRow]:
+    pairs = [(field_of(part, "column"), field_of(part, "value")) for part in parts]
+    texts = [f"{label(column, width=18)} = {label(value, width=24)}" for column, value in pairs]
+    looks = {True: ("passed", LIGHT["fail"]), False: ("failed", LIGHT["series-8"])}
+    rows = []
+    for part, text in zip(parts, distinct_labels(texts, width=46), strict=True):
+        outcome, colour = looks[bool(field_of(part, "worse"))]
+        rows.append(dot_row(part, "difference", label=text, outcome=outcome, colour=colour))
+    return rows
 
 
 # ω against ε ----------------------------------------------------------------------------------
 
 _MOST_LABELLED = 8
 _BEST = 5
-_FAINT: dict[str, Any] = {"color": LIGHT["muted"], "linewidth": 1.2, "alpha": 0.35}
-_DASHES: dict[str, Any] = {"constant": (0, (1, 2)), "random": (0, (5, 3)),
-                           "majority_vote": (0, (8, 2, 1, 2))}  # fmt: skip
+_FAINT: Style = {"color": LIGHT["muted"], "linewidth": 1.2, "alpha": 0.35}
+_DASHES: Style = {"constant": (0, (1, 2)), "random": (0, (5, 3)),
+                  "majority_vote": (0, (8, 2, 1, 2))}  # fmt: skip
 
 
-def draw_winning_rate(sheet: Sheet, frame: Frame) -> Figure:
+def draw_winning_rate(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw one line per judge and per control: how much a judge must be forgiven to pass."""
-    say, judges, epsilons = frame.say, sheet.judges(), sheet.epsilons
+    say, sheet = frame.say, sheet_of(result, choice, needs_examinations="winning_rate")
+    judges, epsilons = sheet.judges(), sheet.epsilons
     named = judges if len(judges) <= _MOST_LABELLED else judges[:_BEST]
     controls = _control_lines(sheet, say)
-    mode = sheet.rows[0]["epsilon_mode"]
-    title = "epsilon_multiplicative" if mode == "multiplicative" else "epsilon"
+    is_share = field_of(sheet.rows[0], "epsilon_mode") == "multiplicative"
+    room = (epsilons[-1] - epsilons[0]) * 0.03 or 0.05
 
     def draw(axes: Axes) -> None:
-        room = (epsilons[-1] - epsilons[0]) * 0.03 or 0.05
         axes.set_xlim(epsilons[0] - room, epsilons[-1] + room)
         axes.set_ylim(-0.04, 1.04)
-        axes.axhline(0.5, zorder=1.5, gid="threshold", **_THRESHOLD)
+        axes.axhline(0.5, zorder=1.5, gid="threshold", **LINE)
         gap = (epsilons[-1] - epsilons[0]) * 40 / size_px(axes)[0]
         ticks = [x for n, x in enumerate(epsilons) if n == 0 or x >= epsilons[0] + n * gap]
         set_numbers(axes.xaxis, ticks, say, grid=False)
@@ -244,70 +227,144 @@ def draw_winning_rate(sheet: Sheet, frame: Frame) -> Figure:
         for place, name in enumerate(judges):
             _draw_judge(axes, sheet, name, place=place, is_named=name in named)
         for style, points in controls.values():
-            xs, ys = zip(*points, strict=True)
-            axes.plot(xs, ys, zorder=2.5, **style)
+            axes.plot(*zip(*points, strict=True), zorder=2.5, **style)
 
-    texts = distinct_labels(named)
+    lines = enumerate(distinct_labels(named))
     key = [
-        *(
-            KeyItem(text=text, style={"color": series(place), "linewidth": 2.4})
-            for place, text in enumerate(texts)
-        ),
-        *outcome_key((row["outcome"] for row in sheet.rows), say),
-        KeyItem(text=say("threshold"), style=_THRESHOLD),
-        *(KeyItem(text=text, style=style) for text, (style, _) in controls.items()),
+        *((text, {"color": series(place), "linewidth": 2.4}) for place, text in lines),
+        *outcome_key(map(outcome_of, sheet.rows), say),
+        (say("threshold"), LINE),
+        *((text, style) for text, (style, _) in controls.items()),
     ]
     if len(named) < len(judges):
-        key.append(KeyItem(text=say("others", n=len(judges) - len(named)), style=_FAINT))
+        key.append((say("others", n=len(judges) - len(named)), _FAINT))
+    x_title = say("epsilon_multiplicative" if is_share else "epsilon")
+    height = min(320.0, 0.8 * frame.width)
+    panel = Panel(draw=draw, height=height, x_title=x_title, y_title=say("winning_rate"))
     return draw_chart(
         frame,
         heading=sheet.heading(say, with_epsilon=False),
         alt=say("alt_winning_rate", judges=say.count_judges(len(judges))),
-        panels=[
-            Panel(
-                draw=draw,
-                height=min(320.0, 0.8 * frame.width),
-                x_title=say(title),
-                y_title=say("winning_rate"),
-            )
-        ],
+        panels=[panel],
         key=key,
     )
 
 
 def _draw_judge(axes: Axes, sheet: Sheet, name: str, *, place: int, is_named: bool) -> None:
     """Draw ω of a judge where it is defined, smallest ε first, with its outcomes."""
+    own = [row for row in sheet.rows if field_of(row, "judge") == name]
     points = sorted(
-        (row["epsilon"], number(row["winning_rate"]), row["outcome"])
-        for row in sheet.rows
-        if row["judge"] == name and math.isfinite(number(row["winning_rate"]))
+        (number(row, "epsilon"), rate, outcome_of(row))
+        for row in own
+        if math.isfinite(rate := number(row, "winning_rate"))
     )
-    xs, ys = [x for x, _, _ in points], [y for _, y, _ in points]
     style = {"color": series(place), "linewidth": 2.4} if is_named else _FAINT
     order = (3.9 if is_named else 2) - place / 10_000
+    xs, ys = [x for x, _, _ in points], [y for _, y, _ in points]
     axes.plot(xs, ys, zorder=order, gid=f"judge-{place}", **style)
     for x, y, outcome in points if is_named else ():
         axes.plot([x], [y], zorder=order + 1, **mark_style(outcome, series(place), size=8))
 
 
-def _control_lines(sheet: Sheet, say: Words) -> dict[str, tuple[dict[str, Any], list[Any]]]:
+def _control_lines(sheet: Sheet, say: Words) -> dict[str, tuple[Style, list[Any]]]:
     """Return style, ε and ω of every control by its name; a constant's label may change with ε."""
     found: dict[str, list[tuple[float, float, Any]]] = {}
     for epsilon in sheet.epsilons:
-        for control in controls_of([row for row in sheet.rows if row["epsilon"] == epsilon]):
-            point = (epsilon, number(control["winning_rate"]), control["label"])
-            found.setdefault(control["control"], []).append(point)
+        for control in controls_of([r for r in sheet.rows if number(r, "epsilon") == epsilon]):
+            point = (epsilon, number(control, "winning_rate"), control)
+            found.setdefault(field_of(control, "control"), []).append(point)
     lines = {}
     for kind, points in found.items():
-        text = _name_control({"control": kind, "label": points[-1][2]}, say)
-        style: dict[str, Any] = {"color": LIGHT["muted"], "linewidth": 1.6}
+        style: Style = {"color": LIGHT["muted"], "linewidth": 1.6}
         style["linestyle"] = _DASHES.get(kind, "--")
         if len(points) == 1:
             style |= {"marker": "_", "markersize": 12}
-        defined = [(x, y) for x, y, _ in points if math.isfinite(y)]
-        if defined:
-            lines[text] = (style, defined)
+        if defined := [(x, y) for x, y, _ in points if math.isfinite(y)]:
+            lines[_name_control(points[-1][2], say)] = (style, defined)
     return lines
+
+
+# Power ---------------------------------------------------------------------------------------
+
+_MOST_CURVES = 12
+_WANTED: Style = LINE | {"linestyle": (0, (5, 3))}
+
+
+def is_power(result: Any) -> bool:
+    """Whether something is a power analysis, or the dict of one."""
+    rows = list_of(result, "rows")
+    return bool(rows) and all(field_of(row, "power") is not None for row in rows)
+
+
+def draw_power(result: Any, frame: Frame, _choice: Choice) -> Figure:
+    """Draw one curve per number of annotators and ε, with the wanted power."""
+    if not is_power(result):
+        msg = (
+            "`result` must be what the power analysis returns, or its dict, for `kind` 'power', "
+            f"got {shorten(result)}."
+        )
+        raise InputError(msg)
+    say, curves = frame.say, _power_curves(list_of(result, "rows"))
+    wanted = number(result, "wanted_power")
+    points = [point for curve in curves.values() for point in curve]
+    low, high = min(x for x, _, _ in points), max(x for x, _, _ in points)
+    room = (high - low) * 0.04 or 1.0
+
+    def draw(axes: Axes) -> None:
+        axes.set(xlim=(low - room, high + room), ylim=(-0.03, 1.03))
+        set_numbers(axes.xaxis, nice_ticks(axes.xaxis, low, high), say, grid=False)
+        set_numbers(axes.yaxis, [0, 0.2, 0.4, 0.6, 0.8, 1], say)
+        if math.isfinite(wanted):
+            axes.axhline(wanted, zorder=1.5, gid="wanted", **_WANTED)
+        for place, curve in enumerate(curves.values()):
+            _draw_curve(axes, curve, place=place)
+
+    key: Key = [
+        (say("power_curve", n_annotators=people, epsilon=say.digits(epsilon)), _curve_style(place))
+        for place, (people, epsilon) in enumerate(curves)
+    ]
+    if math.isfinite(wanted):
+        key.append((say("wanted_power", power=wanted), _WANTED))
+    if any(math.isfinite(error) for *_, error in points):
+        key.append((say("simulation_error"), {"color": LIGHT["ink"], "linewidth": 1.6}))
+    titles: dict[str, Any] = {"x_title": say("items"), "y_title": say("power")}
+    panel = Panel(draw=draw, height=min(320.0, 0.8 * frame.width), **titles)
+    heading, alt = say("power_title"), say("alt_power")
+    return draw_chart(frame, heading=heading, alt=alt, panels=[panel], key=key)
+
+
+def _power_curves(rows: Sequence[Any]) -> dict[tuple[int, float], list[tuple[float, float, float]]]:
+    """Return items, power and its standard error by annotators and ε, fewest items first."""
+    curves: dict[tuple[int, float], list[tuple[float, float, float]]] = {}
+    for row in rows:
+        names = ("n_items", "power", "standard_error")
+        items, power, error = (number(row, name) for name in names)
+        if math.isfinite(power):
+            curve = (field_of(row, "n_annotators"), number(row, "epsilon"))
+            curves.setdefault(curve, []).append((items, power, error))
+    if not curves or len(curves) > _MOST_CURVES:
+        msg = (
+            f"`result` must hold from 1 to {_MOST_CURVES} pairs of annotators and ε with a "
+            f"defined power, got {len(curves)}."
+        )
+        raise InputError(msg)
+    return {curve: sorted(points) for curve, points in curves.items()}
+
+
+def _curve_style(place: int) -> Style:
+    line = "-" if place < 8 else "--"  # there are eight colours
+    return {"color": series(place), "linewidth": 2.2, "linestyle": line, "marker": "o",
+            "markersize": 6}  # fmt: skip
+
+
+def _draw_curve(axes: Axes, points: Sequence[tuple[float, float, float]], *, place: int) -> None:
+    xs, ys, errors = zip(*points, strict=True)
+    if all(map(math.isfinite, errors)):
+        lows = [max(y - 1.96 * error, 0.0) for y, error in zip(ys, errors, strict=True)]
+        highs = [min(y + 1.96 * error, 1.0) for y, error in zip(ys, errors, strict=True)]
+        style: Any = {"color": series(place), "linewidth": 1.6, "zorder": 2.5}
+        axes.vlines(xs, lows, highs, gid=f"error-{place}", **style)
+    axes.plot(xs, ys, zorder=3, gid=f"curve-{place}", **_curve_style(place))
 
 
 # Advantages of judge and annotators -----------------------------------------------------------
@@ -318,27 +375,33 @@ _MARKERS = ("o", "s", "^", "D", "v")
 _NAME_STEP = 16.0
 
 
-def draw_scatter(sheet: Sheet, frame: Frame) -> Figure:
+def draw_scatter(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw one judge with its annotators' names, a panel each for a few, or a cloud for many."""
-    say, found = frame.say, sheet.at_epsilon()
-    heading = sheet.heading(say)
-    titles = {"x_title": say("judge_advantage"), "y_title": say("human_advantage")}
+    say, sheet = frame.say, sheet_of(result, choice, needs_examinations="scatter")
+    found, heading = sheet.at_epsilon(), sheet.heading(say)
+    titles: dict[str, Any] = {
+        "x_title": say("judge_advantage"), "y_title": say("human_advantage"),
+    }  # fmt: skip
     n_columns, key = 1, _scatter_key(say)
     if len(found) == 1:
-        heading = f"{label(found[0]['judge'])} · {heading}"
+        heading = f"{label(field_of(found[0], 'judge'))} · {heading}"
         panels = [_one_judge(found, frame, titles)]
     elif frame.ax is None and len(found) <= _MOST_PANELS:
-        names = distinct_labels(row["judge"] for row in found)
-        most = 2 if len(found) <= 4 or frame.is_narrow else 3
-        n_columns = columns_for(names, frame, most=most)
-        side = min((frame.width - (n_columns - 1) * 18) / n_columns - 42, 320.0)
-        panels = [
-            _small_panel(found, row, frame.say, title=name, side=side)
-            for row, name in zip(found, names, strict=True)
-        ]
-        key = [KeyItem(text=say("across_up", **titles)), *key]
+        squares = []
+        for row, name in zip(found, _names(found), strict=True):
+            note = f"ω {say.two_digits(number(row, 'winning_rate'))}"
+            blue = [(_points(row), {"color": LIGHT["series-1"], "size": 8})]
+            squares.append((name, note, _drawing(found, say, blue)))
+        panels, n_columns = square_panels(squares, frame)
+        key = [(say("across_up", **titles), {}), *key]
     else:
-        panels = [_many_judges(found, frame, titles)]
+        side = min(frame.width - 50, 480.0)
+        cloud = [point for row in found[_BEST:] for point in _points(row)]
+        groups = [(cloud, {"color": LIGHT["muted"], "size": 5, "is_cloud": True})]
+        for place, row in reversed(list(enumerate(found[:_BEST]))):
+            style = {"color": series(place), "size": 8, "marker": _MARKERS[place]}
+            groups.append((_points(row), style))
+        panels = [Panel(draw=_drawing(found, say, groups), height=side, width=side, **titles)]
         key = [*_best_key(found, say), *key]
     return draw_chart(
         frame,
@@ -350,9 +413,20 @@ def draw_scatter(sheet: Sheet, frame: Frame) -> Figure:
     )
 
 
-def _one_judge(
-    found: Sequence[Mapping[str, Any]], frame: Frame, titles: Mapping[str, Any]
-) -> Panel:
+def _drawing(
+    found: Sequence[Any], say: Words, groups: Sequence[tuple[Sequence[Any], Any]]
+) -> Callable[[Axes], None]:
+    """Draw groups of points, each in a style of its own, on the plane of ρ."""
+
+    def draw(axes: Axes) -> None:
+        _draw_plane(axes, found, say)
+        for points, style in groups:
+            _draw_points(axes, points, **style)
+
+    return draw
+
+
+def _one_judge(found: Sequence[Any], frame: Frame, titles: dict[str, Any]) -> Panel:
     """Draw every annotator with a name, in a column at the right."""
     points = _points(found[0])
     side = 0.62 * frame.width if frame.is_narrow else min(0.68 * frame.width, 440.0)
@@ -361,106 +435,58 @@ def _one_judge(
     named = named if len(named) <= most else []
     width = int((frame.width - side - 90) / 8.1) if frame.ax is None else 16
     texts = distinct_labels((each[3] for each in named), width=max(width, 6))
+    plane = _drawing(found, frame.say, [(points, {"color": LIGHT["series-1"], "size": 10})])
 
     def draw(axes: Axes) -> None:
-        _draw_plane(axes, found, frame.say)
-        _draw_points(axes, points, colour=LIGHT["series-1"], size=10)
+        plane(axes)
         _name_points(axes, [(x, y) for x, y, _, _ in named], texts)
 
-    return Panel(
-        draw=draw,
-        height=side,
-        width=side,
-        right=widest_px(texts, SMALL_PX) + 30 if texts else 8.0,
-        **titles,
-    )
+    right = widest_px(texts) + 30 if texts else 8.0
+    return Panel(draw=draw, height=side, width=side, right=right, **titles)
 
 
 def _name_points(axes: Axes, points: Sequence[tuple[float, float]], names: Sequence[str]) -> None:
     """Write names in a column right of the axes, in the order of the points' heights."""
-    height = size_px(axes)[1]
+    width, height = size_px(axes)
     low, high = axes.get_ylim()
-    order = sorted(range(len(points)), key=lambda at: points[at][1])
-    free = height - _NAME_STEP * len(order)
+    free = height - _NAME_STEP * len(points)
+    thread: Any = {"arrowstyle": "-", "color": LIGHT["muted"], "linewidth": 0.6, "shrinkB": 5,
+                   "relpos": (0, 0.5)}  # fmt: skip
     under = 0.0
-    for rank, at in enumerate(order):
-        x, y = points[at]
-        wanted = (y - low) / (high - low) * height - _NAME_STEP / 2
-        highest = free + _NAME_STEP * rank
-        place = min(max(wanted, under), highest)
+    for rank, at in enumerate(sorted(range(len(points)), key=lambda at: points[at][1])):
+        wanted = (points[at][1] - low) / (high - low) * height - _NAME_STEP / 2
+        place = min(max(wanted, under), free + _NAME_STEP * rank)
         under = place + _NAME_STEP
-        thread: Any = {"arrowstyle": "-", "color": LIGHT["muted"], "linewidth": 0.6, "shrinkB": 5}
         axes.annotate(
             names[at],
-            xy=(x, y),
-            xycoords="data",
-            xytext=(1 + 24 / size_px(axes)[0], (place + _NAME_STEP / 2) / height),
+            xy=points[at],
+            xytext=(1 + 24 / width, (place + _NAME_STEP / 2) / height),
             textcoords="axes fraction",
-            fontsize=SMALL_PX,
-            color=LIGHT["ink"],
             va="center",
             annotation_clip=False,
-            arrowprops=thread | {"relpos": (0, 0.5)},
-            parse_math=False,
-            usetex=False,
+            arrowprops=thread,
         )
 
 
-def _small_panel(
-    found: Sequence[Mapping[str, Any]],
-    row: Mapping[str, Any],
-    say: Words,
-    *,
-    title: str,
-    side: float,
-) -> Panel:
-    def draw(axes: Axes) -> None:
-        _draw_plane(axes, found, say)
-        _draw_points(axes, _points(row), colour=LIGHT["series-1"], size=8)
-
-    note = f"ω {say.two_digits(number(row['winning_rate']))}"
-    return Panel(draw=draw, height=side, width=side, left=34, title=title, note=note)
-
-
-def _many_judges(
-    found: Sequence[Mapping[str, Any]], frame: Frame, titles: Mapping[str, Any]
-) -> Panel:
-    side = min(frame.width - 50, 480.0)
-
-    def draw(axes: Axes) -> None:
-        _draw_plane(axes, found, frame.say)
-        others = [point for row in found[_BEST:] for point in _points(row)]
-        _draw_points(axes, others, colour=LIGHT["muted"], size=5, is_cloud=True)
-        for place, row in reversed(list(enumerate(found[:_BEST]))):
-            marker = _MARKERS[place]
-            _draw_points(axes, _points(row), colour=series(place), size=8, marker=marker)
-
-    return Panel(draw=draw, height=side, width=side, **titles)
-
-
-def _points(row: Mapping[str, Any]) -> list[tuple[float, float, bool, str]]:
+def _points(row: Any) -> list[tuple[float, float, bool, str]]:
     """Return ρ of the judge, ρ of the annotator, who wins, and the name, where defined."""
-    points = [
-        (
-            number(person["advantage_judge"]),
-            number(person["advantage_human"]),
-            bool(person["rejected"]),
-            person["annotator"],
-        )
-        for person in row["annotators"]
-    ]
-    return [point for point in points if math.isfinite(point[0]) and math.isfinite(point[1])]
+    points = []
+    for person in list_of(row, "annotators"):
+        x, y = number(person, "advantage_judge"), number(person, "advantage_human")
+        if math.isfinite(x) and math.isfinite(y):
+            points.append((x, y, bool(field_of(person, "rejected")), field_of(person, "annotator")))
+    return points
 
 
-def _draw_plane(axes: Axes, found: Sequence[Mapping[str, Any]], say: Words) -> None:
+def _draw_plane(axes: Axes, found: Sequence[Any], say: Words) -> None:
     """Shade where the judge is at least as good (x ≥ y), and where it is worse by less than ε.
 
     All panels have one scale. The margin is x = y - ε, or x = (1 - ε)·y.
     """
     values = finite(value for row in found for point in _points(row) for value in point[:2])
     low = max(math.floor((min(values, default=0.0) - 0.05) * 10) / 10, -0.03)
-    epsilon, top = number(found[0]["epsilon"]), _TOP
-    is_share = found[0]["epsilon_mode"] == "multiplicative"
+    epsilon, top = number(found[0], "epsilon"), _TOP
+    is_share = field_of(found[0], "epsilon_mode") == "multiplicative"
     at_top = (1 - epsilon) * top if is_share else top - epsilon
     at_left = low / (1 - epsilon) if is_share else low + epsilon
     upper = (at_top, top) if at_top >= low else (low, top)
@@ -477,52 +503,43 @@ def _draw_plane(axes: Axes, found: Sequence[Mapping[str, Any]], say: Words) -> N
 def _shade(axes: Axes, corners: Sequence[tuple[float, float]], *, region: str) -> None:
     from matplotlib.patches import Polygon
 
-    style: Any = {"facecolor": LIGHT[region], "linewidth": 0, "zorder": 0.3, "gid": region}
-    axes.add_artist(Polygon(list(corners), closed=True, **style))
+    axes.add_artist(Polygon(list(corners), zorder=0.3, gid=region, **filled(region)))
 
 
 def _draw_points(
     axes: Axes,
     points: Sequence[tuple[float, float, bool, str]],
     *,
-    colour: str,
+    color: str,
     size: float,
     marker: str = "o",
     is_cloud: bool = False,
 ) -> None:
     """Draw annotators whom the judge wins filled, the others hollow."""
-    for rejected in (False, True):
-        chosen = [point for point in points if point[2] is rejected]
-        style = mark_style("passed" if rejected else "failed", colour, size=size)
+    for rejected, outcome in ((False, "failed"), (True, "passed")):
+        chosen = [point[:2] for point in points if point[2] is rejected]
+        style = mark_style(outcome, color, size=size)
         style |= {"marker": marker, "zorder": 3 if is_cloud else 4}
         style |= {"alpha": 0.45, "markeredgewidth": 1} if is_cloud else {}
         if chosen:
-            xs, ys = [point[0] for point in chosen], [point[1] for point in chosen]
+            xs, ys = zip(*chosen, strict=True)
             axes.plot(xs, ys, gid="rejected" if rejected else "not-rejected", **style)
 
 
-def _scatter_key(say: Words) -> list[KeyItem]:
-    points = (("wins", "passed"), ("wins_not", "failed"))
+def _scatter_key(say: Words) -> Key:
     return [
-        *(KeyItem(text=say(word), style=mark_style(mark, LIGHT["ink"])) for word, mark in points),
-        *(
-            KeyItem(
-                text=say(f"region_{place}"),
-                style={"facecolor": LIGHT[f"region-{place}"], "linewidth": 0},
-                box=True,
-            )
-            for place in (1, 2)
-        ),
+        (say("wins"), mark_style("passed", LIGHT["ink"])),
+        (say("wins_not"), mark_style("failed", LIGHT["ink"])),
+        *((say(f"region_{place}"), filled(f"region-{place}")) for place in (1, 2)),
     ]
 
 
-def _best_key(found: Sequence[Mapping[str, Any]], say: Words) -> list[KeyItem]:
-    best = found[:_BEST]
-    items = [
-        KeyItem(text=text, style=mark_style("passed", series(place)) | {"marker": _MARKERS[place]})
-        for place, text in enumerate(distinct_labels(row["judge"] for row in best))
+def _best_key(found: Sequence[Any], say: Words) -> Key:
+    key = [
+        (text, mark_style("passed", series(place)) | {"marker": _MARKERS[place]})
+        for place, text in enumerate(_names(found[:_BEST]))
     ]
-    if len(best) < len(found):
-        grey = mark_style("passed", LIGHT["muted"], size=6)
-        items.append(KeyItem(text=say("others", n=len(found) - len(best)), style=grey))
-    return items
+    if len(found) > _BEST:
+        others = say("others", n=len(found) - _BEST)
+        key.append((others, mark_style("passed", LIGHT["muted"], size=6)))
+    return key

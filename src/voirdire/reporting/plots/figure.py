@@ -95,41 +95,43 @@ class Plot(Figure):
 
     @contextmanager
     def _with_fonts(self) -> Iterator[None]:
-        if self.drawn_by_browser:
-            yield
-            return
-        given = self._find_fonts()
+        """Give texts fonts that have their characters, and what they had before afterwards."""
+        texts = [] if self.drawn_by_browser else self.findobj(Text)
+        before: list[Any] = []
+        for text in texts:
+            families = self._find_families(text.get_text())
+            if families:
+                before.append((text, text.get_fontfamily(), text.get_fontweight()))
+                text.set_fontfamily([*text.get_fontfamily(), *families])
+                if not any(map(_is_bold_there, families)):
+                    text.set_fontweight("normal")
         try:
             with without_warnings(MISSING_GLYPH):
                 yield
         finally:
-            for text, families, weight in given:
+            for text, families, weight in before:
                 text.set_fontfamily(families)
                 text.set_fontweight(weight)
 
-    def _find_fonts(self) -> list[tuple[Text, Any, Any]]:
-        """Give texts fonts that have their characters; return what they had before."""
-        given, unwritten = [], set()
-        for text in self.findobj(Text):
-            families, missing = _families_for(text.get_text())
-            unwritten |= missing
-            if families:
-                given.append((text, text.get_fontfamily(), text.get_fontweight()))
-                text.set_fontfamily([*text.get_fontfamily(), *families])
-                if not any(_is_bold_there(family) for family in families):
-                    text.set_fontweight("normal")
-        self._tell_of(unwritten)
-        return given
-
-    def _tell_of(self, unwritten: set[str]) -> None:
-        if unwritten and not self._has_told:
+    def _find_families(self, text: str) -> list[str]:
+        """List the installed families that a text needs; the log tells once what none has."""
+        if text.isascii():
+            return []
+        missing = {letter for letter in text if letter.isprintable()}
+        missing = {letter for letter in missing if ord(letter) not in _characters("DejaVu Sans")}
+        families = []
+        for family in _installed(_FALLBACKS) if missing else ():
+            found = {letter for letter in missing if ord(letter) in _characters(family)}
+            families += [family] * bool(found)
+            missing -= found
+        if missing and not self._has_told:
             self._has_told = True
-            some = "".join(sorted(unwritten)[:10])
             _log.warning(
                 "No font on this machine has the characters %r: they are drawn as boxes. "
                 "Install one that has, such as Noto Sans CJK.",
-                some,
+                "".join(sorted(missing)[:10]),
             )
+        return families
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         """Show the figure in a notebook, with or without its inline backend."""
@@ -137,21 +139,6 @@ class Plot(Figure):
         self.savefig(buffer, format="png", dpi=_DPI, bbox_inches=None)
         width, height = self.get_size_inches() * 72
         return buffer.getvalue(), {"width": round(width), "height": round(height)}
-
-
-def _families_for(text: str) -> tuple[list[str], set[str]]:
-    """Return the installed families that a text needs besides the usual one, and what none has."""
-    if text.isascii():
-        return [], set()
-    missing = {letter for letter in text if ord(letter) not in _characters("DejaVu Sans")}
-    missing = {letter for letter in missing if letter.isprintable()}
-    families = []
-    for family in _installed(_FALLBACKS) if missing else ():
-        found = {letter for letter in missing if ord(letter) in _characters(family)}
-        if found:
-            families.append(family)
-            missing -= found
-    return families, missing
 
 
 @cache

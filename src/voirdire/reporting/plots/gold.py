@@ -1,4 +1,4 @@
-"""Judges beside the truth: gold labels, rates that people correct, and stated probabilities."""
+"""Judges beside the truth: gold labels, rates, stated probabilities; and what probes moved."""
 
 from __future__ import annotations
 
@@ -8,29 +8,41 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.reporting.plots.chart import (
-    KeyItem,
-    Panel,
-    columns_for,
+from voirdire.reporting.judge_tables import shown_question
+from voirdire.reporting.plots.dots import REFERENCE, DotRow, dot_row, draw_dots, heading_rows
+from voirdire.reporting.plots.frame import (
     draw_chart,
-    interval_item,
+    filled,
+    interval_key,
     mark_style,
     set_numbers,
+    size_px,
+    square_panels,
 )
-from voirdire.reporting.plots.dots import REFERENCE, DotRow, dot_row, dots_panel, heading_rows
-from voirdire.reporting.plots.rows import field_of, number
+from voirdire.reporting.plots.rows import field_of, list_of, number
 from voirdire.reporting.plots.style import LIGHT
 from voirdire.reporting.plots.words import distinct_labels, label
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from voirdire.reporting.plots.chart import Frame
+    from voirdire.reporting.plots.frame import Frame, Key
+    from voirdire.reporting.plots.rows import Choice
+    from voirdire.reporting.plots.words import Words
+    from voirdire.studies import ProbeFinding
 
-__all__ = ["draw_gold", "draw_rates", "draw_reliability", "is_gold", "is_rates"]
+__all__ = [
+    "draw_gold",
+    "draw_probes",
+    "draw_rates",
+    "draw_reliability",
+    "is_gold",
+    "is_probing",
+    "is_rates",
+]
 
 _MOST_GROUPS = 20
 _BOOLEAN = ("sensitivity", "specificity")
@@ -38,79 +50,113 @@ _BOOLEAN = ("sensitivity", "specificity")
 
 def is_gold(result: Any) -> bool:
     """Tell whether a result is what gold labels say of judges, or its JSON."""
-    return bool(_results(result)) and field_of(_results(result)[0], "classification") is not None
+    found = list_of(result, "results")
+    return bool(found) and field_of(found[0], "classification") is not None
 
 
 def is_rates(result: Any) -> bool:
     """Tell whether a result holds rates, or is the JSON of them."""
-    found = _results(result)
+    found = list_of(result, "results")
     return bool(found) and field_of(field_of(found[0], "result"), "naive") is not None
 
 
-def _results(result: Any) -> Sequence[Any]:
-    found = field_of(result, "results")
-    return found if isinstance(found, list | tuple) else ()
-
-
-def _choose(
-    rows: Sequence[Any], *, question: str | None, judge: str | Sequence[str] | None
-) -> list[Any]:
-    judges = [judge] if isinstance(judge, str) else judge
+def _chosen(rows: Sequence[Any], choice: Choice) -> list[Any]:
     return [
         row
         for row in rows
-        if question in (None, field_of(row, "question"))
-        and (judges is None or field_of(row, "judge") in judges)
+        if choice.question in (None, field_of(row, "question"))
+        and (choice.judges is None or field_of(row, "judge") in choice.judges)
     ]
 
 
 def _name_rows(rows: Sequence[Any], *, width: int = 60) -> list[str]:
     """Name results by what differs between them: question, judge or both."""
-    pairs = [(field_of(row, "question"), field_of(row, "judge")) for row in rows]
-    if len({judge for _, judge in pairs}) == 1:
-        return distinct_labels((question for question, _ in pairs), width=width)
-    if len({question for question, _ in pairs}) == 1:
-        return distinct_labels((judge for _, judge in pairs), width=width)
+    questions, judges = ([field_of(row, name) for row in rows] for name in ("question", "judge"))
+    if len(set(judges)) == 1:
+        return distinct_labels(questions, width=width)
+    if len(set(questions)) == 1:
+        return distinct_labels(judges, width=width)
     half = width // 2 - 1
-    return [f"{label(q, width=half)} · {label(judge, width=half)}" for q, judge in pairs]
+    pairs = zip(questions, judges, strict=True)
+    return [
+        f"{label(question, width=half)} · {label(judge, width=half)}" for question, judge in pairs
+    ]
 
 
-# Gold labels ----------------------------------------------------------------------------------
+# Gold labels and rates ------------------------------------------------------------------------
 
 
-def draw_gold(
-    result: Any, frame: Frame, *, question: str | None = None, judge: Any = None
-) -> Figure:
+def draw_gold(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw how often judges are right, and what they find: a group per question and judge."""
-    say = frame.say
-    found = _choose(_results(result), question=question, judge=judge) if is_gold(result) else []
+    found = _chosen(list_of(result, "results"), choice) if is_gold(result) else []
     if not found:
-        msg = f"`kind` 'gold' needs what `examine_gold` returns, got {_shown(result)}."
+        msg = f"`kind` 'gold' needs what `examine_gold` returns, got {_describe(result)}."
         raise InputError(msg)
-    rows: list[DotRow] = []
-    for row, text in zip(
-        found[:_MOST_GROUPS],
-        _name_rows(found[:_MOST_GROUPS], width=36 if frame.is_narrow else 60),
-        strict=True,
-    ):
+    say, rows = frame.say, []
+    for row, text in _named_groups(found, frame):
         measured = field_of(row, "classification")
         figures, always = field_of(measured, "figures"), field_of(measured, "always")
         is_boolean = all(name in figures for name in _BOOLEAN)
         rows += heading_rows(text, frame)
         for name in ("accuracy", *(_BOOLEAN if is_boolean else ("balanced_accuracy",))):
-            reference = number(always.get(name))
-            shown = dot_row(figures[name], "estimate", label=say(name), reference=reference)
-            rows.append(shown if name == "accuracy" else replace(shown, colour=LIGHT["series-8"]))
-    level = number(field_of(field_of(found[0], "classification"), "confidence_level"))
-    return draw_chart(
+            colour = LIGHT["series-1" if name == "accuracy" else "series-8"]
+            more: dict[str, Any] = {"reference": number(always, name), "colour": colour}
+            rows.append(dot_row(figures[name], "estimate", label=say(name), **more))
+    level = number(field_of(found[0], "classification"), "confidence_level")
+    return draw_dots(
         frame,
+        rows,
         heading=_heading(say("gold_title"), found, frame),
         alt=say("alt_gold", n=len(found)),
-        panels=[
-            dots_panel(rows, frame, x_title=say("share_right"), limits=(0.0, 1.0), bounds=(0, 1))
-        ],
-        key=[KeyItem(text=say("always_one"), style=REFERENCE), *interval_item(level, say)],
+        x_title=say("share_right"),
+        limits=(0.0, 1.0),
+        bounds=(0.0, 1.0),
+        key=[(say("always_one"), REFERENCE), *interval_key(level, say)],
     )
+
+
+_RATES = {"rate": ("passed", "series-1"), "human": ("passed", "series-8"),
+          "naive": ("failed", "muted")}  # fmt: skip
+
+
+def draw_rates(result: Any, frame: Frame, choice: Choice) -> Figure:
+    """Draw how often something holds: corrected, from labels alone, and by raw verdicts."""
+    found = _chosen(list_of(result, "results"), choice) if is_rates(result) else []
+    if not found:
+        msg = f"`kind` 'rates' needs what `rate` returns, got {_describe(result)}."
+        raise InputError(msg)
+    say, rows = frame.say, list[DotRow]()
+    for row, text in _named_groups(found, frame):
+        groups: Mapping[str, Any] = field_of(row, "groups") or {}
+        for group, measured in ((None, field_of(row, "result")), *groups.items()):
+            heading = text if group is None else f"{text}: {label(group, width=20)}"
+            rows += heading_rows(heading, frame)
+            for name, (outcome, role) in _RATES.items():
+                share = number(field_of(measured, name), "estimate")
+                more = {"number": "–" if math.isnan(share) else f"{share:.1%}",
+                        "outcome": outcome, "colour": LIGHT[role]}  # fmt: skip
+                given = field_of(measured, name)
+                rows.append(dot_row(given, "estimate", label=say(f"rate_{name}"), **more))
+    level = number(field_of(found[0], "result"), "confidence_level")
+    return draw_dots(
+        frame,
+        rows,
+        heading=_heading(say("rates_title"), found, frame),
+        alt=say("alt_rates", n=len(found)),
+        x_title=say("share_true"),
+        limits=(0.0, math.nan),
+        bounds=(0.0, 1.0),
+        key=[
+            (say("report_this"), mark_style("passed", LIGHT["series-1"])),
+            (say("report_not"), mark_style("failed", LIGHT["muted"])),
+            *interval_key(level, say),
+        ],
+    )
+
+
+def _named_groups(found: Sequence[Any], frame: Frame) -> list[tuple[Any, str]]:
+    shown = found[:_MOST_GROUPS]
+    return list(zip(shown, _name_rows(shown, width=36 if frame.is_narrow else 60), strict=True))
 
 
 def _heading(text: str, found: Sequence[Any], frame: Frame) -> str:
@@ -125,58 +171,8 @@ def _heading(text: str, found: Sequence[Any], frame: Frame) -> str:
     return text
 
 
-def _shown(result: Any) -> str:
+def _describe(result: Any) -> str:
     return "none such" if is_gold(result) or is_rates(result) else shorten(result)
-
-
-# Rates ----------------------------------------------------------------------------------------
-
-
-def draw_rates(
-    result: Any, frame: Frame, *, question: str | None = None, judge: Any = None
-) -> Figure:
-    """Draw how often something holds: corrected, from labels alone, and by raw verdicts."""
-    say = frame.say
-    found = _choose(_results(result), question=question, judge=judge) if is_rates(result) else []
-    if not found:
-        msg = f"`kind` 'rates' needs what `rate` returns, got {_shown(result)}."
-        raise InputError(msg)
-    rows: list[DotRow] = []
-    for row, text in zip(
-        found[:_MOST_GROUPS],
-        _name_rows(found[:_MOST_GROUPS], width=36 if frame.is_narrow else 60),
-        strict=True,
-    ):
-        groups: Mapping[str, Any] = field_of(row, "groups") or {}
-        for group, measured in ((None, field_of(row, "result")), *groups.items()):
-            heading = text if group is None else f"{text}: {label(group, width=20)}"
-            rows += heading_rows(heading, frame)
-            for name, outcome, role in (
-                ("rate", "passed", "series-1"),
-                ("human", "passed", "series-8"),
-                ("naive", "failed", "muted"),
-            ):
-                shown = dot_row(field_of(measured, name), "estimate", label=say(f"rate_{name}"),
-                                      outcome=outcome, colour=LIGHT[role])  # fmt: skip
-                value = shown.value
-                text_of = "–" if math.isnan(value) else f"{value:.1%}"
-                rows.append(replace(shown, number=text_of))
-    level = number(field_of(field_of(found[0], "result"), "confidence_level"))
-    return draw_chart(
-        frame,
-        heading=_heading(say("rates_title"), found, frame),
-        alt=say("alt_rates", n=len(found)),
-        panels=[
-            dots_panel(
-                rows, frame, x_title=say("share_true"), limits=(0.0, math.nan), bounds=(0.0, 1.0)
-            )
-        ],
-        key=[
-            KeyItem(text=say("report_this"), style=mark_style("passed", LIGHT["series-1"])),
-            KeyItem(text=say("report_not"), style=mark_style("failed", LIGHT["muted"])),
-            *interval_item(level, say),
-        ],
-    )
 
 
 # Stated probabilities -------------------------------------------------------------------------
@@ -185,17 +181,12 @@ _MOST_PANELS = 12
 _TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def draw_reliability(
-    result: Any, frame: Frame, *, question: str | None = None, judge: Any = None
-) -> Figure:
+def draw_reliability(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw how often what is stated comes true, those farthest from the truth first."""
-    say = frame.say
-    rows = _results(result)
-    if field_of(result, "questions"):
-        asked = field_of(result, "questions")
-        rows = [row for each in asked for row in field_of(each, "against_majority") or ()]
-    rows = [row for row in rows if field_of(row, "calibration") is not None]
-    found = _choose(rows, question=question, judge=judge)
+    say, rows = frame.say, list_of(result, "results")
+    if asked := list_of(result, "questions"):
+        rows = [row for each in asked for row in list_of(each, "against_majority")]
+    found = [row for row in _chosen(rows, choice) if field_of(row, "calibration") is not None]
     if not found:
         msg = (
             "`kind` 'reliability' needs probabilities of a judge beside labels, got none. Draw "
@@ -203,24 +194,29 @@ def draw_reliability(
             "boolean questions."
         )
         raise InputError(msg)
-    found.sort(key=lambda row: -_error(row))
+    found.sort(key=lambda row: -number(field_of(row, "calibration"), "calibration_error"))
     heading = say("reliability_title")
     if len(found) > _MOST_PANELS and frame.ax is None:
         heading += f", {say('farthest_of', n=_MOST_PANELS, total=len(found))}"
     shown = found[:_MOST_PANELS]
-    names = _name_rows(shown)
-    n_columns = columns_for(names, frame, most=2 if len(shown) <= 4 or frame.is_narrow else 3)
-    side = min((frame.width - (n_columns - 1) * 18) / n_columns - 42, 320.0)
-    panels = [
-        _reliability_panel(field_of(row, "calibration"), frame, title=name, side=side)
-        for row, name in zip(shown, names, strict=True)
-    ]
+    tables = [field_of(row, "calibration") for row in shown]
+    squares = []
+    for measured, name in zip(tables, _name_rows(shown), strict=True):
+        note = f"ECE {say.two_digits(number(measured, 'calibration_error'))}"
+        squares.append((name, note, _reliability_drawing(measured, say)))
+    panels, n_columns = square_panels(squares, frame)
     axes: dict[str, Any] = {"x_title": say("stated"), "y_title": say("came_true")}
-    key = _reliability_key(found[0], frame)
+    level = number(tables[0], "confidence_level")
+    blue = LIGHT["series-1"]
+    key: Key = [
+        (say("one_tenth"), mark_style("passed", blue, size=7)),
+        *interval_key(level, say, colour=blue),
+        (say("comes_true"), {"color": LIGHT["ink"], "linewidth": 1.2}),
+    ]
     if frame.ax is None:
-        key.insert(0, KeyItem(text=say("across_up", **axes)))
+        key.insert(0, (say("across_up", **axes), {}))
     else:
-        heading, panels = names[0], [replace(panels[0], **axes)]
+        heading, panels = squares[0][0], [replace(panels[0], **axes)]
     return draw_chart(
         frame,
         heading=heading,
@@ -231,38 +227,73 @@ def draw_reliability(
     )
 
 
-def _error(row: Any) -> float:
-    return number(field_of(field_of(row, "calibration"), "calibration_error"))
-
-
-def _reliability_panel(measured: Any, frame: Frame, *, title: str, side: float) -> Panel:
-    say, bins = frame.say, field_of(measured, "bins")
-    stated, shares, lows, highs = (
-        [number(field_of(each, name)) for each in bins]
-        for name in ("probability", "share", "low", "high")
-    )
-    blue = LIGHT["series-1"]
+def _reliability_drawing(measured: Any, say: Words) -> Callable[[Axes], None]:
+    bins, blue = list_of(measured, "bins"), LIGHT["series-1"]
+    names = ("probability", "share", "low", "high")
+    stated, shares, lows, highs = ([number(each, name) for each in bins] for name in names)
 
     def draw(axes: Axes) -> None:
         axes.plot([0, 1], [0, 1], color=LIGHT["ink"], linewidth=1.2, zorder=1.5, gid="diagonal")
         axes.vlines(stated, lows, highs, color=blue, linewidth=2, zorder=3, gid="intervals")
-        style = mark_style("passed", blue, size=7)
-        axes.plot(stated, shares, zorder=4, gid="shares", **style)
-        axes.set_xlim(-0.03, 1.03)
-        axes.set_ylim(-0.03, 1.03)
+        axes.plot(stated, shares, zorder=4, gid="shares", **mark_style("passed", blue, size=7))
+        axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+        ticks = _TICKS[:: 1 if size_px(axes)[0] > 160 else 2]
         for axis in (axes.xaxis, axes.yaxis):
-            set_numbers(axis, _TICKS[:: 1 if side > 160 else 2], say)
+            set_numbers(axis, ticks, say)
 
-    error = number(field_of(measured, "calibration_error"))
-    note = f"ECE {say.two_digits(error)}"
-    return Panel(draw=draw, height=side, width=side, left=34, title=title, note=note)
+    return draw
 
 
-def _reliability_key(row: Any, frame: Frame) -> list[KeyItem]:
-    say, blue = frame.say, LIGHT["series-1"]
-    level = number(field_of(field_of(row, "calibration"), "confidence_level"))
-    return [
-        KeyItem(text=say("one_tenth"), style=mark_style("passed", blue, size=7)),
-        *interval_item(level, say, colour=blue),
-        KeyItem(text=say("comes_true"), style={"color": LIGHT["ink"], "linewidth": 1.2}),
+# Probes ---------------------------------------------------------------------------------------
+
+_FOUND = {True: ("bias_found", "passed", LIGHT["fail"]),
+          False: ("bias_not_found", "failed", LIGHT["muted"])}  # fmt: skip
+
+
+def is_probing(result: Any) -> bool:
+    """Tell whether a result is what probes of a judge found."""
+    return hasattr(result, "probes") and hasattr(result, "stability")
+
+
+def draw_probes(report: Any, frame: Frame, _choice: Choice) -> Figure:
+    """Draw the largest shift under each probe; those that found a bias are in colour."""
+    if not is_probing(report) or not report.probes:
+        got = "none" if is_probing(report) else type(report).__name__
+        msg = f"`result` must be what `probe_judge` returns, with at least one probe, got {got}."
+        raise InputError(msg)
+    say = frame.say
+    floor = report.stability[0].mean_difference if report.stability else math.nan
+    key: Key = [
+        (say(word), mark_style(mark, colour))
+        for is_found, (word, mark, colour) in _FOUND.items()
+        if any(row.is_found is is_found for row in report.probes)
     ]
+    if floor > 0:
+        key.append((say("noise_floor"), filled("region-1")))
+    return draw_dots(
+        frame,
+        _probe_rows(report.probes),
+        heading=say("probes_title", judge=label(report.judge)),
+        alt=say("alt_probes", n=len(report.probes), n_found=len(report.found)),
+        x_title=say("largest_shift"),
+        line=0.0,
+        band=(-floor, floor),
+        key=key,
+    )
+
+
+def _probe_rows(probes: Sequence[ProbeFinding]) -> list[DotRow]:
+    """Give one row per probe, families apart, each named after what is changed and where."""
+    questions = [shown_question(probe) for probe in probes]
+    names = distinct_labels(
+        probe.probe if question is None else f"{probe.probe}: {question.question}"
+        for probe, question in zip(probes, questions, strict=True)
+    )
+    families, rows = [probe.family for probe in probes], []
+    for place, (probe, question) in enumerate(zip(probes, questions, strict=True)):
+        shift = None if question is None else question.change.shift
+        _, outcome, colour = _FOUND[probe.is_found]
+        is_first = place > 0 and families[place] != families[place - 1]
+        look: dict[str, Any] = {"outcome": outcome, "colour": colour, "starts_group": is_first}
+        rows.append(dot_row(shift, "estimate", label=names[place], **look))
+    return rows

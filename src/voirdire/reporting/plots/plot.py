@@ -7,45 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from voirdire._validation import check_choice
 from voirdire.errors import InputError
-from voirdire.reporting.plots.agreement import draw_agreement, draw_ceiling, draw_confusion
-from voirdire.reporting.plots.chart import Frame
-from voirdire.reporting.plots.examination import (
-    draw_advantage,
-    draw_controls,
-    draw_scatter,
-    draw_slices,
-    draw_winning_rate,
+from voirdire.reporting.plots import (
+    agreement,
+    examination,
+    gold,
+    reward,
+    training,
 )
-from voirdire.reporting.plots.gold import (
-    draw_gold,
-    draw_rates,
-    draw_reliability,
-    is_gold,
-    is_rates,
-)
-from voirdire.reporting.plots.power_and_probes import (
-    draw_power,
-    draw_probes,
-    is_power,
-    is_probing,
-)
-from voirdire.reporting.plots.reward import (
-    draw_reward_drives,
-    draw_reward_errors,
-    draw_reward_histograms,
-    draw_reward_scales,
-    is_reward,
-)
-from voirdire.reporting.plots.rows import sheet_of
+from voirdire.reporting.plots.frame import Frame
+from voirdire.reporting.plots.rows import Choice
 from voirdire.reporting.plots.style import DRAWING
 from voirdire.reporting.plots.svg import to_svg
-from voirdire.reporting.plots.training import (
-    draw_training_classes,
-    draw_training_length,
-    draw_training_missing,
-    draw_training_propositions,
-    draw_training_reward,
-)
 from voirdire.reporting.plots.training_sheet import is_training
 from voirdire.reporting.plots.words import Words
 
@@ -85,51 +57,45 @@ PlotKind: TypeAlias = Literal[
 ]
 """What a figure shows."""
 
-_OF_QUESTION: dict[str, Callable[..., Figure]] = {
-    "advantage": draw_advantage,
-    "agreement": draw_agreement,
-    "ceiling": draw_ceiling,
-    "confusion": draw_confusion,
-    "controls": draw_controls,
-    "scatter": draw_scatter,
-    "slices": draw_slices,
-    "winning_rate": draw_winning_rate,
+_DRAWN_BY: dict[str, Callable[[Any, Frame, Choice], Figure]] = {
+    "advantage": examination.draw_advantage,
+    "agreement": agreement.draw_agreement,
+    "ceiling": agreement.draw_ceiling,
+    "confusion": agreement.draw_confusion,
+    "controls": examination.draw_controls,
+    "gold": gold.draw_gold,
+    "power": examination.draw_power,
+    "probes": gold.draw_probes,
+    "rates": gold.draw_rates,
+    "reliability": gold.draw_reliability,
+    "reward_drives": reward.draw_reward_drives,
+    "reward_errors": reward.draw_reward_errors,
+    "reward_histograms": reward.draw_reward_histograms,
+    "reward_scales": reward.draw_reward_scales,
+    "scatter": examination.draw_scatter,
+    "slices": examination.draw_slices,
+    "training_classes": training.draw_training_classes,
+    "training_length": training.draw_training_length,
+    "training_missing": training.draw_training_missing,
+    "training_propositions": training.draw_training_propositions,
+    "training_reward": training.draw_training_reward,
+    "winning_rate": examination.draw_winning_rate,
 }
-"""Figures of one question of an examination."""
 
-_OF_RESULT: dict[str, tuple[Callable[..., Figure], tuple[str, ...]]] = {
-    "gold": (draw_gold, ("question", "judge")),
-    "power": (draw_power, ()),
-    "probes": (draw_probes, ()),
-    "rates": (draw_rates, ("question", "judge")),
-    "reliability": (draw_reliability, ("question", "judge")),
-    "reward_drives": (draw_reward_drives, ("behavior",)),
-    "reward_errors": (draw_reward_errors, ()),
-    "reward_histograms": (draw_reward_histograms, ("behavior",)),
-    "reward_scales": (draw_reward_scales, ()),
-    "training_classes": (draw_training_classes, ("behavior",)),
-    "training_length": (draw_training_length, ()),
-    "training_missing": (draw_training_missing, ()),
-    "training_propositions": (draw_training_propositions, ()),
-    "training_reward": (draw_training_reward, ()),
+_USUAL: dict[str, Callable[[Any], bool]] = {
+    "gold": gold.is_gold,
+    "power": examination.is_power,
+    "probes": gold.is_probing,
+    "rates": gold.is_rates,
+    "reward_errors": reward.is_reward,
+    "training_reward": is_training,
 }
-"""Figures of other results, and which choices they take."""
-
-_USUAL: tuple[tuple[str, Callable[[Any], bool]], ...] = (
-    ("gold", is_gold),
-    ("power", is_power),
-    ("probes", is_probing),
-    ("rates", is_rates),
-    ("reward_errors", is_reward),
-    ("training_reward", is_training),
-)
 """The figure of results that no `kind` is given for; the others are examinations."""
 
 _ONLY = {"power": "a power analysis", "probes": "probes of a judge"}
 """Results that have one figure."""
 
 _STAND_IN = "voirdire-figure-name"
-_NEEDS_EXAMINATIONS = ("advantage", "controls", "scatter", "winning_rate")
 
 
 def plot(
@@ -214,10 +180,9 @@ def plot(
     >>> [text.get_text() for text in figure.axes[0].texts]
     ['ann', 'bob', 'eve']
     """
-    frame = Frame(say=Words(language), ax=ax)
-    which = {"epsilon": epsilon, "alignment": alignment, "question": question, "judge": judge,
-             "coefficient": coefficient, "behavior": behavior}  # fmt: skip
-    return _draw(check_choice("kind", kind, PlotKind), result, frame, **which)
+    choice = Choice(epsilon=epsilon, alignment=alignment, question=question, judge=judge,
+                    coefficient=coefficient, behavior=behavior)  # fmt: skip
+    return _draw(kind, result, Frame(say=Words(language), ax=ax), choice)
 
 
 def draw_svg(
@@ -269,30 +234,20 @@ def draw_svg(
     """
     frame = Frame(say=Words(language), width=width_px)
     with DRAWING:
-        figure = _draw(check_choice("kind", kind, PlotKind), result, frame, **which)
-        if name is not None:
-            return to_svg(figure, name=name, heading=heading)
-        svg = to_svg(figure, name=_STAND_IN, heading=heading)
-    digest = hashlib.sha256(svg.encode()).hexdigest()[:12]
-    return svg.replace(f'"{_STAND_IN}-', f'"{kind}-{digest}-').replace(
-        f"#{_STAND_IN}-", f"#{kind}-{digest}-"
-    )
+        figure = _draw(kind, result, frame, Choice(**which))
+        svg = to_svg(figure, name=name or _STAND_IN, heading=heading)
+    if name is not None:
+        return svg
+    own = f"{kind}-{hashlib.sha256(svg.encode()).hexdigest()[:12]}"
+    return svg.replace(f'"{_STAND_IN}-', f'"{own}-').replace(f"#{_STAND_IN}-", f"#{own}-")
 
 
-def _draw(kind: str, result: Any, frame: Frame, **which: Any) -> Figure:
-    usual = next((name for name, is_such in _USUAL if is_such(result)), None)
-    if usual is not None and kind == "advantage":
-        kind = usual
-    elif usual in _ONLY and kind != usual:
-        msg = f"`kind` must be {usual!r} for {_ONLY[usual]}, got {kind!r}."
+def _draw(kind: PlotKind, result: Any, frame: Frame, choice: Choice) -> Figure:
+    wanted: str = check_choice("kind", kind, PlotKind)
+    usual = next((name for name, is_such in _USUAL.items() if is_such(result)), None)
+    if usual is not None and wanted == "advantage":
+        wanted = usual
+    elif usual in _ONLY and wanted != usual:
+        msg = f"`kind` must be {usual!r} for {_ONLY[usual]}, got {wanted!r}."
         raise InputError(msg)
-    if kind in _OF_RESULT:
-        draw, names = _OF_RESULT[kind]
-        return draw(result, frame, **{name: which.get(name) for name in names})
-    choices = {name: which.get(name) for name in ("question", "alignment", "epsilon", "judge")}
-    sheet = sheet_of(result, **choices)
-    if not sheet.rows and kind in _NEEDS_EXAMINATIONS:
-        msg = f"`kind` {kind!r} needs at least one examination, got a result without."
-        raise InputError(msg)
-    more = {"coefficient": which.get("coefficient")} if kind == "ceiling" else {}
-    return _OF_QUESTION[kind](sheet, frame, **more)
+    return _DRAWN_BY[wanted](result, frame, choice)

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, is_dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.reporting.plots.chart import (
-    KeyItem,
+from voirdire.reporting.plots.dots import LINE, RANGE, DotRow, dot_row, draw_dots
+from voirdire.reporting.plots.frame import (
     Panel,
     draw_chart,
+    filled,
     finite,
-    interval_item,
+    interval_key,
     mark_style,
     nice_ticks,
     set_numbers,
-    write,
 )
-from voirdire.reporting.plots.dots import DotRow, dot_row, dots_panel
-from voirdire.reporting.plots.rows import choose, number
+from voirdire.reporting.plots.rows import choose
 from voirdire.reporting.plots.style import LIGHT
 from voirdire.reporting.plots.words import distinct_labels, label
+from voirdire.reporting.reward_json import reward_examination_from_json
+from voirdire.studies import RewardExamination
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from voirdire.reporting.plots.chart import Frame
+    from voirdire.reporting.plots.frame import Frame, Key, Style
+    from voirdire.reporting.plots.rows import Choice
     from voirdire.reporting.plots.words import Words
+    from voirdire.studies import FeatureDrive, LabelHistogram
 
 __all__ = [
     "draw_reward_drives",
@@ -46,136 +48,88 @@ __all__ = [
 # What is drawn --------------------------------------------------------------------------------
 
 _SIGNALS = ("base", "total", "rules")
-_PARTS = ("error_rates", "histograms", "drives", "scales")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _RewardSheet:
-    """The rows of one examination, and the behavior that figures of one behavior show."""
-
-    name: str
-    behavior: str
-    error_rates: list[dict[str, Any]]
-    histograms: list[dict[str, Any]]
-    drives: list[dict[str, Any]]
-    scales: list[dict[str, Any]]
-    level: float
-
-    @property
-    def signals(self) -> list[str]:
-        """The rewards that differ: without a base reward only the rules."""
-        rates = (row for row in self.error_rates if row["behavior"] is None)
-        found = {row["signal"] for row in rates if number(row["rate"]["value"]) >= 0}
-        found |= {row["signal"] for row in self.histograms if sum(row["counts"])}
-        if "base" in found:
-            return [signal for signal in _SIGNALS if signal in found]
-        return ["rules"]
 
 
 def is_reward(result: Any) -> bool:
     """Whether something is the examination of a reward, or the JSON of one."""
     if isinstance(result, Mapping):
         return "error_rates" in result and "drives" in result
-    return is_dataclass(result) and not isinstance(result, type) and hasattr(result, "error_rates")
+    return isinstance(result, RewardExamination)
 
 
-def _read_reward(result: Any, *, behavior: str | None = None) -> _RewardSheet:
-    """Read an examination of a reward, or its JSON; of several behaviors one, or the first."""
+def _read_reward(result: Any) -> RewardExamination:
     if not is_reward(result):
         msg = (
             "`result` must be what `examine_reward` returns, or the parsed JSON of `voirdire "
             f"examine-reward --json`, got {shorten(result)}."
         )
         raise InputError(msg)
-    plain = result if isinstance(result, Mapping) else asdict(result)
-    parts = {name: [dict(row) for row in plain.get(name) or ()] for name in _PARTS}
-    for name in ("error_rates", "histograms"):
-        if {row.get("signal") for row in parts[name]} == {"total"}:  # there is no base reward
-            parts[name] = [row | {"signal": "rules"} for row in parts[name]]
-    behaviors = dict.fromkeys(
-        str(row["behavior"])
-        for name in ("scales", "drives", "histograms", "error_rates")
-        for row in parts[name]
-        if row["behavior"] is not None
-    )
-    return _RewardSheet(
-        name=str((plain.get("reward") or {}).get("name", "")),
-        behavior=choose(list(behaviors), "behavior", behavior),
-        level=number((plain.get("settings") or {}).get("confidence_level")),
-        **parts,
-    )
+    return result if isinstance(result, RewardExamination) else reward_examination_from_json(result)
 
 
-def _box(text: str, role: str) -> KeyItem:
-    return KeyItem(text=text, style={"facecolor": LIGHT[role], "linewidth": 0}, box=True)
+def _choose_behavior(found: RewardExamination, choice: Choice) -> str:
+    parts = (found.scales, found.drives, found.histograms, found.error_rates)
+    known = [row.behavior for part in parts for row in part if row.behavior is not None]
+    return choose(known, "behavior", choice.behavior)
+
+
+def _level(found: RewardExamination) -> float:
+    return float(found.settings.get("confidence_level") or math.nan)
+
+
+def _signals(found: RewardExamination) -> dict[str, str]:
+    """Name the rewards that differ, each as it is in the rows: without a base only the rules."""
+    known = {row.signal for row in found.error_rates if row.rate.value >= 0}
+    known |= {row.signal for row in found.histograms if any(row.counts)}
+    if "base" in known:
+        return {signal: signal for signal in _SIGNALS if signal in known}
+    return {"rules": "rules" if "rules" in known else "total"}
 
 
 # Comparisons ranked the wrong way -------------------------------------------------------------
 
 _MOST_BEHAVIORS = 12
 _COLOURS = {"base": "series-8", "total": "series-1", "rules": "series-3"}
-_CHANCE = 0.5
 
 
-def draw_reward_errors(result: Any, frame: Frame) -> Figure:
+def draw_reward_errors(result: Any, frame: Frame, _choice: Choice) -> Figure:
     """Draw the error rates: a group per behavior, in it a row per reward with its interval."""
-    say, sheet = frame.say, _read_reward(result)
-    rows = _error_rows(sheet, say)
+    say, found = frame.say, _read_reward(result)
+    rows = _error_rows(found, say)
     if not rows:
         msg = "`result` must hold error rates, got none: it was examined without comparisons."
         raise InputError(msg)
     highest = max([0.1, *finite(end for row in rows for end in (row.value, row.high))])
-    chance = {"color": LIGHT["ink"], "linewidth": 1.4}
-    return draw_chart(
+    return draw_dots(
         frame,
-        heading=say("errors_title", name=label(sheet.name)),
+        rows,
+        heading=say("errors_title", name=label(str(found.reward.get("name", "")))),
         alt=say("alt_errors"),
-        panels=[
-            dots_panel(
-                rows,
-                frame,
-                x_title=say("errors_axis"),
-                limits=(0.0, highest),
-                bounds=(0.0, 1.0),
-                line=_CHANCE,
-            )
-        ],
-        key=[
-            KeyItem(text=say("errors_chance"), style=chance),
-            *interval_item(sheet.level, say),
-        ],
+        x_title=say("errors_axis"),
+        limits=(0.0, highest),
+        bounds=(0.0, 1.0),
+        line=0.5,
+        key=[(say("errors_chance"), LINE), *interval_key(_level(found), say)],
     )
 
 
-def _error_rows(sheet: _RewardSheet, say: Words) -> list[DotRow]:
-    signals = sheet.signals
-    found = [
-        row
-        for row in sheet.error_rates
-        if row["against"] == "all"
-        and row["signal"] in signals
-        and math.isfinite(number(row["rate"]["value"]))
-    ]
-    behaviors = list(dict.fromkeys(row["behavior"] for row in found))
+def _error_rows(found: RewardExamination, say: Words) -> list[DotRow]:
+    names = {own: signal for signal, own in _signals(found).items()}
+    rates = [row for row in found.error_rates if row.against == "all" and row.signal in names]
+    rates = [row for row in rates if math.isfinite(row.rate.value)]
+    behaviors = dict.fromkeys(row.behavior for row in rates)
     named = [each for each in behaviors if each is not None][:_MOST_BEHAVIORS]
-    texts = dict(zip(named, distinct_labels(named), strict=True))
-    order = [each for each in (None, *named) if each in behaviors]
-    if len(named) == 1:  # all behaviors are the same as this one
-        order = named
+    groups: dict[str | None, str] = dict(zip(named, distinct_labels(named), strict=True))
+    if None in behaviors and len(named) != 1:  # all behaviors are the same as a single one
+        groups = {None: say("all_behaviors"), **groups}
     rows: list[DotRow] = []
-    for behavior in order:
-        text = say("all_behaviors") if behavior is None else texts[behavior]
+    for behavior, text in groups.items():
         rows.append(DotRow(label=text, is_heading=True, starts_group=True))
-        rows += [
-            dot_row(
-                row["rate"],
-                "value",
-                label=say(row["signal"]),
-                colour=LIGHT[_COLOURS[row["signal"]]],
-            )
-            for row in found
-            if row["behavior"] == behavior
-        ]
+        for row in rates:
+            if row.behavior == behavior:
+                signal = names[row.signal]
+                colour = LIGHT[_COLOURS[signal]]
+                rows.append(dot_row(row.rate, "value", label=say(signal), colour=colour))
     return rows
 
 
@@ -185,118 +139,97 @@ _MOST_LABELS = 12
 _ROW_PX = 58.0
 _TALLEST = 0.62
 """Height of the tallest bar, as a share of its row; the label stands above it."""
+_MEAN: Style = {"color": LIGHT["ink"], "linewidth": 2}
 
 
-def draw_reward_histograms(result: Any, frame: Frame, *, behavior: str | None = None) -> Figure:
+def draw_reward_histograms(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw centred rewards: a row per label, a panel for each reward; 0 is the best label's mean.
 
     Rows instead of histograms over each other: five labels over each other cannot be told apart.
     """
-    say, sheet = frame.say, _read_reward(result, behavior=behavior)
+    say, found = frame.say, _read_reward(result)
+    behavior = _choose_behavior(found, choice)
+    shown = [row for row in found.histograms if row.behavior == behavior and any(row.counts)]
     columns = {
         signal: rows
-        for signal in sheet.signals
-        if (rows := [
-            row
-            for row in sheet.histograms
-            if row["behavior"] == sheet.behavior and row["signal"] == signal and sum(row["counts"])
-        ])
-    }  # fmt: skip
+        for signal, name in _signals(found).items()
+        if (rows := [row for row in shown if row.signal == name])
+    }
     if not columns:
-        msg = f"`result` must hold histograms of {label(sheet.behavior)!r}, got none."
+        msg = f"`result` must hold histograms of {label(behavior)!r}, got none."
         raise InputError(msg)
-    labels = list(dict.fromkeys(str(row["label"]) for rows in columns.values() for row in rows))
+    labels = list(dict.fromkeys(row.label for rows in columns.values() for row in rows))
     labels = labels[:_MOST_LABELS]
     n_columns = 1 if frame.is_narrow else len(columns)
     if frame.ax is not None and "total" in columns:
         columns = {"total": columns["total"]}
     best = label(labels[0], width=24)
-    axis = say("histograms_axis", best=best)
+    axis, unnamed = say("histograms_axis", best=best), [""] * len(labels)
     texts = distinct_labels(labels, width=24)
-    panels = [
-        _histogram_panel(
-            rows,
-            dict(zip(labels, texts if place % n_columns == 0 else [""] * len(labels), strict=True)),
-            say,
-            title=say(signal),
-            x_title=axis if frame.ax is not None else "",
-        )
-        for place, (signal, rows) in enumerate(columns.items())
-    ]
-    mean = {"color": LIGHT["ink"], "linewidth": 2}
+    panels = []
+    for place, (signal, rows) in enumerate(columns.items()):
+        names = texts if place % n_columns == 0 else unnamed
+        titles = {"title": say(signal), "x_title": axis if frame.ax is not None else ""}
+        panels.append(_histogram_panel(rows, dict(zip(labels, names, strict=True)), say, titles))
     return draw_chart(
         frame,
-        heading=say("histograms_title", behavior=label(sheet.behavior)),
-        alt=say("alt_histograms", behavior=label(sheet.behavior)),
+        heading=say("histograms_title", behavior=label(behavior)),
+        alt=say("alt_histograms", behavior=label(behavior)),
         panels=panels,
         key=[
-            KeyItem(text=say("across", x_title=axis)),
-            _box(say("is_best", best=best), "series-1"),
-            _box(say("below_best", best=best), "series-8"),
-            _box(say("above_best", best=best), "fail"),
-            KeyItem(text=say("label_mean"), style=mean),
+            (say("across", x_title=axis), {}),
+            (say("is_best", best=best), filled("series-1")),
+            (say("below_best", best=best), filled("series-8")),
+            (say("above_best", best=best), filled("fail")),
+            (say("label_mean"), _MEAN),
         ],
         n_columns=n_columns,
     )
 
 
 def _histogram_panel(
-    rows: Sequence[Mapping[str, Any]], texts: Mapping[str, str], say: Words, **titles: Any
+    rows: Sequence[LabelHistogram], texts: Mapping[str, str], say: Words, titles: dict[str, Any]
 ) -> Panel:
-    by_label = {str(row["label"]): row for row in rows}
-    tallest = max(max(row["counts"]) / sum(row["counts"]) for row in rows)
-    filled = [
-        end
-        for row in rows
-        for ends, count in zip(pairwise(row["edges"]), row["counts"], strict=True)
-        for end in ends
-        if count
-    ]
-    low, high = min([0.0, *filled]), max([0.0, *filled])  # empty bins at both ends are left out
+    by_label = {row.label: row for row in rows}
+    tallest = max(max(row.counts) / sum(row.counts) for row in rows)
+    bins = [pair for row in rows for pair in zip(pairwise(row.edges), row.counts, strict=True)]
+    ends = [0.0, *(end for both, count in bins for end in both if count)]
+    low, high = min(ends), max(ends)  # empty bins at both ends are left out
 
     def draw(axes: Axes) -> None:
-        axes.set_xlim(low, high)
-        axes.set_ylim(len(texts) - 0.94, -0.94)
+        axes.set(xlim=(low, high), ylim=(len(texts) - 0.94, -0.94), yticks=[])
+        across, places = axes.get_yaxis_transform(), list(range(len(texts)))
         for place, (name, text) in enumerate(texts.items()):
             axes.axhline(place, color=LIGHT["grid"], linewidth=1, zorder=0.5)
-            write(axes, text, x=0, y=place - 0.78, transform=axes.get_yaxis_transform())
+            axes.text(0, place - 0.78, text, va="center_baseline", transform=across)
             if name in by_label:
                 _draw_label(axes, by_label[name], place=place, tallest=tallest)
-        places = list(range(len(texts)))
         zero: Any = {"color": LIGHT["muted"], "linewidth": 1, "zorder": 1.5, "gid": "zero"}
         axes.vlines([0] * len(places), [at - _TALLEST for at in places], places, **zero)
         set_numbers(axes.xaxis, nice_ticks(axes.xaxis, low, high), say, grid=False)
-        axes.set_yticks([])
 
-    return Panel(draw=draw, height=len(texts) * _ROW_PX, left=8.0, right=8.0, **titles)
+    return Panel(draw=draw, height=len(texts) * _ROW_PX, left=8.0, **titles)
 
 
-def _draw_label(axes: Axes, row: Mapping[str, Any], *, place: int, tallest: float) -> None:
+def _draw_label(axes: Axes, row: LabelHistogram, *, place: int, tallest: float) -> None:
     """Draw the bars of a label: those of the best are one, others are split at its mean, 0."""
     from matplotlib.patches import Polygon
 
-    total = sum(row["counts"])
-    heights = [count / total / tallest * _TALLEST for count in row["counts"]]
-    sides = (
-        [("below", -math.inf, 0.0, "series-8"), ("above", 0.0, math.inf, "fail")]
-        if place
-        else [("best", -math.inf, math.inf, "series-1")]
-    )
-    for side, low, high, role in sides:
+    heights = [count / sum(row.counts) / tallest * _TALLEST for count in row.counts]
+    sides = [("below", -math.inf, 0.0, "series-8"), ("above", 0.0, math.inf, "fail")]
+    for side, low, high, role in sides if place else [("best", -math.inf, math.inf, "series-1")]:
         tops = []
-        for (start, end), height in zip(pairwise(row["edges"]), heights, strict=True):
+        for (start, end), height in zip(pairwise(row.edges), heights, strict=True):
             a, b = max(start, low), min(end, high)
             if a < b:
                 tops += [(a, place - height), (b, place - height)]
         if any(y < place for _, y in tops):
             corners = [(tops[0][0], place), *tops, (tops[-1][0], place)]
-            style: Any = {"facecolor": LIGHT[role], "linewidth": 0, "alpha": 0.85, "zorder": 2}
+            style = filled(role, alpha=0.85, zorder=2)
             axes.add_artist(Polygon(corners, gid=f"{side}-{place}", **style))
-    mean = number(row["mean"])
-    if math.isfinite(mean):
+    if math.isfinite(row.mean):
         ends = [place, place - _TALLEST * 0.55]
-        line: Any = {"color": LIGHT["ink"], "linewidth": 2, "zorder": 3, "solid_capstyle": "butt"}
-        axes.plot([mean, mean], ends, gid=f"mean-{place}", **line)
+        axes.plot([row.mean] * 2, ends, zorder=3, gid=f"mean-{place}", **_MEAN)
 
 
 # What drives a behavior's reward --------------------------------------------------------------
@@ -304,135 +237,107 @@ def _draw_label(axes: Axes, row: Mapping[str, Any], *, place: int, tallest: floa
 _MOST_FEATURES = 40
 
 
-def draw_reward_drives(result: Any, frame: Frame, *, behavior: str | None = None) -> Figure:
+def draw_reward_drives(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw weights with intervals and their share of the spread, the most moving feature first."""
-    say, sheet = frame.say, _read_reward(result, behavior=behavior)
-    found = [
-        row
-        for row in sheet.drives
-        if row["behavior"] == sheet.behavior and math.isfinite(number(row["weight"]))
-    ]
-    if not found:
-        msg = f"`result` must hold weights of {label(sheet.behavior)!r}, got none."
+    say, found = frame.say, _read_reward(result)
+    behavior = _choose_behavior(found, choice)
+    drives = [row for row in found.drives if row.behavior == behavior]
+    drives = sorted((row for row in drives if math.isfinite(row.weight)), key=_drive_rank)
+    if not drives:
+        msg = f"`result` must hold weights of {label(behavior)!r}, got none."
         raise InputError(msg)
-    found.sort(key=_drive_rank)
-    shown = found[:_MOST_FEATURES]
-    heading = say("drives_title", behavior=label(sheet.behavior))
-    if len(shown) < len(found):
-        heading += f", {say('drives_first', n=len(shown), total=len(found))}"
+    shown = drives[:_MOST_FEATURES]
+    heading = say("drives_title", behavior=label(behavior))
+    if len(shown) < len(drives):
+        heading += f", {say('drives_first', n=len(shown), total=len(drives))}"
     rows = [
         dot_row(
             row,
             "weight",
             label=text,
-            outcome="passed" if row["is_certified"] else "failed",
-            colour=LIGHT[_drive_role(row)],
-            number=say.percent(number(row["share"])),
+            outcome="passed" if row.is_certified else "failed",
+            colour=LIGHT[
+                "fail" if row.is_contradictory else "muted" if row.is_dead else "series-1"
+            ],
+            number=say.percent(row.share),
         )
         for row, text in zip(shown, _feature_names(shown, say), strict=True)
     ]
-    return draw_chart(
+    return draw_dots(
         frame,
+        rows,
         heading=heading,
-        alt=say("alt_drives", behavior=label(sheet.behavior)),
-        panels=[
-            dots_panel(
-                rows, frame, x_title=say("drives_weight"), line=0.0, note=say("drives_share")
-            )
-        ],
-        key=_drives_key(shown, sheet, say),
+        alt=say("alt_drives", behavior=label(behavior)),
+        x_title=say("drives_weight"),
+        line=0.0,
+        note=say("drives_share"),
+        key=_drives_key(shown, _level(found), say),
     )
 
 
-def _drive_rank(row: Mapping[str, Any]) -> tuple[float, float]:
-    share = number(row["share"])
-    return (-share if math.isfinite(share) else math.inf, -abs(number(row["weight"])))
+def _drive_rank(row: FeatureDrive) -> tuple[float, float]:
+    return (-row.share if math.isfinite(row.share) else math.inf, -abs(row.weight))
 
 
-def _feature_names(rows: Sequence[Mapping[str, Any]], say: Words) -> list[str]:
+def _feature_names(rows: Sequence[FeatureDrive], say: Words) -> list[str]:
     """Name features; a class of the behavior is told from a proposition."""
     texts = []
     for row in rows:
-        name, prefix = str(row["feature"]), f"{row['behavior']}."
-        is_class = name.startswith(prefix)
-        texts.append(say("drives_class", name=name.removeprefix(prefix)) if is_class else name)
+        name = row.feature.removeprefix(f"{row.behavior}.")
+        texts.append(row.feature if name == row.feature else say("drives_class", name=name))
     return distinct_labels(texts)
 
 
-def _drive_role(row: Mapping[str, Any]) -> str:
-    if row["is_contradictory"]:
-        return "fail"
-    return "muted" if row["is_dead"] else "series-1"
-
-
-def _drives_key(
-    rows: Sequence[Mapping[str, Any]], sheet: _RewardSheet, say: Words
-) -> list[KeyItem]:
+def _drives_key(rows: Sequence[FeatureDrive], level: float, say: Words) -> Key:
+    """Explain the marks that occur."""
     blue = LIGHT["series-1"]
-    items = [
-        KeyItem(text=say(word), style=mark_style(outcome, blue))
-        for word, outcome, is_there in (
-            ("certified", "passed", any(row["is_certified"] for row in rows)),
-            ("uncertified", "failed", not all(row["is_certified"] for row in rows)),
-        )
-        if is_there
-    ]
-    for word, role, flag in (
-        ("contradictory", "fail", "is_contradictory"),
-        ("dead", "muted", "is_dead"),
-    ):
-        if any(row[flag] for row in rows):
-            items.append(_box(say(word), role))
-    if any(math.isfinite(number(row["low"])) for row in rows):
-        items += interval_item(sheet.level, say, colour=blue)
-    return items
+    items = (
+        (any(row.is_certified for row in rows), "certified", mark_style("passed", blue)),
+        (not all(row.is_certified for row in rows), "uncertified", mark_style("failed", blue)),
+        (any(row.is_contradictory for row in rows), "contradictory", filled("fail")),
+        (any(row.is_dead for row in rows), "dead", filled("muted")),
+    )
+    has_interval = any(math.isfinite(row.low) for row in rows)
+    intervals = interval_key(level if has_interval else math.nan, say, colour=blue)
+    return [*((say(word), style) for is_there, word, style in items if is_there), *intervals]
 
 
 # Scales of the behaviors ----------------------------------------------------------------------
 
 _MOST_SCALES = 20
-_IDEAL: dict[str, Any] = {"linestyle": "none", "marker": "^", "markersize": 8,
-                          "color": LIGHT["pass"]}  # fmt: skip
-_WORST: dict[str, Any] = {"linestyle": "none", "marker": "v", "markersize": 8,
-                          "color": LIGHT["fail"]}  # fmt: skip
+_IDEAL: Style = {"linestyle": "none", "marker": "^", "markersize": 8, "color": LIGHT["pass"]}
+_WORST: Style = {"linestyle": "none", "marker": "v", "markersize": 8, "color": LIGHT["fail"]}
 
 
-def draw_reward_scales(result: Any, frame: Frame) -> Figure:
+def draw_reward_scales(result: Any, frame: Frame, _choice: Choice) -> Figure:
     """Draw range, mean and standard deviation, best and worst label of every behavior."""
-    say, sheet = frame.say, _read_reward(result)
-    found = [row for row in sheet.scales if math.isfinite(number(row["mean"]))][:_MOST_SCALES]
-    if not found:
+    say, found = frame.say, _read_reward(result)
+    scales = [row for row in found.scales if math.isfinite(row.mean)][:_MOST_SCALES]
+    if not scales:
         msg = "`result` must hold the scale of a behavior, got none."
         raise InputError(msg)
-    rows = []
-    for row, text in zip(found, distinct_labels(row["behavior"] for row in found), strict=True):
-        mean, deviation = number(row["mean"]), number(row["standard_deviation"])
-        rows.append(
-            DotRow(
-                label=text,
-                value=mean,
-                low=mean - deviation,
-                high=mean + deviation,
-                range_=(number(row["lowest"]), number(row["highest"])),
-                marks=(
-                    ("ideal", number(row["mean_ideal"]), _IDEAL),
-                    ("worst", number(row["mean_worst"]), _WORST),
-                ),
-            )
+    names = distinct_labels(row.behavior for row in scales)
+    rows = [
+        DotRow(
+            label=text,
+            value=row.mean,
+            low=row.mean - row.standard_deviation,
+            high=row.mean + row.standard_deviation,
+            range_=(row.lowest, row.highest),
+            marks=(("ideal", row.mean_ideal, _IDEAL), ("worst", row.mean_worst, _WORST)),
         )
-    grey = {"color": LIGHT["muted"], "linewidth": 1.2}
-    return draw_chart(
+        for row, text in zip(scales, names, strict=True)
+    ]
+    return draw_dots(
         frame,
-        heading=say("scales_title", name=label(sheet.name)),
+        rows,
+        heading=say("scales_title", name=label(str(found.reward.get("name", "")))),
         alt=say("alt_scales"),
-        panels=[dots_panel(rows, frame, x_title=say("scales_axis"))],
+        x_title=say("scales_axis"),
         key=[
-            KeyItem(
-                text=say("scales_spread"),
-                style={"color": LIGHT["series-1"], "linewidth": 2, "marker": "o"},
-            ),
-            KeyItem(text=say("scales_range"), style=grey),
-            KeyItem(text=say("scales_ideal"), style=_IDEAL),
-            KeyItem(text=say("scales_worst"), style=_WORST),
+            (say("scales_spread"), {"color": LIGHT["series-1"], "linewidth": 2, "marker": "o"}),
+            (say("scales_range"), RANGE),
+            (say("scales_ideal"), _IDEAL),
+            (say("scales_worst"), _WORST),
         ],
     )

@@ -1,28 +1,28 @@
-"""What is drawn, as plain rows: any result becomes the dicts that `examine --json` prints."""
+"""What is drawn, read from any result: a record, several, or what `examine --json` prints."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.records import as_plain
 from voirdire.reporting.plots.words import label
 
 if TYPE_CHECKING:
     from voirdire.reporting.plots.words import Words
 
 __all__ = [
-    "Contents",
+    "Choice",
     "Sheet",
     "choose",
-    "contents_of",
     "controls_of",
     "field_of",
+    "list_of",
     "number",
+    "outcome_of",
     "sheet_of",
 ]
 
@@ -30,19 +30,57 @@ _USUAL_EPSILON = 0.2
 _STABLE = 0.9
 """A judge that passes in a smaller share of resamples has passed, but it was close."""
 
-_RESULT_FIELDS = (
-    "question",
-    "judge",
-    "alignment",
-    "epsilon",
-    "epsilon_mode",
-    "winning_rate",
-    "outcome",
-    "advantage_probability",
-    "human_advantage",
-)
-_ANNOTATOR_FIELDS = ("annotator", "advantage_judge", "advantage_human", "rejected")
-_CONTROL_FIELDS = ("control", "label", "winning_rate", "advantage_probability")
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """What is drawn of several, as of `plot`; None is the first, or all."""
+
+    epsilon: float | None = None
+    alignment: str | None = None
+    question: str | None = None
+    judge: str | Sequence[str] | None = None
+    coefficient: str | None = None
+    behavior: str | None = None
+
+    @property
+    def judges(self) -> Sequence[str] | None:
+        """The judges by name."""
+        return [self.judge] if isinstance(self.judge, str) else self.judge
+
+
+# Fields of records and of JSON ----------------------------------------------------------------
+
+
+def field_of(thing: Any, name: str) -> Any:
+    """Read a field of a record, or of the JSON of one; None where there is none."""
+    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+
+
+def list_of(thing: Any, name: str) -> list[Any]:
+    """Read a field that holds several; empty where there is none."""
+    found = field_of(thing, name)
+    return list(found) if isinstance(found, list | tuple) else []
+
+
+def number(thing: Any, name: str) -> float:
+    """Read a figure; nan where it is None, or there is none."""
+    value = field_of(thing, name)
+    return math.nan if value is None else float(value)
+
+
+def outcome_of(row: Any) -> str:
+    """Read how a test ended: "close" for a judge that passes in too few resamples."""
+    outcome, uncertainty = field_of(row, "outcome"), field_of(row, "uncertainty")
+    is_close = outcome == "passed" and number(uncertainty, "stability") <= _STABLE
+    return "close" if is_close else outcome
+
+
+def controls_of(rows: Sequence[Any]) -> list[Any]:
+    """Return the controls beside the first judge that has any; other judges have the same."""
+    return next((found for row in rows if (found := list_of(row, "controls"))), [])
+
+
+# Examinations ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,28 +91,31 @@ class Sheet:
     ----------
     question, alignment : str
         Which; empty where the result has no examinations.
-    rows : list of dict
-        The examinations of every judge and ε.
+    rows : list
+        The examinations of every judge and ε that is to be drawn.
     epsilon : float
         The margin of figures that show one; nan without examinations.
-    findings : dict or None
+    findings : record, mapping or None
         What was found on the question besides: `questions[]` of the JSON.
+    choice : Choice
+        What was asked for.
     """
 
     question: str
     alignment: str
-    rows: list[dict[str, Any]] = field(repr=False)
+    rows: list[Any] = field(repr=False)
     epsilon: float
-    findings: dict[str, Any] | None = field(repr=False)
+    findings: Any = field(repr=False)
+    choice: Choice
 
     @property
     def epsilons(self) -> list[float]:
         """Every margin, smallest first."""
-        return sorted({row["epsilon"] for row in self.rows})
+        return sorted({number(row, "epsilon") for row in self.rows})
 
-    def at_epsilon(self) -> list[dict[str, Any]]:
+    def at_epsilon(self) -> list[Any]:
         """Return the judges at the one margin, the best first."""
-        found = [row for row in self.rows if row["epsilon"] == self.epsilon]
+        found = [row for row in self.rows if number(row, "epsilon") == self.epsilon]
         return sorted(found, key=_rank)
 
     def heading(self, say: Words, *, with_epsilon: bool = True) -> str:
@@ -86,9 +127,9 @@ class Sheet:
             return say("with_detail", title=text, detail=margin)
         return text
 
-    def part(self, name: str, *, kind: str) -> dict[str, Any]:
+    def part(self, name: str, *, kind: str) -> Any:
         """Return `questions[].agreement` or `questions[].diagnosis`, or say why there is none."""
-        found = None if self.findings is None else self.findings.get(name)
+        found = field_of(self.findings, name)
         if not found:
             msg = f"`kind` {kind!r} needs the question's {name}, got "
             msg += (
@@ -98,182 +139,88 @@ class Sheet:
                 else "none for this question: its labels, or their number, do not allow it."
             )
             raise InputError(msg)
-        return dict(found)
+        return found
 
-    def judges_in(self, part: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def is_chosen(self, judge: str) -> bool:
+        """Tell whether a judge is to be drawn."""
+        return self.choice.judges is None or judge in self.choice.judges
+
+    def judges_in(self, part: Any) -> list[Any]:
         """Return what a part found on each judge that is to be drawn, the best judge first."""
-        only = (self.findings or {}).get("only_judges")
         best_first = {name: place for place, name in enumerate(self.judges())}
-        found = [each for each in part["judges"] if only is None or each["judge"] in only]
-        return sorted(found, key=lambda each: best_first.get(each["judge"], len(best_first)))
+        found = [row for row in list_of(part, "judges") if self.is_chosen(field_of(row, "judge"))]
+        return sorted(
+            found, key=lambda row: best_first.get(field_of(row, "judge"), len(best_first))
+        )
 
     def judges(self) -> list[str]:
         """Return the judges' names, the best first."""
-        best_first = [row["judge"] for row in self.at_epsilon()]
-        return list(dict.fromkeys([*best_first, *(row["judge"] for row in self.rows)]))
+        rows = [*self.at_epsilon(), *self.rows]
+        return list(dict.fromkeys(field_of(row, "judge") for row in rows))
 
 
-def number(value: Any) -> float:
-    """Read a figure; None is nan."""
-    return math.nan if value is None else float(value)
-
-
-def controls_of(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the controls beside the first judge that has any; other judges have the same."""
-    return next((list(row["controls"]) for row in rows if row["controls"]), [])
-
-
-class Contents:
-    """Whatever came, sorted by question, so that a figure reads no more than its own question.
-
-    Parameters
-    ----------
-    examinations : sequence
-        Results or their dicts.
-    findings : sequence, optional
-        `questions[]` of the JSON, or what becomes that.
-    """
-
-    def __init__(self, examinations: Sequence[Any], findings: Sequence[Any] = ()) -> None:
-        self._raw: dict[str, list[Any]] = {}
-        for row in examinations:
-            self._raw.setdefault(field_of(row, "question"), []).append(row)
-        self._findings: dict[str, Any] = {}
-        for found in findings:
-            self._findings.setdefault(field_of(found, "question"), found)
-        self._read: dict[tuple[str, str], list[dict[str, Any]]] = {}
-
-    @property
-    def questions(self) -> list[str]:
-        """Their names, those with examinations first."""
-        return list(dict.fromkeys([*self._raw, *self._findings]))
-
-    def alignments(self, question: str) -> list[str]:
-        """Return under which alignments a question was examined."""
-        return list(
-            dict.fromkeys(field_of(row, "alignment") for row in self._raw.get(question, ()))
-        )
-
-    def rows(self, question: str, alignment: str) -> list[dict[str, Any]]:
-        """Return the examinations of a question under an alignment; read once."""
-        at = (question, alignment)
-        if at not in self._read:
-            rows = self._raw.get(question, ())
-            self._read[at] = [
-                _examination(r) for r in rows if field_of(r, "alignment") == alignment
-            ]
-        return self._read[at]
-
-    def findings(self, question: str) -> dict[str, Any] | None:
-        """Return what was found on a question besides."""
-        found = self._findings.get(question)
-        return None if found is None else _plain(found)
-
-
-def sheet_of(
-    result: Any,
-    *,
-    question: str | None = None,
-    alignment: str | None = None,
-    epsilon: float | None = None,
-    judge: str | Sequence[str] | None = None,
-) -> Sheet:
-    """Choose what is drawn, of any result or of `Contents`.
+def sheet_of(result: Any, choice: Choice, *, needs_examinations: str = "") -> Sheet:
+    """Choose what is drawn of a result, several, an `Examination`, or the JSON of one.
 
     Without a choice it is the first question and its first alignment, and of several ε .2 where
-    it is among them, else the first.
+    it is among them, else the first. `needs_examinations` names a figure that cannot do without.
     """
-    contents = result if isinstance(result, Contents) else contents_of(result)
-    question = choose(contents.questions, "question", question)
-    alignment = choose(contents.alignments(question), "alignment", alignment)
-    rows, found = contents.rows(question, alignment), contents.findings(question)
-    if judge is not None:
-        rows, found = _of_judges([judge] if isinstance(judge, str) else judge, rows, found)
+    rows, findings = _contents(result)
+    if needs_examinations and not rows:
+        msg = f"`kind` {needs_examinations!r} needs at least one examination, got a result without."
+        raise InputError(msg)
+    questions = [field_of(each, "question") for each in (*rows, *findings)]
+    question = choose(questions, "question", choice.question)
+    rows = [row for row in rows if field_of(row, "question") == question]
+    known = [field_of(row, "alignment") for row in rows]
+    alignment = choose(known, "alignment", choice.alignment)
+    rows = [row for row in rows if field_of(row, "alignment") == alignment]
+    found = next((each for each in findings if field_of(each, "question") == question), None)
+    if choice.judges is not None:
+        judges = [field_of(row, "judge") for row in rows] or list_of(found, "judges")
+        for name in choice.judges:
+            choose(judges, "judge", name)
+        rows = [row for row in rows if field_of(row, "judge") in choice.judges]
     return Sheet(
         question=question,
         alignment=alignment,
         rows=rows,
-        epsilon=_margin(rows, epsilon),
+        epsilon=_margin(rows, choice.epsilon),
         findings=found,
+        choice=choice,
     )
 
 
-def contents_of(result: Any) -> Contents:
-    """Sort whatever came: a result, several, an `Examination`, or the JSON of one.
-
-    Raises
-    ------
-    InputError
-        If it is none of these.
-    """
+def _contents(result: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+    """List the examinations of whatever came, and what was found besides."""
+    parts = [field_of(result, name) for name in ("examinations", "questions")]
+    if any(isinstance(part, list) for part in parts):
+        return parts[0] or [], parts[1] or []
     if isinstance(result, Mapping):
-        parts = (result.get("examinations"), result.get("questions"))
-        if any(isinstance(part, list) for part in parts):
-            return Contents(parts[0] or [], parts[1] or [])
-        if "judge" in result and "winning_rate" in result:
-            return Contents([result])
-        return Contents(_flat(list(result.values()), result))
+        is_one = "judge" in result and "winning_rate" in result
+        return ([result] if is_one else _flat(list(result.values()), result)), []
     if hasattr(result, "results"):
-        return Contents(result.results, getattr(result, "questions", ()))
-    if isinstance(result, list | tuple):
-        return Contents(_flat(result, result))
-    return Contents(_flat([result], result))
+        return result.results, list_of(result, "questions")
+    return _flat(result if isinstance(result, list | tuple) else [result], result), []
 
 
 def _flat(parts: Sequence[Any], given: Any) -> list[Any]:
     rows: list[Any] = []
     for part in parts:
-        several = part if isinstance(part, list | tuple) else [part]
-        for row in several:
-            if field_of(row, "judge") is None or field_of(row, "annotators") is None:
-                msg = (
-                    "`result` must be what `alt_test` or `examine` returns, or the parsed JSON "
-                    f"of `voirdire examine --json`, got {shorten(given)}."
-                )
-                raise InputError(msg)
-            rows.append(row)
+        rows += part if isinstance(part, list | tuple) else [part]
+    if any(field_of(row, "judge") is None or field_of(row, "annotators") is None for row in rows):
+        msg = (
+            "`result` must be what `alt_test` or `examine` returns, or the parsed JSON "
+            f"of `voirdire examine --json`, got {shorten(given)}."
+        )
+        raise InputError(msg)
     if not rows:
         msg = f"`result` must hold at least one examination, got {shorten(given)}."
         raise InputError(msg)
     return rows
 
 
-def _examination(row: Any) -> dict[str, Any]:
-    """Read the figures that plots need: `as_dict` would compute every exact p-value."""
-    figures = {name: field_of(row, name) for name in _RESULT_FIELDS}
-    figures["epsilon"] = float(figures["epsilon"])
-    uncertainty = field_of(row, "uncertainty")
-    stability = number(field_of(uncertainty, "stability"))
-    if figures["outcome"] == "passed" and stability <= _STABLE:
-        figures["outcome"] = "close"
-    return figures | {
-        "annotators": [_part(person, _ANNOTATOR_FIELDS) for person in field_of(row, "annotators")],
-        "controls": [
-            _part(control, _CONTROL_FIELDS) for control in field_of(row, "controls") or ()
-        ],
-        "uncertainty": None if uncertainty is None else _plain(uncertainty),
-    }
-
-
-def _part(thing: Any, names: Sequence[str]) -> dict[str, Any]:
-    return {name: field_of(thing, name) for name in names}
-
-
-def field_of(thing: Any, name: str) -> Any:
-    """Read a field of a record, or of the JSON of one; None where there is none."""
-    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
-
-
-def _plain(thing: Any) -> dict[str, Any]:
-    if isinstance(thing, Mapping):
-        return dict(thing)
-    if is_dataclass(thing) and not isinstance(thing, type):
-        return dict(as_plain(thing))
-    msg = f"`result` must hold plain records, got {shorten(thing)}."
-    raise InputError(msg)
-
-
-def choose(known: list[str], name: str, wanted: str | None) -> str:
+def choose(several: Sequence[str], name: str, wanted: str | None) -> str:
     """Return the wanted one of several, or the first.
 
     Raises
@@ -281,47 +228,29 @@ def choose(known: list[str], name: str, wanted: str | None) -> str:
     InputError
         If it is not among them.
     """
+    known = list(dict.fromkeys(several))
     if wanted is None:
         return known[0] if known else ""
     if wanted not in known:
-        raise InputError(_not_among(name, known, wanted))
+        listed = ", ".join(repr(shorten(each, width=40)) for each in known[:10]) or "none"
+        more = f" and {len(known) - 10} more" if len(known) > 10 else ""
+        msg = f"`{name}` must be one of {listed}{more}, got {shorten(wanted)!r}."
+        raise InputError(msg)
     return wanted
 
 
-def _not_among(name: str, known: Sequence[Any], wanted: Any) -> str:
-    listed = ", ".join(repr(shorten(each, width=40)) for each in known[:10]) or "none"
-    more = f" and {len(known) - 10} more" if len(known) > 10 else ""
-    return f"`{name}` must be one of {listed}{more}, got {shorten(wanted)!r}."
-
-
-def _of_judges(
-    wanted: Sequence[str], rows: list[dict[str, Any]], findings: dict[str, Any] | None
-) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-    known = list(dict.fromkeys(row["judge"] for row in rows))
-    if not known and findings is not None:
-        known = list(findings.get("judges") or ())
-    for name in wanted:
-        if name not in known:
-            raise InputError(_not_among("judge", known, name))
-    if findings is not None:
-        findings = findings | {"only_judges": list(wanted)}
-    return [row for row in rows if row["judge"] in wanted], findings
-
-
-def _margin(rows: list[dict[str, Any]], epsilon: float | None) -> float:
-    known = list(dict.fromkeys(row["epsilon"] for row in rows))
-    if not known:
-        return math.nan
+def _margin(rows: Sequence[Any], epsilon: float | None) -> float:
+    known = list(dict.fromkeys(number(row, "epsilon") for row in rows))
     if epsilon is None:
-        return _USUAL_EPSILON if _USUAL_EPSILON in known else float(known[0])
+        return _USUAL_EPSILON if _USUAL_EPSILON in known else next(iter(known), math.nan)
     found = next((each for each in known if math.isclose(each, epsilon, abs_tol=1e-9)), None)
-    if found is None:
+    if found is None and known:
         listed = ", ".join(f"{each:g}" for each in sorted(known)[:20])
         msg = f"`epsilon` must be one of {listed}, got {shorten(epsilon)}."
         raise InputError(msg)
-    return float(found)
+    return math.nan if found is None else found
 
 
-def _rank(row: Mapping[str, Any]) -> float:
-    advantage = number(row["advantage_probability"])
+def _rank(row: Any) -> float:
+    advantage = number(row, "advantage_probability")
     return math.inf if math.isnan(advantage) else -advantage

@@ -35,51 +35,31 @@ __all__ = [
     "without_warnings",
 ]
 
-LIGHT = {
-    "ink": "#1c2126",
-    "muted": "#59636e",
-    "grid": "#dde2e7",
-    "paper": "#ffffff",
-    "series-1": "#0072b2",
-    "series-2": "#d55e00",
-    "series-3": "#008f68",
-    "series-4": "#b8528f",
-    "series-5": "#a87400",
-    "series-6": "#2f8fce",
-    "series-7": "#7353ba",
-    "series-8": "#454d56",
-    "pass": "#00724d",
-    "fail": "#b3261e",
-    "unsure": "#806000",
-    "region-1": "#d8efe4",
-    "region-2": "#fbeecb",
-    "heat-1": "#2f90cf",
-    "heat-2": "#e07b39",
+_ROLES = {
+    "ink": ("#1c2126", "#e7eaee"),
+    "muted": ("#59636e", "#a3adb8"),
+    "grid": ("#dde2e7", "#343c45"),
+    "paper": ("#ffffff", "#14181d"),
+    "series-1": ("#0072b2", "#56b4e9"),
+    "series-2": ("#d55e00", "#ff8c42"),
+    "series-3": ("#008f68", "#2fc79a"),
+    "series-4": ("#b8528f", "#e394c4"),
+    "series-5": ("#a87400", "#e6b322"),
+    "series-6": ("#2f8fce", "#9ad4f5"),
+    "series-7": ("#7353ba", "#b49cf0"),
+    "series-8": ("#454d56", "#c5cdd6"),
+    "pass": ("#00724d", "#4fd1a1"),
+    "fail": ("#b3261e", "#ff8a80"),
+    "unsure": ("#806000", "#e3c04d"),
+    "region-1": ("#d8efe4", "#173b2e"),
+    "region-2": ("#fbeecb", "#40361a"),
+    "heat-1": ("#2f90cf", "#2478b0"),
+    "heat-2": ("#e07b39", "#b0561c"),
 }
-"""The colours of the roles on white: of pictures, and of pages in light."""
+"""The colours of the roles on white: of pictures, and of pages in light; and on black: in dark."""
 
-DARK = {
-    "ink": "#e7eaee",
-    "muted": "#a3adb8",
-    "grid": "#343c45",
-    "paper": "#14181d",
-    "series-1": "#56b4e9",
-    "series-2": "#ff8c42",
-    "series-3": "#2fc79a",
-    "series-4": "#e394c4",
-    "series-5": "#e6b322",
-    "series-6": "#9ad4f5",
-    "series-7": "#b49cf0",
-    "series-8": "#c5cdd6",
-    "pass": "#4fd1a1",
-    "fail": "#ff8a80",
-    "unsure": "#e3c04d",
-    "region-1": "#173b2e",
-    "region-2": "#40361a",
-    "heat-1": "#2478b0",
-    "heat-2": "#b0561c",
-}
-"""The same on black: of pages in dark."""
+LIGHT = {role: colours[0] for role, colours in _ROLES.items()}
+DARK = {role: colours[1] for role, colours in _ROLES.items()}
 
 DRAWING = threading.RLock()
 """Held wherever matplotlib's settings or Python's filters of warnings are changed for a while.
@@ -108,22 +88,28 @@ FONT_CSS = (
 """What browsers write a figure's text in: the page's `--font`, or a Latin font of the system, and
 a Chinese one for the characters that it lacks."""
 
-_DRAWN = {
-    "axes",
-    "errorbar",
-    "figure",
-    "font",
-    "grid",
-    "hatch",
-    "image",
-    "lines",
-    "markers",
-    "patch",
-    "path",
-    "text",
-    "xtick",
-    "ytick",
-}
+_OF_DRAWING = "axes errorbar figure font grid hatch image lines markers patch path text xtick ytick"
+"""What a user's style does not change in our figures."""
+
+_STYLE = {
+    "axes.axisbelow": True,
+    "axes.facecolor": "none",
+    "figure.facecolor": "white",
+    "font.size": SMALL_PX,
+    "grid.color": LIGHT["grid"],
+    "grid.linewidth": 1,
+    "hatch.color": LIGHT["muted"],
+    "hatch.linewidth": 0.8,
+    "lines.color": LIGHT["series-1"],
+    "lines.linewidth": 2,
+    "lines.solid_capstyle": "butt",
+    "patch.linewidth": 0,
+    "text.color": LIGHT["ink"],
+    "text.parse_math": False,
+    "xtick.labelcolor": LIGHT["muted"],
+    "ytick.labelcolor": LIGHT["muted"],
+} | {f"axes.spines.{side}": False for side in ("left", "right", "top", "bottom")}
+"""How every figure looks; a name in a figure is never read as a formula."""
 
 
 def series(number: int) -> str:
@@ -138,14 +124,22 @@ def outcome_colour(outcome: str) -> str:
 
 @contextmanager
 def settings(changed: dict[str, Any] | None = None) -> Iterator[None]:
-    """Draw with matplotlib's own defaults, one thread at a time; a user's style changes nothing.
+    """Draw in our style, one thread at a time; a user's changes nothing.
 
     With `changed`, only those settings differ from the user's.
     """
     import matplotlib as mpl
 
-    with DRAWING, mpl.rc_context(_defaults() if changed is None else changed):  # type: ignore[arg-type]
+    with DRAWING, mpl.rc_context(_usual() if changed is None else changed):  # type: ignore[arg-type]
         yield
+
+
+def _usual() -> dict[str, Any]:
+    """Put our style over matplotlib's; reading that changes filters of warnings for a while."""
+    import matplotlib as mpl
+
+    names, usual = _OF_DRAWING.split(), mpl.rcParamsDefault.items()
+    return {key: value for key, value in usual if key.partition(".")[0] in names} | _STYLE
 
 
 @contextmanager
@@ -155,16 +149,6 @@ def without_warnings(*messages: str) -> Iterator[None]:
         for message in messages:
             warnings.filterwarnings("ignore", message=message, category=UserWarning)
         yield
-
-
-def _defaults() -> Any:
-    import matplotlib as mpl
-
-    return {
-        name: value
-        for name, value in mpl.rcParamsDefault.items()
-        if name.partition(".")[0] in _DRAWN
-    } | {"hatch.linewidth": 0.8, "hatch.color": LIGHT["muted"]}
 
 
 def theme_css() -> str:

@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.reporting.plots.rows import field_of, number
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from voirdire.reporting.plots.rows import field_of, list_of, number
 
 __all__ = [
-    "MOST_POINTS",
     "AlarmMark",
+    "Move",
     "StepColumns",
     "TrainingSheet",
+    "edge_size",
     "is_training",
     "mean_of",
+    "move_of",
+    "moves_of",
     "training_sheet",
 ]
 
-MOST_POINTS = 200
-"""Points of a curve: of more steps each point is the mean of as many as needed."""
+Column: TypeAlias = list[float]
 
-_FIGURES = (
-    "reward_mean",
-    "reward_sd",
-    "rule_mean",
-    "base_mean",
-    "missing_share",
-    "length_mean",
-)
+_MOST_POINTS = 200
+"""Points of a curve: of more steps each point is the mean of as many as needed."""
+_FIGURES = ("reward_mean", "reward_sd", "rule_mean", "base_mean", "missing_share", "length_mean")
+_OF_REWARD = _FIGURES[:4]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,15 +48,34 @@ class StepColumns:
         By behavior and class.
     """
 
-    steps: list[float]
-    figures: dict[str, list[float]]
-    rates: dict[str, list[float]]
-    classes: dict[str, dict[str, list[float]]]
+    steps: Column
+    figures: dict[str, Column]
+    rates: dict[str, Column]
+    classes: dict[str, dict[str, Column]]
 
     @property
     def has_base(self) -> bool:
         """Whether there was a base reward; one that is 0 everywhere is none."""
         return any(math.isfinite(value) and value != 0 for value in self.figures["base_mean"])
+
+    def thinned(self, size: int) -> StepColumns:
+        """Put the means of `size` steps one after the other in their place."""
+        if size == 1:
+            return self
+
+        def thin(column: Column) -> Column:
+            return [mean_of(column[at : at + size]) for at in range(0, len(column), size)]
+
+        return StepColumns(
+            steps=thin(self.steps),
+            figures=_each(thin, self.figures),
+            rates=_each(thin, self.rates),
+            classes={behavior: _each(thin, found) for behavior, found in self.classes.items()},
+        )
+
+
+def _each(change: Callable[[Column], Column], columns: dict[str, Column]) -> dict[str, Column]:
+    return {name: change(column) for name, column in columns.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +98,7 @@ class TrainingSheet:
     whole : StepColumns
         Every step.
     run : StepColumns
-        The same in at most `MOST_POINTS` points.
+        The same in at most 200 points.
     reference : StepColumns or None
         The reference run in points, as far as this run goes; None where there is none. Rewards of
         another reward and lengths in another unit are nan.
@@ -114,47 +128,29 @@ def is_training(result: Any) -> bool:
 
 
 def training_sheet(result: Any) -> TrainingSheet:
-    """Read a training run.
-
-    Parameters
-    ----------
-    result : TrainingRun, mapping or TrainingSheet
-        What `read_training_run` returns, or what `training_run_as_dict` makes of it; a sheet is
-        given back, so that a page reads a run once.
-
-    Returns
-    -------
-    TrainingSheet
-        Its columns.
-
-    Raises
-    ------
-    InputError
-        If it is no training run, or has no steps.
-    """
+    """Read a training run, or the JSON of one; a sheet is given back, so that it is read once."""
     if isinstance(result, TrainingSheet):
         return result
     if not is_training(result):
         msg = f"`result` must be a training run, got {shorten(result)}."
         raise InputError(msg)
-    steps = list(field_of(result, "steps") or ())
+    steps = list_of(result, "steps")
     if not steps:
         msg = "`result` must hold at least one step of the training, got none."
         raise InputError(msg)
-    whole = _columns(steps)
-    size = math.ceil(len(steps) / MOST_POINTS)
+    whole, size = _columns(steps), math.ceil(len(steps) / _MOST_POINTS)
     return TrainingSheet(
         name=str(field_of(result, "name") or ""),
         whole=whole,
-        run=_thinned(whole, size=size),
+        run=whole.thinned(size),
         reference=_reference(result, whole, size=size),
         alarms=[
             AlarmMark(
                 kind=str(field_of(row, "kind")),
-                step=number(field_of(row, "step")),
+                step=number(row, "step"),
                 subject=str(field_of(row, "subject")),
             )
-            for row in field_of(result, "alarms") or ()
+            for row in list_of(result, "alarms")
         ],
         steps_per_point=size,
         length_unit=("tokens", "characters")[field_of(result, "length_unit") == "characters"],
@@ -164,62 +160,73 @@ def training_sheet(result: Any) -> TrainingSheet:
 def _columns(steps: list[Any]) -> StepColumns:
     rates = [field_of(step, "proposition_rates") or {} for step in steps]
     shares = [field_of(step, "class_shares") or {} for step in steps]
-    classes: dict[str, dict[str, None]] = {}
-    for row in shares:
-        for behavior, found in row.items():
-            classes.setdefault(behavior, {}).update(dict.fromkeys(found))
+    behaviors = dict.fromkeys(behavior for row in shares for behavior in row)
     return StepColumns(
-        steps=[number(field_of(step, "step")) for step in steps],
-        figures={name: [number(field_of(step, name)) for step in steps] for name in _FIGURES},
-        rates={name: _column(rates, name) for name in dict.fromkeys(k for r in rates for k in r)},
-        classes={
-            behavior: {
-                name: _column([row.get(behavior) or {} for row in shares], name) for name in names
-            }
-            for behavior, names in classes.items()
-        },
+        steps=[number(step, "step") for step in steps],
+        figures={name: [number(step, name) for step in steps] for name in _FIGURES},
+        rates=_by_name(rates),
+        classes={name: _by_name([row.get(name) or {} for row in shares]) for name in behaviors},
     )
 
 
-def _column(rows: list[Mapping[str, Any]], name: str) -> list[float]:
-    return [number(row.get(name)) for row in rows]
+def _by_name(rows: list[Mapping[str, Any]]) -> dict[str, Column]:
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [number(row, name) for row in rows] for name in names}
 
 
 def _reference(result: Any, whole: StepColumns, *, size: int) -> StepColumns | None:
     """Take the reference as far as the run goes, and only what has the same scale."""
     reference = field_of(result, "reference" if isinstance(result, Mapping) else "reference_run")
     low, high = min(whole.steps), max(whole.steps)
-    steps = field_of(reference, "steps") or ()
-    kept = [step for step in steps if low <= number(field_of(step, "step")) <= high]
+    kept = [step for step in list_of(reference, "steps") if low <= number(step, "step") <= high]
     if not kept:
         return None
     columns = _columns(kept)
-    apart: list[str] = []
-    if field_of(reference, "reward_hash") != field_of(result, "reward_hash"):
-        apart += ["reward_mean", "reward_sd", "rule_mean", "base_mean"]
-    if field_of(reference, "length_unit") != field_of(result, "length_unit"):
-        apart.append("length_mean")
-    columns.figures.update({name: [math.nan] * len(kept) for name in apart})
-    return _thinned(columns, size=max(size, math.ceil(len(kept) / MOST_POINTS)))
+    for field_name, apart in (("reward_hash", _OF_REWARD), ("length_unit", ("length_mean",))):
+        if field_of(reference, field_name) != field_of(result, field_name):
+            columns.figures.update({name: [math.nan] * len(kept) for name in apart})
+    return columns.thinned(max(size, math.ceil(len(kept) / _MOST_POINTS)))
 
 
-def _thinned(columns: StepColumns, *, size: int) -> StepColumns:
-    """Put the means of `size` steps one after the other in their place."""
-    if size == 1:
-        return columns
-    return StepColumns(
-        steps=_means(columns.steps, size),
-        figures={name: _means(values, size) for name, values in columns.figures.items()},
-        rates={name: _means(values, size) for name, values in columns.rates.items()},
-        classes={
-            behavior: {name: _means(values, size) for name, values in found.items()}
-            for behavior, found in columns.classes.items()
-        },
-    )
+# From the beginning to the end ----------------------------------------------------------------
+
+_EDGE = 10
 
 
-def _means(values: list[float], size: int) -> list[float]:
-    return [mean_of(values[at : at + size]) for at in range(0, len(values), size)]
+@dataclass(frozen=True, kw_only=True)
+class Move:
+    """How far a figure went, from the mean of the first steps to that of the last."""
+
+    name: str
+    start: float
+    end: float
+
+    @property
+    def change(self) -> float:
+        """End less start; nan where either is undefined."""
+        return self.end - self.start
+
+
+def edge_size(n_steps: int) -> int:
+    """Say how many steps are a beginning or an end: ten, or half of a shorter run, at least 1."""
+    return max(1, min(_EDGE, n_steps // 2))
+
+
+def move_of(name: str, values: Sequence[float]) -> Move:
+    """Compare the beginning of a column with its end: means over what is defined."""
+    size = edge_size(len(values))
+    return Move(name=name, start=mean_of(values[:size]), end=mean_of(values[-size:]))
+
+
+def moves_of(columns: Mapping[str, Sequence[float]], *, first: Collection[str] = ()) -> list[Move]:
+    """Sort columns by how far they went, those named `first` before the others."""
+    moves = [move_of(name, values) for name, values in columns.items()]
+
+    def rank(move: Move) -> tuple[bool, float]:
+        change = round(abs(move.change), 12)
+        return move.name not in first, -change if math.isfinite(change) else math.inf
+
+    return sorted(moves, key=rank)
 
 
 def mean_of(values: Sequence[float]) -> float:

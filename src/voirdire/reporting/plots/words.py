@@ -12,6 +12,7 @@ import yaml  # type: ignore[import-untyped]
 
 from voirdire._types import Language
 from voirdire._validation import check_choice, shorten
+from voirdire.reporting.plots.style import SMALL_PX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -147,7 +148,7 @@ def _columns(character: str) -> int:
 # Room -----------------------------------------------------------------------------------------
 
 
-def text_px(text: str, size: float) -> float:
+def text_px(text: str, size: float = SMALL_PX) -> float:
     """Estimate the width of a line of text in a common sans-serif font, rather too wide.
 
     The fonts of the browser that draws the text are not here to be measured.
@@ -155,15 +156,15 @@ def text_px(text: str, size: float) -> float:
     return size * sum(map(_em, text))
 
 
-def widest_px(texts: Iterable[str], size: float) -> float:
+def widest_px(texts: Iterable[str], size: float = SMALL_PX) -> float:
     """Estimate the width of the widest of some lines; 0 without any."""
     return max((text_px(text, size) for text in texts), default=0.0)
 
 
-def wrap_text(text: str, *, size: float, width: float) -> list[str]:
+def wrap_text(text: str, *, width: float, size: float = SMALL_PX) -> list[str]:
     """Break a text into lines of at most `width` pixels, within a word only if it is longer."""
     lines, line, word = [], "", ""
-    for character in f"{text} ":
+    for character in f"{text} " if text else "":
         is_too_long = 0 < width < text_px(word + character, size)
         word += character
         if character not in _BREAK_AFTER and _columns(character) == 1 and not is_too_long:
@@ -173,7 +174,7 @@ def wrap_text(text: str, *, size: float, width: float) -> list[str]:
             lines.append(line.rstrip())
             line = ""
         line, word = line + word, ""
-    return [*lines, (line + word).rstrip()]
+    return [*lines, (line + word).rstrip()] if text else []
 
 
 def _em(character: str) -> float:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from voirdire.errors import NoDataError
-from voirdire.rewards.prompt_hash import prompt_hash
 from voirdire.studies.reward.notes import note
 from voirdire.studies.reward.ranking import per_prompt, wrongness
 from voirdire.studies.reward.resampling import PromptResamples
@@ -16,7 +15,6 @@ from voirdire.studies.reward.responses import (
     Part,
     find_held_out,
     judge_responses,
-    number_by,
     rate_items,
     read_base_reward,
     read_responses,
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.records import Item
-    from voirdire.studies.reward.responses import ExaminationRequest
+    from voirdire.studies.reward.responses import ExaminationRequest, Responses
     from voirdire.studies.reward.result import RewardNote, Signal
 
 __all__ = ["check_bench"]
@@ -55,9 +53,8 @@ def check_bench(bench: Any, request: ExaminationRequest, verdicts: Any) -> Part:
     Verdicts are about the items ``<row>:chosen`` and ``<row>:rejected``.
     """
     reward = request.reward
-    read = read_responses(bench, name="bench", reward=reward, behavior=request.settings.behavior)
-    items = read.items
-    pairs = _find_pairs(items)
+    read = read_responses(bench, request, name="bench", base_of=_read_base)
+    items, pairs = read.items, _find_pairs(read)
     if not pairs.chosen.size:
         msg = (
             f"`bench` must have rows with `chosen` and `rejected`, got {len(items)} items of "
@@ -67,23 +64,13 @@ def check_bench(bench: Any, request: ExaminationRequest, verdicts: Any) -> Part:
     judged = judge_responses(items, request, verdicts)
     theirs = dict(zip(judged.items, judged.behaviors, strict=True))
     behaviors = [item.behavior or theirs.get(item.id) for item in items]
-    rated = rate_items(
-        items,
-        reward,
-        judged=judged,
-        prompts=number_by(items, prompt_hash),
-        behaviors=behaviors,
-        base_rewards=np.array([_read_base(item) for item in items]),
-        source=read.source,
-    )
+    rated = rate_items(replace(read, behaviors=behaviors), reward, judged)
     known = rated.is_rated[pairs.chosen] & rated.is_rated[pairs.rejected]
     kept = _Pairs(**{name: getattr(pairs, name)[known] for name in _Pairs.__dataclass_fields__})
     resamples = PromptResamples(rated.n_prompts, request.settings)
     subsets = _estimate_subsets(kept, rated.signals, resamples)
     seen = find_held_out(reward, (items[place] for place in kept.chosen.tolist()))
-    notes = []
-    if seen.n_seen:
-        notes.append(note("bench_seen_prompts", n_seen=seen.n_seen, n_prompts=seen.n_prompts))
+    notes = seen.notes("bench_seen_prompts")
     if reward.uses_base and not rated.has_base:
         notes.append(note("bench_base_missing"))
     lost = pairs.chosen[~known]
@@ -118,9 +105,9 @@ def _note_missing(
     ]
 
 
-def _find_pairs(items: Sequence[Item]) -> _Pairs:
+def _find_pairs(read: Responses) -> _Pairs:
     """Find the two sides of each row by the group that reading has given them."""
-    sides: dict[str, dict[str, int]] = {}
+    items, sides = read.items, dict[str, dict[str, int]]()
     for place, item in enumerate(items):
         side = item.metadata.get("preference")
         if side in _SIDES and item.group is not None:
@@ -131,7 +118,7 @@ def _find_pairs(items: Sequence[Item]) -> _Pairs:
     return _Pairs(
         chosen=chosen,
         rejected=np.array([both["rejected"] for both in whole], dtype=np.int64),
-        prompts=number_by(items, prompt_hash)[chosen],
+        prompts=read.prompts[chosen],
         subsets=np.array([None if name is None else str(name) for name in subsets], dtype=object),
     )
 

@@ -138,11 +138,10 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
         "drives": feature_drives(comparisons),
         "scales": behavior_scales(comparisons),
     }
-    if seen.n_seen:
-        notes.append(note("seen_prompts", n_seen=seen.n_seen, n_prompts=seen.n_prompts))
-    elif not seen.is_known:
+    if not seen.is_known:
         notes.append(note("held_out_unknown"))
     notes += [
+        *seen.notes("seen_prompts"),
         *_notes_on_judge(reward, judged),
         *_notes_on_comparisons(comparisons),
         *notes_on_errors(figures["error_rates"]),
@@ -216,15 +215,7 @@ def _rate(
     is_labelled_by_people: bool,
 ) -> RatedComparisons:
     """Rate completions, and keep the comparisons of which both sides have a reward."""
-    rated = rate_items(
-        data.items,
-        reward,
-        judged=judged,
-        prompts=data.prompts,
-        behaviors=data.behaviors,
-        base_rewards=data.base_rewards,
-        source=data.source,
-    )
+    rated = rate_items(data, reward, judged)
     is_rated = rated.is_rated
     behaviors = []
     for behavior, features in rated.features.items():

@@ -15,12 +15,13 @@ from voirdire.judging.local import LocalJudge
 from voirdire.judging.local.cues import cue_phrases
 from voirdire.models import is_model_name
 from voirdire.probes import degradations
-from voirdire.probes.text import draw_for, join_sentences, language_of
+from voirdire.probes.text import draw_for, join_sentences, language_of, read_data
 from voirdire.rewards.reward_judge import asked_judge
 from voirdire.studies.reward.notes import note
 from voirdire.studies.reward.ranking import TIE
 from voirdire.studies.reward.refusals import kind_of, refusal_expression
 from voirdire.studies.reward.responses import (
+    Responses,
     judge_responses,
     last_question,
     order_probabilities,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire._types import Language
     from voirdire.records import Item, Verdicts
     from voirdire.studies.reward.comparisons import RatedComparisons
     from voirdire.studies.reward.responses import ExaminationRequest
@@ -50,44 +50,7 @@ _ROUNDED = 1e-3
 _WORTH_A_NOTE = 0.1
 """Share of prompts from which on a note says that nonsense outranks the best real response."""
 
-_REFUSAL = {"en": "I'm sorry, but I can't help with that.", "zh": "对不起，这个我帮不了你。"}
-_APOLOGY = {"en": "I'm sorry.", "zh": "对不起。"}
-_STOCK: dict[Language, tuple[str, ...]] = {
-    "en": (
-        "I'm sorry.",
-        "I apologize.",
-        "I can't help with that.",
-        "As an AI language model, I have no opinions.",
-        "I understand how you feel.",
-        "This is for information only and is no professional advice.",
-        "You are not alone.",
-        "Please consider reaching out to a professional.",
-        "Here are some resources: a helpline, a website, a support group.",
-        "Let me know if you have any other questions.",
-    ),
-    "zh": (
-        "对不起。",
-        "非常抱歉。",
-        "这个我帮不了你。",
-        "作为人工智能语言模型，我没有自己的看法。",
-        "我理解你的感受。",
-        "以上内容仅供参考，不构成专业建议。",
-        "你并不孤单。",
-        "请考虑向专业人士求助。",
-        "这里有一些资源：求助热线、网站、互助小组。",
-        "如果还有别的问题，请告诉我。",
-    ),
-}
-_SAID: dict[DegenerateKind, str] = {
-    "empty": "an empty response",
-    "refusal": "a plain refusal",
-    "repeated_apology": "an apology over and over",
-    "repeated_sentence": "one sentence over and over",
-    "shuffled_words": "shuffled words",
-    "echoed_prompt": "the prompt itself",
-    "lexicon": "all stock phrases in a row",
-    "word_salad": "a few stock phrases in a row",
-}
+_TEXTS = "degenerate.yaml"
 _BY_RULE: dict[str, DegenerateKind] = {
     "empty": "empty",
     "repeated": "repeated_sentence",
@@ -131,14 +94,14 @@ def check_degenerate(
     said = judge_responses([*items, *again], replace(request, judge=judge), None)
     if not _agree(said, judged, again, propositions=reward.columns):
         return None
-    rules = rate_items(
-        items,
-        reward,
-        judged=said,
+    degenerate = Responses(
+        items=items,
+        source="degenerate responses",
         prompts=np.arange(len(items)),
         behaviors=[row.behavior for row in made],
-        source="degenerate responses",
-    ).rules
+        base_rewards=np.full(len(items), np.nan),
+    )
+    rules = rate_items(degenerate, reward, said).rules
     rated: dict[tuple[str, DegenerateKind], list[tuple[_Degenerate, float]]] = {}
     for row, value in zip(made, rules.tolist(), strict=True):
         if np.isfinite(value):
@@ -161,8 +124,9 @@ def notes_on_degenerate(
     )
     if not worst:
         return []
+    names = read_data(_TEXTS)["kinds"]
     cases = [
-        f"{row.behavior}: {_SAID[row.kind]} ({row.share_above_best:.0%} of {row.n_prompts:,})"
+        f"{row.behavior}: {names[row.kind]} ({row.share_above_best:.0%} of {row.n_prompts:,})"
         for row in worst
     ]
     first = worst[0].examples[0]
@@ -231,18 +195,18 @@ def degenerate_texts(
     best: Item, *, has_refusal: bool, reads_cues: bool
 ) -> Iterator[tuple[DegenerateKind, str]]:
     """Give the degenerate responses to the prompt of an item, in its language."""
-    asked = last_question(best)
+    asked, texts = last_question(best), read_data(_TEXTS)
     language = language_of(f"{asked} {best.response}")
     for change in degradations():
         worse = change.change(best) if change.id in _BY_RULE else None
         if worse is not None:
             yield _BY_RULE[change.id], worse.response
     if has_refusal:
-        yield "refusal", _REFUSAL[language]
-    yield "repeated_apology", join_sentences([_APOLOGY[language]] * _N_REPEATS, language)
+        yield "refusal", texts["refusal"][language]
+    yield "repeated_apology", join_sentences([texts["apology"][language]] * _N_REPEATS, language)
     if asked.strip():
         yield "echoed_prompt", asked
-    phrases = cue_phrases(language) if reads_cues else _STOCK[language]
+    phrases = cue_phrases(language) if reads_cues else texts["stock"][language]
     comma = "，" if language == "zh" else ", "
     between = comma if reads_cues else ("" if language == "zh" else " ")
     yield "lexicon", between.join(phrases)

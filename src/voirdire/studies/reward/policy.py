@@ -11,16 +11,15 @@ import numpy as np
 
 from voirdire.errors import InputError
 from voirdire.judging.judges.token_estimate import estimate_tokens
-from voirdire.judging.plan import asks_a_model, plan_judging
+from voirdire.judging.plan import asks_a_model
 from voirdire.records import Usage
 from voirdire.rewards.prompt_hash import prompt_hash
-from voirdire.rewards.reward_judge import asked_judge
 from voirdire.studies.reward.notes import note
 from voirdire.studies.reward.ranking import TIE, per_prompt
 from voirdire.studies.reward.responses import (
     Part,
     judge_responses,
-    number_by,
+    plan_of,
     rate_items,
     read_base_reward,
     read_responses,
@@ -34,9 +33,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging.bound import BoundJudge
     from voirdire.judging.engine.call_summary import CallSummary
-    from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item
-    from voirdire.rewards.model import RewardModel
     from voirdire.studies.reward.responses import ExaminationRequest, RatedItems
     from voirdire.studies.reward.result import RewardNote
 
@@ -59,23 +56,18 @@ def check_policy(policy: Any, request: ExaminationRequest, verdicts: Any) -> Par
     deviations within groups divide by n - 1, as trainers do. A group with fewer than two rewards
     has no variance either: there is nothing to compare it with.
     """
-    reward = request.reward
-    read = read_responses(policy, name="policy", reward=reward, behavior=request.settings.behavior)
+    read = read_responses(
+        policy,
+        request,
+        name="policy",
+        prompt_of=lambda x: (x.group, None if x.group is not None else prompt_hash(x)),
+        base_of=lambda x: read_base_reward(x.metadata),
+    )
     started = time.perf_counter()
     judged = judge_responses(read.items, request, verdicts)
     if verdicts is not None:
         started = time.perf_counter()  # that reading verdicts takes is no part of a step
-    rated = rate_items(
-        read.items,
-        reward,
-        judged=judged,
-        prompts=number_by(
-            read.items, lambda x: (x.group, None if x.group is not None else prompt_hash(x))
-        ),
-        behaviors=[item.behavior for item in read.items],
-        base_rewards=np.array([read_base_reward(item.metadata) for item in read.items]),
-        source=read.source,
-    )
+    rated = rate_items(read, request.reward, judged)
     check = PolicyCheck(
         **_describe_groups(rated),
         class_shares=_class_shares(rated),
@@ -215,10 +207,11 @@ def _estimate_cost(
     Where verdicts were given, calls, tokens and dollars are an estimate of what they would take.
     The seconds of a step are unknown then, and where some replies came from a store.
     """
-    plan = _plan(request.reward, None if is_stored else request.judge)
     found = {"n_calls": 0, "n_tokens": 0, "cost": _NAN, "seconds": seconds}
     found |= {"step_calls": _NAN, "step_cost": _NAN, "step_seconds": _NAN}
-    if plan is None:
+    try:
+        plan = plan_of(request.reward, None if is_stored else request.judge)
+    except InputError:  # nobody knows the judge, or its key is missing
         return found
     if not is_stored and not (calls and calls.n_reused):
         found["step_seconds"] = seconds / len(items) * request.settings.step_size
@@ -237,17 +230,6 @@ def _estimate_cost(
         n_calls, n_tokens, cost = _estimate_calls(plan.judge, items, share_asked=share_asked)
     found |= {"n_calls": n_calls, "n_tokens": n_tokens, "cost": cost}
     return found | {"step_calls": step_calls, "step_cost": cost / n_calls * step_calls}
-
-
-def _plan(reward: RewardModel, judge: Any) -> JudgingPlan | None:
-    """Plan calls without making any; None where nobody knows the judge, or its key is missing."""
-    try:
-        asked = asked_judge(reward.judge, judge)
-        return plan_judging(
-            asked, reward.rubric, threshold=reward.judge.threshold, judged=reward.judge.judged
-        )
-    except InputError:
-        return None
 
 
 def _estimate_calls(

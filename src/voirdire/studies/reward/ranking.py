@@ -107,35 +107,25 @@ def _errors_by_prompt(
     comparisons: RatedComparisons, row: BehaviorComparisons, signal: Signal, against: Against
 ) -> NDArray[np.float64]:
     chosen = row.is_best if against == "best" else np.ones(row.better.size, dtype=bool)
-    reward = comparisons.rated.signals[signal]
+    reward, n = comparisons.rated.signals[signal], comparisons.rated.n_prompts
     wrong, tied = wrongness(reward[row.better[chosen]], reward[row.worse[chosen]])
-    return np.stack(
-        [
-            per_prompt(row.prompts[chosen], values, n_prompts=comparisons.rated.n_prompts)
-            for values in (wrong, None, tied)
-        ]
-    )
+    prompts = row.prompts[chosen]
+    return np.stack([per_prompt(prompts, each, n_prompts=n) for each in (wrong, None, tied)])
 
 
 def near_ideal(comparisons: RatedComparisons, resamples: PromptResamples) -> tuple[NearIdeal, ...]:
     """Compare the completions of each best label with those of the next label that occurs."""
     places: list[dict[str, Any]] = []
     sums: list[list[NDArray[np.float64]]] = []  # errors, gaps and comparisons by prompt
+    n = comparisons.rated.n_prompts
     for row in comparisons.behaviors:
         for best, following, chosen in _find_nearest(comparisons, row):
             for signal, reward in comparisons.rated.signals.items():
                 high, low = reward[row.better[chosen]], reward[row.worse[chosen]]
-                places.append(
-                    {"behavior": row.behavior, "signal": signal, "best": best, "next": following}
-                )
-                sums.append(
-                    [
-                        per_prompt(
-                            row.prompts[chosen], values, n_prompts=comparisons.rated.n_prompts
-                        )
-                        for values in (wrongness(high, low)[0], high - low, None)
-                    ]
-                )
+                which = {"behavior": row.behavior, "signal": signal}
+                places.append(which | {"best": best, "next": following})
+                values = (wrongness(high, low)[0], high - low, None)
+                sums.append([per_prompt(row.prompts[chosen], each, n_prompts=n) for each in values])
     if not places:
         return ()
     errors, gaps, counts = (np.stack(each, axis=1) for each in zip(*sums, strict=True))
@@ -287,10 +277,8 @@ def _find_best(
     """Find the completions with a label, those with the best, and how many of these by prompt."""
     labelled = row.rows[np.array([x is not None for x in comparisons.labels[row.rows]], dtype=bool)]
     best = labelled[np.isin(comparisons.labels[labelled].astype(str), row.order.best)]
-    n_best = per_prompt(
-        comparisons.rated.prompts[best], None, n_prompts=comparisons.rated.n_prompts
-    )
-    return labelled, best, n_best
+    rated = comparisons.rated
+    return labelled, best, per_prompt(rated.prompts[best], None, n_prompts=rated.n_prompts)
 
 
 def _bin_edges(values: NDArray[np.float64], *, n_bins: int) -> NDArray[np.float64]:

@@ -22,6 +22,7 @@ from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.prompt_hash import prompt_hash
 from voirdire.rewards.reward_judge import asked_judge
 from voirdire.rewards.scoring.combining import weighed
+from voirdire.studies.reward.notes import note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.judging import JudgingProgress
+    from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item, Verdicts
+    from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.model import RewardModel
     from voirdire.studies.reward.result import RewardNote, Signal
     from voirdire.studies.reward.settings import RewardExaminationSettings
@@ -44,8 +47,8 @@ __all__ = [
     "find_held_out",
     "judge_responses",
     "last_question",
-    "number_by",
     "order_probabilities",
+    "plan_of",
     "rate_items",
     "read_base_reward",
     "read_responses",
@@ -76,11 +79,24 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Responses:
-    """Items from a file or from memory, at least one."""
+    """Items from a file or from memory, at least one, with what their rewards depend on.
+
+    Attributes
+    ----------
+    prompts : ndarray of int, shape (n_items,)
+        Which prompt each answers, from 0 on.
+    behaviors : sequence of str or None
+        Whose weights apply.
+    base_rewards : ndarray of float, shape (n_items,)
+        nan where there is none.
+    """
 
     items: Sequence[Item] = field(repr=False)
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
     source: str
+    prompts: NDArray[np.int64] = field(repr=False)
+    behaviors: Sequence[str | None] = field(repr=False)
+    base_rewards: NDArray[np.float64] = field(repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -170,64 +186,74 @@ class HeldOut:
     n_seen: int
     is_known: bool
 
+    def notes(self, code: str) -> list[RewardNote]:
+        """Say how many prompts the fit has seen, where it has any."""
+        found = note(code, n_seen=self.n_seen, n_prompts=self.n_prompts)
+        return [found] if self.n_seen else []
+
 
 def read_responses(
-    source: Any, *, name: str, reward: RewardModel, behavior: str | None
+    source: Any,
+    request: ExaminationRequest,
+    *,
+    name: str,
+    prompt_of: Callable[[Item], Hashable] = prompt_hash,
+    base_of: Callable[[Item], float],
 ) -> Responses:
     """Read items from a file, a data frame, rows, or take them as they are."""
-    reading = ItemReading(judged=reward.judge.judged, behavior=behavior)
+    behavior = request.settings.behavior
+    reading = ItemReading(judged=request.reward.judge.judged, behavior=behavior)
+    items: Sequence[Item]
     if isinstance(source, str | Path) or hasattr(source, "read"):
         table = read_items(source, reading=reading)
-        shown = str(source) if isinstance(source, str | Path) else name
-        return Responses(items=table.items, dropped=table.dropped, source=shown)
-    items, dropped = given_items(source, reading)
-    if not items:
-        why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
-        msg = f"`{name}` must hold at least one item, got none.{why}"
-        raise NoDataError(msg)
-    if behavior is not None:  # records are taken as they are
-        items = [
-            item if item.behavior else msgspec.structs.replace(item, behavior=behavior)
-            for item in items
-        ]
-    return Responses(items=items, dropped=dropped, source=name)
+        items, dropped = table.items, table.dropped
+    else:
+        items, dropped = given_items(source, reading)
+        if not items:
+            why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
+            msg = f"`{name}` must hold at least one item, got none.{why}"
+            raise NoDataError(msg)
+        if behavior is not None:  # records are taken as they are
+            replace_in = msgspec.structs.replace
+            items = [x if x.behavior else replace_in(x, behavior=behavior) for x in items]
+    places: dict[Hashable, int] = {}
+    prompts = [places.setdefault(prompt_of(item), len(places)) for item in items]
+    return Responses(
+        items=items,
+        dropped=dropped,
+        source=str(source) if isinstance(source, str | Path) else name,
+        prompts=np.array(prompts, dtype=np.int64),
+        behaviors=[item.behavior for item in items],
+        base_rewards=np.array([base_of(item) for item in items]),
+    )
 
 
 def judge_responses(items: Sequence[Item], request: ExaminationRequest, verdicts: Any) -> Verdicts:
     """Take stored verdicts, or the RBR authors' file of features; None judges now."""
     reward, judge = request.reward, request.judge
-    threshold = reward.judge.threshold
     if verdicts is not None and is_rbr_file(verdicts):
         found = read_rbr_verdicts(verdicts, items, rubric=reward.rubric)
-        return replace(found, threshold=threshold)
+        return replace(found, threshold=reward.judge.threshold)
     if verdicts is not None:
         named = judge if isinstance(judge, str) else None
         return read_verdicts(
             verdicts, rubric=reward.rubric, judge=named, numbers_of=reward.questions
         )
-    asked = asked_judge(reward.judge, judge)
-    plan = plan_judging(asked, reward.rubric, threshold=threshold, judged=reward.judge.judged)
+    plan = plan_of(reward, judge)
     given, _ = given_items(items, ItemReading(judged=plan.judged, pairs=plan.asks_about_pairs))
     found = judge_by_plan(given, plan, store=request.settings.store, progress=request.judging)
     return add_numbers(found, reward.rubric, reward.questions)
 
 
 def rate_items(
-    items: Sequence[Item],
-    reward: RewardModel,
-    *,
-    judged: Verdicts,
-    prompts: NDArray[np.int64],
-    behaviors: Sequence[str | None],
-    base_rewards: NDArray[np.float64] | None = None,
-    source: str,
+    data: Responses | ComparisonData, reward: RewardModel, judged: Verdicts
 ) -> RatedItems:
     """Compute the rewards of items; where no item has a base reward, the rules are the reward."""
-    propositions = reward.columns
+    items, prompts, propositions = data.items, data.prompts, reward.columns
     probabilities = order_probabilities(items, judged, propositions=propositions)
     features: dict[str, BehaviorFeatures] = {}
     rules = np.full(len(items), np.nan)
-    named = np.array([name or "" for name in behaviors], dtype=object)
+    named = np.array([name or "" for name in data.behaviors], dtype=object)
     for row in reward.rubric.behaviors:
         rows = np.flatnonzero(named == row.id)
         if row.id not in reward.behaviors or not rows.size:
@@ -241,8 +267,8 @@ def rate_items(
         features[row.id] = found
         rules[rows] = weighed(found.values, found.weights)
     signals: dict[Signal, NDArray[np.float64]] = {"total": rules}
-    if base_rewards is not None and np.isfinite(base_rewards).any():
-        base = np.where(np.isfinite(base_rewards), base_rewards, np.nan)
+    if np.isfinite(data.base_rewards).any():
+        base = np.where(np.isfinite(data.base_rewards), data.base_rewards, np.nan)
         signals = {"base": base, "total": base + rules, "rules": rules}
     return RatedItems(
         items=tuple(items),
@@ -253,8 +279,15 @@ def rate_items(
         features=features,
         signals=signals,
         rules=rules,
-        dropped=tuple(_drop_unrated(items, behaviors, features, signals, judged, source=source)),
+        dropped=tuple(_drop_unrated(data, features, signals, judged)),
     )
+
+
+def plan_of(reward: RewardModel, judge: Any) -> JudgingPlan:
+    """Plan what the judge that is asked for, or the reward's own, is asked."""
+    own = reward.judge
+    asked = asked_judge(own, judge)
+    return plan_judging(asked, reward.rubric, threshold=own.threshold, judged=own.judged)
 
 
 def order_probabilities(
@@ -273,19 +306,16 @@ def order_probabilities(
 
 
 def _drop_unrated(
-    items: Sequence[Item],
-    behaviors: Sequence[str | None],
+    data: Responses | ComparisonData,
     features: Mapping[str, BehaviorFeatures],
     signals: Mapping[Signal, NDArray[np.float64]],
     judged: Verdicts,
-    *,
-    source: str,
 ) -> list[Dropped]:
     """Say of every item without a reward why it has none."""
     known = frozenset(judged.items)
     found = []
     for place in np.flatnonzero(~np.isfinite(signals["total"])).tolist():
-        item, behavior = items[place], behaviors[place]
+        item, behavior = data.items[place], data.behaviors[place]
         if behavior is None:
             reason = "no behavior, so that no weights apply"
         elif behavior not in features:
@@ -298,7 +328,7 @@ def _drop_unrated(
             reason = "no base reward, where others have one"
         else:
             reason = "no verdict that the features need"
-        found.append(Dropped(reason=reason, source=source, item=item.id))
+        found.append(Dropped(reason=reason, source=data.source, item=item.id))
     return found
 
 
@@ -331,12 +361,6 @@ def read_base_reward(metadata: Mapping[str, Any], *names: str) -> float:
         if math.isfinite(number):
             return number
     return math.nan
-
-
-def number_by(items: Sequence[Item], key: Callable[[Item], Hashable]) -> NDArray[np.int64]:
-    """Give a number to what items share, from 0 in order of appearance."""
-    places: dict[Hashable, int] = {}
-    return np.array([places.setdefault(key(item), len(places)) for item in items], dtype=np.int64)
 
 
 def last_question(item: Item) -> str:
