@@ -27,7 +27,7 @@ from voirdire.rewards.live.live_reward import LiveReward
 from voirdire.rewards.live.live_scores import LiveScores, nothing_scored
 from voirdire.rewards.live.missing_numbers import MissingRewards
 from voirdire.rewards.live.served import ServedReward, served_reward_model
-from voirdire.rewards.model_file import load_reward
+from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.training.step_figures import step_metrics
 from voirdire.rewards.training.watch import TrainingWatch
 

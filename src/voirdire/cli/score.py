@@ -111,7 +111,7 @@ def score_command(
     try:
         with caught_warnings(), _scoring_progress(items) as tell:
             from voirdire.rewards.file_scoring import score_file
-            from voirdire.rewards.model_file import load_reward
+            from voirdire.rewards.reward_file import load_reward
 
             model = load_reward(reward, rubric=rubric, require_certified=require_certified)
             summary = score_file(items, output, reward=model, progress=tell, **by)

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.live.missing_numbers import MissingRewards
     from voirdire.rewards.live.turns import Turn
     from voirdire.rewards.model import BehaviorReward, RewardModel
-    from voirdire.rewards.model_file import load_reward
-    from voirdire.rewards.reward_document import REWARD_SCHEMA
+    from voirdire.rewards.reward_file import REWARD_SCHEMA, load_reward
     from voirdire.rewards.reward_judge import RewardJudge
     from voirdire.rewards.scoring.score_summary import (
         BehaviorScores,
@@ -155,7 +154,7 @@ __all__ = [
 
 _HOMES = {
     "RECIPES_SCHEMA": "synthesis.recipes",
-    "REWARD_SCHEMA": "reward_document",
+    "REWARD_SCHEMA": "reward_file",
     "Alarm": "training.run",
     "BehaviorFit": "fitting.behavior_fitting",
     "BehaviorReward": "model",
@@ -214,7 +213,7 @@ _HOMES = {
     "fit_reward": "fitting.fit",
     "labelled_by_class": "comparisons.data",
     "load_recipes": "synthesis.recipes",
-    "load_reward": "model_file",
+    "load_reward": "reward_file",
     "pairs_of": "comparisons.pairs",
     "read_certificate": "certification",
     "read_comparisons": "comparisons.reading",

@@ -18,7 +18,7 @@ from voirdire.judging.runs.file_judging import judge_source
 from voirdire.judging.runs.outputs import STORE_NAME, SetAside, explain_write_errors
 from voirdire.judging.runs.parts import MARK, make_folder, remove_folder
 from voirdire.rewards.model import RewardModel
-from voirdire.rewards.model_file import load_reward
+from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.scoring.explanation import contribution_columns, contribution_frame
 from voirdire.rewards.scoring.outputs import (
     SCORE_COLUMNS,

@@ -109,7 +109,7 @@ class RewardModel:
 
         Of a certificate its own hash counts, which leaves out the same.
         """
-        from voirdire.rewards.reward_document import hash_reward
+        from voirdire.rewards.reward_file import hash_reward
 
         return hash_reward(self)
 
@@ -362,6 +362,6 @@ class RewardModel:
         InputError
             If something else is there, or the file cannot be written.
         """
-        from voirdire.rewards.reward_document import write_reward
+        from voirdire.rewards.reward_file import write_reward
 
         write_reward(self, path)

@@ -19,8 +19,7 @@ from voirdire.models.reward_server import TOKEN_ENV, RewardServer
 from voirdire.rewards.certification import check_certified
 from voirdire.rewards.live.live_scores import LiveScores, nothing_scored
 from voirdire.rewards.live.turns import base_of_turns, items_of_turns
-from voirdire.rewards.model_file import reward_of_document
-from voirdire.rewards.reward_document import is_hash_of
+from voirdire.rewards.reward_file import is_hash_of, reward_of_document
 from voirdire.rewards.scoring.combining import Combiner
 from voirdire.rewards.scoring.scores import TOO_LARGE, is_reward
 

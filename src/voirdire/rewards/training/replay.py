@@ -23,7 +23,7 @@ from voirdire.judging.runs.estimate import estimate_calls
 from voirdire.judging.runs.outputs import STORE_NAME, opened_store
 from voirdire.records import Failure, Verdicts
 from voirdire.records.verdicts import NO_VERDICT
-from voirdire.rewards.model_file import load_reward
+from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.scoring.base_rewards import NO_BASE
 from voirdire.rewards.scoring.combining import Combiner, paying_answers
 from voirdire.rewards.scoring.outputs import (

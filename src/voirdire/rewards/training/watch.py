@@ -17,7 +17,7 @@ from weakref import WeakSet
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.judging.engine.background_loop import fork_lock
-from voirdire.rewards.reward_document import is_hash_of
+from voirdire.rewards.reward_file import is_hash_of
 from voirdire.rewards.training.alarms import AlarmMonitor
 from voirdire.rewards.training.completion_rows import Call, rows_of
 from voirdire.rewards.training.run import Reference

@@ -1,0 +1,353 @@
+"""The file of a reward: JSON with the rubric inside, written whole, checked against its hashes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from voirdire._types import Judged, Orientation  # noqa: TC001  # pydantic reads the annotations
+from voirdire._validation import shorten
+from voirdire.documents import (
+    Document,
+    Form,
+    content_digest,
+    plain_json,
+    read_document,
+    write_json,
+)
+from voirdire.errors import InputError
+from voirdire.records.thresholds import threshold_from_cell
+from voirdire.rewards.certification import certificate_of, check_certified, misspelt_schema
+from voirdire.rewards.features import caps_by_behavior, feature_set, questions_of_numbers
+from voirdire.rewards.model import BehaviorReward, RewardModel
+from voirdire.rewards.reward_judge import RewardJudge
+from voirdire.rewards.vetoes import veto_propositions
+from voirdire.rubrics import built_in_rubrics, load_rubric, rubric_from_text, rubric_to_yaml
+
+if TYPE_CHECKING:
+    from voirdire.rubrics import Rubric
+
+__all__ = [
+    "REWARD_SCHEMA",
+    "hash_reward",
+    "is_hash_of",
+    "is_reward_file",
+    "load_reward",
+    "reward_document",
+    "reward_of_document",
+    "write_reward",
+]
+
+REWARD_SCHEMA = "voirdire.reward/1"
+
+_ANY_VERSION = REWARD_SCHEMA.partition("/")[0] + "/"
+_HEAD_BYTES = 2_048
+_BUILT_IN = "built-in "
+_ELSEWHERE = ("//", "\\\\")
+"""How names of other machines' files begin: a reward may be a stranger's, and so may the machine,
+which would be told who asks."""
+
+
+def write_reward(model: RewardModel, path: str | Path) -> None:
+    """Write a reward, never over anything but a reward."""
+    target = Path(path)
+    if target.exists() and not is_reward_file(target):
+        msg = (
+            f"`path` must be free or hold a reward, got {str(target)!r}, which holds something "
+            "else. Name another file."
+        )
+        raise InputError(msg)
+    write_json(target, reward_document(model))
+
+
+def is_reward_file(path: Path) -> bool:
+    """Tell by its first bytes whether a file is empty or a reward, of whatever version."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except OSError:
+        return False
+    return not head or (head.lstrip().startswith(b"{") and f'"{_ANY_VERSION}'.encode() in head)
+
+
+def reward_document(model: RewardModel) -> dict[str, Any]:
+    """Give a reward as plain values, as its file has them."""
+    rubric, content = model.rubric, _content(model)
+    head = {"created": model.created, "versions": model.versions}
+    written = {
+        "name": rubric.name,
+        "version": rubric.version,
+        "content_hash": rubric.content_hash,
+        "source": rubric.source,
+        "text": rubric_to_yaml(rubric),
+    }
+    whole = {"schema": content.pop("schema"), "name": content.pop("name"), **head}
+    found: dict[str, Any] = plain_json(
+        whole | {"content_hash": model.content_hash, **content, "rubric": written}
+    )
+    return found
+
+
+def hash_reward(model: RewardModel) -> str:
+    """``sha256:`` and 64 digits over everything but the time, the versions and itself.
+
+    Of the rubric and of certificates their own hashes count: where a rubric was read from, and when
+    an examination was made, is no part of what a reward is.
+    """
+    marks = [certificate.content_hash for certificate in model.certificates]
+    rubric_hash = model.rubric.content_hash
+    return content_digest(_content(model) | {"rubric": rubric_hash, "certificates": marks})
+
+
+def is_hash_of(content_hash: object, model: RewardModel) -> bool:
+    """Tell whether this is the hash of a reward, as it is made now or was made before.
+
+    Files, runs and servers of earlier versions say the one that was made before: it is over the
+    certificates with their times, and without certificates the same.
+    """
+    earlier = content_digest(_content(model) | {"rubric": model.rubric.content_hash})
+    return content_hash in (model.content_hash, earlier)
+
+
+def _content(model: RewardModel) -> dict[str, Any]:
+    judge = model.judge
+    return {
+        "schema": REWARD_SCHEMA,
+        "name": model.name,
+        "orientation": model.orientation,
+        "judge": vars(judge) | {"threshold": threshold_from_cell(judge.threshold)},
+        "behaviors": {
+            name: {
+                "weights": {feature: float(weight) for feature, weight in row.weights.items()},
+                "mean": float(row.mean),
+                "standard_deviation": float(row.standard_deviation),
+                "mean_ideal": float(row.mean_ideal),
+                "figures": row.figures,
+                **({"veto": row.vetoes} if row.vetoes else {}),
+                **({"caps": row.caps} if row.caps else {}),
+            }
+            for name, row in model.behaviors.items()
+        },
+        "settings": model.settings,
+        "data_hash": model.data_hash,
+        "certificates": [row.as_content() for row in model.certificates],
+    }
+
+
+class _RubricForm(Form):
+    name: str
+    version: str
+    content_hash: str
+    source: str
+    text: str
+
+
+class _JudgeForm(Form):
+    name: str
+    fingerprint: str
+    threshold: float | dict[str, float]
+    judged: Judged
+    made_by: dict[str, Any]
+
+
+class _BehaviorForm(Form):
+    weights: dict[str, float]
+    mean: float | None
+    standard_deviation: float | None
+    mean_ideal: float | None
+    figures: dict[str, Any]
+    veto: list[str] = Field(default_factory=list)
+    caps: dict[str, float] = Field(default_factory=dict)
+
+
+class _Form(Form):
+    """A reward as it is written."""
+
+    schema_: Annotated[str, Field(alias="schema")]
+    name: str
+    created: str
+    versions: dict[str, str]
+    rubric: _RubricForm
+    orientation: Orientation
+    judge: _JudgeForm
+    behaviors: dict[str, _BehaviorForm]
+    settings: dict[str, Any]
+    data_hash: str
+    certificates: list[dict[str, Any]]
+    content_hash: str
+
+
+def load_reward(
+    path: str | Path, *, rubric: Rubric | str | Path | None = None, require_certified: bool = False
+) -> RewardModel:
+    """Load a reward from its file.
+
+    Parameters
+    ----------
+    path : str or path
+        A JSON file that `RewardModel.save` or `voirdire fit` wrote; at most 64 MiB.
+    rubric : Rubric, str or path, optional
+        The rubric that it must belong to. By default the one that it was made from, where that is
+        still found: the built-in one, or the file. The reward uses its own copy in any case.
+    require_certified : bool, optional
+        Refuse a reward that pays for a proposition without a valid certificate.
+
+    Returns
+    -------
+    RewardModel
+        Ready to score.
+
+    Raises
+    ------
+    InputError
+        If the file is no reward, of a newer form, damaged or changed; if the rubric is another one
+        by now; if a certificate is required and lacks.
+
+    Warns
+    -----
+    UncertifiedWarning
+        If it pays for propositions without a valid certificate, and none is required.
+
+    Notes
+    -----
+    The hashes show that a file was changed, not who wrote it: a reward, and the certificates in
+    it, may be a stranger's. Nothing in a file is run. The judge that it names is asked only by
+    ``judge="own"``, unless it is the one that ships with voirdire.
+    """
+    document = read_document(path, what="a reward", layout="json")
+    model = reward_of_document(document, rubric=rubric)
+    check_certified(model, required=require_certified, stacklevel=3)
+    return model
+
+
+def reward_of_document(
+    document: Document, *, rubric: Rubric | str | Path | None = None
+) -> RewardModel:
+    """Read a reward from what its file, or a server, says; its certificates are not looked at."""
+    schema = document.get(("schema",))
+    if schema != REWARD_SCHEMA:
+        message = (
+            "must be a reward that `voirdire fit` wrote, got another JSON object, without the "
+            f"schema {REWARD_SCHEMA!r}.{misspelt_schema(document.value)}"
+        )
+        if isinstance(schema, str) and schema.startswith(_ANY_VERSION):
+            message = (
+                f"must be a reward of the form {REWARD_SCHEMA!r}, got {shorten(schema)!r}. "
+                "A newer voirdire wrote it: upgrade, or fit again."
+            )
+        raise document.error_at(("schema",), message)
+    form = document.read_or_raise(_Form)
+    own = rubric_from_text(form.rubric.text, source=f"{document.source}, its rubric")
+    if own.content_hash != form.rubric.content_hash:
+        message = (
+            "its rubric must be as it was written, got one that was changed: "
+            f"{shorten(form.rubric.content_hash, width=19)!r} is now "
+            f"{shorten(own.content_hash, width=19)!r}. Fit again."
+        )
+        raise document.error_at(("rubric", "content_hash"), message)
+    own = replace(own, source=form.rubric.source)  # for messages and the next file
+    try:
+        threshold_from_cell(form.judge.threshold)
+    except ValueError as error:
+        message = f"judge.threshold {error}, got {form.judge.threshold!r}."
+        raise document.error_at(("judge", "threshold"), message) from error
+    said = {name: value for name, value in form if name not in ("schema_", "content_hash")}
+    said |= {
+        "rubric": own,
+        "judge": RewardJudge(**dict(form.judge)),
+        "behaviors": {
+            name: _read_behavior(name, row, form.orientation, own, document)
+            for name, row in form.behaviors.items()
+        },
+        "certificates": tuple(
+            certificate_of(document, ("certificates", place), what=f"certificate {place + 1}")
+            for place in range(len(form.certificates))
+        ),
+    }
+    model = RewardModel(**said)
+    if not is_hash_of(form.content_hash, model):
+        message = (
+            "must be a reward as it was written, got one that was changed: its content_hash is "
+            f"{shorten(form.content_hash, width=19)!r}, its content gives "
+            f"{shorten(model.content_hash, width=19)!r}. Fit again, or give weights by hand."
+        )
+        raise document.error_at(("content_hash",), message)
+    _check_rubric(own, given=rubric, source=shorten(document.source, width=200))
+    return model
+
+
+def _read_behavior(
+    name: str, form: _BehaviorForm, orientation: Orientation, rubric: Rubric, document: Document
+) -> BehaviorReward:
+    asked = questions_of_numbers(rubric, form.weights)
+    features = feature_set(rubric, name, orientation=orientation, questions=asked)
+    path = ("behaviors", name)
+    try:
+        key, rule = "caps", "be of its features"
+        caps = caps_by_behavior(form.caps, {name: features})[name]
+        key, rule = "veto", "have a meaning in its rubric"
+        veto_propositions(rubric, name, form.veto)
+    except InputError as error:
+        message = f"behaviors.{shorten(name)}.{key} must {rule}: {error}"
+        raise document.error_at((*path, key), message) from error
+    expected = replace(features, vetoes=tuple(form.veto)).names
+    if strange := sorted(set(form.weights) ^ set(expected)):
+        message = (
+            f"behaviors.{shorten(name)}.weights must have a weight for every feature of its rubric "
+            f"and for no other, got a difference in {shorten(strange[0])!r}."
+        )
+        raise document.error_at((*path, "weights", strange[0]), message)
+    means = (form.mean, form.standard_deviation, form.mean_ideal)
+    mean, deviation, mean_ideal = (math.nan if value is None else value for value in means)
+    return BehaviorReward(
+        behavior=name,
+        weights={feature: form.weights[feature] for feature in expected},
+        mean=mean,
+        standard_deviation=deviation,
+        mean_ideal=mean_ideal,
+        vetoes=tuple(form.veto),
+        caps=caps,
+        figures=form.figures,
+    )
+
+
+def _check_rubric(own: Rubric, *, given: Rubric | str | Path | None, source: str) -> None:
+    """Refuse a reward whose rubric is another one by now: the given one, or where it came from.
+
+    A file that is not there, is on another machine, is no rubric or has another name says nothing.
+    """
+    other = load_rubric(given) if given is not None else _find_rubric(own)
+    if other is None or other.content_hash == own.content_hash:
+        return
+    named = [
+        f"{shorten(row.name)!r} version {shorten(row.version)!r} "
+        f"({shorten(row.content_hash, width=19)})"
+        for row in (own, other)
+    ]
+    msg = (
+        f"{source}: was made for rubric {named[0]}, got {named[1]}"
+        f"{'' if given is not None else f' in {shorten(own.source)}'}. "
+        "Fit again with that rubric, or go back to the one that the reward was made for."
+    )
+    raise InputError(msg)
+
+
+def _find_rubric(own: Rubric) -> Rubric | None:
+    """Read the built-in rubric, or the file, that the rubric of a reward was read from."""
+    name = own.source.removeprefix(_BUILT_IN)
+    if own.source.startswith(_BUILT_IN):
+        return load_rubric(name) if name in built_in_rubrics() else None
+    if name.startswith(_ELSEWHERE):
+        return None
+    try:
+        # a pipe would be waited for, and a name that leads nowhere is no error
+        found = load_rubric(Path(name)) if Path(name).is_file() else None
+    except (InputError, OSError, ValueError):
+        return None
+    return found if found is not None and found.name == own.name else None
