@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from voirdire.rewards.scoring.score_summary import ScoringProgress, ScoringSummary
+    from voirdire.rewards.file_scoring import ScoringProgress, ScoringSummary
 
 __all__ = ["missing_line", "score_command"]
 

@@ -1,4 +1,4 @@
-"""The file of a reward: JSON with the rubric inside, written whole, checked against its hashes."""
+"""The file of a reward: JSON with the rubric inside, checked against its own hashes."""
 
 from __future__ import annotations
 
@@ -14,130 +14,32 @@ from voirdire._validation import shorten
 from voirdire.documents import (
     Document,
     Form,
-    content_digest,
-    plain_json,
     read_document,
-    write_json,
 )
 from voirdire.errors import InputError
 from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.certification import certificate_of, check_certified, misspelt_schema
 from voirdire.rewards.features import caps_by_behavior, feature_set, questions_of_numbers
-from voirdire.rewards.model import BehaviorReward, RewardModel
+from voirdire.rewards.model import (
+    ANY_REWARD,
+    REWARD_SCHEMA,
+    BehaviorReward,
+    RewardModel,
+    is_hash_of,
+)
 from voirdire.rewards.reward_judge import RewardJudge
 from voirdire.rewards.vetoes import veto_propositions
-from voirdire.rubrics import built_in_rubrics, load_rubric, rubric_from_text, rubric_to_yaml
+from voirdire.rubrics import built_in_rubrics, load_rubric, rubric_from_text
 
 if TYPE_CHECKING:
     from voirdire.rubrics import Rubric
 
-__all__ = [
-    "REWARD_SCHEMA",
-    "hash_reward",
-    "is_hash_of",
-    "is_reward_file",
-    "load_reward",
-    "reward_document",
-    "reward_of_document",
-    "write_reward",
-]
+__all__ = ["load_reward", "reward_of_document"]
 
-REWARD_SCHEMA = "voirdire.reward/1"
-
-_ANY_VERSION = REWARD_SCHEMA.partition("/")[0] + "/"
-_HEAD_BYTES = 2_048
 _BUILT_IN = "built-in "
 _ELSEWHERE = ("//", "\\\\")
 """How names of other machines' files begin: a reward may be a stranger's, and so may the machine,
 which would be told who asks."""
-
-
-def write_reward(model: RewardModel, path: str | Path) -> None:
-    """Write a reward, never over anything but a reward."""
-    target = Path(path)
-    if target.exists() and not is_reward_file(target):
-        msg = (
-            f"`path` must be free or hold a reward, got {str(target)!r}, which holds something "
-            "else. Name another file."
-        )
-        raise InputError(msg)
-    write_json(target, reward_document(model))
-
-
-def is_reward_file(path: Path) -> bool:
-    """Tell by its first bytes whether a file is empty or a reward, of whatever version."""
-    try:
-        if not path.is_file():
-            return False
-        with path.open("rb") as file:
-            head = file.read(_HEAD_BYTES)
-    except OSError:
-        return False
-    return not head or (head.lstrip().startswith(b"{") and f'"{_ANY_VERSION}'.encode() in head)
-
-
-def reward_document(model: RewardModel) -> dict[str, Any]:
-    """Give a reward as plain values, as its file has them."""
-    rubric, content = model.rubric, _content(model)
-    head = {"created": model.created, "versions": model.versions}
-    written = {
-        "name": rubric.name,
-        "version": rubric.version,
-        "content_hash": rubric.content_hash,
-        "source": rubric.source,
-        "text": rubric_to_yaml(rubric),
-    }
-    whole = {"schema": content.pop("schema"), "name": content.pop("name"), **head}
-    found: dict[str, Any] = plain_json(
-        whole | {"content_hash": model.content_hash, **content, "rubric": written}
-    )
-    return found
-
-
-def hash_reward(model: RewardModel) -> str:
-    """``sha256:`` and 64 digits over everything but the time, the versions and itself.
-
-    Of the rubric and of certificates their own hashes count: where a rubric was read from, and when
-    an examination was made, is no part of what a reward is.
-    """
-    marks = [certificate.content_hash for certificate in model.certificates]
-    rubric_hash = model.rubric.content_hash
-    return content_digest(_content(model) | {"rubric": rubric_hash, "certificates": marks})
-
-
-def is_hash_of(content_hash: object, model: RewardModel) -> bool:
-    """Tell whether this is the hash of a reward, as it is made now or was made before.
-
-    Files, runs and servers of earlier versions say the one that was made before: it is over the
-    certificates with their times, and without certificates the same.
-    """
-    earlier = content_digest(_content(model) | {"rubric": model.rubric.content_hash})
-    return content_hash in (model.content_hash, earlier)
-
-
-def _content(model: RewardModel) -> dict[str, Any]:
-    judge = model.judge
-    return {
-        "schema": REWARD_SCHEMA,
-        "name": model.name,
-        "orientation": model.orientation,
-        "judge": vars(judge) | {"threshold": threshold_from_cell(judge.threshold)},
-        "behaviors": {
-            name: {
-                "weights": {feature: float(weight) for feature, weight in row.weights.items()},
-                "mean": float(row.mean),
-                "standard_deviation": float(row.standard_deviation),
-                "mean_ideal": float(row.mean_ideal),
-                "figures": row.figures,
-                **({"veto": row.vetoes} if row.vetoes else {}),
-                **({"caps": row.caps} if row.caps else {}),
-            }
-            for name, row in model.behaviors.items()
-        },
-        "settings": model.settings,
-        "data_hash": model.data_hash,
-        "certificates": [row.as_content() for row in model.certificates],
-    }
 
 
 class _RubricForm(Form):
@@ -236,7 +138,7 @@ def reward_of_document(
             "must be a reward that `voirdire fit` wrote, got another JSON object, without the "
             f"schema {REWARD_SCHEMA!r}.{misspelt_schema(document.value)}"
         )
-        if isinstance(schema, str) and schema.startswith(_ANY_VERSION):
+        if isinstance(schema, str) and schema.startswith(ANY_REWARD):
             message = (
                 f"must be a reward of the form {REWARD_SCHEMA!r}, got {shorten(schema)!r}. "
                 "A newer voirdire wrote it: upgrade, or fit again."

@@ -8,7 +8,7 @@ import numpy as np
 
 from voirdire.rewards.against_demands import demand_words, paid_against_demands
 from voirdire.rewards.certification import certified
-from voirdire.rewards.scoring.combining import contributions
+from voirdire.rewards.scoring.scores import contributions
 from voirdire.rewards.vetoes import VETO, veto_propositions
 from voirdire.studies.reward.ranking import per_prompt, wrongness
 from voirdire.studies.reward.result import FeatureDrive

@@ -21,7 +21,7 @@ from voirdire.records import Dropped
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.prompt_hash import prompt_hash
 from voirdire.rewards.reward_judge import asked_judge
-from voirdire.rewards.scoring.combining import weighed
+from voirdire.rewards.scoring.scores import weighed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
