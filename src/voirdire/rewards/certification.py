@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from voirdire._validation import shorten
+from voirdire._validation import list_names, shorten
 from voirdire.documents import Form, closest, content_digest, read_document
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
@@ -133,7 +133,7 @@ def paying_propositions(model: RewardModel) -> tuple[str, ...]:
         paying.update(name for name in found.propositions if row.weights[name] != 0)
         paying |= veto_propositions(model.rubric, behavior, row.vetoes)
         if any(row.weights[name] != 0 for name in found.classes):
-            paying.update(_class_propositions(model, behavior))
+            paying.update(model.rubric.logic.classes(behavior).flow.variables)
     return tuple(name for name in model.rubric.propositions if name in paying)
 
 
@@ -174,19 +174,13 @@ def check_certified(model: RewardModel, *, required: bool, stacklevel: int = 2) 
             "judge with `voirdire examine --certificate`, and fit with that certificate."
         )
         raise InputError(msg)
-    shown = ", ".join(row.proposition for row in lacking[:_MOST_NAMED])
-    more = f" and {len(lacking) - _MOST_NAMED} more" if len(lacking) > _MOST_NAMED else ""
+    shown = list_names([row.proposition for row in lacking])
     counted = "1 proposition" if len(lacking) == 1 else f"{len(lacking)} propositions"
     msg = (
         f"reward {shorten(model.name)!r} pays for {counted} without a valid certificate: "
-        f"{shown}{more}. Nobody has shown that its judge may answer for people there."
+        f"{shown}. Nobody has shown that its judge may answer for people there."
     )
     warnings.warn(msg, UncertifiedWarning, stacklevel=stacklevel)
-
-
-def _class_propositions(model: RewardModel, behavior: str) -> tuple[str, ...]:
-    """Name the propositions that the class probabilities of a behavior depend on."""
-    return model.rubric.logic.classes(behavior).flow.variables
 
 
 def _status(model: RewardModel, proposition: str) -> CertificateStatus:
@@ -266,13 +260,11 @@ def _warn_of_margins(model: RewardModel, passed: list[CertificateStatus], stackl
     names = [row.proposition for row in passed if _UNADVISED in row.reason]
     if not names:
         return
-    shown = ", ".join(names[:_MOST_NAMED])
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     advised = ", ".join(f"{epsilon:g} for {kind}" for epsilon, kind in _ADVISED.items())
     msg = (
         f"reward {shorten(model.name)!r} has certificates under a margin ε that is not among the "
-        f"advised ones ({advised}) for {shown}{more}. A judge passes under any margin that is "
-        "wide enough."
+        f"advised ones ({advised}) for {list_names(names)}. A judge passes under any margin "
+        "that is wide enough."
     )
     warnings.warn(msg, UncertifiedWarning, stacklevel=stacklevel + 1)
 

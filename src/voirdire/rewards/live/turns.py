@@ -108,24 +108,13 @@ def base_of_turns(
     text of a file.
     """
     given = {
-        str(place): _number(turn.base_reward)
+        str(place): turn.base_reward
         for place, turn in enumerate(turns)
         if turn.base_reward is not None
     }
     if given or uses_base:
         return given_base(given, [str(place) for place in range(len(turns))])
     return np.zeros(len(turns)), {}
-
-
-def _number(given: Any) -> float:
-    if type(given) is float:
-        return given
-    if isinstance(given, bool | np.bool_):
-        return math.nan
-    try:
-        return float(given)
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        return math.nan
 
 
 def said_base_reward(row: Mapping[str, Any]) -> Any:

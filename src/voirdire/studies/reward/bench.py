@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire.errors import NoDataError
-from voirdire.rewards.prompt_hash import prompt_hash
+from voirdire.rewards.comparisons.prompts import prompt_hash
 from voirdire.studies.reward.notes import note
 from voirdire.studies.reward.ranking import per_prompt, wrongness
 from voirdire.studies.reward.resampling import PromptResamples
