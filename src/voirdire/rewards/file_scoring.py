@@ -432,17 +432,17 @@ def score_file(
 
     with ExitStack() as stack:
         writer, set_aside = _open_output(output, source=source, columns=written, stack=stack)
-        judged = None
+        judged, calls = None, None
         if verdicts is not None:
             found, notes = stored_verdicts(
                 model, verdicts, judge=judge, other_judge=told.other_judge
             )
         else:
             plan, notes = judging_plan(model, judge, other_judge=told.other_judge)
-            judged = _judge_first(
+            judged, calls = _judge_first(
                 items, plan, told, output=output, stack=stack, stopping=stopping, progress=tell
             )
-            found = open_verdicts(judged.path, reward=model, judge=None)
+            found = open_verdicts(judged, reward=model, judge=None)
         reading = told.reading(judged=model.judge.judged)
         for batch in items.stream_items(reading, batch_size=_BATCH_ITEMS):
             set_aside.add(batch.dropped)
@@ -460,7 +460,7 @@ def score_file(
         dropped_output = set_aside.publish()
         writer.publish()
         if judged is not None:
-            remove_folder(judged.path.parent)
+            remove_folder(judged.parent)
     seconds = time.monotonic() - started
     return ScoringSummary(
         output=str(output),
@@ -481,7 +481,7 @@ def score_file(
         seconds=seconds,
         items_per_second=tally.n_items / seconds if seconds > 0 else float("nan"),
         notes=(*notes, *scorer.notes),
-        calls=None if judged is None else judged.calls,
+        calls=calls,
     )
 
 
@@ -505,7 +505,7 @@ def _judge_first(
     output: str | Path,
     stack: ExitStack,
     **watching: Any,
-) -> _Judged:
+) -> tuple[Path, CallSummary | None]:
     """Judge every item into a file beside the output, or find that a killed run has.
 
     Only when it is finished, the file has a name that says what was judged, and by whom.
@@ -525,22 +525,16 @@ def _judge_first(
     if settings.restart:
         finished.unlink(missing_ok=True)
     if finished.is_file():
-        return _Judged(path=finished)
+        return finished, None
     path = folder / "verdicts.parquet"
     if settings.store is None:
         settings = replace(settings, store=beside / STORE_NAME)
     summary = judge_source(items, path, plan, settings, **watching)
     path.replace(finished)
-    return _Judged(path=finished, calls=summary.calls)
+    return finished, summary.calls
 
 
 def _remove_bare(folder: Path) -> None:
     """Remove the folder of a run that ended before anything was judged."""
     if list(folder.glob("*")) == [folder / MARK]:
         remove_folder(folder)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Judged:
-    path: Path
-    calls: CallSummary | None = None
