@@ -18,7 +18,8 @@ from voirdire.judging.live.settings import LiveSettings
 from voirdire.models.reward_server import TOKEN_ENV, RewardServer
 from voirdire.rewards.certification import check_certified
 from voirdire.rewards.live.turns import LiveScores, base_of_turns, items_of_turns, nothing_scored
-from voirdire.rewards.reward_file import is_hash_of, reward_of_document
+from voirdire.rewards.model import is_hash_of
+from voirdire.rewards.reward_file import reward_of_document
 from voirdire.rewards.scoring.scores import TOO_LARGE, Combiner, is_reward
 
 if TYPE_CHECKING:
