@@ -12,8 +12,9 @@ from voirdire.reporting.pages.frame import (
     style_sheet,
 )
 from voirdire.reporting.pages.speech import Name, Said, Speaker, Verbatim, has_sentence, say
+from voirdire.rewards.against_demands import paid_against_demands
 from voirdire.rewards.certification import certified, paying_propositions
-from voirdire.rubrics.rubric import paid_against_demands, write_demand
+from voirdire.rubrics.rubric import write_demand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
