@@ -90,6 +90,12 @@ def shorten(value: object, *, width: int = 80) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
+def list_names(names: Sequence[str], *, most: int = 10) -> str:
+    """List the first names, and say how many more there are; ``none`` where there is none."""
+    shown = ", ".join(names[:most]) or "none"
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
 def printable(text: str) -> str:
     """Show text of any length with its line ends and tabs, and with nothing else that could act."""
     return _UNSAFE.sub(lambda found: found[0] if found[0] in "\n\t" else _escaped(found[0]), text)

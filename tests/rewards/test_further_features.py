@@ -9,11 +9,13 @@ from scipy.optimize import linprog
 
 from asked_models import Asked
 from rewards.training.recorded_runs import scored, watch_of
-from voirdire.adapters import reward_function
+from servers.reward_server import running
+from voirdire.adapters import GuardedReward, reward_function
 from voirdire.errors import InputError
 from voirdire.judging import LlmJudge
 from voirdire.rewards import (
     FitSettings,
+    LiveReward,
     Turn,
     fit_reward,
     load_reward,
@@ -136,6 +138,24 @@ def test_a_language_model_gives_the_same_in_memory_in_files_and_live(tmp_path):
     assert in_memory == pytest.approx(list(BY_HAND.values()))
     assert [row["reward"] for row in rows] == in_memory
     assert list(live) == in_memory
+
+
+def test_a_server_gives_the_same_with_caps_beside_further_features():
+    """Over HTTP, by a reward whose quality counts up to 1/2 and whose tone is a choice."""
+    reward = reward_of(caps={"quality": 0.5})
+    capped = {"a": BY_HAND["a"] - 3 * 0.25, "b": BY_HAND["b"], "c": BY_HAND["c"] - 3 * 0.5}
+    turns = [Turn(response=name, prompt="p", behavior="chat") for name in ITEMS]
+
+    with running(LiveReward(reward, judge=model())) as address:
+        served = GuardedReward(address)
+        found = served.scored(turns)
+        served.close()
+
+    assert found.rewards == pytest.approx(list(capped.values()), abs=1e-12)
+    assert found.judged.questions == reward.columns
+    values = found.judged.probabilities
+    assert values[:, 2].tolist() == [0.75, 0.0, 1.0]  # (quality - 1) / 4, before the cap
+    assert values[:, 3:].tolist() == [[1, 0, 0], [0, 0, 1], [0, 1, 0]]  # warm, dry, cold
 
 
 def test_a_recorded_run_replays_bit_for_bit_and_under_other_weights(tmp_path):

@@ -24,10 +24,10 @@ from voirdire.judging.live.settings import LiveSettings
 from voirdire.models.reward_server import is_reward_server
 from voirdire.rewards.against_demands import paid_against_demands, said_of_demands
 from voirdire.rewards.live.live_reward import LiveReward
-from voirdire.rewards.live.live_scores import LiveScores, nothing_scored
 from voirdire.rewards.live.missing_numbers import MissingRewards
 from voirdire.rewards.live.served import ServedReward, served_reward_model
-from voirdire.rewards.model_file import load_reward
+from voirdire.rewards.live.turns import LiveScores, nothing_scored
+from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.training.step_figures import step_metrics
 from voirdire.rewards.training.watch import TrainingWatch
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from voirdire.rewards.live.live_scores import LiveScores
     from voirdire.rewards.live.missing_numbers import MissingRewards
+    from voirdire.rewards.live.turns import LiveScores
     from voirdire.rewards.model import RewardModel
 
 __all__ = [

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from voirdire.rewards.live.live_scores import LiveScores
+    from voirdire.rewards.live.turns import LiveScores
     from voirdire.rewards.model import RewardModel
 
 __all__ = ["TrlReward"]

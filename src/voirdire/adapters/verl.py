@@ -20,7 +20,7 @@ from voirdire.rewards.live.turns import Turn, said_base_reward
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from voirdire.rewards.live.live_scores import LiveScores
+    from voirdire.rewards.live.turns import LiveScores
 
 __all__ = ["close_rewards", "compute_score", "compute_score_batch", "compute_score_sync"]
 

@@ -179,7 +179,7 @@ def _examined(
 ) -> RewardExamination:
     from voirdire.judging.plan import check_behavior
     from voirdire.judging.runs.outputs import STORE_NAME
-    from voirdire.rewards.model_file import load_reward
+    from voirdire.rewards.reward_file import load_reward
     from voirdire.studies.reward.examine import examine_reward
 
     with warnings.catch_warnings():

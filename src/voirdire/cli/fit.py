@@ -233,7 +233,7 @@ def _fitted(comparisons: str, *, reading: dict[str, Any], **asked: Any) -> Rewar
 
 def _checked_output(output: Path | None) -> Path:
     """Refuse to replace a file that is no reward, before any work is done."""
-    from voirdire.rewards.reward_document import is_reward_file
+    from voirdire.rewards.model import is_reward_file
 
     if output is None:
         msg = "`--output` must name the file of the reward: -o reward.json."

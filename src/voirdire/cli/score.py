@@ -43,7 +43,7 @@ from voirdire.rewards.scoring.settings import ScoringSettings
 
 if TYPE_CHECKING:
     from voirdire.judging import CallProgress
-    from voirdire.rewards.scoring.score_summary import ScoringProgress
+    from voirdire.rewards.file_scoring import ScoringProgress
 
 __all__ = ["score_command"]
 
@@ -107,7 +107,7 @@ def score_command(
 
     with stopping, caught_warnings(), watched("scoring", describe, _calls_of) as tell:
         from voirdire.rewards.file_scoring import score_file
-        from voirdire.rewards.model_file import load_reward
+        from voirdire.rewards.reward_file import load_reward
 
         model = load_reward(reward, rubric=rubric, require_certified=require_certified)
         summary = score_file(items, output, reward=model, progress=tell, **by)

@@ -99,7 +99,7 @@ def serve_command(
     asked = judge_or_own(call, judge, asking)
     with caught_warnings():
         from voirdire.rewards.live import LiveReward
-        from voirdire.rewards.model_file import load_reward
+        from voirdire.rewards.reward_file import load_reward
         from voirdire.web import serve
 
         settings = replace(server, token=_token(token))

@@ -194,7 +194,7 @@ def _show_certificate(data: bytes, _document: dict[str, Any], asked: PageRequest
     from voirdire.documents import document_from_text
     from voirdire.reporting import html_report
     from voirdire.reporting.pages.speech import Speaker
-    from voirdire.rewards.certificate_file import certificate_of
+    from voirdire.rewards.certification import certificate_of
 
     _refuse_items(asked, "a certificate")
     form: dict[str, Any] = {"what": "a certificate", "layout": "json"}
@@ -223,7 +223,7 @@ _OF_CERTIFICATE = (
 def _show_reward(data: bytes, _document: dict[str, Any], asked: PageRequest) -> str:
     from voirdire.documents import document_from_text
     from voirdire.reporting.pages.reward_file import reward_file_page
-    from voirdire.rewards.model_file import reward_of_document
+    from voirdire.rewards.reward_file import reward_of_document
 
     _refuse_items(asked, "a reward")
     document = document_from_text(data, source=asked.source, what="a reward", layout="json")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from voirdire.rewards.scoring.score_summary import ScoringSummary
+    from voirdire.rewards.file_scoring import ScoringSummary
     from voirdire.rewards.training.replay import GroupRanks, Replay, ReplayEstimate, ReplayPart
     from voirdire.rewards.training.sample import SampleFiles, TrainingSample
 

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from voirdire.rewards.comparisons.pairs import PairSet, PreferenceCycles, pairs_of
     from voirdire.rewards.comparisons.reading import comparisons_of, read_comparisons
     from voirdire.rewards.features import FeatureSet, feature_set, feature_values
-    from voirdire.rewards.file_scoring import score_file
+    from voirdire.rewards.file_scoring import (
+        BehaviorScores,
+        ScoringProgress,
+        ScoringSummary,
+        score_file,
+    )
     from voirdire.rewards.fitting.behavior_fitting import BehaviorFit, FittedWeight
     from voirdire.rewards.fitting.fit import RewardFit, fit_reward
     from voirdire.rewards.fitting.judged_comparisons import FitProgress
@@ -29,18 +34,10 @@ if TYPE_CHECKING:
     from voirdire.rewards.fitting.weight_problem import Estimate
     from voirdire.rewards.given_weights import reward_of_weights
     from voirdire.rewards.live.live_reward import LiveReward
-    from voirdire.rewards.live.live_scores import LiveScores
     from voirdire.rewards.live.missing_numbers import MissingRewards
-    from voirdire.rewards.live.turns import Turn
-    from voirdire.rewards.model import BehaviorReward, RewardModel
-    from voirdire.rewards.model_file import load_reward
-    from voirdire.rewards.reward_document import REWARD_SCHEMA
+    from voirdire.rewards.live.turns import LiveScores, Turn
+    from voirdire.rewards.model import REWARD_SCHEMA, BehaviorReward, RewardModel
     from voirdire.rewards.reward_judge import RewardJudge
-    from voirdire.rewards.scoring.score_summary import (
-        BehaviorScores,
-        ScoringProgress,
-        ScoringSummary,
-    )
     from voirdire.rewards.scoring.scores import Scores
     from voirdire.rewards.scoring.settings import ScoringSettings
     from voirdire.rewards.synthesis.recipes import (
@@ -155,11 +152,11 @@ __all__ = [
 
 _HOMES = {
     "RECIPES_SCHEMA": "synthesis.recipes",
-    "REWARD_SCHEMA": "reward_document",
+    "REWARD_SCHEMA": "model",
     "Alarm": "training.run",
     "BehaviorFit": "fitting.behavior_fitting",
     "BehaviorReward": "model",
-    "BehaviorScores": "scoring.score_summary",
+    "BehaviorScores": "file_scoring",
     "CertificateStatus": "certification",
     "ComparisonData": "comparisons.data",
     "Estimate": "fitting.weight_problem",
@@ -170,7 +167,7 @@ _HOMES = {
     "Instruction": "synthesis.recipes",
     "LabelOrder": "comparisons.order",
     "LiveReward": "live.live_reward",
-    "LiveScores": "live.live_scores",
+    "LiveScores": "live.turns",
     "MissingRewards": "live.missing_numbers",
     "PairSet": "comparisons.pairs",
     "PreferenceCycles": "comparisons.pairs",
@@ -183,9 +180,9 @@ _HOMES = {
     "RewardModel": "model",
     "Sampled": "synthesis.recipes",
     "Scores": "scoring.scores",
-    "ScoringProgress": "scoring.score_summary",
+    "ScoringProgress": "file_scoring",
     "ScoringSettings": "scoring.settings",
-    "ScoringSummary": "scoring.score_summary",
+    "ScoringSummary": "file_scoring",
     "Slot": "synthesis.recipes",
     "SlotCount": "synthesis.result",
     "SynthesisEstimate": "synthesis.synthesize",
@@ -214,7 +211,7 @@ _HOMES = {
     "fit_reward": "fitting.fit",
     "labelled_by_class": "comparisons.data",
     "load_recipes": "synthesis.recipes",
-    "load_reward": "model_file",
+    "load_reward": "reward_file",
     "pairs_of": "comparisons.pairs",
     "read_certificate": "certification",
     "read_comparisons": "comparisons.reading",

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
 from voirdire.rewards.vetoes import VETO
+from voirdire.rubrics.rubric import write_demand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voirdire.rewards.model import RewardModel
-    from voirdire.rubrics import Demand
 
-__all__ = ["AgainstDemand", "demand_words", "paid_against_demands", "said_of_demands"]
+__all__ = ["AgainstDemand", "paid_against_demands", "said_of_demands"]
 
 _AS_GOOD_AS_NOTHING = 0.01
 """Of the largest weight of a behavior: a smaller one changes next to nothing."""
@@ -67,18 +67,11 @@ def paid_against_demands(reward: RewardModel) -> tuple[AgainstDemand, ...]:
         ):
             wanted, pays = demands[name].demanded, -weight if is_flipped else weight
             if wanted is not None and abs(pays) > least and (pays > 0) is not wanted:
-                words = demand_words(demands[name])
+                words = write_demand(demands[name])
                 found.append(
                     AgainstDemand(behavior=behavior, proposition=name, demand=words, pays=pays)
                 )
     return tuple(sorted(found, key=lambda row: -abs(row.pays)))
-
-
-def demand_words(demand: Demand) -> str:
-    """Write a demand as rubric files do, such as ``"core required"`` or ``"desired false"``."""
-    core = "core " if demand.core else ""
-    is_negated = demand.word in ("required", "desired") and demand.demanded is False
-    return f"{core}{demand.word}{' false' if is_negated else ''}"
 
 
 def said_of_demands(rows: Sequence[AgainstDemand]) -> str:

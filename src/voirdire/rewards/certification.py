@@ -1,27 +1,35 @@
-"""Which propositions of a reward were examined, and whether their judge was fit to answer them."""
+"""Certificates: read from files, and what they say of the propositions of a reward."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from voirdire._validation import shorten
+from pydantic import Field
+
+from voirdire._validation import list_names, shorten
+from voirdire.documents import Form, closest, content_digest, read_document
 from voirdire.errors import InputError, UncertifiedWarning
+from voirdire.records import CERTIFICATE_SCHEMA, Certificate
 from voirdire.records.thresholds import threshold_of_each
-from voirdire.rewards.certificate_file import read_certificate
 from voirdire.rewards.vetoes import veto_propositions
 
 if TYPE_CHECKING:
-    from voirdire.records import Certificate
+    from pathlib import Path
+
+    from voirdire.documents import Document
+    from voirdire.documents import Path as Keys
     from voirdire.rewards.model import RewardModel
 
 __all__ = [
     "CertificateState",
     "CertificateStatus",
+    "certificate_of",
     "certified",
     "check_certified",
+    "misspelt_schema",
     "paying_propositions",
     "read_certificate",
 ]
@@ -125,7 +133,7 @@ def paying_propositions(model: RewardModel) -> tuple[str, ...]:
         paying.update(name for name in found.propositions if row.weights[name] != 0)
         paying |= veto_propositions(model.rubric, behavior, row.vetoes)
         if any(row.weights[name] != 0 for name in found.classes):
-            paying.update(_class_propositions(model, behavior))
+            paying.update(model.rubric.logic.classes(behavior).flow.variables)
     return tuple(name for name in model.rubric.propositions if name in paying)
 
 
@@ -166,19 +174,13 @@ def check_certified(model: RewardModel, *, required: bool, stacklevel: int = 2) 
             "judge with `voirdire examine --certificate`, and fit with that certificate."
         )
         raise InputError(msg)
-    shown = ", ".join(row.proposition for row in lacking[:_MOST_NAMED])
-    more = f" and {len(lacking) - _MOST_NAMED} more" if len(lacking) > _MOST_NAMED else ""
+    shown = list_names([row.proposition for row in lacking])
     counted = "1 proposition" if len(lacking) == 1 else f"{len(lacking)} propositions"
     msg = (
         f"reward {shorten(model.name)!r} pays for {counted} without a valid certificate: "
-        f"{shown}{more}. Nobody has shown that its judge may answer for people there."
+        f"{shown}. Nobody has shown that its judge may answer for people there."
     )
     warnings.warn(msg, UncertifiedWarning, stacklevel=stacklevel)
-
-
-def _class_propositions(model: RewardModel, behavior: str) -> tuple[str, ...]:
-    """Name the propositions that the class probabilities of a behavior depend on."""
-    return model.rubric.logic.classes(behavior).flow.variables
 
 
 def _status(model: RewardModel, proposition: str) -> CertificateStatus:
@@ -258,13 +260,11 @@ def _warn_of_margins(model: RewardModel, passed: list[CertificateStatus], stackl
     names = [row.proposition for row in passed if _UNADVISED in row.reason]
     if not names:
         return
-    shown = ", ".join(names[:_MOST_NAMED])
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     advised = ", ".join(f"{epsilon:g} for {kind}" for epsilon, kind in _ADVISED.items())
     msg = (
         f"reward {shorten(model.name)!r} has certificates under a margin ε that is not among the "
-        f"advised ones ({advised}) for {shown}{more}. A judge passes under any margin that is "
-        "wide enough."
+        f"advised ones ({advised}) for {list_names(names)}. A judge passes under any margin "
+        "that is wide enough."
     )
     warnings.warn(msg, UncertifiedWarning, stacklevel=stacklevel + 1)
 
@@ -285,3 +285,86 @@ def _said(
     return CertificateStatus(
         proposition=proposition, state=state, reason=reason, certificate=certificate
     )
+
+
+# The file ----------------------------------------------------------------------------------
+
+_UNHASHED = ("created", "versions", "content_hash")
+
+
+class _Form(Form):
+    """A certificate as it is written."""
+
+    schema_: Annotated[str, Field(alias="schema")]
+    created: str
+    versions: dict[str, str]
+    data_hash: str
+    gold_hash: str | None
+    judges: dict[str, dict[str, Any]]
+    rubric_hash: str | None
+    settings: dict[str, Any]
+    examinations: list[dict[str, Any]]
+    outcomes: dict[str, str]
+    content_hash: str
+    population: str | None = None
+    against_majority: dict[str, dict[str, Any]] | None = None
+
+
+def read_certificate(path: str | Path) -> Certificate:
+    """Read a certificate that `voirdire examine --certificate` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+        A JSON file of at most 64 MiB.
+
+    Returns
+    -------
+    Certificate
+        Undefined figures are None.
+
+    Raises
+    ------
+    InputError
+        If it is no certificate, of a newer form, or was changed after it was written.
+
+    Notes
+    -----
+    The hash shows that a file was changed, not who wrote it: nothing is signed.
+    """
+    return certificate_of(read_document(path, what="a certificate", layout="json"))
+
+
+def certificate_of(
+    document: Document, path: Keys = (), *, what: str = "a certificate"
+) -> Certificate:
+    """Make a certificate of what a file says at a path, and check its hash."""
+    schema = document.get((*path, "schema"))
+    if schema != CERTIFICATE_SCHEMA:
+        got = shorten(schema) if isinstance(schema, str) else "no schema"
+        message = (
+            f"{what} must be of the form {CERTIFICATE_SCHEMA!r}, got {got!r}. "
+            f"`voirdire examine --certificate` writes one.{misspelt_schema(document.get(path))}"
+        )
+        raise document.error_at((*path, "schema"), message)
+    form = document.read(_Form, path, what=what)
+    if form is None:
+        raise document.error()
+    said = {field.alias or name: getattr(form, name) for name, field in _Form.model_fields.items()}
+    found = Certificate(**(said | {"examinations": tuple(form.examinations)}))
+    content = {k: x for k, x in found.as_content().items() if k not in _UNHASHED}
+    if (expected := content_digest(content)) != form.content_hash:
+        message = (
+            f"{what} must be as it was written, got one that was changed: its "
+            f"content_hash is {shorten(form.content_hash, width=19)!r}, its content gives "
+            f"{shorten(expected, width=19)!r}. Examine again."
+        )
+        raise document.error_at((*path, "content_hash"), message)
+    return found
+
+
+def misspelt_schema(content: Any) -> str:
+    """Name the field that was perhaps meant for `schema`, as a sentence with a space before it."""
+    is_there = not isinstance(content, dict) or "schema" in content
+    word = None if is_there else closest("schema", content)
+    return "" if word is None else f" Was `{shorten(word)}` meant for `schema`?"

@@ -11,7 +11,7 @@ from voirdire._types import Orientation
 from voirdire._validation import check_choice, shorten
 from voirdire.documents import did_you_mean
 from voirdire.errors import InputError
-from voirdire.rewards.vetoes import VETO
+from voirdire.rewards.vetoes import VETO, part_behavior
 from voirdire.rubrics import class_probabilities
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def questions_by_behavior(said: Iterable[str], rubric: Rubric) -> dict[str, tupl
     """Settle which scale and choice questions are features of which behavior."""
     found: dict[str, dict[str, None]] = {row.id: {} for row in rubric.behaviors}
     for name in said:
-        behaviors, question = _parted(name, found)
+        behaviors, question = part_behavior(name, found)
         _number_names(rubric, question)
         for behavior in behaviors:
             found[behavior][question] = None
@@ -242,7 +242,7 @@ def caps_by_behavior(
                 f"{shorten(key)!r}. Features lie in [0, 1]."
             )
             raise InputError(msg)
-        behaviors, name = _parted(key, sets)
+        behaviors, name = part_behavior(key, sets)
         capped = [behavior for behavior in behaviors if name in sets[behavior].asked]
         if not capped:
             known = sorted({name for row in sets.values() for name in row.asked})
@@ -256,13 +256,6 @@ def caps_by_behavior(
         behavior: {name: found[behavior][name] for name in row.asked if name in found[behavior]}
         for behavior, row in sets.items()
     }
-
-
-def _parted(name: str, behaviors: Iterable[str]) -> tuple[tuple[str, ...], str]:
-    """Part the behavior off a name that begins with one, as ``behavior:feature``."""
-    known = tuple(behaviors)
-    head, _, rest = name.partition(":")
-    return ((head,), rest) if rest and head in known else (known, name)
 
 
 def _number_names(rubric: Rubric, question: str) -> tuple[str, ...]:

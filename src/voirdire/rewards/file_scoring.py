@@ -2,46 +2,335 @@
 
 from __future__ import annotations
 
+import math
+import sys
 import tempfile
 import time
+from collections import Counter
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
+import polars.selectors as cs
 
+from voirdire.documents import plain_json
+from voirdire.errors import InputError
+from voirdire.io.verdict_files import columns_of_file, encode_part, verdict_format
 from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.item_source import ItemSource
 from voirdire.judging.plan import check_behavior
 from voirdire.judging.runs.file_judging import judge_source
-from voirdire.judging.runs.outputs import STORE_NAME, SetAside, explain_write_errors
-from voirdire.judging.runs.parts import MARK, make_folder, remove_folder
-from voirdire.rewards.model import RewardModel
-from voirdire.rewards.model_file import load_reward
-from voirdire.rewards.scoring.explanation import contribution_columns, contribution_frame
-from voirdire.rewards.scoring.outputs import (
-    SCORE_COLUMNS,
-    RewardWriter,
-    StreamWriter,
-    checked_rewards_output,
-    reward_frame,
+from voirdire.judging.runs.outputs import (
+    STORE_NAME,
+    SetAside,
+    check_place,
+    explain_write_errors,
+    publish,
 )
-from voirdire.rewards.scoring.score_summary import ScoreTally, ScoringProgress, ScoringSummary
+from voirdire.judging.runs.parts import MARK, WorkFolder, make_folder, remove_folder
+from voirdire.rewards.model import RewardModel
+from voirdire.rewards.reward_file import load_reward
+from voirdire.rewards.scoring.scores import contribution_columns, contribution_frame
 from voirdire.rewards.scoring.scoring import BatchScorer, judging_plan, stored_verdicts
 from voirdire.rewards.scoring.settings import ScoringSettings
 from voirdire.rewards.scoring.stored_verdicts import open_verdicts
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Self
 
+    from voirdire.io.verdict_files import VerdictFormat
     from voirdire.judging import CallSummary, JudgingProgress
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
+    from voirdire.records import Dropped
+    from voirdire.rewards.scoring.scores import Scores
     from voirdire.rewards.scoring.settings import ScoringFields
 
-__all__ = ["score_file"]
+__all__ = [
+    "SCORE_COLUMNS",
+    "BehaviorScores",
+    "RewardWriter",
+    "ScoreTally",
+    "ScoringProgress",
+    "ScoringSummary",
+    "StreamWriter",
+    "checked_rewards_output",
+    "reward_frame",
+    "score_file",
+]
+
+_MOST_NAMED = 100
+_OTHER = "other reasons"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BehaviorScores:
+    """The rewards of one behavior.
+
+    Attributes
+    ----------
+    behavior : str or None
+        None for items without one.
+    n_items, n_scored : int
+        Its items, and those of them with a reward.
+    mean, standard_deviation, minimum, maximum : float
+        Of the rewards; nan where there are too few (the deviation needs two).
+    mean_rule, mean_base : float
+        Of the two parts, over the same items.
+    """
+
+    behavior: str | None
+    n_items: int
+    n_scored: int
+    mean: float
+    standard_deviation: float
+    minimum: float
+    maximum: float
+    mean_rule: float
+    mean_base: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoringProgress:
+    """How far a run of scoring has come.
+
+    Attributes
+    ----------
+    n_items : int
+        Items that were scored, or that could not be.
+    n_dropped : int
+        Rows that were set aside.
+    judging : JudgingProgress or None
+        How judging goes, where it comes first.
+    """
+
+    n_items: int
+    n_dropped: int
+    judging: JudgingProgress | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoringSummary:
+    """What was scored, how, and what came of it.
+
+    Attributes
+    ----------
+    output : str
+        The file of rewards; ``"-"`` for standard output.
+    reward, reward_hash : str
+        Name and content hash of the reward.
+    rubric, rubric_version : str
+        What was asked.
+    judge, fingerprint : str
+        Whose verdicts were used.
+    n_items, n_scored : int
+        Items, and those of them with a reward.
+    missing : mapping of str to int
+        Why the others have none; the most frequent reason first.
+    behaviors : tuple of BehaviorScores
+        In the order of the rubric; items without a behavior, or of an unknown one, last.
+    is_centered : bool
+        Whether each behavior's mean was taken off its rule rewards.
+    n_dropped : int
+        Rows of the source that are no items.
+    dropped : tuple of Dropped
+        The first of them.
+    dropped_output : str or None
+        The file that lists all of them.
+    seconds, items_per_second : float
+        How long it took, judging included.
+    notes : tuple of str
+        What the reader should know.
+    calls : CallSummary or None
+        What the calls came to, where a language model judged.
+    """
+
+    output: str
+    reward: str
+    reward_hash: str
+    rubric: str
+    rubric_version: str
+    judge: str
+    fingerprint: str
+    n_items: int
+    n_scored: int
+    missing: Mapping[str, int] = field(default_factory=dict)
+    behaviors: tuple[BehaviorScores, ...] = ()
+    is_centered: bool = False
+    n_dropped: int = 0
+    dropped: tuple[Dropped, ...] = field(default=(), repr=False)
+    dropped_output: str | None = None
+    seconds: float = math.nan
+    items_per_second: float = math.nan
+    notes: tuple[str, ...] = ()
+    calls: CallSummary | None = None
+
+    @property
+    def n_missing(self) -> int:
+        """Items without a reward."""
+        return self.n_items - self.n_scored
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give plain values for JSON; nan becomes None."""
+        plain: dict[str, Any] = plain_json(asdict(self))
+        return plain | {"n_missing": self.n_missing}
+
+
+class ScoreTally:
+    """Adds up the rewards of a run, batch by batch, without keeping them."""
+
+    def __init__(self) -> None:
+        self.n_items = self.n_scored = 0
+        self._missing: Counter[str] = Counter()
+        self._figures: pl.DataFrame | None = None
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Take the table of a batch, as `reward_frame` makes it."""
+        self.n_items += frame.height
+        self.n_scored += frame["reward"].count()
+        for reason, n_items in Counter(frame["missing"].drop_nulls()).items():
+            is_known = reason in self._missing or len(self._missing) < _MOST_NAMED
+            self._missing[reason if is_known else _OTHER] += n_items
+        reward = pl.col("reward")
+        parts = pl.col("rule_reward", "base_reward").filter(reward.is_not_null()).mean()
+        figures = frame.group_by("behavior", maintain_order=True).agg(
+            reward.len().cast(pl.Int64).alias("n_items"),
+            reward.count().cast(pl.Int64).alias("n_scored"),
+            reward.mean().alias("mean"),
+            ((reward - reward.mean()) ** 2).sum().alias("squares"),
+            reward.min().alias("minimum"),
+            reward.max().alias("maximum"),
+            parts.name.map(lambda name: f"mean_{name.removesuffix('_reward')}"),
+        )
+        known = self._figures
+        self._figures = figures if known is None else _merge_figures(pl.concat([known, figures]))
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """Count the reasons, the most frequent first."""
+        return dict(self._missing.most_common())
+
+    def behaviors(self, order: tuple[str, ...]) -> tuple[BehaviorScores, ...]:
+        """Give the figures of each behavior, those of the rubric first and in its order."""
+        if self._figures is None:
+            return ()
+        n_scored = pl.col("n_scored")
+        deviation = pl.when(n_scored > 1).then((pl.col("squares") / (n_scored - 1)).sqrt())
+        table = self._figures.with_columns(deviation.alias("standard_deviation")).drop("squares")
+        table = table.with_columns(cs.float().fill_null(math.nan))
+        rows = {row["behavior"]: row for row in table.iter_rows(named=True)}
+        others = sorted(rows.keys() - set(order), key=str)
+        names = [*(name for name in order if name in rows), *others]
+        return tuple(BehaviorScores(**rows[name]) for name in names)
+
+
+def _merge_figures(parts: pl.DataFrame) -> pl.DataFrame:
+    """Put the figures of batches together; squares about the mean lose no digits."""
+    n_scored = pl.col("n_scored")
+    means = pl.col("mean", "mean_rule", "mean_base")
+    mean = (pl.col("mean") * n_scored).sum() / n_scored.sum()
+    found = parts.group_by("behavior", maintain_order=True).agg(
+        pl.col("n_items", "n_scored").sum(),
+        (means * n_scored).sum() / n_scored.sum(),
+        (pl.col("squares") + n_scored * (pl.col("mean") - mean) ** 2).sum(),
+        pl.col("minimum").min(),
+        pl.col("maximum").max(),
+    )
+    return found.select(parts.columns).head(_MOST_NAMED)  # of a hostile file each item has its own
+
+
+SCORE_COLUMNS = ("item", "behavior", "reward", "base_reward", "rule_reward", "missing")
+"""What a file of rewards begins with."""
+
+_NOT_KEPT = "No reward is written yet"
+
+
+def checked_rewards_output(output: Path, *, source: object) -> tuple[Path, VerdictFormat]:
+    """Give the file that a name leads to and how it is written, or say why it cannot be.
+
+    A file of rewards is replaced, and an empty one; nothing else is.
+    """
+    written_as = verdict_format(output)
+    target = check_place(output, source=source, what="items")
+    if target.exists() and target.stat().st_size:
+        columns = columns_of_file(target)
+        if columns[: len(SCORE_COLUMNS)] != SCORE_COLUMNS:
+            msg = (
+                f"`output` must not replace {str(output)!r}, which holds no rewards. Name another."
+            )
+            raise InputError(msg)
+    return target, written_as
+
+
+def reward_frame(scores: Scores) -> pl.DataFrame:
+    """Make the table of rewards, a row for each item."""
+    missing = [scores.missing.get(name) for name in scores.items]
+    return pl.DataFrame(
+        {
+            "item": pl.Series(scores.items, dtype=pl.String),
+            "behavior": pl.Series(scores.behaviors, dtype=pl.String),
+            "reward": pl.Series(scores.rewards).fill_nan(None),
+            "base_reward": pl.Series(scores.base_rewards).fill_nan(None),
+            "rule_reward": pl.Series(scores.rule_rewards).fill_nan(None),
+            "missing": pl.Series(missing, dtype=pl.String),
+        }
+    )
+
+
+class StreamWriter:
+    """Writes rows to standard output as JSONL, at once."""
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Write rows."""
+        sys.stdout.buffer.write(encode_part(frame, "jsonl"))
+        sys.stdout.buffer.flush()
+
+    def publish(self) -> None:
+        """Do nothing: all is written."""
+
+
+class RewardWriter:
+    """Writes a table in parts, and puts the whole under its name at the end; a context."""
+
+    def __init__(self, target: Path, *, written_as: VerdictFormat, columns: Sequence[str]) -> None:
+        self._work = WorkFolder(target, written_as=written_as)
+        self._columns = columns
+        self._n_parts = 0
+
+    def __enter__(self) -> Self:
+        """Take the place for what is not finished, which no other run may use at the same time."""
+        self._work.__enter__()
+        with explain_write_errors(self._work.path, kept=_NOT_KEPT):
+            self._work.clear()  # a run that was killed leaves its parts
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take away what is not finished."""
+        self._work.remove()
+        self._work.__exit__(None, None, None)
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Write rows."""
+        part = self._work.part(self._n_parts)
+        with explain_write_errors(self._work.output, kept=_NOT_KEPT):
+            part.write_bytes(encode_part(frame, self._work.written_as))
+        self._n_parts += 1
+
+    def publish(self) -> None:
+        """Put the whole table under its name."""
+        with explain_write_errors(self._work.output, kept=_NOT_KEPT):
+            joined = self._work.join(self._n_parts, columns=self._columns)
+            publish(joined, self._work.output)
+
+    @property
+    def folder(self) -> Path:
+        """Where unfinished files wait."""
+        return self._work.path
+
 
 _BATCH_ITEMS = 8_192
 
@@ -143,17 +432,17 @@ def score_file(
 
     with ExitStack() as stack:
         writer, set_aside = _open_output(output, source=source, columns=written, stack=stack)
-        judged = None
+        judged, calls = None, None
         if verdicts is not None:
             found, notes = stored_verdicts(
                 model, verdicts, judge=judge, other_judge=told.other_judge
             )
         else:
             plan, notes = judging_plan(model, judge, other_judge=told.other_judge)
-            judged = _judge_first(
+            judged, calls = _judge_first(
                 items, plan, told, output=output, stack=stack, stopping=stopping, progress=tell
             )
-            found = open_verdicts(judged.path, reward=model, judge=None)
+            found = open_verdicts(judged, reward=model, judge=None)
         reading = told.reading(judged=model.judge.judged)
         for batch in items.stream_items(reading, batch_size=_BATCH_ITEMS):
             set_aside.add(batch.dropped)
@@ -171,7 +460,7 @@ def score_file(
         dropped_output = set_aside.publish()
         writer.publish()
         if judged is not None:
-            remove_folder(judged.path.parent)
+            remove_folder(judged.parent)
     seconds = time.monotonic() - started
     return ScoringSummary(
         output=str(output),
@@ -192,7 +481,7 @@ def score_file(
         seconds=seconds,
         items_per_second=tally.n_items / seconds if seconds > 0 else float("nan"),
         notes=(*notes, *scorer.notes),
-        calls=None if judged is None else judged.calls,
+        calls=calls,
     )
 
 
@@ -216,7 +505,7 @@ def _judge_first(
     output: str | Path,
     stack: ExitStack,
     **watching: Any,
-) -> _Judged:
+) -> tuple[Path, CallSummary | None]:
     """Judge every item into a file beside the output, or find that a killed run has.
 
     Only when it is finished, the file has a name that says what was judged, and by whom.
@@ -236,22 +525,16 @@ def _judge_first(
     if settings.restart:
         finished.unlink(missing_ok=True)
     if finished.is_file():
-        return _Judged(path=finished)
+        return finished, None
     path = folder / "verdicts.parquet"
     if settings.store is None:
         settings = replace(settings, store=beside / STORE_NAME)
     summary = judge_source(items, path, plan, settings, **watching)
     path.replace(finished)
-    return _Judged(path=finished, calls=summary.calls)
+    return finished, summary.calls
 
 
 def _remove_bare(folder: Path) -> None:
     """Remove the folder of a run that ended before anything was judged."""
     if list(folder.glob("*")) == [folder / MARK]:
         remove_folder(folder)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Judged:
-    path: Path
-    calls: CallSummary | None = None

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._types import Orientation
 from voirdire._validation import check_choice, shorten
-from voirdire.documents import did_you_mean
+from voirdire.documents import did_you_mean, read_document
 from voirdire.errors import InputError
 from voirdire.records.thresholds import USUAL_THRESHOLD
 from voirdire.rewards.features import caps_by_behavior, feature_set, questions_of_numbers
 from voirdire.rewards.model import BehaviorReward, RewardModel
 from voirdire.rewards.reward_judge import RewardJudge, reward_judge
 from voirdire.rewards.vetoes import VETO, veto_penalty, vetoes_by_behavior
+from voirdire.rubrics import load_rubric
 
 if TYPE_CHECKING:
     from voirdire.judging.judges.jury import JudgeLike
@@ -89,43 +90,47 @@ def reward_of_weights(
     0.0
     """
     check_choice("orientation", orientation, Orientation)
-    known = _loaded(rubric)
-    given = _read(weights) if isinstance(weights, str | Path) else weights
-    veto: Any = ()
-    caps: Any = {}
+    known = load_rubric(rubric)
+    if not known.behaviors:
+        msg = f"`rubric` must have behaviors, got {shorten(known.name)!r} without any. Add some."
+        raise InputError(msg)
+    given: Any = weights
+    if isinstance(weights, str | Path):  # a small file of YAML, which JSON is too
+        given = read_document(weights, what="a file of weights").value
+    beside: dict[str, Any] = {"veto": (), "caps": {}}
     if isinstance(given, Mapping):
-        beside = {"veto", "caps"} - {row.id for row in known.behaviors}
-        veto, caps = given.get("veto", ()), given.get("caps", {})
-        veto, caps = veto if "veto" in beside else (), caps if "caps" in beside else {}
-        given = {name: row for name, row in given.items() if name not in beside}
+        given = {str(name): named for name, named in given.items()}
+        for word in (beside.keys() & given.keys()) - {row.id for row in known.behaviors}:
+            beside[word] = given.pop(word)
     if not isinstance(given, Mapping) or not given:
         msg = (
             "`weights` must hold weights for at least one behavior, got "
             f'{shorten(given)}. Write {{"hard_refuse": {{"apology": 1.0}}}}.'
         )
         raise InputError(msg)
-    _check_veto(veto)
+    veto, caps = beside["veto"], beside["caps"]
+    listed = [veto] if isinstance(veto, str) else veto
+    if not isinstance(listed, Sequence) or not all(isinstance(one, str) for one in listed):
+        msg = f"`veto` must be a proposition or a list of them, got {shorten(veto)}."
+        raise InputError(msg)
     if not isinstance(caps, Mapping):
         msg = (
             f"`caps` must be a mapping of features to numbers, got {shorten(caps)}. "
             'Write {"apology": 0.5}.'
         )
         raise InputError(msg)
-    vetoes = vetoes_by_behavior(veto, known, map(str, given))
-    sets = {
-        str(name): feature_set(
-            known, str(name), orientation=orientation, questions=_named_questions(named, known)
-        )
-        for name, named in given.items()
-    }
+    vetoes = vetoes_by_behavior(listed, known, given)
+    sets = {}
+    for behavior, named in given.items():
+        words = map(str, named) if isinstance(named, Mapping) else ()
+        asked = questions_of_numbers(known, words)
+        sets[behavior] = feature_set(known, behavior, orientation=orientation, questions=asked)
     capped = caps_by_behavior({str(name): cap for name, cap in caps.items()}, sets)
     behaviors = {
-        str(behavior): _behavior(
-            replace(sets[str(behavior)], vetoes=vetoes[str(behavior)], caps=capped[str(behavior)]),
-            named,
-            rubric=known,
+        name: _behavior(
+            replace(found, vetoes=vetoes[name], caps=capped[name]), given[name], rubric=known
         )
-        for behavior, named in given.items()
+        for name, found in sets.items()
     }
     return RewardModel(
         name=name,
@@ -145,41 +150,18 @@ def reward_versions() -> dict[str, str]:
     return {"python": platform.python_version()} | found
 
 
-def _loaded(rubric: Rubric | str | Path) -> Rubric:
-    from voirdire.rubrics import load_rubric
-
-    found = load_rubric(rubric)
-    if not found.behaviors:
-        msg = f"`rubric` must have behaviors, got {shorten(found.name)!r} without any. Add some."
-        raise InputError(msg)
-    return found
-
-
 def _judge(judge: JudgeLike | None, rubric: Rubric, *, bound: bool) -> RewardJudge:
-    if judge is None:
-        if bound:
-            msg = "`judge` must be named where the reward is bound to it, got None. Name one."
-            raise InputError(msg)
-        return RewardJudge(name="", threshold=rubric.threshold or USUAL_THRESHOLD)
+    if judge is None and bound:
+        msg = "`judge` must be named where the reward is bound to it, got None. Name one."
+        raise InputError(msg)
+    if judge is None or (judge == "local" and not bound):
+        # the bundled one may lack a proposition that verdicts are given of: it is not made ready
+        threshold = rubric.threshold or USUAL_THRESHOLD
+        name = "local" if judge else ""
+        return RewardJudge(name=name, threshold=threshold, made_by={"judge": name} if name else {})
     from voirdire.judging.plan import plan_judging
 
-    if judge == "local" and not bound:  # it may lack a proposition that verdicts are given of
-        made_by = {"judge": "local"}
-        return RewardJudge(
-            name="local", threshold=rubric.threshold or USUAL_THRESHOLD, made_by=made_by
-        )
     return reward_judge(plan_judging(judge, rubric), made_from=judge, bound=bound)
-
-
-def _check_veto(veto: Any) -> None:
-    listed = [veto] if isinstance(veto, str) else veto
-    if not isinstance(listed, Sequence) or not all(isinstance(one, str) for one in listed):
-        msg = f"`veto` must be a proposition or a list of them, got {shorten(veto)}."
-        raise InputError(msg)
-
-
-def _named_questions(named: Any, rubric: Rubric) -> tuple[str, ...]:
-    return questions_of_numbers(rubric, map(str, named) if isinstance(named, Mapping) else ())
 
 
 def _behavior(features: FeatureSet, named: Any, *, rubric: Rubric) -> BehaviorReward:
@@ -244,10 +226,3 @@ def _shown(value: Any) -> str:
         return shorten(repr(value))
     except ValueError:  # more digits than Python writes
         return "a number of too many digits"
-
-
-def _read(path: str | Path) -> Any:
-    """Read a small file of YAML, which JSON is too."""
-    from voirdire.documents import read_document
-
-    return read_document(path, what="a file of weights").value

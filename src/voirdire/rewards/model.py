@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
+from voirdire.documents import content_digest, plain_json, write_json
 from voirdire.errors import InputError
+from voirdire.records.thresholds import threshold_from_cell
+from voirdire.rubrics import rubric_to_yaml
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     import numpy as np
     import polars as pl
@@ -26,7 +29,22 @@ if TYPE_CHECKING:
     from voirdire.rewards.scoring.scores import Scores
     from voirdire.rubrics import Rubric
 
-__all__ = ["BehaviorReward", "RewardModel"]
+__all__ = [
+    "ANY_REWARD",
+    "REWARD_SCHEMA",
+    "BehaviorReward",
+    "RewardModel",
+    "is_hash_of",
+    "is_reward_file",
+    "reward_document",
+]
+
+REWARD_SCHEMA = "voirdire.reward/1"
+
+ANY_REWARD = REWARD_SCHEMA.partition("/")[0] + "/"
+"""What the schema of a reward of any version begins with."""
+
+_HEAD_BYTES = 2_048
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,11 +125,12 @@ class RewardModel:
     def content_hash(self) -> str:
         """``sha256:`` and 64 digits over everything but `created` and `versions`.
 
-        Of a certificate its own hash counts, which leaves out the same.
+        Of the rubric and of certificates their own hashes count: where a rubric was read from, and
+        when an examination was made, is no part of what a reward is.
         """
-        from voirdire.rewards.reward_document import hash_reward
-
-        return hash_reward(self)
+        marks = [certificate.content_hash for certificate in self.certificates]
+        rubric_hash = self.rubric.content_hash
+        return content_digest(_content(self) | {"rubric": rubric_hash, "certificates": marks})
 
     @property
     def uses_base(self) -> bool:
@@ -217,7 +236,7 @@ class RewardModel:
         ndarray of float, shape (n_items,)
             nan where a feature whose weight is not 0 is missing.
         """
-        from voirdire.rewards.scoring.combining import weighed
+        from voirdire.rewards.scoring.scores import weighed
 
         return weighed(self.features(behavior, judged), self.weight_vector(behavior))
 
@@ -345,7 +364,7 @@ class RewardModel:
             contributions and its base reward add up to its reward; where scores are centred, the
             feature ``"(center)"`` is one of the rows. Unknown values are null.
         """
-        from voirdire.rewards.scoring.explanation import explanation
+        from voirdire.rewards.scoring.scores import explanation
 
         return explanation(self, scores)
 
@@ -362,6 +381,76 @@ class RewardModel:
         InputError
             If something else is there, or the file cannot be written.
         """
-        from voirdire.rewards.reward_document import write_reward
+        target = Path(path)
+        if target.exists() and not is_reward_file(target):
+            msg = (
+                f"`path` must be free or hold a reward, got {str(target)!r}, which holds something "
+                "else. Name another file."
+            )
+            raise InputError(msg)
+        write_json(target, reward_document(self))
 
-        write_reward(self, path)
+
+def is_reward_file(path: Path) -> bool:
+    """Tell by its first bytes whether a file is empty or a reward, of whatever version."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except OSError:
+        return False
+    return not head or (head.lstrip().startswith(b"{") and f'"{ANY_REWARD}'.encode() in head)
+
+
+def reward_document(model: RewardModel) -> dict[str, Any]:
+    """Give a reward as plain values, as its file has them."""
+    rubric, content = model.rubric, _content(model)
+    head = {"created": model.created, "versions": model.versions}
+    written = {
+        "name": rubric.name,
+        "version": rubric.version,
+        "content_hash": rubric.content_hash,
+        "source": rubric.source,
+        "text": rubric_to_yaml(rubric),
+    }
+    whole = {"schema": content.pop("schema"), "name": content.pop("name"), **head}
+    found: dict[str, Any] = plain_json(
+        whole | {"content_hash": model.content_hash, **content, "rubric": written}
+    )
+    return found
+
+
+def is_hash_of(content_hash: object, model: RewardModel) -> bool:
+    """Tell whether this is the hash of a reward, as it is made now or was made before.
+
+    Files, runs and servers of earlier versions say the one that was made before: it is over the
+    certificates with their times, and without certificates the same.
+    """
+    earlier = content_digest(_content(model) | {"rubric": model.rubric.content_hash})
+    return content_hash in (model.content_hash, earlier)
+
+
+def _content(model: RewardModel) -> dict[str, Any]:
+    judge = model.judge
+    return {
+        "schema": REWARD_SCHEMA,
+        "name": model.name,
+        "orientation": model.orientation,
+        "judge": vars(judge) | {"threshold": threshold_from_cell(judge.threshold)},
+        "behaviors": {
+            name: {
+                "weights": {feature: float(weight) for feature, weight in row.weights.items()},
+                "mean": float(row.mean),
+                "standard_deviation": float(row.standard_deviation),
+                "mean_ideal": float(row.mean_ideal),
+                "figures": row.figures,
+                **({"veto": row.vetoes} if row.vetoes else {}),
+                **({"caps": row.caps} if row.caps else {}),
+            }
+            for name, row in model.behaviors.items()
+        },
+        "settings": model.settings,
+        "data_hash": model.data_hash,
+        "certificates": [row.as_content() for row in model.certificates],
+    }

@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from voirdire.rewards.features import FeatureSet
     from voirdire.rubrics import Rubric
 
-__all__ = ["VETO", "veto_penalty", "veto_propositions", "veto_values", "vetoes_by_behavior"]
+__all__ = [
+    "VETO",
+    "part_behavior",
+    "veto_penalty",
+    "veto_propositions",
+    "veto_values",
+    "vetoes_by_behavior",
+]
+
 
 VETO = "(veto)"
 """What the feature is called that is 1 where a response is vetoed, else 0."""
@@ -39,6 +47,17 @@ _LARGEST = 1e15
 """What rewards keep clear of: from 1e16 on a trainer cannot take them."""
 
 
+def part_behavior(name: str, behaviors: Iterable[str]) -> tuple[tuple[str, ...], str]:
+    """Part the behavior off a name that begins with one, as ``behavior:feature``; else it is all's.
+
+    A behavior before a colon with nothing behind it is part of the name.
+    """
+    known = tuple(behaviors)
+    head, _, rest = name.partition(":")
+    is_one = bool(rest) and head.strip() in known
+    return ((head.strip(),), rest.strip()) if is_one else (known, name.strip())
+
+
 def vetoes_by_behavior(
     said: str | Sequence[str], rubric: Rubric, behaviors: Iterable[str]
 ) -> dict[str, tuple[str, ...]]:
@@ -46,15 +65,14 @@ def vetoes_by_behavior(
     known = [row.id for row in rubric.behaviors]
     found: dict[str, dict[str, None]] = {behavior: {} for behavior in behaviors}
     for veto in [said] if isinstance(said, str) else said:
-        head, _, rest = veto.partition(":")
-        if rest and head.strip() not in known and _WORD.fullmatch(head.strip()):
+        named, expression = part_behavior(veto, known)
+        head, _, rest = expression.partition(":")
+        if rest and _WORD.fullmatch(head.strip()):
             msg = (
                 f"`veto` must name a behavior of rubric {shorten(rubric.name)!r} before the colon, "
                 f"got {shorten(veto)!r}. Behaviors are: {', '.join(known)}."
             )
             raise InputError(msg)
-        named = [head.strip()] if rest and head.strip() in known else known
-        expression = rest.strip() if rest and head.strip() in known else veto.strip()
         idle = sorted(set(named) - found.keys())
         if len(named) == 1 and idle:
             msg = (

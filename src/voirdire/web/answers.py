@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from voirdire.rewards.live.live_scores import LiveScores
+    from voirdire.rewards.live.turns import LiveScores
     from voirdire.rewards.model import RewardModel
     from voirdire.web.requests import RewardsRequest
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.judging.engine.port import LiveState
-    from voirdire.rewards.live.live_scores import LiveScores
+    from voirdire.rewards.live.turns import LiveScores
 
 __all__ = ["METRICS_TYPE", "NO_PLACE", "Metrics", "SharedMetrics"]
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.rewards.live.live_scores import nothing_scored
 from voirdire.rewards.live.missing_numbers import MissingRewards
-from voirdire.rewards.reward_document import reward_document
+from voirdire.rewards.live.turns import nothing_scored
+from voirdire.rewards.model import reward_document
 from voirdire.rewards.training.watch import TrainingWatch
 from voirdire.store.opening import read_address
 from voirdire.web.answers import RewardDescription

@@ -12,8 +12,9 @@ from voirdire.reporting.pages.frame import (
     style_sheet,
 )
 from voirdire.reporting.pages.speech import Name, Said, Speaker, Verbatim, has_sentence, say
-from voirdire.rewards.against_demands import demand_words, paid_against_demands
+from voirdire.rewards.against_demands import paid_against_demands
 from voirdire.rewards.certification import certified, paying_propositions
+from voirdire.rubrics.rubric import write_demand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +78,7 @@ def _features(
     weights = model.behavior(behavior).weights
     for feature in sorted(weights, key=lambda name: -abs(weights[name])):
         status = statuses.get(feature)
-        demand = _demand(demand_words(demands[feature])) if feature in demands else None
+        demand = _demand(write_demand(demands[feature])) if feature in demands else None
         reason = None if status is None else Verbatim(status.reason)
         is_valid = status is not None and status.is_valid
         is_against = (behavior, feature) in against

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voirdire._validation import shorten
+from voirdire._validation import list_names, shorten
 from voirdire.errors import InputError
 from voirdire.rubrics.rbr_layout import OUR_CLASSES
 from voirdire.rubrics.rubric import DEFAULT_CLASSES
@@ -35,7 +35,6 @@ _AUTHORS_ORDERS = (
 """Of the labels of the completions that the authors of rule-based rewards published."""
 _MARKS = (">", ",", ";", "\n")
 _WAY_OUT = 'Write "ideal > less_good > unacceptable, illogical > disallowed".'
-_MOST_SHOWN = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,13 +87,14 @@ class LabelOrder:
         >>> str(LabelOrder.of({"full": ["part"], "part": ["none", "rude"]}))
         'full > part > none, rude'
         """
-        if isinstance(spec, LabelOrder):
-            order = spec
-        else:
-            stated = _read_mapping(spec) if isinstance(spec, Mapping) else _read_text(spec)
-            order = _close(stated)
-        if known is not None:
-            _check_known(order.labels, tuple(known))
+        order = spec if isinstance(spec, LabelOrder) else _close(_read_order(spec))
+        names = order.labels if known is None else tuple(known)
+        if strange := [label for label in order.labels if label not in names]:
+            msg = (
+                f"`order` must use labels that exist ({_quote(names)}), got "
+                f"{shorten(strange[0])!r}."
+            )
+            raise InputError(msg)
         return order
 
     def better(self, label: str) -> frozenset[str]:
@@ -219,45 +219,40 @@ def _restrict(order: LabelOrder, names: Mapping[str, str]) -> LabelOrder:
     return LabelOrder(labels=tuple(names[label] for label in kept), _better=better)
 
 
-def _read_text(text: object) -> dict[str, set[str]]:
-    """Read chains of levels; every label of a level is better than each of the next."""
-    if not isinstance(text, str):
-        msg = f"`order` must be text or a mapping, got {type(text).__name__}. {_WAY_OUT}"
+def _read_order(spec: object) -> dict[str, set[str]]:
+    """Read chains of levels, each better than the next, or a mapping; labels with lower ones."""
+    if not isinstance(spec, str | Mapping):
+        msg = f"`order` must be text or a mapping, got {type(spec).__name__}. {_WAY_OUT}"
         raise InputError(msg)
-    if not text.replace(";", "").strip():
-        msg = f"`order` must name at least one label, got {shorten(text)!r}. {_WAY_OUT}"
+    if not (spec.replace(";", "").strip() if isinstance(spec, str) else spec):
+        got = repr(shorten(spec)) if isinstance(spec, str) else "an empty mapping"
+        msg = f"`order` must name at least one label, got {got}. {_WAY_OUT}"
         raise InputError(msg)
+    steps: list[tuple[Iterable[str], Iterable[str]]] = []
+    if isinstance(spec, str):
+        for chain in filter(str.strip, spec.replace("\n", ";").split(";")):
+            levels = [level.split(",") for level in chain.split(">")]
+            steps += [*pairwise(levels), (levels[-1], ())]
+    else:
+        steps = [([label], _list_lower(label, others)) for label, others in spec.items()]
     stated: dict[str, set[str]] = {}
-    for chain in text.replace("\n", ";").split(";"):
-        if not chain.strip():
-            continue
-        levels = [[_check_label(word) for word in level.split(",")] for level in chain.split(">")]
-        for label in (label for level in levels for label in level):
-            stated.setdefault(label, set())
-        for high, low in pairwise(levels):
-            for label in high:
-                stated[label].update(low)
+    for high, low in steps:
+        lower = [_check_label(label) for label in low]
+        for label in high:
+            stated.setdefault(_check_label(label), set()).update(lower)
+    for label in [label for others in stated.values() for label in sorted(others)]:
+        stated.setdefault(label, set())
     return stated
 
 
-def _read_mapping(mapping: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
-    if not mapping:
-        msg = f"`order` must name at least one label, got an empty mapping. {_WAY_OUT}"
-        raise InputError(msg)
-    stated: dict[str, set[str]] = {}
-    for label, others in mapping.items():
-        if isinstance(others, str) or not isinstance(others, Iterable):
-            msg = (
-                f"`order` must map a label to the labels that it is better than, got "
-                f"{shorten(label)!r}: {shorten(others)!r}. Write a list of labels."
-            )
-            raise InputError(msg)
-        stated.setdefault(_check_label(label), set()).update(
-            _check_label(other) for other in others
+def _list_lower(label: object, others: object) -> Iterable[str]:
+    if isinstance(others, str) or not isinstance(others, Iterable):
+        msg = (
+            f"`order` must map a label to the labels that it is better than, got "
+            f"{shorten(label)!r}: {shorten(others)!r}. Write a list of labels."
         )
-    for other in [other for others in stated.values() for other in sorted(others)]:
-        stated.setdefault(other, set())
-    return stated
+        raise InputError(msg)
+    return others
 
 
 def _check_label(label: object) -> str:
@@ -304,15 +299,5 @@ def _count_above(better: Mapping[str, frozenset[str]]) -> dict[str, int]:
     return depth
 
 
-def _check_known(labels: Sequence[str], known: Sequence[str]) -> None:
-    for label in labels:
-        if label not in known:
-            msg = f"`order` must use labels that exist ({_quote(known)}), got {shorten(label)!r}."
-            raise InputError(msg)
-
-
 def _quote(labels: Iterable[str]) -> str:
-    names = [repr(shorten(label)) for label in labels]
-    more = len(names) - _MOST_SHOWN
-    shown = ", ".join(names[:_MOST_SHOWN]) or "none"
-    return f"{shown} and {more} more" if more > 0 else shown
+    return list_names([repr(shorten(label)) for label in labels])

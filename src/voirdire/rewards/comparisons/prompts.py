@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from array import array
 from dataclasses import replace
@@ -14,6 +15,7 @@ import numpy as np
 from voirdire._validation import shorten
 from voirdire.errors import NoDataError
 from voirdire.records import Dropped, Item
+from voirdire.records.items import as_bytes
 from voirdire.rewards.comparisons.data import (
     ComparisonData,
     Completions,
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Completion", "CompletionRows", "assemble_comparisons", "our_behavior"]
+__all__ = ["Completion", "CompletionRows", "assemble_comparisons", "our_behavior", "prompt_hash"]
 
 
 class Completion(msgspec.Struct, kw_only=True):
@@ -353,3 +355,39 @@ def _refuse_empty(source: str, dropped: Sequence[Dropped]) -> NoReturn:
 
 def _list(known: Collection[str]) -> str:
     return ", ".join(shorten(name) for name in known) or "none"
+
+
+def prompt_hash(item: Item) -> str:
+    """Hash the prompt of an item, so that it is known again in another file.
+
+    Parameters
+    ----------
+    item : Item
+        A completion.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits: the start of the SHA-256 over the JSON ``[[role, content], …]`` of
+        its messages. An item without a prompt goes by its `group`, and without one by its id.
+
+    Notes
+    -----
+    Only the messages count, not the group, the behavior or the file, so that the same prompt is
+    found again wherever it stands. Two prompts of a million share 16 digits with a probability
+    below :math:`10^{-7}`.
+
+    Examples
+    --------
+    >>> from voirdire.records import Item, Message
+    >>> asked = (Message(role="user", content="How do I pick a lock?"),)
+    >>> first = Item(id="a", prompt=asked, response="I can't help with that.")
+    >>> other = Item(id="b", prompt=asked, response="With patience.", group="locks")
+    >>> prompt_hash(first) == prompt_hash(other)
+    True
+    >>> len(prompt_hash(first))
+    16
+    """
+    told = [[message.role, message.content] for message in item.prompt]
+    named = as_bytes(told if told else [item.group if item.group is not None else item.id])
+    return hashlib.sha256(named).hexdigest()[:16]

@@ -298,19 +298,9 @@ def _take_given_items(items: Sequence[Item], own: _OwnColumns) -> CompletionRows
         seen.add(item.id)
         own.see(item.metadata)
         try:
-            one = Completion(
-                item=item,
-                group=item.group,
-                label=own.label(item.metadata),
-                split=own.split(item.metadata),
-                behavior=own.behavior(item.metadata, item.behavior),
-                base=own.base_reward(item.metadata),
-                line=line,
-            )
+            found.append([own.complete(item, item.metadata, line=line, group=item.group)])
         except RowError as error:
             found.dropped.append(error.dropped(source=_NAME, line=line, item=item.id))
-            continue
-        found.append([one])
     own.check_seen(tuple(items[0].metadata))
     return found
 
@@ -431,21 +421,8 @@ class _RowTaker:
         first = len(self._completions)
         items: list[Item] = []
         self.found.dropped += self.reader.take_one(row, line, items, group=group)
-        if items:
-            label, split, group = self.own.label(row), self.own.split(row), self.own.group(row)
-            base = self.own.base_reward(row)
-            self._completions += [
-                Completion(
-                    item=item,
-                    group=group,
-                    label=label,
-                    split=split,
-                    behavior=self.own.behavior(row, item.behavior),
-                    base=base,
-                    line=line,
-                )
-                for item in items
-            ]
+        own = self.own.group(row) if items else None
+        self._completions += [self.own.complete(item, row, line=line, group=own) for item in items]
         return range(first, len(self._completions))
 
     def _declare(self, better: int, worse: int, *, margin: float) -> None:
@@ -506,11 +483,30 @@ class _OwnColumns:
             )
             raise InputError(msg)
 
-    def label(self, row: Mapping[str, Any]) -> str | None:
-        """Give the completion label, if there is one."""
-        key, value = self._find(row, "label")
-        name = None if value is None else name_of(value, column=key)
-        return None if name is None else name.strip()
+    def complete(
+        self, item: Item, row: Mapping[str, Any], *, line: int, group: str | None
+    ) -> Completion:
+        """Put beside an item what its row says of it: label, split, behavior and base reward."""
+        key, label = self._find(row, "label")
+        name = None if label is None else name_of(label, column=key)
+        column, split = self._find(row, "split")
+        word = split.strip().lower() if isinstance(split, str) else split
+        if word not in (None, *_SPLITS):
+            raise RowError(f"split must be train or test, got {got(split)}", column=column)
+        said, behavior = row.get(_RESPONSE_TYPE), item.behavior
+        if isinstance(said, str) and behavior in (None, BEHAVIOR_WORDS.get(said)):
+            behavior = _AUTHORS_BEHAVIORS.get(said)
+        elif behavior is not None:
+            behavior = _AUTHORS_BEHAVIORS.get(behavior, behavior)
+        return Completion(
+            item=item,
+            group=group,
+            label=None if name is None else name.strip(),
+            split=word,
+            behavior=behavior,
+            base=self.base_reward(row),
+            line=line,
+        )
 
     def base_reward(self, row: Mapping[str, Any], *, side: str | None = None) -> float:
         """Give the base reward of a completion, or of one side of a pair; nan for none."""
@@ -524,23 +520,6 @@ class _OwnColumns:
             key, _ = self._find(row, "margin")
             raise RowError(f"margin must be a number above 0, got {margin:g}", column=key)
         return margin
-
-    def split(self, row: Mapping[str, Any]) -> str | None:
-        """Give the split: train, test or none."""
-        key, value = self._find(row, "split")
-        if value is None:
-            return None
-        word = value.strip().lower() if isinstance(value, str) else value
-        if word not in _SPLITS:
-            raise RowError(f"split must be train or test, got {got(value)}", column=key)
-        return str(word)
-
-    def behavior(self, row: Mapping[str, Any], found: str | None) -> str | None:
-        """Give the behavior in our words, also where the row calls it a response type."""
-        said = row.get(_RESPONSE_TYPE)
-        if isinstance(said, str) and found in (None, BEHAVIOR_WORDS.get(said)):
-            return _AUTHORS_BEHAVIORS.get(said)
-        return None if found is None else _AUTHORS_BEHAVIORS.get(found, found)
 
     def row_name(self, row: Mapping[str, Any]) -> str | None:
         """Give the id that a row has of its own."""
@@ -585,11 +564,8 @@ def _check_columns(columns: Any) -> None:
     if columns is None:
         return
     known = (*get_args(ItemColumn), *get_args(ComparisonColumn))
-    is_mapping = isinstance(columns, Mapping)
-    wrong = next(
-        (k for k in columns if k not in known or not isinstance(columns[k], str)), None
-    ) if is_mapping else columns  # fmt: skip
-    if not is_mapping or wrong is not None:
+    given = columns.items() if isinstance(columns, Mapping) else [(columns, None)]
+    for wrong in (key for key, name in given if key not in known or not isinstance(name, str)):
         shown = ", ".join(repr(name) for name in known)
         msg = (
             f"`columns` must map our names to the file's, got {shorten(wrong)!r}. Use one of "

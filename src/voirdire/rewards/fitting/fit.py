@@ -367,7 +367,7 @@ def settings_record(
         Among others `prompt_hashes`: the prompts whose comparisons the weights were fitted on, so
         that an examination can tell whether it looks at others.
     """
-    from voirdire.rewards.prompt_hash import prompt_hash
+    from voirdire.rewards.comparisons.prompts import prompt_hash
 
     data = compared.data
     prompts = {place for row in fitted for place in _one_per_prompt(row, data)}

@@ -21,10 +21,9 @@ from voirdire.records.thresholds import threshold_on, threshold_words
 from voirdire.rewards.comparisons.data import drop_unknown_labels, labelled_by_class
 from voirdire.rewards.comparisons.order import LabelOrder, default_order
 from voirdire.rewards.comparisons.pairs import PreferenceCycles, find_cycles, pairs_of
-from voirdire.rewards.comparisons.prompts import our_behavior
+from voirdire.rewards.comparisons.prompts import our_behavior, prompt_hash
 from voirdire.rewards.features import values_of_features
 from voirdire.rewards.fitting.notes import fit_notes, refuse_nothing
-from voirdire.rewards.prompt_hash import prompt_hash
 from voirdire.rewards.reward_judge import RewardJudge, reward_judge
 from voirdire.rewards.vetoes import veto_values
 

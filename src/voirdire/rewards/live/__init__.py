@@ -10,9 +10,8 @@ if TYPE_CHECKING:
     from voirdire.judging.engine.port import LiveState
     from voirdire.judging.live.settings import LiveSettings
     from voirdire.rewards.live.live_reward import LiveReward
-    from voirdire.rewards.live.live_scores import LiveScores
     from voirdire.rewards.live.missing_numbers import MissingRewards
-    from voirdire.rewards.live.turns import Turn
+    from voirdire.rewards.live.turns import LiveScores, Turn
 
 __all__ = [
     "LiveReward",
@@ -25,7 +24,7 @@ __all__ = [
 
 _HOMES = {
     "LiveReward": "rewards.live.live_reward",
-    "LiveScores": "rewards.live.live_scores",
+    "LiveScores": "rewards.live.turns",
     "LiveSettings": "judging.live.settings",
     "LiveState": "judging.engine.port",
     "MissingRewards": "rewards.live.missing_numbers",

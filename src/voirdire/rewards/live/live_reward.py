@@ -12,10 +12,9 @@ from voirdire.judging.live.live_judge import LiveJudge
 from voirdire.judging.live.settings import LiveSettings
 from voirdire.judging.plan import needs_engine
 from voirdire.rewards.against_demands import paid_against_demands, said_of_demands
-from voirdire.rewards.live.live_scores import LiveScores
-from voirdire.rewards.live.turns import base_of_turns, items_of_turns
+from voirdire.rewards.live.turns import LiveScores, base_of_turns, items_of_turns
 from voirdire.rewards.scoring.base_rewards import base_column, base_of_items, given_base
-from voirdire.rewards.scoring.combining import Combiner, to_be_judged
+from voirdire.rewards.scoring.scores import Combiner, to_be_judged
 from voirdire.rewards.scoring.scoring import judging_plan
 
 if TYPE_CHECKING:

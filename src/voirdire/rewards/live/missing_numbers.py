@@ -15,7 +15,7 @@ from voirdire.rewards.scoring.scores import LARGEST_REWARD, is_reward
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from voirdire.rewards.live.live_scores import LiveScores
+    from voirdire.rewards.live.turns import LiveScores
     from voirdire.rewards.model import RewardModel
 
 __all__ = ["MissingRewards"]

@@ -17,12 +17,10 @@ from voirdire.judging.engine.call_queue import LATE
 from voirdire.judging.live.settings import LiveSettings
 from voirdire.models.reward_server import TOKEN_ENV, RewardServer
 from voirdire.rewards.certification import check_certified
-from voirdire.rewards.live.live_scores import LiveScores, nothing_scored
-from voirdire.rewards.live.turns import base_of_turns, items_of_turns
-from voirdire.rewards.model_file import reward_of_document
-from voirdire.rewards.reward_document import is_hash_of
-from voirdire.rewards.scoring.combining import Combiner
-from voirdire.rewards.scoring.scores import TOO_LARGE, is_reward
+from voirdire.rewards.live.turns import LiveScores, base_of_turns, items_of_turns, nothing_scored
+from voirdire.rewards.model import is_hash_of
+from voirdire.rewards.reward_file import reward_of_document
+from voirdire.rewards.scoring.scores import TOO_LARGE, Combiner, is_reward
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,17 +1,19 @@
-"""What a trainer or a client hands over: a response, its prompt, and what is known of them."""
+"""What a trainer or a client hands over, and what it gets: turns, and their rewards."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from voirdire.errors import InputError
 from voirdire.io.messages import turn_item
-from voirdire.records import Item
+from voirdire.judging.live.live_judge import LiveVerdicts
+from voirdire.records import Item, Verdicts
 from voirdire.rewards.scoring.base_rewards import given_base
+from voirdire.rewards.scoring.scores import Scores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,8 +21,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import Judged
+    from voirdire.rewards.model import RewardModel
 
-__all__ = ["Turn", "base_of_turns", "items_of_turns", "said_base_reward"]
+__all__ = [
+    "LiveScores",
+    "Turn",
+    "base_of_turns",
+    "items_of_turns",
+    "nothing_scored",
+    "said_base_reward",
+]
 
 _NO_TEXT = "the response or its prompt is neither text nor messages"
 _NO_NAME = "the behavior is no text"
@@ -98,24 +108,13 @@ def base_of_turns(
     text of a file.
     """
     given = {
-        str(place): _number(turn.base_reward)
+        str(place): turn.base_reward
         for place, turn in enumerate(turns)
         if turn.base_reward is not None
     }
     if given or uses_base:
         return given_base(given, [str(place) for place in range(len(turns))])
     return np.zeros(len(turns)), {}
-
-
-def _number(given: Any) -> float:
-    if type(given) is float:
-        return given
-    if isinstance(given, bool | np.bool_):
-        return math.nan
-    try:
-        return float(given)
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        return math.nan
 
 
 def said_base_reward(row: Mapping[str, Any]) -> Any:
@@ -131,3 +130,61 @@ def said_base_reward(row: Mapping[str, Any]) -> Any:
 def _is_none(value: Any) -> bool:
     """Tell nothing; in a data frame that is nan."""
     return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LiveScores(LiveVerdicts):
+    """Rewards of the items of one request.
+
+    Attributes
+    ----------
+    scores : Scores
+        Rewards in the order of the items; nan with a reason where there is none, never infinite.
+    seconds : float
+        How long it took.
+    judged : Verdicts
+        The verdicts behind them, in the same order.
+    n_remembered, n_stored : int
+        Items whose verdicts were in memory, and in the store.
+    n_late : int
+        Items whose verdicts did not come within the deadline.
+    answered_by : tuple of str or None, or None
+        By item which judge of a cascade it came to, answered or not; None for an item that came
+        to neither, and as a whole where the judge is no cascade.
+    """
+
+    scores: Scores = field(repr=False)
+    seconds: float
+
+    @property
+    def rewards(self) -> list[float | None]:
+        """Plain numbers, None where there is no reward; what JSON and most trainers take."""
+        found = self.scores.rewards.tolist()
+        return [None if value != value else value for value in found]  # nan
+
+
+def nothing_scored(
+    reward: RewardModel, turns: Sequence[Turn], *, why: str, behavior: str | None = None
+) -> LiveScores:
+    """Say of every turn that it has no reward, and why; `behavior` is of turns that have none."""
+    ids = tuple(str(place) for place in range(len(turns)))
+    behaviors = tuple(behavior if turn.behavior is None else turn.behavior for turn in turns)
+    propositions = reward.columns
+    scores = Scores(
+        items=ids,
+        behaviors=behaviors,
+        rewards=np.full(len(turns), np.nan),
+        base_rewards=np.full(len(turns), np.nan),
+        rule_rewards=np.full(len(turns), np.nan),
+        missing=dict.fromkeys(ids, why),
+    )
+    judged = Verdicts(
+        items=ids,
+        questions=propositions,
+        probabilities=np.full((len(turns), len(propositions)), np.nan),
+        behaviors=behaviors,
+        judge=reward.judge.name,
+        fingerprint=reward.judge.fingerprint,
+        threshold=reward.judge.threshold,
+    ).with_reasons(dict.fromkeys(ids, why))
+    return LiveScores(scores=scores, judged=judged, seconds=0.0)

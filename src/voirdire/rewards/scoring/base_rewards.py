@@ -123,9 +123,9 @@ def _number(value: Any) -> float:
     """Read a number; a cell of CSV is text."""
     if type(value) is float:
         return value
-    if value is None or isinstance(value, bool):
+    if value is None or isinstance(value, bool | np.bool_):
         return math.nan
     try:
         return float(value)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # a tensor of several numbers
         return math.nan

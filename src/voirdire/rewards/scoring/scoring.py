@@ -18,7 +18,7 @@ from voirdire.rewards.scoring.base_rewards import (
     has_base,
     note_unused_base,
 )
-from voirdire.rewards.scoring.combining import Combiner, to_be_judged
+from voirdire.rewards.scoring.scores import Combiner, to_be_judged
 
 if TYPE_CHECKING:
     import threading

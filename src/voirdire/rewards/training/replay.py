@@ -23,15 +23,15 @@ from voirdire.judging.runs.estimate import estimate_calls
 from voirdire.judging.runs.outputs import STORE_NAME, opened_store
 from voirdire.records import Failure, Verdicts
 from voirdire.records.verdicts import NO_VERDICT
-from voirdire.rewards.model_file import load_reward
-from voirdire.rewards.scoring.base_rewards import NO_BASE
-from voirdire.rewards.scoring.combining import Combiner, paying_answers
-from voirdire.rewards.scoring.outputs import (
+from voirdire.rewards.file_scoring import (
     SCORE_COLUMNS,
     RewardWriter,
     checked_rewards_output,
     reward_frame,
 )
+from voirdire.rewards.reward_file import load_reward
+from voirdire.rewards.scoring.base_rewards import NO_BASE
+from voirdire.rewards.scoring.scores import Combiner, paying_answers
 from voirdire.rewards.scoring.scoring import judging_plan
 from voirdire.rewards.training.completion_rows import ITEM_COLUMNS, item_of_row, proposition_column
 from voirdire.rewards.training.run import TrainingRun

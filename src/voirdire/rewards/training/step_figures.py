@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.rewards.live.live_scores import LiveScores
-    from voirdire.rewards.live.turns import Turn
+    from voirdire.rewards.live.turns import LiveScores, Turn
     from voirdire.rewards.model import RewardModel
     from voirdire.rewards.training.parquet_part import Column
 

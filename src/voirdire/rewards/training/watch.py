@@ -17,7 +17,7 @@ from weakref import WeakSet
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.judging.engine.background_loop import fork_lock
-from voirdire.rewards.reward_document import is_hash_of
+from voirdire.rewards.model import is_hash_of
 from voirdire.rewards.training.alarms import AlarmMonitor
 from voirdire.rewards.training.completion_rows import Call, rows_of
 from voirdire.rewards.training.run import Reference
@@ -43,8 +43,7 @@ from voirdire.rewards.training.step_figures import has_all_tokens, steps_of, use
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire.rewards.live.live_scores import LiveScores
-    from voirdire.rewards.live.turns import Turn
+    from voirdire.rewards.live.turns import LiveScores, Turn
     from voirdire.rewards.model import RewardModel
     from voirdire.rewards.training.run import Alarm
 

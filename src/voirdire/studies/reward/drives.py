@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.rewards.against_demands import demand_words, paid_against_demands
+from voirdire.rewards.against_demands import paid_against_demands
 from voirdire.rewards.certification import certified
-from voirdire.rewards.scoring.combining import contributions
+from voirdire.rewards.scoring.scores import contributions
 from voirdire.rewards.vetoes import VETO, veto_propositions
+from voirdire.rubrics.rubric import write_demand
 from voirdire.studies.reward.ranking import per_prompt, wrongness
 from voirdire.studies.reward.result import FeatureDrive
 
@@ -101,7 +102,7 @@ def _of_behavior(
             error_rate_without=without[k],
             is_dead=is_dead[k],
             is_contradictory=name in against and not is_dead[k],
-            demand=demand_words(demands[name]) if name in demands else "",
+            demand=write_demand(demands[name]) if name in demands else "",
             is_certified=vouching[name] <= vouched,
         )
         for k, name in enumerate(features.names)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.rewards.against_demands import paid_against_demands
 from voirdire.rewards.certification import certified, paying_propositions
-from voirdire.rewards.model_file import load_reward
+from voirdire.rewards.reward_file import load_reward
 from voirdire.studies.reward.bench import check_bench
 from voirdire.studies.reward.comparisons import examine_comparisons
 from voirdire.studies.reward.notes import sort_notes

@@ -13,7 +13,7 @@ from voirdire.errors import InputError
 from voirdire.judging.judges.token_estimate import estimate_tokens
 from voirdire.judging.plan import asks_a_model
 from voirdire.records import Usage
-from voirdire.rewards.prompt_hash import prompt_hash
+from voirdire.rewards.comparisons.prompts import prompt_hash
 from voirdire.studies.reward.notes import note
 from voirdire.studies.reward.ranking import TIE, per_prompt
 from voirdire.studies.reward.responses import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from voirdire._validation import printable
-from voirdire.rewards.scoring.combining import contributions
+from voirdire.rewards.scoring.scores import contributions
 from voirdire.studies.reward.responses import last_question
 from voirdire.studies.reward.result import (
     BehaviorScale,

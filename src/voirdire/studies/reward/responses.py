@@ -19,9 +19,9 @@ from voirdire.judging.given_items import given_items
 from voirdire.judging.plan import plan_judging
 from voirdire.records import Dropped
 from voirdire.records.verdicts import NO_VERDICT
-from voirdire.rewards.prompt_hash import prompt_hash
+from voirdire.rewards.comparisons.prompts import prompt_hash
 from voirdire.rewards.reward_judge import asked_judge
-from voirdire.rewards.scoring.combining import weighed
+from voirdire.rewards.scoring.scores import weighed
 from voirdire.studies.reward.notes import note
 
 if TYPE_CHECKING:

@@ -4,31 +4,42 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
 from voirdire._types import Judged, Orientation  # noqa: TC001  # pydantic reads the annotations
 from voirdire._validation import shorten
-from voirdire.documents import Document, Form, read_document
+from voirdire.documents import (
+    Document,
+    Form,
+    read_document,
+)
 from voirdire.errors import InputError
 from voirdire.records.thresholds import threshold_from_cell
-from voirdire.rewards.certificate_file import certificate_of, misspelt_schema
-from voirdire.rewards.certification import check_certified
+from voirdire.rewards.certification import certificate_of, check_certified, misspelt_schema
 from voirdire.rewards.features import caps_by_behavior, feature_set, questions_of_numbers
-from voirdire.rewards.model import BehaviorReward, RewardModel
-from voirdire.rewards.reward_document import REWARD_SCHEMA, SCHEMA_SIGN, is_hash_of
+from voirdire.rewards.model import (
+    ANY_REWARD,
+    REWARD_SCHEMA,
+    BehaviorReward,
+    RewardModel,
+    is_hash_of,
+)
 from voirdire.rewards.reward_judge import RewardJudge
-from voirdire.rewards.rubric_check import check_rubric
 from voirdire.rewards.vetoes import veto_propositions
-from voirdire.rubrics import rubric_from_text
+from voirdire.rubrics import built_in_rubrics, load_rubric, rubric_from_text
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from voirdire.rubrics import Rubric
 
 __all__ = ["load_reward", "reward_of_document"]
+
+_BUILT_IN = "built-in "
+_ELSEWHERE = ("//", "\\\\")
+"""How names of other machines' files begin: a reward may be a stranger's, and so may the machine,
+which would be told who asks."""
 
 
 class _RubricForm(Form):
@@ -121,11 +132,47 @@ def reward_of_document(
     document: Document, *, rubric: Rubric | str | Path | None = None
 ) -> RewardModel:
     """Read a reward from what its file, or a server, says; its certificates are not looked at."""
-    _check_schema(document)
+    schema = document.get(("schema",))
+    if schema != REWARD_SCHEMA:
+        message = (
+            "must be a reward that `voirdire fit` wrote, got another JSON object, without the "
+            f"schema {REWARD_SCHEMA!r}.{misspelt_schema(document.value)}"
+        )
+        if isinstance(schema, str) and schema.startswith(ANY_REWARD):
+            message = (
+                f"must be a reward of the form {REWARD_SCHEMA!r}, got {shorten(schema)!r}. "
+                "A newer voirdire wrote it: upgrade, or fit again."
+            )
+        raise document.error_at(("schema",), message)
     form = document.read_or_raise(_Form)
-    source = shorten(document.source, width=200)
-    own = _own_rubric(form.rubric, document)
-    model = _model(form, own, document)
+    own = rubric_from_text(form.rubric.text, source=f"{document.source}, its rubric")
+    if own.content_hash != form.rubric.content_hash:
+        message = (
+            "its rubric must be as it was written, got one that was changed: "
+            f"{shorten(form.rubric.content_hash, width=19)!r} is now "
+            f"{shorten(own.content_hash, width=19)!r}. Fit again."
+        )
+        raise document.error_at(("rubric", "content_hash"), message)
+    own = replace(own, source=form.rubric.source)  # for messages and the next file
+    try:
+        threshold_from_cell(form.judge.threshold)
+    except ValueError as error:
+        message = f"judge.threshold {error}, got {form.judge.threshold!r}."
+        raise document.error_at(("judge", "threshold"), message) from error
+    said = {name: value for name, value in form if name not in ("schema_", "content_hash")}
+    said |= {
+        "rubric": own,
+        "judge": RewardJudge(**dict(form.judge)),
+        "behaviors": {
+            name: _read_behavior(name, row, form.orientation, own, document)
+            for name, row in form.behaviors.items()
+        },
+        "certificates": tuple(
+            certificate_of(document, ("certificates", place), what=f"certificate {place + 1}")
+            for place in range(len(form.certificates))
+        ),
+    }
+    model = RewardModel(**said)
     if not is_hash_of(form.content_hash, model):
         message = (
             "must be a reward as it was written, got one that was changed: its content_hash is "
@@ -133,101 +180,76 @@ def reward_of_document(
             f"{shorten(model.content_hash, width=19)!r}. Fit again, or give weights by hand."
         )
         raise document.error_at(("content_hash",), message)
-    check_rubric(own, given=rubric, written_from=form.rubric.source, source=source)
+    _check_rubric(own, given=rubric, source=shorten(document.source, width=200))
     return model
 
 
-def _check_schema(document: Document) -> None:
-    schema = document.get(("schema",))
-    if schema == REWARD_SCHEMA:
-        return
-    if isinstance(schema, str) and schema.startswith(f"{SCHEMA_SIGN}/"):
-        message = (
-            f"must be a reward of the form {REWARD_SCHEMA!r}, got {shorten(schema)!r}. "
-            "A newer voirdire wrote it: upgrade, or fit again."
-        )
-    else:
-        message = (
-            "must be a reward that `voirdire fit` wrote, got another JSON object, without the "
-            f"schema {REWARD_SCHEMA!r}.{misspelt_schema(document.value)}"
-        )
-    raise document.error_at(("schema",), message)
-
-
-def _own_rubric(form: _RubricForm, document: Document) -> Rubric:
-    """Read the rubric inside, and keep what it was read from, for messages and the next file."""
-    found = rubric_from_text(form.text, source=f"{document.source}, its rubric")
-    if found.content_hash != form.content_hash:
-        message = (
-            "its rubric must be as it was written, got one that was changed: "
-            f"{shorten(form.content_hash, width=19)!r} is now "
-            f"{shorten(found.content_hash, width=19)!r}. Fit again."
-        )
-        raise document.error_at(("rubric", "content_hash"), message)
-    return replace(found, source=form.source)
-
-
-def _model(form: _Form, rubric: Rubric, document: Document) -> RewardModel:
-    judge = RewardJudge(**{name: getattr(form.judge, name) for name in _JudgeForm.model_fields})
-    try:
-        threshold_from_cell(judge.threshold)
-    except ValueError as error:
-        message = f"judge.threshold {error}, got {judge.threshold!r}."
-        raise document.error_at(("judge", "threshold"), message) from error
-    return RewardModel(
-        name=form.name,
-        rubric=rubric,
-        orientation=form.orientation,
-        judge=judge,
-        behaviors={
-            name: _behavior(name, row, form.orientation, rubric, document)
-            for name, row in form.behaviors.items()
-        },
-        settings=form.settings,
-        data_hash=form.data_hash,
-        certificates=tuple(
-            certificate_of(document, ("certificates", place), what=f"certificate {place + 1}")
-            for place in range(len(form.certificates))
-        ),
-        created=form.created,
-        versions=form.versions,
-    )
-
-
-def _behavior(
+def _read_behavior(
     name: str, form: _BehaviorForm, orientation: Orientation, rubric: Rubric, document: Document
 ) -> BehaviorReward:
     asked = questions_of_numbers(rubric, form.weights)
     features = feature_set(rubric, name, orientation=orientation, questions=asked)
+    path = ("behaviors", name)
     try:
+        key, rule = "caps", "be of its features"
         caps = caps_by_behavior(form.caps, {name: features})[name]
-    except InputError as error:
-        message = f"behaviors.{shorten(name)}.caps must be of its features: {error}"
-        raise document.error_at(("behaviors", name, "caps"), message) from error
-    try:
+        key, rule = "veto", "have a meaning in its rubric"
         veto_propositions(rubric, name, form.veto)
     except InputError as error:
-        message = f"behaviors.{shorten(name)}.veto must have a meaning in its rubric: {error}"
-        raise document.error_at(("behaviors", name, "veto"), message) from error
+        message = f"behaviors.{shorten(name)}.{key} must {rule}: {error}"
+        raise document.error_at((*path, key), message) from error
     expected = replace(features, vetoes=tuple(form.veto)).names
-    if set(form.weights) != set(expected):
-        strange = sorted(set(form.weights) ^ set(expected))[0]
+    if strange := sorted(set(form.weights) ^ set(expected)):
         message = (
             f"behaviors.{shorten(name)}.weights must have a weight for every feature of its rubric "
-            f"and for no other, got a difference in {shorten(strange)!r}."
+            f"and for no other, got a difference in {shorten(strange[0])!r}."
         )
-        raise document.error_at(("behaviors", name, "weights", strange), message)
+        raise document.error_at((*path, "weights", strange[0]), message)
+    means = (form.mean, form.standard_deviation, form.mean_ideal)
+    mean, deviation, mean_ideal = (math.nan if value is None else value for value in means)
     return BehaviorReward(
         behavior=name,
         weights={feature: form.weights[feature] for feature in expected},
-        mean=_number(form.mean),
-        standard_deviation=_number(form.standard_deviation),
-        mean_ideal=_number(form.mean_ideal),
+        mean=mean,
+        standard_deviation=deviation,
+        mean_ideal=mean_ideal,
         vetoes=tuple(form.veto),
         caps=caps,
         figures=form.figures,
     )
 
 
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
+def _check_rubric(own: Rubric, *, given: Rubric | str | Path | None, source: str) -> None:
+    """Refuse a reward whose rubric is another one by now: the given one, or where it came from.
+
+    A file that is not there, is on another machine, is no rubric or has another name says nothing.
+    """
+    other = load_rubric(given) if given is not None else _find_rubric(own)
+    if other is None or other.content_hash == own.content_hash:
+        return
+    named = [
+        f"{shorten(row.name)!r} version {shorten(row.version)!r} "
+        f"({shorten(row.content_hash, width=19)})"
+        for row in (own, other)
+    ]
+    msg = (
+        f"{source}: was made for rubric {named[0]}, got {named[1]}"
+        f"{'' if given is not None else f' in {shorten(own.source)}'}. "
+        "Fit again with that rubric, or go back to the one that the reward was made for."
+    )
+    raise InputError(msg)
+
+
+def _find_rubric(own: Rubric) -> Rubric | None:
+    """Read the built-in rubric, or the file, that the rubric of a reward was read from."""
+    name = own.source.removeprefix(_BUILT_IN)
+    if own.source.startswith(_BUILT_IN):
+        return load_rubric(name) if name in built_in_rubrics() else None
+    if name.startswith(_ELSEWHERE):
+        return None
+    try:
+        # a pipe would be waited for, and a name that leads nowhere is no error
+        found = load_rubric(Path(name)) if Path(name).is_file() else None
+    except (InputError, OSError, ValueError):
+        return None
+    return found if found is not None and found.name == own.name else None
