@@ -12,7 +12,7 @@ from voirdire._validation import shorten
 from voirdire.documents import did_you_mean
 from voirdire.errors import CyclicComparisonsWarning, InputError
 from voirdire.io import read_verdicts
-from voirdire.io.rbr_files import is_rbr_file, read_rbr_verdicts
+from voirdire.io.rbr_files import RbrVerdicts, is_rbr_file
 from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.plan import needs_engine
@@ -128,8 +128,8 @@ class FitVerdicts:
     ) -> Verdicts:
         """Give verdicts on items: those that there are, or new ones."""
         if self.rbr_file is not None:
-            found = read_rbr_verdicts(self.rbr_file, items, rubric=self.rubric)
-            return found if self.threshold is None else replace(found, threshold=self.threshold)
+            said = RbrVerdicts(self.rbr_file, rubric=self.rubric, threshold=self.threshold)
+            return said.of_all_items(items)
         if self.plan is None:
             if self.given is None:
                 msg = "verdicts come from a plan, or are given"
