@@ -137,7 +137,7 @@ class RbrScores:
         self._file = _file_of(source)
         self._scores: dict[bytes, float] = {}
         for line, key, row in _rows(self._file):
-            score = row.get(_SCORE)
+            score: Any = row.get(_SCORE)
             if not _is_number(score):
                 rule = f"`{_SCORE}` must be a finite number, got {score!r}."
                 raise self._file.fault(rule, line=line)
