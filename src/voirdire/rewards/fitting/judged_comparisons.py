@@ -302,7 +302,8 @@ def with_behaviors(data: ComparisonData, rubric: Rubric) -> ComparisonData:
         reason = (
             "it has no behavior"
             if behavior is None
-            else f"its behavior is none of rubric {rubric.name!r}"
+            else f"its behavior is none of rubric {rubric.name!r}, got {shorten(behavior)!r}."
+            f"{did_you_mean(behavior, known)}".removesuffix(".")
         )
         drops.append(
             Dropped(
