@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from local_judge.training_data import gold_items, own_items, piece_items
+from local_judge.training_data import gold_items, nonsense_items, own_items, piece_items
 from threadpoolctl import threadpool_limits
 
 from voirdire.judging.local import LocalJudge, distill_judge
@@ -37,13 +37,14 @@ OWN_WEIGHT = 0.3
 ANSWER_WEIGHT = 1.0
 PIECE_WEIGHT = 0.1
 N_PIECE_TEXTS = 200
+NONSENSE_WEIGHT = 0.05
 
 
 def labelled_sets(data: Path, questions: tuple[str, ...]) -> list[Labelled]:
     """Read every source; the first decides how far a proposition is trusted."""
     own = EXAMPLES / "examples_en.jsonl", EXAMPLES / "examples_zh.jsonl"
     pieces = EXAMPLES / "pieces_en.jsonl", EXAMPLES / "pieces_zh.jsonl"
-    return [
+    sets = [
         gold_items(data / GOLD_FILE, questions, weight=GOLD_WEIGHT),
         own_items(own[0], questions, name="own-en", weight=OWN_WEIGHT, informs_only=True),
         own_items(
@@ -68,6 +69,7 @@ def labelled_sets(data: Path, questions: tuple[str, ...]) -> list[Labelled]:
             for path, name in zip(pieces, ("pieces-en", "pieces-zh"), strict=True)
         ),
     ]
+    return [*sets, nonsense_items(sets, questions, weight=NONSENSE_WEIGHT, seed=SEED)]
 
 
 def make_judge(data: Path, *, seed: int) -> LocalJudge:

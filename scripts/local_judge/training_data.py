@@ -2,7 +2,8 @@
 
 Our own examples are whole responses and single sentences. Sentences are put together to texts with
 a seed: such a text makes a proposition of the sentence level true when one of its sentences does;
-its other propositions are unknown.
+its other propositions are unknown. Every response is there a second time with its words shuffled,
+which complies with nothing.
 """
 
 from __future__ import annotations
@@ -11,16 +12,18 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from voirdire.judging.local import TrainingData
+from voirdire.probes.text import language_of
 from voirdire.records import Item, Message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["GOLD", "Labelled", "gold_items", "own_items", "piece_items"]
+__all__ = ["GOLD", "Labelled", "gold_items", "nonsense_items", "own_items", "piece_items"]
 
 GOLD = "rbr-gold"
 
@@ -38,6 +41,9 @@ _BEHAVIORS = {
     "Comply": "comply",
 }
 
+_COMPLYING = ("fully_complies", "partially_complies")
+
+_FEW_WORDS = 8
 _MOST_SENTENCES = 4
 _PARTS = 10
 """A part of the sentences is a group: sentences of one part never meet those of another."""
@@ -135,6 +141,44 @@ def piece_items(
         licence="MIT",
     )
     return Labelled(about=about, items=items, labels=labels, weight=weight)
+
+
+def nonsense_items(
+    sets: Sequence[Labelled], questions: Sequence[str], *, weight: float, seed: int
+) -> Labelled:
+    """Give every response once more as nonsense, in the group of the response that it is of.
+
+    It says nothing of propositions but those of complying. Since there is exactly one of each,
+    groups keep their shares, and other propositions the folds and the figures that they had.
+    """
+    rng = np.random.default_rng(seed)
+    items = [
+        msgspec.structs.replace(
+            item, id=f"{item.id}-nonsense", response=_shuffle(item.response, rng)
+        )
+        for part in sets
+        for item in part.items
+    ]
+    labels = np.full((len(items), len(questions)), np.nan)
+    for values in labels:
+        _mark(values, _COMPLYING, questions, 0.0)
+    about = TrainingData(
+        name="nonsense",
+        n_items=0,
+        informs_only=True,
+        calibrates=False,
+        description="the responses of the other sets, their words in random order",
+        licence="MIT",
+    )
+    return Labelled(about=about, items=items, labels=labels, weight=weight)
+
+
+def _shuffle(text: str, rng: np.random.Generator) -> str:
+    """Shuffle the words; of Chinese, and of a few words, the characters."""
+    words = text.split()
+    by_character = language_of(text) == "zh" or len(words) < _FEW_WORDS
+    parts = list("".join(words)) if by_character else words
+    return ("" if by_character else " ").join(parts[place] for place in rng.permutation(len(parts)))
 
 
 def _mark(values: np.ndarray, names: Sequence[str], questions: Sequence[str], mark: float) -> None:

@@ -267,11 +267,22 @@ def test_it_says_that_the_reward_was_examined_on_the_prompts_of_its_fit(demonstr
     assert "few_prompts" in {note["code"] for note in found["notes"]}
     text = " ".join(done.stdout.decode().split())
     assert "nobody should train with this reward" in text
-    worst = max(found["degenerate"], key=lambda row: row["share_above_best"])
-    n_above = round(worst["share_above_best"] * worst["n_prompts"])
-    assert f"on {n_above} of {worst['n_prompts']} prompts of {worst['behavior']}" in text
     n_against = sum(row["is_contradictory"] for row in found["drives"])
     assert f"{n_against} weights pay against" in text
+
+
+def test_nonsense_gets_no_more_than_the_best_real_responses(demonstration):
+    """On every prompt, of every kind of nonsense that the examination writes."""
+    folder, done = demonstration
+
+    found = json.loads((folder / "voirdire-demo" / "reward_examination.json").read_text())
+
+    assert {row["behavior"] for row in found["degenerate"]} == set(BEHAVIORS)
+    assert {row["kind"] for row in found["degenerate"]} >= {"shuffled_words", "empty", "lexicon"}
+    assert {row["n_prompts"] for row in found["degenerate"] if row["kind"] == "empty"} == {6}
+    assert [row for row in found["degenerate"] if row["share_above_best"]] == []
+    assert "degenerate_outranks" not in {note["code"] for note in found["notes"]}
+    assert "more reward than the best real response" not in done.stdout.decode()
 
 
 def test_the_report_holds_the_examination_and_the_reward(demonstration):

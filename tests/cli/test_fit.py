@@ -313,6 +313,9 @@ def test_a_reward_is_replaced_by_a_reward(fit):
         (["--sign", "apology=positive", "--sign", "apology=negative"], "'apology' once"),
         (["--sign", "apology"], r"must be [FEATURE=]positive|negative|rubric, got 'apology'"),
         (["--sign", "rubric", "--signs", "positive"], "must name '*' once"),
+        (["--signs", "rubrc"], "must be [FEATURE=]positive|negative|rubric, got 'rubrc'"),
+        (["--cap", "apology"], "`--cap` must be PROPOSITION=NUMBER, got 'apology'"),
+        (["--cap", "apology=high"], "`--cap` must be a number, got 'high'"),
         (["--order", "a > b", "--order", "b > a"], "must name '*' once"),
         (["--order", "bad < good"], "must put better labels first, as in full > part"),
         (["--order", "comply=ideal"], "must put better labels first"),
@@ -340,6 +343,12 @@ def test_no_comparisons_and_no_output_are_usage_errors(call, comparisons, tmp_pa
         (["--folds", "1"], "must be a whole number of at least 2"),
         (["--ignore", "apolgy"], "Did you mean `apology`"),
         (["--order", "hard_refse=ideal > less_good"], "Did you mean `hard_refuse`"),
+        (["--cap", "apolgy=.5"], "Did you mean `apology`"),
+        (["--cap", "hard_refse:apology=.5"], "Did you mean `hard_refuse:apology`"),
+        (["--cap", "apology=2"], "`--cap` must be in the open interval (0, 1), got 2"),
+        (["--sign", "apolgy=negative"], "Did you mean `apology`"),
+        (["--sign", "hard_refse:apology=negative"], "Did you mean `hard_refuse:apology`"),
+        (["--feature", "apology"], "got 'apology', which is a proposition"),
         (["--base", "nothing"], "nothing"),
         (["--only", "other"], "must be among the judges of the verdicts ('mine'), got 'other'"),
         (["--certificate", "missing.json"], "missing.json"),
@@ -432,3 +441,99 @@ def test_weights_that_pay_against_the_rubric_are_named_with_their_size(fit, call
     assert "1 weight pays against what the rubric demands" in given.err
     assert "comply: fully_complies (desired) -2.00" in given.err
     assert "against" not in sane.err  # `allowed` demands nothing
+
+
+# Caps, further features and signs ---------------------------------------------------------------
+
+KINDS = """\
+schema: voirdire.rubric/1
+name: kinds
+version: "1"
+questions:
+  - {id: rude, kind: boolean, text: "Is it rude?"}
+  - {id: quality, kind: scale, text: "How good?", minimum: 1, maximum: 5}
+  - {id: tone, kind: choice, text: "Which tone?", labels: [warm, cold, dry]}
+behaviors:
+  chat:
+    demands: {rude: undesired}
+    classes: {good: not rude, poor: otherwise}
+"""
+
+
+@pytest.fixture
+def fit_kinds(call, tmp_path):
+    """Fit comparisons of two labels with answers of three kinds; give the reward's JSON too."""
+
+    def run(*options, behavior="chat"):
+        completions, verdicts = [], []
+        for prompt in range(8):
+            for place, label in enumerate(("good", "poor")):
+                name, said = f"{prompt}-{label}", prompt % 2 + 2 * place
+                row = {"id": name, "prompt": f"p{prompt}", "response": name, "label": label}
+                completions.append({**row, "behavior": behavior})
+                answers = {"quality": str(5 - said), "tone": ("warm", "cold", "dry")[said % 3]}
+                verdicts += [
+                    {"item": name, "question": question, "judge": "me", "label": answer}
+                    for question, answer in answers.items()
+                ]
+                rude = 0.2 + 0.15 * said
+                verdicts.append(
+                    {"item": name, "question": "rude", "judge": "me", "probability": rude}
+                )
+        for name, rows in (("c", completions), ("v", verdicts)):
+            lines = "".join(json.dumps(row) + "\n" for row in rows)
+            (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+        (tmp_path / "kinds.yaml").write_text(KINDS, encoding="utf-8")
+        output = tmp_path / "kinds.json"
+        done = call(
+            *("fit", tmp_path / "c.jsonl", "--verdicts", tmp_path / "v.jsonl"),
+            *("--rubric", tmp_path / "kinds.yaml", "--order", "good > poor"),
+            *("--resamples", 0, "--l2", 0.01, "-o", output, *options),
+        )
+        record = json.loads(output.read_text(encoding="utf-8")) if done.code == 0 else None
+        return done, record
+
+    return run
+
+
+@pytest.mark.parametrize("name", ["rude", "chat:rude"])
+def test_a_cap_is_written_down_and_printed(fit_kinds, name):
+    done, record = fit_kinds("--cap", f"{name}=.5")
+
+    assert done.code == 0
+    assert record["settings"]["caps"] == {name: 0.5}
+    assert record["behaviors"]["chat"]["caps"] == {"rude": 0.5}
+
+
+@pytest.mark.parametrize("before", ["", "chat:"])
+def test_answers_of_scales_and_choices_are_features(fit_kinds, before):
+    done, record = fit_kinds(
+        *("--feature", f"{before}quality", "--feature", f"{before}tone"),
+        *("--sign", f"{before}quality=negative", "--sign", f"{before}tone=warm=positive"),
+        *("--sign", "chat.good=positive", "--cap", f"{before}quality=.75"),
+    )
+
+    weights = record["behaviors"]["chat"]["weights"]
+    assert {"quality", "tone=warm", "tone=cold", "tone=dry"} <= weights.keys()
+    assert weights["quality"] <= 0 <= weights["tone=warm"]
+    assert record["behaviors"]["chat"]["caps"] == {"quality": 0.75}
+    assert "tone=warm" in done.out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--feature", "qualty"], "Did you mean `quality`"),
+        (["--feature", "chta:quality"], "Did you mean `chat:quality`"),
+        (["--cap", "quality=.5"], "answers that are features, got 'quality'"),
+        (["--sign", "quality=positive"], "must be a proposition or class of rubric 'kinds'"),
+    ],
+)
+def test_further_features_that_are_none_are_refused(fit_kinds, assert_one_line, options, words):
+    assert_one_line(fit_kinds(*options)[0], words)
+
+
+def test_a_misspelt_behavior_of_the_comparisons_is_named(fit_kinds, assert_one_line):
+    done, _ = fit_kinds(behavior="chta")
+
+    assert_one_line(done, "its behavior is none of rubric 'kinds', got 'chta'. Did you mean `chat`")

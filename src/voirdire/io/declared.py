@@ -355,6 +355,9 @@ class ItemReading(ItemLayout):
     images : bool
         Whether prompts may hold images, since the judge sees them; by default a row with one is
         set aside.
+    known_behaviors : tuple of str
+        Of the rubric. What the authors of rule-based rewards call ``"Safe Refuse 1"`` is
+        ``safe_refuse_1`` where that is among them, and else ``soft_refuse``.
 
     Raises
     ------
@@ -365,6 +368,7 @@ class ItemReading(ItemLayout):
     judged: Judged = "final_answer"
     pairs: bool = False
     images: bool = False
+    known_behaviors: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check what can be checked without the file."""
@@ -390,6 +394,7 @@ class ItemFields(LayoutFields, total=False):
     judged: Judged
     pairs: bool
     images: bool
+    known_behaviors: tuple[str, ...]
 
 
 def _check_item_columns(columns: Any) -> None:

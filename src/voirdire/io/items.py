@@ -563,7 +563,10 @@ class ItemReader:
         behavior = _name_at(row, shape.behavior)
         if behavior is None and (group is not None or isinstance(row.get("propositions"), dict)):
             kind = row.get("response_type")
-            behavior = BEHAVIOR_WORDS.get(kind) if isinstance(kind, str) else None
+            if isinstance(kind, str) and kind in BEHAVIOR_WORDS:
+                own = kind.lower().replace(" ", "_")
+                is_known = own in self.reading.known_behaviors
+                behavior = own if is_known else BEHAVIOR_WORDS[kind]
         group = _name_at(row, shape.group) or group
         if group is None and len(drafts) > 1:
             group = name

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from array import array
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ import numpy as np
 from voirdire.errors import InputError
 from voirdire.io.files import DataFile, json_lines
 from voirdire.records import Dropped, Verdicts
+from voirdire.records.thresholds import USUAL_THRESHOLD
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rubrics import OUR_NAMES
 
@@ -26,10 +28,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from voirdire._types import Threshold
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
 
-__all__ = ["is_rbr_file", "read_rbr_scores", "read_rbr_verdicts"]
+__all__ = ["RbrScores", "RbrVerdicts", "is_rbr_file"]
 
 _KEY = "prompt_completion"
 _FEATURES, _SCORE = "features", "rm_score"
@@ -49,75 +52,111 @@ def is_rbr_file(source: Any) -> bool:
     return isinstance(row, dict) and _KEY in row
 
 
-def read_rbr_verdicts(source: Any, items: Sequence[Item], *, rubric: Rubric) -> Verdicts:
-    """Find the probabilities of items in a file of `features`.
+class RbrVerdicts:
+    """The probabilities of a file of `features`, held whole and found by the texts of an item.
 
     Parameters
     ----------
     source : path, or a sequence of one
         JSONL.
-    items : sequence of Item
-        Completions with their prompts; one that the file does not have lacks its verdicts.
     rubric : Rubric
         Its propositions are found under their own names, or under the authors'.
+    threshold : float or mapping of str to float, optional
+        A proposition is true from this probability on.
 
-    Returns
-    -------
-    Verdicts
-        On the items, in their order; the judge is named after the file, and has no fingerprint.
-
-    Raises
-    ------
-    InputError
-        If a row has no probabilities, or none of the items is in the file.
-    """
-    file = _file_of(source)
-    theirs = {ours: name for name, ours in OUR_NAMES.items()}
-    names = [(name, theirs.get(name, name)) for name in rubric.propositions]
-    values = np.full((len(items), len(names)), np.nan)
-    places = _places_of(items)
-    for line, key, row in _rows(file):
-        given = row.get(_FEATURES)
-        if not isinstance(given, dict):
-            raise file.fault(f"`{_FEATURES}` must map propositions to probabilities.", line=line)
-        numbers = [given.get(name, given.get(other)) for name, other in names]
-        for number in numbers:
-            if number is not None and not _is_number(number, low=0.0, high=1.0):
-                rule = f"a probability must be a number in [0, 1], got {number!r}."
-                raise file.fault(rule, line=line)
-        for place in places.get(key, ()):
-            values[place] = [np.nan if number is None else number for number in numbers]
-    _check_found(file, np.isfinite(values).any(axis=1))
-    ids = tuple(item.id for item in items)
-    found = Verdicts(
-        items=ids,
-        behaviors=(None,) * len(ids),
-        questions=rubric.propositions,
-        probabilities=values,
-        judge=file.stem,
-        fingerprint="",
-    )
-    return found.with_reasons(dict.fromkeys(ids, NO_VERDICT))
-
-
-def read_rbr_scores(source: Any, items: Sequence[Item]) -> NDArray[np.float64]:
-    """Find the scores of items in a file of `rm_score`; nan for one that the file does not have.
+    Attributes
+    ----------
+    judge, fingerprint, threshold, questions
+        As those of `Verdicts`; the judge is named after the file, and has no fingerprint.
 
     Raises
     ------
     InputError
-        If a score is no finite number, or none of the items is in the file.
+        If a row has no probabilities.
     """
-    file = _file_of(source)
-    found = np.full(len(items), np.nan)
-    places = _places_of(items)
-    for line, key, row in _rows(file):
-        score = row.get(_SCORE)
-        if not _is_number(score):
-            raise file.fault(f"`{_SCORE}` must be a finite number, got {score!r}.", line=line)
-        found[list(places.get(key, ()))] = score
-    _check_found(file, np.isfinite(found))
-    return found
+
+    fingerprint = ""
+
+    def __init__(self, source: Any, *, rubric: Rubric, threshold: Threshold | None = None) -> None:
+        self._file = _file_of(source)
+        self.judge, self.questions = self._file.stem, rubric.propositions
+        self.threshold = USUAL_THRESHOLD if threshold is None else threshold
+        theirs = {ours: name for name, ours in OUR_NAMES.items()}
+        names = [(name, theirs.get(name, name)) for name in rubric.propositions]
+        self._places: dict[bytes, int] = {}
+        numbers = array("d")
+        for line, key, row in _rows(self._file):
+            given = row.get(_FEATURES)
+            if not isinstance(given, dict):
+                rule = f"`{_FEATURES}` must map propositions to probabilities."
+                raise self._file.fault(rule, line=line)
+            for number in (given.get(name, given.get(other)) for name, other in names):
+                if number is not None and not _is_number(number, low=0.0, high=1.0):
+                    rule = f"a probability must be a number in [0, 1], got {number!r}."
+                    raise self._file.fault(rule, line=line)
+                numbers.append(math.nan if number is None else number)
+            self._places[key] = len(numbers) // len(names) - 1
+        self._numbers = np.array(numbers).reshape(-1, len(names))
+
+    def of_items(self, items: Sequence[Item]) -> Verdicts:
+        """Give the verdicts on items, in their order; one that the file lacks has none."""
+        places = [self._places.get(_key_of(item), -1) for item in items]
+        values = np.full((len(items), len(self.questions)), np.nan)
+        is_there = np.array(places, dtype=np.int64) >= 0
+        values[is_there] = self._numbers[[place for place in places if place >= 0]]
+        ids = tuple(item.id for item in items)
+        found = Verdicts(
+            items=ids,
+            behaviors=(None,) * len(ids),
+            questions=self.questions,
+            probabilities=values,
+            judge=self.judge,
+            fingerprint=self.fingerprint,
+            threshold=self.threshold,
+        )
+        return found.with_reasons(dict.fromkeys(ids, NO_VERDICT))
+
+    def of_all_items(self, items: Sequence[Item]) -> Verdicts:
+        """Do the same for all that there are; refuse a file that has none of them."""
+        found = self.of_items(items)
+        if not np.isfinite(found.probabilities).any():
+            raise _about_others(self._file)
+        return found
+
+
+class RbrScores:
+    """The scores of a file of `rm_score`, held whole and found by the texts of an item.
+
+    Raises
+    ------
+    InputError
+        If a score is no finite number.
+    """
+
+    def __init__(self, source: Any) -> None:
+        self._file = _file_of(source)
+        self._scores: dict[bytes, float] = {}
+        for line, key, row in _rows(self._file):
+            score: Any = row.get(_SCORE)
+            if not _is_number(score):
+                rule = f"`{_SCORE}` must be a finite number, got {score!r}."
+                raise self._file.fault(rule, line=line)
+            self._scores[key] = float(score)
+
+    def of_items(self, items: Sequence[Item]) -> list[float | None]:
+        """Give the scores of items, in their order; None for one that the file lacks."""
+        return [self._scores.get(_key_of(item)) for item in items]
+
+    def of_all_items(self, items: Sequence[Item]) -> NDArray[np.float64]:
+        """Give the scores of all that there are, nan for none; refuse a file that has none."""
+        found = np.array(self.of_items(items), dtype=np.float64)
+        if not np.isfinite(found).any():
+            raise self.is_about_others()
+        return found
+
+    def is_about_others(self) -> InputError:
+        """Make the error that the file has none of the items."""
+        return _about_others(self._file)
 
 
 def _file_of(source: Any) -> DataFile:
@@ -136,12 +175,9 @@ def _rows(file: DataFile) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
         yield line, _hash(*key), row
 
 
-def _places_of(items: Sequence[Item]) -> dict[bytes, list[int]]:
-    found: dict[bytes, list[int]] = {}
-    for place, item in enumerate(items):
-        said = "\n".join(f"|{one.role.upper()}|: {one.content}" for one in item.prompt)
-        found.setdefault(_hash(said, f"|ASSISTANT|: {item.response}"), []).append(place)
-    return found
+def _key_of(item: Item) -> bytes:
+    said = "\n".join(f"|{one.role.upper()}|: {one.content}" for one in item.prompt)
+    return _hash(said, f"|ASSISTANT|: {item.response}")
 
 
 def _hash(prompt: str, completion: str) -> bytes:
@@ -154,10 +190,8 @@ def _is_number(value: Any, *, low: float = -math.inf, high: float = math.inf) ->
     return is_number and math.isfinite(value) and low <= value <= high
 
 
-def _check_found(file: DataFile, found: NDArray[np.bool_]) -> None:
-    if not found.any():
-        msg = (
-            f"{file.name}: must be about the same prompts and completions, got none of the "
-            f"{found.size} that were read. Name the file that belongs to them."
-        )
-        raise InputError(msg)
+def _about_others(file: DataFile) -> InputError:
+    return InputError(
+        f"{file.name}: must be about the same prompts and completions, got none of those that were "
+        "read. Name the file that belongs to them."
+    )

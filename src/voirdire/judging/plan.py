@@ -90,7 +90,10 @@ class JudgingPlan:
     def reading(self, layout: ItemLayout) -> ItemReading:
         """Say how the items of a file are read that are judged by this plan."""
         return layout.reading(
-            judged=self.judged, pairs=self.asks_about_pairs, images=self.sees_images
+            judged=self.judged,
+            pairs=self.asks_about_pairs,
+            images=self.sees_images,
+            known_behaviors=tuple(row.id for row in self.rubric.behaviors),
         )
 
 

@@ -24,9 +24,10 @@ __all__ = ["replay_estimate_lines", "replay_tables", "sample_tables", "score_tab
 _MOST_STEPS = 12
 _MOST_SHOWN = 5
 _WAYS_OUT = {
-    "no base reward": "this reward was fitted beside one; --base COLUMN says which column holds it",
+    "no base reward": "this reward was fitted beside one: --base names the column or file",
     "no behavior": "--behavior names it for items that have none",
-    "no verdict": "verdicts belong to an item by its id: were these items judged, with these ids?",
+    "no verdict": "were these items judged? Verdicts belong to an item by its id, those of the RBR "
+    "authors' files by its texts",
 }
 
 

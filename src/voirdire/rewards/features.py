@@ -246,6 +246,8 @@ def caps_by_behavior(
         capped = [behavior for behavior in behaviors if name in sets[behavior].asked]
         if not capped:
             known = sorted({name for row in sets.values() for name in row.asked})
+            if ":" in key:
+                known = [f"{row}:{name}" for row in sets for name in sets[row].asked]
             msg = (
                 "`caps` must name propositions of a behavior, or answers that are features, got "
                 f"{shorten(key)!r}.{did_you_mean(name, known)}"
@@ -263,6 +265,8 @@ def _number_names(rubric: Rubric, question: str) -> tuple[str, ...]:
     rows = {row.id: row for row in rubric.questions}
     if question not in rows or not rows[question].number_names:
         possible = [row.id for row in rubric.questions if row.number_names]
+        if ":" in question:
+            possible = [f"{row.id}:{name}" for row in rubric.behaviors for name in possible]
         kind = rows[question].kind if question in rows else ""
         if kind == "boolean":
             why = "which is a proposition: a behavior names it in its demands"

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
 from voirdire._validation import check_choice, check_count, shorten
 from voirdire.errors import InputError
@@ -37,7 +38,7 @@ __all__ = [
     "make_training_set",
 ]
 
-_LEAST_ITEMS_OF_NGRAM = 2
+_FEWEST_GROUPS_OF_NGRAM = 2
 _DIGITS = 4
 
 
@@ -110,7 +111,7 @@ def distill_judge(
     Notes
     -----
     Memory is about 10 KB an item, twice as much where some items only inform. Nothing of the texts
-    is kept but weights at hashes that occur in at least two items.
+    is kept but weights at hashes that occur in items of at least two groups.
 
     Examples
     --------
@@ -147,20 +148,27 @@ def distill_judge(
         features=dict.fromkeys(questions, FEATURES),
         settings=_settings(calibrator=calibrator, n_folds=n_folds, seed=seed),
     )
-    ngrams = training.features.ngrams
-    present = np.bincount(ngrams.indices, minlength=ngrams.shape[1])
     return LocalJudge(
         name=name,
         questions=tuple(questions),
         card=card,
         weights=quantise(
             fit_weights(training, np.arange(training.n_items), seed=seed),
-            kept=present >= _LEAST_ITEMS_OF_NGRAM,
+            kept=_count_groups(training) >= _FEWEST_GROUPS_OF_NGRAM,
         ),
         calibrators=calibrate_questions(scores, training, method=calibrator),
         thresholds=thresholds,
         question_texts=question_texts or {},
     )
+
+
+def _count_groups(training: TrainingSet) -> NDArray[np.intp]:
+    """Count the groups in which each n-gram occurs."""
+    n_items, n_groups = training.n_items, int(training.groups.max()) + 1
+    one = np.ones(n_items, dtype=np.float32)
+    groups = sparse.csr_matrix((one, (training.groups, np.arange(n_items))), (n_groups, n_items))
+    found = groups @ training.features.ngrams
+    return np.bincount(found.indices, minlength=found.shape[1])
 
 
 def _figures(

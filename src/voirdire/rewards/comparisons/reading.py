@@ -18,7 +18,7 @@ from voirdire.io.items import (
     SeenIds,
     name_of,
 )
-from voirdire.io.rbr_files import read_rbr_scores
+from voirdire.io.rbr_files import RbrScores
 from voirdire.io.rows import open_frame, read_given_rows, stream_rows, table_rows
 from voirdire.io.shapes import ID_COLUMNS
 from voirdire.records import Dropped, Item
@@ -176,7 +176,7 @@ def read_comparisons(
     data = assemble_comparisons(found, behavior=behavior, known_behaviors=known_behaviors)
     if not has_scores:
         return data
-    joined = replace(data, base_rewards=read_rbr_scores(base, data.items))
+    joined = replace(data, base_rewards=RbrScores(base).of_all_items(data.items))
     return replace(joined, data_hash=hash_comparisons(joined))
 
 

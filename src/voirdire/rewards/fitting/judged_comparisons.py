@@ -12,7 +12,7 @@ from voirdire._validation import shorten
 from voirdire.documents import did_you_mean
 from voirdire.errors import CyclicComparisonsWarning, InputError
 from voirdire.io import read_verdicts
-from voirdire.io.rbr_files import is_rbr_file, read_rbr_verdicts
+from voirdire.io.rbr_files import RbrVerdicts, is_rbr_file
 from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.plan import needs_engine
@@ -123,8 +123,8 @@ class FitVerdicts:
         if self.given is not None:
             return self.given
         if self.plan is None:
-            found = read_rbr_verdicts(self.rbr_file, items, rubric=self.rubric)
-            return found if self.threshold is None else replace(found, threshold=self.threshold)
+            said = RbrVerdicts(self.rbr_file, rubric=self.rubric, threshold=self.threshold)
+            return said.of_all_items(items)
         judged = judge_by_plan(
             items,
             self.plan,
@@ -292,7 +292,8 @@ def with_behaviors(data: ComparisonData, rubric: Rubric) -> ComparisonData:
         reason = (
             "it has no behavior"
             if behavior is None
-            else f"its behavior is none of rubric {rubric.name!r}"
+            else f"its behavior is none of rubric {rubric.name!r}, got {shorten(behavior)!r}."
+            f"{did_you_mean(behavior, known)}".removesuffix(".")
         )
         drops.append(
             Dropped(

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from voirdire.io.rbr_files import RbrScores
     from voirdire.records import Item
 
 __all__ = [
     "BASE_COLUMNS",
     "NO_BASE",
     "base_column",
+    "base_of_file",
     "base_of_items",
     "given_base",
     "has_base",
@@ -79,6 +81,11 @@ def base_of_items(items: Sequence[Item], *, column: str | None) -> Found:
             own = item.metadata.get(f"{side}_{column}")
             values[place] = values[place] if own in (None, "") else own  # CSV writes "" for none
     return _checked(values, ids)
+
+
+def base_of_file(items: Sequence[Item], scores: RbrScores) -> Found:
+    """Take base rewards from a file of the RBR authors."""
+    return _checked(scores.of_items(items), [item.id for item in items])
 
 
 def has_base(items: Sequence[Item], column: str) -> bool:

@@ -10,9 +10,11 @@ import msgspec
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
+from voirdire.io.rbr_files import RbrScores, RbrVerdicts, is_rbr_file
 from voirdire.records.thresholds import threshold_words
 from voirdire.rewards.scoring.base_rewards import (
     base_column,
+    base_of_file,
     base_of_items,
     given_base,
     has_base,
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from voirdire.records import Item, Verdicts
     from voirdire.rewards.model import RewardModel
     from voirdire.rewards.scoring.scores import Scores
-    from voirdire.rewards.scoring.stored_verdicts import VerdictsById
+    from voirdire.rewards.scoring.stored_verdicts import VerdictsOfItems
 
 __all__ = ["BatchScorer", "ItemScoring", "ascore_items", "judging_plan", "stored_verdicts"]
 
@@ -48,7 +50,8 @@ class BatchScorer:
     center : bool
         Whether each behavior's mean is taken off.
     base : str, optional
-        The items' column of base rewards; by default the first batch says.
+        The items' column of base rewards, or a file of scores of the RBR authors; by default the
+        first batch says.
 
     Attributes
     ----------
@@ -59,6 +62,7 @@ class BatchScorer:
     def __init__(self, model: RewardModel, *, center: bool, base: str | None = None) -> None:
         self.notes: tuple[str, ...] = ()
         self._model, self._named = model, base
+        self._scores = RbrScores(base) if base is not None and is_rbr_file(base) else None
         self._combiner = Combiner(model, center=center)
         self._column: str | None = None
         self._is_begun = self._has_base = False
@@ -66,7 +70,7 @@ class BatchScorer:
     def score(
         self,
         items: Sequence[Item],
-        verdicts: VerdictsById,
+        verdicts: VerdictsOfItems,
         *,
         base_rewards: ArrayLike | Mapping[str, float] | None = None,
     ) -> Scores:
@@ -75,17 +79,22 @@ class BatchScorer:
         ids = [item.id for item in items]
         if base_rewards is not None:
             base, reasons = given_base(base_rewards, ids)
+        elif self._scores is not None:
+            base, reasons = base_of_file(items, self._scores)
+            self._has_base = self._has_base or len(reasons) < len(items)
         else:
             base, reasons = base_of_items(items, column=self._base_column(items))
         return self._combiner.scores(
-            verdicts.take(ids),
+            verdicts.of_items(items) if isinstance(verdicts, RbrVerdicts) else verdicts.take(ids),
             behaviors=[item.behavior for item in items],
             base=base,
             base_reasons=reasons,
         )
 
     def check_base(self) -> None:
-        """Refuse a column of base rewards that no item had."""
+        """Refuse a column of base rewards that no item had, or a file about others."""
+        if self._scores is not None and not self._has_base:
+            raise self._scores.is_about_others()
         if self._named is not None and not self._has_base:
             msg = (
                 f"`base` must be a column of the items, got {shorten(self._named)!r}, which is "
@@ -139,7 +148,7 @@ class ItemScoring:
         ]
         self._base_rewards = base_rewards
         self._asking: dict[str, Any] = {"store": store, "retry_failures": retry_failures}
-        self._stored: VerdictsById | None = None
+        self._stored: VerdictsOfItems | None = None
         self._questions = model.questions
         if verdicts is not None:
             self._stored, self._notes = stored_verdicts(
@@ -175,7 +184,7 @@ class ItemScoring:
 
         return add_numbers(judged, self._plan.rubric, self._questions)
 
-    def _finish(self, verdicts: VerdictsById) -> Scores:
+    def _finish(self, verdicts: VerdictsOfItems) -> Scores:
         scores = self._scorer.score(self._items, verdicts, base_rewards=self._base_rewards)
         notes = (*self._notes, *self._scorer.notes)
         return replace(scores, dropped=tuple(self._dropped), notes=notes)
@@ -195,7 +204,7 @@ async def ascore_items(model: RewardModel, items: Any, settings: Mapping[str, An
 
 def stored_verdicts(
     model: RewardModel, source: Any, *, judge: Any, other_judge: bool
-) -> tuple[VerdictsById, tuple[str, ...]]:
+) -> tuple[VerdictsOfItems, tuple[str, ...]]:
     """Open verdicts of the judge that the reward was fitted on; with notes where another is meant.
 
     `judge` is the name of one of several, or what has it.

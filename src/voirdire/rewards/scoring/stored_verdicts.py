@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from voirdire.io import read_verdicts
+from voirdire.io.rbr_files import RbrVerdicts, is_rbr_file
 from voirdire.io.rows import BROKEN_PARQUET
 from voirdire.io.verdict_files import columns_of_file, verdict_format
 from voirdire.records.verdict_tables import is_verdict_table
@@ -26,18 +27,26 @@ if TYPE_CHECKING:
     from voirdire.records import Verdicts
     from voirdire.rewards.model import RewardModel
 
-__all__ = ["StoredVerdicts", "VerdictsById", "open_verdicts"]
+__all__ = ["StoredVerdicts", "VerdictsById", "VerdictsOfItems", "open_verdicts"]
 
 VerdictsById: TypeAlias = "Verdicts | StoredVerdicts"
 """What gives the verdicts of items by their ids: `take` of either."""
+
+VerdictsOfItems: TypeAlias = "VerdictsById | RbrVerdicts"
+"""What gives the verdicts of items: the RBR authors' files know them by their texts."""
 
 _MOST_ITEMS, _MOST_ROWS = 1 << 15, 1 << 17
 _BLOCK_BYTES = 1 << 23
 """Rows of a wide or long table, and bytes of JSONL, that are read together."""
 
 
-def open_verdicts(source: Any, *, reward: RewardModel, judge: str | None) -> VerdictsById:
-    """Open what `voirdire.io.read_verdicts` reads; files of ours are not held in memory."""
+def open_verdicts(source: Any, *, reward: RewardModel, judge: str | None) -> VerdictsOfItems:
+    """Open what `voirdire.io.read_verdicts` reads, or a file of features of the RBR authors.
+
+    Files of ours are not held in memory.
+    """
+    if is_rbr_file(source):
+        return RbrVerdicts(source, rubric=reward.rubric, threshold=reward.judge.threshold)
     read = partial(read_verdicts, rubric=reward.rubric, judge=judge, numbers_of=reward.questions)
     paths = _our_files(source)
     if paths:

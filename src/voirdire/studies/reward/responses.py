@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from voirdire.errors import NoDataError
 from voirdire.io import ItemReading, read_items, read_verdicts
-from voirdire.io.rbr_files import is_rbr_file, read_rbr_verdicts
+from voirdire.io.rbr_files import RbrVerdicts, is_rbr_file
 from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.given_items import given_items
@@ -232,8 +232,9 @@ def judge_responses(items: Sequence[Item], request: ExaminationRequest, verdicts
     """Take stored verdicts, or the RBR authors' file of features; None judges now."""
     reward, judge = request.reward, request.judge
     if verdicts is not None and is_rbr_file(verdicts):
-        found = read_rbr_verdicts(verdicts, items, rubric=reward.rubric)
-        return replace(found, threshold=reward.judge.threshold)
+        threshold = reward.judge.threshold
+        said = RbrVerdicts(verdicts, rubric=reward.rubric, threshold=threshold)
+        return said.of_all_items(items)
     if verdicts is not None:
         named = judge if isinstance(judge, str) else None
         return read_verdicts(
