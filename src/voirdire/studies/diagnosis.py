@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from voirdire._types import Share
 from voirdire.io.cells import label_text
-from voirdire.stats import SliceResult, compare_slices, outlier_annotators, panel_items
-from voirdire.stats.diagnosis.confusion import bin_numbers, confusion_counts, confusion_of_sets
+from voirdire.stats import (
+    PanelCounts,
+    SliceResult,
+    compare_slices,
+    outlier_annotators,
+    panel_items,
+)
+from voirdire.stats.diagnosis.confusion import Binning, bin_numbers, confusion_counts, confusion_of_sets
+from voirdire.stats.diagnosis.panels import OpposedItem  # noqa: TC001  # read from JSON
 from voirdire.stats.diagnosis.slices import item_gaps
 from voirdire.stats.label_arrays import is_present
 from voirdire.stats.preparation import prepare
@@ -25,11 +33,8 @@ if TYPE_CHECKING:
 
     from voirdire._types import AlignmentName, QuestionKind
     from voirdire.io import LabelTable
-    from voirdire.stats import PanelCounts
     from voirdire.stats.agreement import PanelLevel
     from voirdire.stats.alignment import VectorizedScore
-    from voirdire.stats.diagnosis.confusion import Binning
-    from voirdire.stats.diagnosis.panels import OpposedItem
     from voirdire.stats.label_arrays import LabelSets
     from voirdire.studies.label_matrix import LabelMatrix
 
@@ -244,7 +249,7 @@ class AnnotatorDiagnosis:
     agreement: float
     agreement_of_others: float
     difference: float
-    p_value: float
+    p_value: Share
     outlier: bool
     reason: str | None = None
 
