@@ -95,7 +95,7 @@ def read_result(source: str, argument: str) -> bytes:
     """Read a file or standard input, but no more than a page is made of."""
     from voirdire.documents import NotRegularError, read_small
     from voirdire.errors import InputError
-    from voirdire.reporting.pages.examination_record import MOST_BYTES
+    from voirdire.reporting.as_json import MOST_BYTES
 
     try:
         if source == "-":

@@ -109,7 +109,7 @@ def _page(asked: _Asked) -> tuple[str, tuple[str, ...]]:
 
 
 def _check_size(data: bytes, source: str) -> None:
-    from voirdire.reporting.pages.examination_record import MOST_BYTES
+    from voirdire.reporting.as_json import MOST_BYTES
 
     if len(data) > MOST_BYTES:
         msg = f"{source}: must have at most {MOST_BYTES >> 20} MiB, got more. View a part of it."

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
-from voirdire.errors import InputError, NoDataError
+from voirdire.errors import InputError
 from voirdire.records import as_plain
 from voirdire.records.plain import without_nan
 from voirdire.reporting.json_reading import decode_object, read_record
@@ -104,8 +104,6 @@ def examination_from_json(
     InputError
         If it is no such JSON, longer than 256 MiB, or a value is of a wrong type or out of range;
         the message names the place.
-    NoDataError
-        If it has no examination.
 
     Examples
     --------
@@ -129,9 +127,6 @@ def examination_from_json(
         smaller="Examine fewer judges, alignments or ε at a time.",
     )
     _check_sort(plain, f"{source}: must be {wanted}")
-    if plain["examinations"] == []:
-        msg = f"{source}: $.examinations must hold at least one examination, got none. {_MADE_BY}."
-        raise NoDataError(msg)
     results = plain["examinations"]
     if isinstance(results, list | tuple):
         results = [*map(_complete_row, results)]

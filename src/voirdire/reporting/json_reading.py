@@ -293,7 +293,9 @@ def _kind_of_table(dtype: Any) -> _Kind:
             raise kind.refuse(value)
         return np.array(found, dtype=dtype)
 
-    kind = _Kind(read, "a table with rows of one length", lambda: np.empty((0, 0), dtype=dtype))
+    kind = _Kind(
+        read, "a table of numbers with rows of one length", lambda: np.empty((0, 0), dtype=dtype)
+    )
     return kind
 
 

@@ -292,6 +292,11 @@ class AltTestResult:
         return f"<div><p>{head}</p>{table}<ul>{said}</ul></div>"
 
     @property
+    def n_won(self) -> int:
+        """Annotators whom the judge wins."""
+        return sum(row.rejected for row in self.annotators)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know before trusting the figures, in sentences."""
         return tuple(caution.sentence for caution in self.cautions)
@@ -350,9 +355,8 @@ def text_table(rows: Sequence[Row]) -> str:
 
 
 def _figures(result: AltTestResult) -> str:
-    n_won = sum(row.rejected for row in result.annotators)
     said = [
-        f"ω = {_number(result.winning_rate)} ({n_won} of {result.n_annotators} annotators)"
+        f"ω = {_number(result.winning_rate)} ({result.n_won} of {result.n_annotators} annotators)"
         + _describe_lost(result),
         f"ρ = {_number(result.advantage_probability)}{_bracket_interval(result)}",
         f"annotators' own {_number(result.human_advantage)}",

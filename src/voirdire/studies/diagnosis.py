@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from voirdire._types import Share
+from voirdire._types import Share  # noqa: TC001  # what reads the JSON looks at the types
 from voirdire.io.cells import label_text
 from voirdire.stats import (
     PanelCounts,
@@ -17,7 +17,12 @@ from voirdire.stats import (
     outlier_annotators,
     panel_items,
 )
-from voirdire.stats.diagnosis.confusion import Binning, bin_numbers, confusion_counts, confusion_of_sets
+from voirdire.stats.diagnosis.confusion import (
+    Binning,
+    bin_numbers,
+    confusion_counts,
+    confusion_of_sets,
+)
 from voirdire.stats.diagnosis.panels import OpposedItem  # noqa: TC001  # read from JSON
 from voirdire.stats.diagnosis.slices import item_gaps
 from voirdire.stats.label_arrays import is_present

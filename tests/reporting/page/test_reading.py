@@ -27,7 +27,7 @@ def changed(content, **keys):
         ({"annotators": {}}, r"annotators must be an array, got an object of 0\."),
         ({"judge": ["x"]}, r"judge must be text, got an array of 1\."),
         ({"passed": 1}, r"passed must be true or false, got 1\."),
-        ({"reasons": [{"code": "x"}]}, r"reasons\[0\] must have the key `sentence`, got none\."),
+        ({"cautions": [{"code": "x"}]}, r"cautions\[0\] must have the key `sentence`, got none\."),
     ],
 )
 def test_a_wrong_value_is_named_with_its_place(make_row, make_content, keys, message):
