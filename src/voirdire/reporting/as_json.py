@@ -115,9 +115,6 @@ def examination_from_json(
     'passed'
     """
     wanted = "what `voirdire examine --json` prints"
-    if not isinstance(content, str | bytes | bytearray | Mapping | list) and content is not None:
-        msg = f"`content` must be an examination or its JSON, got {shorten(content)}."
-        raise InputError(msg)
     plain = decode_object(
         content,
         source=source,
@@ -176,7 +173,7 @@ def _complete_row(row: Any) -> Any:
     reasons, sentences, warnings = said.values()
     reasons = reasons or [{"code": "", "sentence": each} for each in sentences]
     cautions = row.get("cautions") or [{"code": "", "sentence": each} for each in warnings]
-    older = {"method": "t", "epsilon_mode": "additive"}
+    older: dict[str, Any] = {"method": "t", "epsilon_mode": "additive"}
     if "because" not in row:
         older["because"] = reasons[0] if reasons else {"code": "", "sentence": ""}
         cautions = [*cautions, *reasons[1:]] if isinstance(cautions, list | tuple) else cautions

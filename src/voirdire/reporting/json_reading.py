@@ -21,6 +21,7 @@ from typing import (
     TypeAlias,
     TypeVar,
     Union,
+    cast,
     get_args,
     get_origin,
     get_type_hints,
@@ -40,10 +41,11 @@ Reader: TypeAlias = Callable[[Any], Any]
 
 _ROUNDING = 1e-9
 _LARGEST_COUNT = 10**15
+_LARGEST_NUMBER = 10**308
 
 
 def decode_object(
-    content: str | bytes | bytearray | Mapping[str, Any],
+    content: Any,
     *,
     source: str,
     most_bytes: int,
@@ -56,13 +58,16 @@ def decode_object(
     `wanted` says what it must be, `made_by` how such a file is made, and `smaller` how to make a
     shorter one.
     """
-    plain: Any = content
+    plain = content
     if isinstance(content, str | bytes | bytearray):
         if len(content) > most_bytes:
             sizes = f"at most {most_bytes // 2**20} MiB, got {len(content) / 2**20:,.0f} MiB"
             msg = f"{source}: must be JSON of {sizes}. {smaller}"
             raise InputError(msg)
         plain = _decode(content, source, made_by)
+    elif not isinstance(content, Mapping | list | NoneType):
+        msg = f"`content` must be the JSON of an examination, got {shorten(content)}. {made_by}."
+        raise InputError(msg)
     if not isinstance(plain, Mapping):
         msg = f"{source}: must be {wanted}, got {describe_value(plain)}. {made_by}."
         raise InputError(msg)
@@ -98,7 +103,7 @@ def describe_value(value: Any) -> str:
 def read_record(kind: type[Record], plain: Any, *, source: str, made_by: str) -> Record:
     """Read plain values of JSON as a record: a dataclass of figures, words and other records."""
     try:
-        record: Record = _kind(kind).read(plain)
+        record: Record = _kind(cast("Any", kind)).read(plain)
     except _MismatchError as error:
         place = "$" + "".join(reversed(error.steps))
         msg = f"{source}: {place} must {error.rule}, got {error.got}. {made_by}."
@@ -163,10 +168,9 @@ def _read_figure(value: Any) -> float:
 def _read_number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _FIGURE.refuse(value)
-    try:
-        return float(value)
-    except OverflowError:
-        raise _FIGURE.refuse(value, "that a computer can hold") from None
+    if abs(value) > _LARGEST_NUMBER:
+        raise _FIGURE.refuse(value, "that a computer can hold")
+    return value
 
 
 def _read_share(value: Any) -> float:
@@ -232,10 +236,9 @@ def _bounded(hint: Any, most: int) -> _Kind:
     inner = _kind(hint)
 
     def read(value: Any) -> Any:
-        found = inner.read(value)
-        if len(found) > most:
+        if isinstance(value, str | list | tuple) and len(value) > most:
             raise inner.refuse(value, f"of length <= {most}")
-        return found
+        return inner.read(value)
 
     return inner._replace(read=read)
 
@@ -267,7 +270,7 @@ def _kind_of_union(hints: tuple[Any, ...]) -> _Kind:
 
 
 def _kind_of_array(hint: Any) -> _Kind:
-    inner = _kind(hint)
+    inner = hint if isinstance(hint, _Kind) else _kind(hint)
 
     def read(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list | tuple):
@@ -285,7 +288,7 @@ def _kind_of_array(hint: Any) -> _Kind:
 
 
 def _kind_of_table(dtype: Any) -> _Kind:
-    rows = _kind_of_array(tuple[float if issubclass(dtype, np.floating) else int, ...])
+    rows = _kind_of_array(_kind_of_array(float if issubclass(dtype, np.floating) else int))
 
     def read(value: Any) -> Any:
         found = rows.read(value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,8 @@ from voirdire.studies.reward.result import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from voirdire.rewards.fitting.fit import RewardFit
 
 __all__ = [
@@ -107,9 +108,6 @@ def reward_examination_from_json(
     >>> found.reward["name"], found.misranked
     ('by hand', ())
     """
-    if not isinstance(content, str | bytes | bytearray | Mapping):
-        msg = f"`content` must be the JSON of an examination, got {shorten(content)}. {_MADE_BY}."
-        raise InputError(msg)
     wanted = "what `voirdire examine-reward --json` prints"
     plain = decode_object(
         content,

@@ -613,7 +613,8 @@ def _slices(
             confidence_level=plan.confidence_level,
             false_discovery_rate=plan.false_discovery_rate,
         )
-        yield tuple(
-            replace(row, column=columns[row.column][0], value=columns[row.column][1][row.value])
-            for row in rows
-        )
+        found = []
+        for row in rows:
+            column, values = columns[int(row.column)]
+            found.append(replace(row, column=column, value=values[int(row.value)]))
+        yield tuple(found)

@@ -72,7 +72,7 @@ def test_a_file_that_is_too_long_is_not_parsed():
 
 
 def test_something_else_is_no_content():
-    with pytest.raises(InputError, match="`content` must be an examination or its JSON, got 7"):
+    with pytest.raises(InputError, match="`content` must be the JSON of an examination, got 7"):
         html_report(7)
 
 
