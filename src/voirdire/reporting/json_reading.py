@@ -174,7 +174,7 @@ def _read_number(value: Any) -> float:
 
 
 def _read_share(value: Any) -> float:
-    share = _read_figure(value)
+    share = value if type(value) is float and 0 <= value <= 1 else _read_figure(value)
     if share < -_ROUNDING or share > 1 + _ROUNDING:
         raise _FIGURE.refuse(value, "of at least 0" if share < 0 else "of at most 1")
     return share
@@ -323,29 +323,33 @@ def _kind_of_object(hint: Any) -> _Kind:
 
 def _kind_of_record(record: Any) -> _Kind:
     hints = get_type_hints(record, include_extras=True)
-    keys = {each.name: each.metadata.get("key", each.name) for each in fields(record)}
-    has_default = {
-        each.name
+    own = [
+        (
+            each.name,
+            each.metadata.get("key", each.name),
+            _kind(hints[each.name]),
+            each.default is not MISSING or each.default_factory is not MISSING,
+        )
         for each in fields(record)
-        if each.default is not MISSING or each.default_factory is not MISSING
-    }
+    ]
 
     def read(value: Any) -> Any:
         if not isinstance(value, Mapping):
             raise kind.refuse(value)
         found = {}
-        for name, key in keys.items():
+        for name, key, inner, has_default in own:
             if key in value:
                 try:
-                    found[name] = _kind(hints[name]).read(value[key])
+                    found[name] = inner.read(value[key])
                 except _MismatchError as error:
                     error.steps.append(f".{key}")
                     raise
-            elif name not in has_default:
-                absent = _kind(hints[name]).absent
-                if absent is None:
-                    raise _MismatchError(f"have the key `{key}`", "none")
-                found[name] = absent()
+            elif has_default:
+                continue
+            elif inner.absent is None:
+                raise _MismatchError(f"have the key `{key}`", "none")
+            else:
+                found[name] = inner.absent()
         return record(**found)
 
     kind = _Kind(read, "an object", lambda: read({}))
