@@ -83,7 +83,7 @@ class QuestionFindings:
     """
 
     question: str
-    kind: QuestionKind
+    kind: QuestionKind = "choice"
     n_items: int = 0
     annotators: tuple[str, ...] = ()
     judges: tuple[str, ...] = ()

@@ -204,7 +204,7 @@ def question_parts(report: Examination) -> tuple[QuestionPart, ...]:
                 number=number,
                 main=main,
                 others=tuple(others),
-                found=found.get(question) or QuestionFindings(question=question, kind="choice"),
+                found=found.get(question) or QuestionFindings(question=question),
             )
         )
     return tuple(parts)
