@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 __all__ = [
     "CANNOT_TELL",
@@ -17,6 +17,7 @@ __all__ = [
     "Label",
     "Language",
     "Loss",
+    "Margin",
     "Method",
     "Mode",
     "ModelSource",
@@ -27,6 +28,7 @@ __all__ = [
     "QuestionKind",
     "ReplyForm",
     "RubricKind",
+    "Share",
     "Threshold",
     "VerdictLayout",
     "WeightScheme",
@@ -39,6 +41,12 @@ AlignmentName: TypeAlias = Literal[
     "accuracy", "neg_rmse", "similarity", "jaccard", "jaccard_macro", "jaccard_slots", "hamming"
 ]
 """The built-in scoring functions S(a, others) of the alternative annotator test."""
+
+Share: TypeAlias = Annotated[float, "share"]
+"""A figure in [0, 1], or nan; who reads it back from a file asks for that."""
+
+Margin: TypeAlias = Annotated[float, "margin"]
+"""ε, in [0, 1)."""
 
 EpsilonMode: TypeAlias = Literal["additive", "multiplicative"]
 Method: TypeAlias = Literal["t", "exact"]

@@ -3,14 +3,23 @@
 import json
 import math
 from dataclasses import asdict, replace
+from pathlib import Path
 
+import polars as pl
 import pytest
 
+import voirdire
 from voirdire.records import Dropped
-from voirdire.reporting import certificate_to_json, examination_to_json
+from voirdire.reporting import (
+    certificate_to_json,
+    examination_from_json,
+    examination_to_json,
+    html_report,
+)
 from voirdire.studies import Examination
 
 NUMBER = (int, float)
+EARLIER = Path(__file__).parents[1] / "golden/version_0_1_0/certificate.json"
 # As ../shared/design.md, section 7, lists them.
 EXAMINATION_KEYS = {
     "question": str,
@@ -206,3 +215,49 @@ def test_a_certificate_is_written_whole(make_examination):
 
     assert_equal_but_for_nan(written, certificate.as_content())
     assert "评" in certificate_to_json(certificate)
+
+
+@pytest.fixture(scope="module")
+def examination():
+    """Give an examination of two judges under two alignments, with slices, texts and a failure."""
+    n = 60
+    items = [f"t{place}" for place in range(n)]
+    humans = {
+        name: {item: (place + (place % 9 == slip)) % 2 for place, item in enumerate(items)}
+        for slip, name in enumerate(["ann", "bob", "eve"])
+    }
+    judges = {
+        "mine": {item: place % 2 for place, item in enumerate(items)},
+        "yours": {item: int(place % 5 == 0) if place else None for place, item in enumerate(items)},
+    }
+    metadata = pl.DataFrame(
+        {"item": items, "lang": ["en", "zh"] * (n // 2), "prompt": ["How?"] * n}
+    )
+    return voirdire.examine(
+        judges=judges, humans=humans, epsilon=[0.1, 0.2], metadata=metadata,
+        alignment=["accuracy", "neg_rmse"],
+    )  # fmt: skip
+
+
+def test_an_examination_is_read_back_with_every_figure(examination):
+    written = examination_to_json(examination)
+
+    for given in (written, written.encode(), json.loads(written)):
+        found = examination_from_json(given)
+        assert examination_to_json(found) == written
+        assert [row.outcome for row in found.results] == [x.outcome for x in examination.results]
+
+
+def test_the_record_and_its_json_give_one_page(examination):
+    assert html_report(examination) == html_report(examination_to_json(examination))
+
+
+def test_results_of_version_0_1_are_read_with_every_figure():
+    rows = json.loads(EARLIER.read_text(encoding="utf-8"))["examinations"]
+
+    found = json.loads(examination_to_json(examination_from_json({"examinations": rows})))
+
+    for row, before in zip(found["examinations"], rows, strict=True):
+        kept = before.keys() - {"reasons", "outcome_reasons", "uncertainty"}
+        assert {name: row[name] for name in kept} == {name: before[name] for name in kept}
+        assert row["uncertainty"].items() >= before["uncertainty"].items()

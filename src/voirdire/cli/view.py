@@ -136,7 +136,7 @@ def _show_run(asked: PageRequest) -> tuple[str, tuple[str, ...]]:
 def _read_result(source: str) -> bytes:
     """Read a file or standard input, but no more than a page is made of."""
     from voirdire.documents import NotRegularError, read_small
-    from voirdire.reporting.pages.examination_record import MOST_BYTES
+    from voirdire.reporting.as_json import MOST_BYTES
 
     try:
         if source == "-":
@@ -154,7 +154,7 @@ def _read_result(source: str) -> bytes:
 
 
 def _check_size(data: bytes, source: str) -> None:
-    from voirdire.reporting.pages.examination_record import MOST_BYTES
+    from voirdire.reporting.as_json import MOST_BYTES
 
     if len(data) > MOST_BYTES:
         msg = f"{source}: must have at most {MOST_BYTES >> 20} MiB, got more. View a part of it."

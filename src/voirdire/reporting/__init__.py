@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from voirdire.reporting.as_json import (
         certificate_to_json,
         examination_as_dict,
+        examination_from_json,
         examination_to_json,
         power_to_json,
         training_run_as_dict,
@@ -53,6 +54,7 @@ __all__ = [
     "certificate_to_json",
     "draw_svg",
     "examination_as_dict",
+    "examination_from_json",
     "examination_to_json",
     "html_report",
     "paper_table",
@@ -84,6 +86,7 @@ _HOME = {
     "certificate_to_json": "as_json",
     "draw_svg": "plots",
     "examination_as_dict": "as_json",
+    "examination_from_json": "as_json",
     "examination_to_json": "as_json",
     "html_report": "pages.examination",
     "paper_table": "reward_tables",

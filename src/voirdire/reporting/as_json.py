@@ -1,30 +1,43 @@
-"""Results as one JSON object each: every figure, under the names that the docs list."""
+"""Results as one JSON object each: every figure, under the names that the docs list.
+
+An examination is read back too, into the record that it was written from.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from voirdire._validation import shorten
+from voirdire.errors import InputError
 from voirdire.records import as_plain
 from voirdire.records.plain import without_nan
+from voirdire.reporting.json_reading import decode_object, read_record
 from voirdire.studies.certificate import result_as_dict
+from voirdire.studies.whole_study import Examination
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from voirdire.records import Certificate
     from voirdire.rewards.training.run import TrainingRun
     from voirdire.stats.power_analysis import PowerResult
-    from voirdire.studies import Examination
 
 __all__ = [
+    "MOST_BYTES",
     "certificate_to_json",
     "examination_as_dict",
+    "examination_from_json",
     "examination_to_json",
     "power_to_json",
     "training_run_as_dict",
     "training_run_to_json",
 ]
 
+MOST_BYTES = 256 * 2**20
+"""Longest JSON of an examination; the largest study in the tests has a tenth of it."""
 _RUN_SCHEMA = "voirdire.training_run/1"
 
 
@@ -65,6 +78,121 @@ def examination_as_dict(examination: Examination) -> dict[str, Any]:
         "cautions": as_plain(examination.cautions),
         "settings": examination.settings,
     }
+
+
+def examination_from_json(
+    content: str | bytes | Mapping[str, Any], *, source: str = "report.json"
+) -> Examination:
+    """Read what `examination_to_json` wrote, in this version or an older one.
+
+    Parameters
+    ----------
+    content : str, bytes or mapping
+        The JSON, as text, as UTF-8, or decoded; null and nan are alike. Keys that this version does
+        not know are left aside, and what an older version lacks is undefined.
+    source : str, optional
+        What errors call it.
+
+    Returns
+    -------
+    Examination
+        The record, but for `understood` and what each result set aside, which the JSON does not
+        have; nan where the JSON has null.
+
+    Raises
+    ------
+    InputError
+        If it is no such JSON, longer than 256 MiB, or a value is of a wrong type or out of range;
+        the message names the place.
+
+    Examples
+    --------
+    >>> import voirdire
+    >>> from voirdire.studies import Examination
+    >>> truth = {i: i % 2 for i in range(60)}
+    >>> found = Examination(results=(voirdire.alt_test(truth, {"ann": truth, "bob": truth}),))
+    >>> examination_from_json(examination_to_json(found)).results[0].outcome
+    'passed'
+    """
+    wanted = "what `voirdire examine --json` prints"
+    plain = decode_object(
+        content,
+        source=source,
+        most_bytes=MOST_BYTES,
+        wanted=wanted,
+        made_by=_MADE_BY,
+        smaller="Examine fewer judges, alignments or ε at a time.",
+    )
+    _check_sort(plain, f"{source}: must be {wanted}")
+    results = plain["examinations"]
+    if isinstance(results, list | tuple):
+        results = [*map(_complete_row, results)]
+    found = read_record(
+        Examination, {**plain, "examinations": results}, source=source, made_by=_MADE_BY
+    )
+    for place, rows, sizes in _square_tables(found):
+        if len(rows) not in sizes or any(len(row) != len(rows) for row in rows):
+            either = " or ".join(f"{size} x {size}" for size in sizes)
+            msg = f"{source}: {place} must be a table of {either}, got {len(rows)} rows."
+            raise InputError(msg)
+    return found
+
+
+_MADE_BY = "Make one with `voirdire examine --json`"
+_OTHER_SORTS = {
+    "voirdire.reward/": "a reward. Make its page with `voirdire examine-reward --report`.",
+    "voirdire.training/": "a file of a training run. Name the run's folder instead.",
+}
+
+
+def _check_sort(plain: Mapping[str, Any], wanted: str) -> None:
+    for schema, what in _OTHER_SORTS.items():
+        if str(plain.get("schema", "")).startswith(schema):
+            msg = f"{wanted}, got {what}"
+            raise InputError(msg)
+    if "content_hash" in plain and "data_hash" in plain:
+        msg = f"{wanted}, got a certificate, which lacks what a report shows. {_MADE_BY}."
+        raise InputError(msg)
+    if "examinations" not in plain:
+        keys = ", ".join(repr(shorten(key, width=20)) for key in list(plain)[:5]) or "no keys"
+        msg = f"{wanted}, with a key `examinations`, got an object with {keys}. {_MADE_BY}."
+        raise InputError(msg)
+
+
+def _complete_row(row: Any) -> Any:
+    """Bring a result of an older version into the form of this one.
+
+    Version 0.1 wrote several reasons, and before that sentences alone. The first stands for what
+    decided, and the others are cautions.
+    """
+    if not isinstance(row, Mapping):
+        return row
+    said = {name: row.get(name) or [] for name in ("reasons", "outcome_reasons", "warnings")}
+    if not all(isinstance(each, list | tuple) for each in said.values()):
+        return row
+    reasons, sentences, warnings = said.values()
+    reasons = reasons or [{"code": "", "sentence": each} for each in sentences]
+    cautions = row.get("cautions") or [{"code": "", "sentence": each} for each in warnings]
+    older: dict[str, Any] = {"method": "t", "epsilon_mode": "additive"}
+    if "because" not in row:
+        older["because"] = reasons[0] if reasons else {"code": "", "sentence": ""}
+        cautions = [*cautions, *reasons[1:]] if isinstance(cautions, list | tuple) else cautions
+    return older | dict(row) | {"cautions": cautions}
+
+
+def _square_tables(found: Examination) -> Iterator[tuple[str, Any, tuple[int, ...]]]:
+    """Name the tables of raters and of labels, with their rows and how many there should be."""
+    for number, question in enumerate(found.questions):
+        matrix = question.agreement.matrix if question.agreement else None
+        if matrix is not None:
+            place, size = f"$.questions[{number}].agreement.matrix", len(matrix.raters)
+            yield f"{place}.values", matrix.values, (size,)
+            yield f"{place}.n_items", matrix.n_items, (0, size)
+        for order, judge in enumerate(question.diagnosis.judges if question.diagnosis else ()):
+            if judge.confusion is not None:
+                place = f"$.questions[{number}].diagnosis.judges[{order}].confusion.counts"
+                size = len(judge.confusion.labels)
+                yield place, judge.confusion.counts, (size, size + 1)
 
 
 def certificate_to_json(certificate: Certificate) -> str:

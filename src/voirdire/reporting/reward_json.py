@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, is_dataclass
-from functools import cache
+from dataclasses import asdict
 from itertools import pairwise
-from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.records.plain import without_nan
-from voirdire.reporting.json_reading import decode_json, describe_value, explain_mismatch
+from voirdire.reporting.json_reading import decode_object, read_record
 from voirdire.rewards.against_demands import paid_against_demands
 from voirdire.rewards.fitting.fit import fit_figures
 from voirdire.studies.reward.result import (
     REWARD_EXAMINATION_SCHEMA,
     RewardExamination,
-    Share,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from voirdire.rewards.fitting.fit import RewardFit
 
 __all__ = [
@@ -40,9 +38,7 @@ __all__ = [
 REWARD_FIT_SCHEMA = "voirdire.reward_fit/1"
 MOST_BYTES = 64 * 2**20
 """Longest JSON that is read: a thousand times a usual one."""
-_ROUNDING = 1e-9
 _MADE_BY = "Make one with `voirdire examine-reward --json`"
-_SMALLER = f"{_MADE_BY} with fewer bins."
 
 
 def reward_examination_to_json(examination: RewardExamination) -> str:
@@ -112,32 +108,21 @@ def reward_examination_from_json(
     >>> found.reward["name"], found.misranked
     ('by hand', ())
     """
-    plain: Any = content
-    if isinstance(plain, str | bytes | bytearray):
-        plain = decode_json(
-            plain, source=source, most_bytes=MOST_BYTES, made_by=_MADE_BY, smaller=_SMALLER
-        )
-    elif not isinstance(plain, Mapping):
-        msg = f"`content` must be the JSON of an examination, got {shorten(content)}. {_MADE_BY}."
-        raise InputError(msg)
-    wanted = f"{source}: must be what `voirdire examine-reward --json` prints"
-    if not isinstance(plain, Mapping):
-        msg = f"{wanted}, got {describe_value(plain)}. {_MADE_BY}."
-        raise InputError(msg)
+    wanted = "what `voirdire examine-reward --json` prints"
+    plain = decode_object(
+        content,
+        source=source,
+        most_bytes=MOST_BYTES,
+        wanted=wanted,
+        made_by=_MADE_BY,
+        smaller=f"{_MADE_BY} with fewer bins.",
+    )
     schema = plain.get("schema")
     if schema != REWARD_EXAMINATION_SCHEMA:
         found = "no `schema`" if schema is None else f"schema {shorten(schema, width=60)!r}"
-        msg = f"{wanted}, with the schema {REWARD_EXAMINATION_SCHEMA!r}, got {found}. {_MADE_BY}."
-        raise InputError(msg)
-    try:
-        filled = _fill_figures(plain, RewardExamination)
-        record = msgspec.convert(filled, RewardExamination)
-    except msgspec.ValidationError as error:
-        msg = explain_mismatch(error, plain, source=source, made_by=_MADE_BY)
-        raise InputError(msg) from error
-    except RecursionError as error:
-        msg = f"{source}: must be of sensible depth, got objects nested too deep. {_MADE_BY}."
-        raise InputError(msg) from error
+        msg = f"{source}: must be {wanted}, with the schema {REWARD_EXAMINATION_SCHEMA!r}"
+        raise InputError(f"{msg}, got {found}. {_MADE_BY}.")
+    record = read_record(RewardExamination, plain, source=source, made_by=_MADE_BY)
     for place, row in enumerate(record.histograms):
         n_edges = len(row.edges)
         is_rising = all(a < b for a, b in pairwise(row.edges))
@@ -146,49 +131,6 @@ def reward_examination_from_json(
             msg = f"{source}: $.histograms[{place}].edges must {rule}, got {n_edges}. {_MADE_BY}."
             raise InputError(msg)
     return record
-
-
-@cache
-def _types_of(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind, include_extras=True)
-
-
-def _fill_figures(value: Any, kind: Any, path: str = "$") -> Any:
-    """Put nan where a figure is null or infinite, and refuse shares that are none."""
-    origin, parts = get_origin(kind), get_args(kind)
-    if kind is float or kind == Share:
-        return _as_figure(value, path, is_share=kind == Share)
-    if kind is Any:
-        return without_nan(value)
-    if origin is Annotated:
-        return _fill_figures(value, parts[0], path)
-    if origin in (Union, UnionType):
-        may_be_null = value is None and type(None) in parts
-        return None if may_be_null else _fill_figures(value, parts[0], path)
-    if isinstance(value, Mapping):
-        if isinstance(kind, type) and is_dataclass(kind):
-            types = _types_of(kind)
-            names = value.keys() & types.keys()
-            return {
-                name: _fill_figures(value[name], types[name], f"{path}.{name}") for name in names
-            }
-        if origin is Mapping:
-            return {name: _fill_figures(x, parts[1], f"{path}[...]") for name, x in value.items()}
-    if origin is tuple and isinstance(value, list | tuple) and get_origin(parts[0]) is None:
-        if parts[0] is float:  # millions of them are no reason to wait
-            return [math.nan if x is None else x for x in value]
-        return [_fill_figures(x, parts[0], f"{path}[{k}]") for k, x in enumerate(value)]
-    return value
-
-
-def _as_figure(value: Any, path: str, *, is_share: bool) -> Any:
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return math.nan
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_share and is_number and not -_ROUNDING <= value <= 1 + _ROUNDING:
-        msg = f"Expected `float` {'<= 1' if value > 1 else '>= 0'} - at `{path}`"
-        raise msgspec.ValidationError(msg)
-    return value
 
 
 def reward_fit_to_json(fit: RewardFit) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from voirdire._types import Share  # noqa: TC001  # what reads the JSON looks at the types
 from voirdire._validation import check_fraction
 from voirdire.errors import InputError
 from voirdire.stats.intervals import sum_units, take_units
@@ -65,14 +66,14 @@ class JudgeDifference:
     judge_a: str
     judge_b: str
     alignment: str
-    advantage_a: float
-    advantage_b: float
+    advantage_a: Share
+    advantage_b: Share
     difference: float
     low: float
     high: float
-    p_value: float
-    p_adjusted: float
-    confidence_level: float
+    p_value: Share
+    p_adjusted: Share
+    confidence_level: Share
     n_items: int
     reason: str | None = None
 

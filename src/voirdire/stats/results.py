@@ -7,14 +7,19 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
+from voirdire._types import (  # noqa: TC001  # what reads the JSON looks at the types
+    EpsilonMode,
+    Margin,
+    Method,
+    Outcome,
+    Share,
+)
 from voirdire._validation import shorten
+from voirdire.records.failures import Dropped  # noqa: TC001  # as above
+from voirdire.stats.agreement.krippendorff import KrippendorffResult  # noqa: TC001  # as above
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from voirdire._types import EpsilonMode, Method, Outcome
-    from voirdire.records import Dropped
-    from voirdire.stats.agreement.krippendorff import KrippendorffResult
 
 __all__ = [
     "AltTestResult",
@@ -65,19 +70,19 @@ class AnnotatorResult:
 
     annotator: str
     n_items: int
-    advantage_judge: float
-    advantage_human: float
+    advantage_judge: Share
+    advantage_human: Share
     mean_difference: float
     standard_error: float
     degrees_of_freedom: float
-    p_value: float
+    p_value: Share
     rejected: bool
     rejected_bh: bool
     n_judge_wins: int
     n_ties: int
     n_human_wins: int
-    tie_share: float
-    exact_p_value: float
+    tie_share: Share
+    exact_p_value: Share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,8 +104,8 @@ class ControlResult:
 
     control: Literal["constant", "random", "majority_vote"]
     label: str | None
-    winning_rate: float
-    advantage_probability: float
+    winning_rate: Share
+    advantage_probability: Share
     passed: bool
 
 
@@ -119,8 +124,8 @@ class WorstCase:
     """
 
     n_failures: int
-    winning_rate: float
-    advantage_probability: float
+    winning_rate: Share
+    advantage_probability: Share
     passed: bool
 
 
@@ -171,14 +176,14 @@ class Uncertainty:
         Why a figure is nan.
     """
 
-    advantage_low: float
-    advantage_high: float
-    human_advantage_low: float
-    human_advantage_high: float
-    panel_low: float
-    panel_high: float
-    stability: float
-    confidence_level: float
+    advantage_low: Share
+    advantage_high: Share
+    human_advantage_low: Share
+    human_advantage_high: Share
+    panel_low: Share
+    panel_high: Share
+    stability: Share
+    confidence_level: Share
     n_resamples: int
     n_units: int
     clustered: bool
@@ -247,15 +252,15 @@ class AltTestResult:
     question: str
     judge: str
     alignment: str
-    epsilon: float
+    epsilon: Margin
     epsilon_mode: EpsilonMode
     method: Method
     n_items: int
     n_annotators: int
-    winning_rate: float
-    winning_rate_bh: float
-    advantage_probability: float
-    human_advantage: float
+    winning_rate: Share
+    winning_rate_bh: Share
+    advantage_probability: Share
+    human_advantage: Share
     passed: bool
     outcome: Outcome
     because: Caution
@@ -267,7 +272,7 @@ class AltTestResult:
     cautions: tuple[Caution, ...] = field(repr=False)
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
     settings: dict[str, Any] = field(default_factory=dict, repr=False, hash=False)
-    smallest_epsilon: float | None = field(default=None, repr=False)
+    smallest_epsilon: Share | None = field(default=None, repr=False)
     uncertainty: Uncertainty | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
@@ -285,6 +290,11 @@ class AltTestResult:
         table = html_table(_annotator_rows(self)) if self.annotators else ""
         head = f"<strong>{escape(_headline(self))}</strong><br>{escape(_figures(self))}"
         return f"<div><p>{head}</p>{table}<ul>{said}</ul></div>"
+
+    @property
+    def n_won(self) -> int:
+        """Annotators whom the judge wins."""
+        return sum(row.rejected for row in self.annotators)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -345,9 +355,8 @@ def text_table(rows: Sequence[Row]) -> str:
 
 
 def _figures(result: AltTestResult) -> str:
-    n_won = sum(row.rejected for row in result.annotators)
     said = [
-        f"ω = {_number(result.winning_rate)} ({n_won} of {result.n_annotators} annotators)"
+        f"ω = {_number(result.winning_rate)} ({result.n_won} of {result.n_annotators} annotators)"
         + _describe_lost(result),
         f"ρ = {_number(result.advantage_probability)}{_bracket_interval(result)}",
         f"annotators' own {_number(result.human_advantage)}",

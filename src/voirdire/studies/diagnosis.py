@@ -8,9 +8,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from voirdire._types import Share  # noqa: TC001  # what reads the JSON looks at the types
 from voirdire.io.cells import label_text
-from voirdire.stats import SliceResult, compare_slices, outlier_annotators, panel_items
-from voirdire.stats.diagnosis.confusion import bin_numbers, confusion_counts, confusion_of_sets
+from voirdire.stats import (
+    PanelCounts,
+    SliceResult,
+    compare_slices,
+    outlier_annotators,
+    panel_items,
+)
+from voirdire.stats.diagnosis.confusion import (
+    Binning,
+    bin_numbers,
+    confusion_counts,
+    confusion_of_sets,
+)
+from voirdire.stats.diagnosis.panels import OpposedItem  # noqa: TC001  # read from JSON
 from voirdire.stats.diagnosis.slices import item_gaps
 from voirdire.stats.label_arrays import is_present
 from voirdire.stats.preparation import prepare
@@ -25,11 +38,8 @@ if TYPE_CHECKING:
 
     from voirdire._types import AlignmentName, QuestionKind
     from voirdire.io import LabelTable
-    from voirdire.stats import PanelCounts
     from voirdire.stats.agreement import PanelLevel
     from voirdire.stats.alignment import VectorizedScore
-    from voirdire.stats.diagnosis.confusion import Binning
-    from voirdire.stats.diagnosis.panels import OpposedItem
     from voirdire.stats.label_arrays import LabelSets
     from voirdire.studies.label_matrix import LabelMatrix
 
@@ -244,7 +254,7 @@ class AnnotatorDiagnosis:
     agreement: float
     agreement_of_others: float
     difference: float
-    p_value: float
+    p_value: Share
     outlier: bool
     reason: str | None = None
 
@@ -603,7 +613,8 @@ def _slices(
             confidence_level=plan.confidence_level,
             false_discovery_rate=plan.false_discovery_rate,
         )
-        yield tuple(
-            replace(row, column=columns[row.column][0], value=columns[row.column][1][row.value])
-            for row in rows
-        )
+        found = []
+        for row in rows:
+            column, values = columns[int(row.column)]
+            found.append(replace(row, column=column, value=values[int(row.value)]))
+        yield tuple(found)

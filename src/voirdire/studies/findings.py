@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire import stats
+from voirdire._types import QuestionKind, Share  # noqa: TC001  # what reads the JSON looks at the types
 from voirdire._validation import shorten
 from voirdire.io.cells import label_text
-from voirdire.studies.diagnosis import diagnose, find_disputed, level_of
+from voirdire.stats import JudgeDifference, PanelAgreement  # noqa: TC001  # as above
+from voirdire.studies.diagnosis import Diagnosis, DisputedItem, diagnose, find_disputed, level_of
 from voirdire.studies.examination import comparison_settings
-from voirdire.studies.gold import measure_matrix
+from voirdire.studies.gold import GoldResult, measure_matrix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
 
-    from voirdire._types import AlignmentName, QuestionKind
-    from voirdire.stats import JudgeDifference, PanelAgreement
-    from voirdire.studies.diagnosis import Diagnosis, DisputedItem
-    from voirdire.studies.gold import GoldResult
+    from voirdire._types import AlignmentName
     from voirdire.studies.label_matrix import LabelMatrix
     from voirdire.studies.plan import TestPlan
 
@@ -50,7 +49,7 @@ class LabelShare:
 
     label: str
     n_human: int
-    share: float
+    share: Share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,15 +83,15 @@ class QuestionFindings:
     """
 
     question: str
-    kind: QuestionKind
-    n_items: int
-    annotators: tuple[str, ...]
-    judges: tuple[str, ...]
-    labels: tuple[LabelShare, ...] = field(repr=False)
-    n_labels: int
-    agreement: PanelAgreement | None = field(repr=False)
-    comparisons: tuple[JudgeDifference, ...] = field(repr=False)
-    diagnosis: Diagnosis | None = field(repr=False)
+    kind: QuestionKind = "choice"
+    n_items: int = 0
+    annotators: tuple[str, ...] = ()
+    judges: tuple[str, ...] = ()
+    labels: tuple[LabelShare, ...] = field(default=(), repr=False)
+    n_labels: int = 0
+    agreement: PanelAgreement | None = field(default=None, repr=False)
+    comparisons: tuple[JudgeDifference, ...] = field(default=(), repr=False)
+    diagnosis: Diagnosis | None = field(default=None, repr=False)
     against_majority: tuple[GoldResult, ...] = field(default=(), repr=False)
     disputed: tuple[DisputedItem, ...] = field(default=(), repr=False)
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from voirdire._types import EpsilonMode, Margin, Share  # noqa: TC001  # what reads the JSON looks at the types
 from voirdire._validation import check_epsilons, shorten
 from voirdire.errors import DoubtfulLabelsWarning, DroppedRowsWarning, InputError
 from voirdire.io import Reading
 from voirdire.records import Dropped
-from voirdire.stats import Caution, benjamini_yekutieli
+from voirdire.stats import AltTestResult, Caution, benjamini_yekutieli
 from voirdire.stats.figures import passes
 from voirdire.stats.results import html_table, summary_rows, text_table
 from voirdire.studies.diagnosis import add_said
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import AlignmentName, QuestionKind
-    from voirdire.stats import AltTestResult
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.studies.study import Labels, Study
 
@@ -64,8 +64,8 @@ class PooledQuestion:
     """
 
     question: str
-    winning_rate: float
-    winning_rate_alone: float
+    winning_rate: Share
+    winning_rate_alone: Share
     passed: bool
 
 
@@ -89,15 +89,15 @@ class PooledResult:
 
     judge: str
     alignment: str
-    epsilon: float
-    epsilon_mode: str
+    epsilon: Margin
+    epsilon_mode: EpsilonMode
     n_tests: int
     questions: tuple[PooledQuestion, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Examination:
-    """Everything that an examination found.
+    """Everything that an examination found: what `voirdire examine --json` prints.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Examination:
         What a reader should know of the whole: that the best of several judges was looked for.
     """
 
-    results: tuple[AltTestResult, ...]
+    results: tuple[AltTestResult, ...] = field(metadata={"key": "examinations"})
     pooled: tuple[PooledResult, ...] = ()
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
     settings: dict[str, Any] = field(default_factory=dict, repr=False)

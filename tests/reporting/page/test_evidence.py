@@ -39,7 +39,9 @@ def test_alpha_comes_with_a_plain_word(read, make_row, alpha, word):
     assert f"(95% interval .10–.90): {word} agreement." in spoken
 
 
-@pytest.mark.parametrize("agreement", [None, {"alpha": None, "reason": "one label"}])
+@pytest.mark.parametrize(
+    "agreement", [None, {"alpha": None, "level": "nominal", "reason": "one label"}]
+)
 def test_undefined_agreement_is_said(read, make_row, agreement):
     spoken = read("agreement", make_row(human_agreement=agreement))
 
@@ -134,6 +136,7 @@ def pair(a, b, difference, p):
         "high": difference + 0.02,
         "p_value": p,
         "p_adjusted": p,
+        "confidence_level": 0.95,
     }
 
 
@@ -237,12 +240,6 @@ def test_a_difference_within_noise_is_not_called_one(read_panel):
     assert "in 13% of cases, an annotator in 8%." in read_panel(**panel)
 
 
-def test_older_panels_count_what_was_agreed(read_panel):
-    panel = {"n_unanimous": 100, "n_unanimous_agreed": 90}
-
-    assert "it disagrees with them on 10 (10%)" in read_panel(**panel)
-
-
 def test_untested_annotators_are_not_reported_as_fine(read_diagnosis):
     pair = [{"annotator": name} for name in ("ann", "bob")]
 
@@ -340,7 +337,7 @@ def test_weights_of_kappa_are_named_beside_the_bar(read, make_row, make_question
 
 
 def test_a_difference_that_is_undefined_has_a_reason(read, make_row, make_question):
-    undefined = {"judge_a": "a", "judge_b": "b", "difference": None, "reason": "no common item"}
+    undefined = pair("a", "b", 0, None) | {"difference": None, "reason": "no common item"}
     question = make_question(comparisons=[undefined])
 
     assert (

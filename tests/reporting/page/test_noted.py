@@ -182,7 +182,8 @@ def test_a_random_control_that_passes_is_a_warning(read, make_row):
 
 
 def test_what_was_dropped_is_counted_by_reason(read, make_row):
-    dropped = [{"reason": "unknown label"}] * 3 + [{"reason": "empty"}]
+    reasons = ["unknown label"] * 3 + ["empty"]
+    dropped = [{"reason": reason, "source": "labels.csv"} for reason in reasons]
 
     assert read("warnings", make_row(), dropped=dropped).startswith(
         "4 labels were set aside and not used: 3 × unknown label and 1 × empty."

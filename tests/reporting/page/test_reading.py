@@ -27,7 +27,7 @@ def changed(content, **keys):
         ({"annotators": {}}, r"annotators must be an array, got an object of 0\."),
         ({"judge": ["x"]}, r"judge must be text, got an array of 1\."),
         ({"passed": 1}, r"passed must be true or false, got 1\."),
-        ({"reasons": [{"code": "x"}]}, r"reasons\[0\] must have the key `sentence`, got none\."),
+        ({"cautions": [{"code": "x"}]}, r"cautions\[0\] must have the key `sentence`, got none\."),
     ],
 )
 def test_a_wrong_value_is_named_with_its_place(make_row, make_content, keys, message):
@@ -72,7 +72,7 @@ def test_a_file_that_is_too_long_is_not_parsed():
 
 
 def test_something_else_is_no_content():
-    with pytest.raises(InputError, match="`content` must be an examination or its JSON, got 7"):
+    with pytest.raises(InputError, match="`content` must be the JSON of an examination, got 7"):
         html_report(7)
 
 

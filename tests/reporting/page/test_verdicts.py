@@ -89,28 +89,30 @@ def test_passing_only_between_two_margins_lists_them(verdict_of, make_row):
     )
 
 
-def test_no_evidence_says_why_and_what_to_do(verdict_of, make_row):
-    reasons = [
-        {
-            "code": "one_sided",
-            "sentence": "…",
-            "figures": {"one": 55, "other": 5, "needed": 10},
-        },
-        {"code": "weak_agreement", "sentence": "…", "figures": {"low": 0.12, "needed": 0.2}},
-    ]
+ONE_SIDED = {"code": "one_sided", "sentence": "…",
+             "figures": {"one": 55, "other": 5, "needed": 10}}  # fmt: skip
 
-    verdict = verdict_of(make_row(outcome="no_evidence", reasons=reasons))
+
+def test_no_evidence_says_why_and_what_to_do(verdict_of, make_row):
+    verdict = verdict_of(make_row(outcome="no_evidence", because=ONE_SIDED))
 
     assert verdict.state == "no_evidence"
     assert verdict.sentence == (
         "No evidence about gpt on label: by majority the annotators put 55 items on one side and "
-        "5 on the other, and 10 on each are needed; agreement among the annotators may be as "
-        "low as α = .12, little more than chance. These labels could not tell a good judge from a "
-        "useless one."
+        "5 on the other, and 10 on each are needed. These labels could not tell a good judge from "
+        "a useless one."
     )
     assert verdict.todo.startswith(
         "Annotate more items with the rare label, at least ten on each side."
     )
+
+
+def test_further_reasons_of_an_older_version_are_warnings(verdict_of, read, make_row):
+    weak = {"code": "weak_agreement", "sentence": "…", "figures": {"low": 0.12, "needed": 0.2}}
+    row = make_row(outcome="no_evidence", reasons=[ONE_SIDED, weak])
+
+    assert "55 items on one side" in verdict_of(row).sentence
+    assert "as low as α = .12, little more than chance" in read("warnings", row)
 
 
 def test_a_reason_without_a_code_is_said_as_it_stands(verdict_of, make_row):

@@ -6,9 +6,11 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from voirdire.errors import NoDataError
+from voirdire.records.plain import without_nan
+from voirdire.reporting.as_json import examination_from_json
 from voirdire.reporting.pages.examination_items import with_texts
 from voirdire.reporting.pages.examination_paper import alignment_words
-from voirdire.reporting.pages.examination_record import plain_content, read_report
 from voirdire.reporting.pages.examination_sections import is_clear, worst_controls
 from voirdire.reporting.pages.examination_verdicts import against, is_close, reference_of
 from voirdire.reporting.pages.examination_views import (
@@ -31,7 +33,8 @@ from voirdire.reporting.pages.frame import (
     style_sheet,
 )
 from voirdire.reporting.pages.results_sections import majority_table
-from voirdire.reporting.pages.speech import Listing, Margin, Name, Speaker, say
+from voirdire.reporting.pages.speech import Listing, Margin, Name, Speaker, is_defined, say
+from voirdire.studies.whole_study import Examination
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,9 +42,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from voirdire._types import Language
-    from voirdire.reporting.pages.examination_record import Report
     from voirdire.reporting.pages.examination_views import QuestionPart, QuestionView
-    from voirdire.studies import Examination
     from voirdire.studies.reward.result import RewardExamination
 
 __all__ = ["html_report"]
@@ -138,10 +139,14 @@ def html_report(
 
     speaker = Speaker(language, "examination")
     head = page_head(title=title, created=created)
-    plain = plain_content(content, source=source)
-    report = read_report(plain, source=source)
+    report = content
+    if not isinstance(report, Examination):
+        report = examination_from_json(report, source=source)
     if items is not None:
         report = with_texts(report, items)
+    if not report.results:
+        msg = f"{source}: $.examinations must hold at least one examination, got none."
+        raise NoDataError(msg)
     parts = question_parts(report)
     template = _environment().get_template("page.html.j2")
     chapter = None if reward is None else reward_chapter(reward, language=speaker.language)
@@ -160,6 +165,7 @@ def html_report(
 def _environment() -> Environment:
     return page_environment(
         say=say,
+        is_defined=is_defined,
         Margin=Margin,
         against=against,
         is_close=is_close,
@@ -171,7 +177,7 @@ def _environment() -> Environment:
 
 
 def _context(
-    report: Report,
+    report: Examination,
     parts: tuple[QuestionPart, ...],
     speaker: Speaker,
     *,
@@ -205,7 +211,7 @@ def _context(
         "tables": family_tables(parts),
         "drop_reasons": reasons,
         "n_other_reasons": n_other_reasons,
-        "run_settings": settings_rows(report.settings),
+        "run_settings": settings_rows(without_nan(report.settings)),
         "glossary": _GLOSSARY,
         "most_pooled": 200,
         "most_open": 3,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-from msgspec.structs import replace
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
@@ -18,7 +17,9 @@ if TYPE_CHECKING:
     import polars as pl
     from markupsafe import Markup
 
-    from voirdire.reporting.pages.examination_record import DisputedItem, Question, Report
+    from voirdire.studies import Examination
+    from voirdire.studies.diagnosis import DisputedItem
+    from voirdire.studies.findings import QuestionFindings
 
 __all__ = ["disputed_cards", "item_rows", "item_texts", "slice_columns", "text_start", "with_texts"]
 
@@ -34,7 +35,7 @@ _SHORT = 40
 _MAIN = {"prompt": "items.prompt", "response": "items.response"}
 
 
-def disputed_cards(found: Question, *, n_questions: int) -> tuple[ItemCard, ...]:
+def disputed_cards(found: QuestionFindings, *, n_questions: int) -> tuple[ItemCard, ...]:
     """Make a card of each item in dispute, the most telling first."""
     most = min(_MOST_ITEMS, max(_MOST_ON_PAGE // n_questions, _FEWEST_ITEMS))
     disputed = found.disputed[:most]
@@ -43,7 +44,7 @@ def disputed_cards(found: Question, *, n_questions: int) -> tuple[ItemCard, ...]
     return tuple(_card(item, columns, is_scale=is_scale) for item in disputed)
 
 
-def with_texts(report: Report, metadata: pl.DataFrame) -> Report:
+def with_texts(report: Examination, metadata: pl.DataFrame) -> Examination:
     """Add what is known of the items in dispute; what the report says of them counts before."""
     import polars as pl
 
@@ -59,17 +60,14 @@ def with_texts(report: Report, metadata: pl.DataFrame) -> Report:
             f"none of {len(wanted):,}. Name the file of the items that were examined."
         )
         raise InputError(msg)
-    questions = [
-        replace(
-            question,
-            disputed=[
-                replace(item, texts=known.get(item.item, {}) | item.texts)
-                for item in question.disputed
-            ],
-        )
-        for question in report.questions
-    ]
-    return replace(report, questions=questions)
+    return replace(report, questions=tuple(_with_texts(each, known) for each in report.questions))
+
+
+def _with_texts(found: QuestionFindings, known: Mapping[str, dict[str, str]]) -> QuestionFindings:
+    disputed = (
+        replace(item, texts=known.get(item.item, {}) | item.texts) for item in found.disputed
+    )
+    return replace(found, disputed=tuple(disputed))
 
 
 def slice_columns(known: Sequence[Mapping[str, str]]) -> tuple[str, ...]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from voirdire.reporting.pages.examination_record import Uncertainty
-from voirdire.reporting.pages.examination_sections import with_interval, worst_controls
+from voirdire.reporting.pages.examination_sections import (
+    rho_with_interval,
+    with_interval,
+    worst_controls,
+)
 from voirdire.reporting.pages.examination_verdicts import (
     against,
     asks_superiority,
-    reasons_of,
+    reason_of,
     reference_of,
     the_others,
 )
@@ -23,12 +26,13 @@ from voirdire.reporting.pages.speech import (
     Margin,
     Name,
     Said,
+    is_defined,
     say,
 )
 
 if TYPE_CHECKING:
-    from voirdire.reporting.pages.examination_record import JudgeResult
     from voirdire.reporting.pages.examination_views import Family, JudgeRows, QuestionPart
+    from voirdire.stats import AltTestResult
 
 __all__ = ["Paper", "alignment_words", "write_paper"]
 
@@ -90,7 +94,9 @@ def write_paper(part: QuestionPart, *, version: str, false_discovery_rate: float
     )
 
 
-def _method(part: QuestionPart, row: JudgeResult, *, version: str, rate: float) -> tuple[Said, ...]:
+def _method(
+    part: QuestionPart, row: AltTestResult, *, version: str, rate: float
+) -> tuple[Said, ...]:
     settings, family = row.settings, part.main
     first = say(
         "paper.what",
@@ -151,7 +157,7 @@ def _number(value: Any, default: float) -> float:
     return value if isinstance(value, int | float) and abs(value) < 1e15 else default
 
 
-def _test(row: JudgeResult) -> Said:
+def _test(row: AltTestResult) -> Said:
     clusters = _number(row.settings.get("n_clusters"), 0)
     if row.method == "exact":
         return say("paper.test.exact")
@@ -160,7 +166,7 @@ def _test(row: JudgeResult) -> Said:
     return say("paper.test.t")
 
 
-def _variants(row: JudgeResult) -> list[tuple[str, dict[str, Any]]]:
+def _variants(row: AltTestResult) -> list[tuple[str, dict[str, Any]]]:
     settings = row.settings
     found: list[tuple[str, dict[str, Any]]] = []
     if settings.get("weights"):
@@ -174,7 +180,7 @@ def _variants(row: JudgeResult) -> list[tuple[str, dict[str, Any]]]:
     return found
 
 
-def _results(part: QuestionPart, row: JudgeResult) -> tuple[Said, ...]:
+def _results(part: QuestionPart, row: AltTestResult) -> tuple[Said, ...]:
     family = part.main
     judges = [_result(judge, n_asked=part.n_asked) for judge in family.judges[:_MOST_JUDGES]]
     hidden = len(family.judges) - len(judges)
@@ -183,33 +189,26 @@ def _results(part: QuestionPart, row: JudgeResult) -> tuple[Said, ...]:
     return (*_agreement(row), *judges, *_intervals(row), *_controls(family))
 
 
-def _agreement(row: JudgeResult) -> tuple[Said, ...]:
+def _agreement(row: AltTestResult) -> tuple[Said, ...]:
     found = row.human_agreement
-    if found is None or found.alpha is None:
+    if found is None or not is_defined(found.alpha):
         return ()
     alpha = with_interval(found.alpha, found.low, found.high, level=found.confidence_level)
-    if found.low is None or found.high is None:
+    if not is_defined(found.low):
         return (say("paper.agreement", alpha=alpha),)
     key = "paper.interval.alpha.clusters" if _clustered(row) else "paper.interval.alpha"
     return say("paper.agreement", alpha=alpha), say(key)
 
 
-def _clustered(row: JudgeResult) -> bool:
+def _clustered(row: AltTestResult) -> bool:
     return _number(row.settings.get("n_clusters"), 0) > 0
 
 
 def _result(judge: JudgeRows, *, n_asked: int) -> Said:
     row = judge.rows[0]
-    found = row.uncertainty or Uncertainty()
-    rho = with_interval(
-        row.advantage_probability,
-        found.advantage_low,
-        found.advantage_high,
-        level=found.confidence_level,
-    )
     figures = {
         "judge": Name(judge.judge),
-        "rho": rho,
+        "rho": rho_with_interval(row),
         "human": Decimal(row.human_advantage),
         "rates": _rates(judge, n_asked=n_asked),
     }
@@ -239,7 +238,7 @@ def _margins(judge: JudgeRows, outcome: str) -> Listing:
     )
 
 
-def _rate(row: JudgeResult) -> Said:
+def _rate(row: AltTestResult) -> Said:
     details = [say(f"paper.outcome.{row.outcome}")]
     if row.worst_case.n_failures:
         details.insert(0, say("paper.worst", worst=Decimal(row.worst_case.winning_rate)))
@@ -266,13 +265,13 @@ def _silent(judge: JudgeRows, *, n_asked: int) -> tuple[Said, ...]:
     silent = [row for row in judge.rows if row.outcome == "no_evidence"]
     if not silent:
         return ()
-    reasons = reasons_of(silent[-1], n_asked=n_asked)
+    reasons = reason_of(silent[-1], n_asked=n_asked)
     return (say("paper.silent", epsilons=_margins(judge, "no_evidence"), reasons=reasons),)
 
 
-def _intervals(row: JudgeResult) -> tuple[Said, ...]:
+def _intervals(row: AltTestResult) -> tuple[Said, ...]:
     found = row.uncertainty
-    if found is None or found.advantage_low is None or not found.n_resamples:
+    if found is None or not is_defined(found.advantage_low) or not found.n_resamples:
         return ()
     key = "paper.interval.clusters" if found.clustered else "paper.interval.items"
     return (say(key, n=Count(found.n_resamples)),)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from voirdire.reporting.pages.examination_record import Note, defined
 from voirdire.reporting.pages.examination_verdicts import Warned, advice, against, state_of, warned
 from voirdire.reporting.pages.speech import (
     Count,
@@ -22,24 +21,25 @@ from voirdire.reporting.pages.speech import (
     Percent,
     Said,
     Verbatim,
+    is_defined,
     say,
 )
+from voirdire.stats import Caution
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from voirdire.reporting.pages.examination_record import (
-        AnnotatorDiagnosis,
-        Coefficient,
-        Comparison,
-        Control,
-        JudgeDiagnosis,
-        JudgeResult,
-        PanelCounts,
-        Slice,
-    )
+    from voirdire.records import Dropped
     from voirdire.reporting.pages.examination_views import Family, JudgeRows, QuestionPart
-    from voirdire.reporting.pages.frame import Dropped
+    from voirdire.stats import (
+        AltTestResult,
+        ControlResult,
+        JudgeDifference,
+        PanelCounts,
+        SliceResult,
+    )
+    from voirdire.stats.agreement import AgreementResult
+    from voirdire.studies.diagnosis import AnnotatorDiagnosis, JudgeDiagnosis
 
 __all__ = [
     "BEYOND_CHANCE",
@@ -57,6 +57,7 @@ __all__ = [
     "is_clear",
     "outlier_sentences",
     "panel_sentences",
+    "rho_with_interval",
     "slice_sentences",
     "warnings_of",
     "worst_controls",
@@ -86,12 +87,12 @@ class CeilingRow:
     ----------
     judge : str or None
         None for the annotators.
-    cells : tuple of Coefficient or None
+    cells : tuple of AgreementResult or None
         One per column; None where there is no such coefficient.
     """
 
     judge: str | None
-    cells: tuple[Coefficient | None, ...]
+    cells: tuple[AgreementResult | None, ...]
 
 
 def agreement_sentences(part: QuestionPart) -> tuple[Said, ...]:
@@ -99,7 +100,7 @@ def agreement_sentences(part: QuestionPart) -> tuple[Said, ...]:
     agreement = part.main.fullest.rows[0].human_agreement
     if agreement is None:
         return (say("agreement.none"),)
-    if agreement.alpha is None:
+    if not is_defined(agreement.alpha):
         return (say("agreement.undefined"),)
     word = next(word for bound, word in _WORDS if agreement.alpha >= bound)
     said = say(
@@ -112,11 +113,9 @@ def agreement_sentences(part: QuestionPart) -> tuple[Said, ...]:
     return said, say(f"agreement.means.{word}")
 
 
-def with_interval(
-    value: float | None, low: float | None, high: float | None, *, level: float | None
-) -> Said | Decimal:
+def with_interval(value: float, low: float, high: float, *, level: float) -> Said | Decimal:
     """Say a figure, with its interval and the level of it where there is one."""
-    if low is None or high is None:
+    if not (is_defined(low) and is_defined(high)):
         return Decimal(value)
     return say(
         "figure.with_level",
@@ -124,6 +123,15 @@ def with_interval(
         interval=Interval(low, high),
         level=Percent(level),
     )
+
+
+def rho_with_interval(row: AltTestResult) -> Said | Decimal:
+    """Say ρ, likewise."""
+    found = row.uncertainty
+    if found is None:
+        return Decimal(row.advantage_probability)
+    ends = (found.advantage_low, found.advantage_high)
+    return with_interval(row.advantage_probability, *ends, level=found.confidence_level)
 
 
 def ceiling_rows(part: QuestionPart) -> tuple[tuple[str, ...], tuple[CeilingRow, ...]]:
@@ -143,7 +151,7 @@ def ceiling_rows(part: QuestionPart) -> tuple[tuple[str, ...], tuple[CeilingRow,
     return columns, tuple(rows)
 
 
-def _by_name(coefficients: Sequence[Coefficient]) -> dict[str, Coefficient]:
+def _by_name(coefficients: Sequence[AgreementResult]) -> dict[str, AgreementResult]:
     return {row.coefficient: row for row in coefficients}
 
 
@@ -168,13 +176,13 @@ def fixed_bar_sentences(part: QuestionPart) -> tuple[Said, ...]:
 class _AtBar:
     """A judge beside the bar: κ with single annotators, and with the majority of all of them."""
 
-    row: JudgeResult
+    row: AltTestResult
     passes: bool
     kappa: float
     majority: float
 
 
-def _at_bar(judge: JudgeRows, known: dict[str, Coefficient]) -> _AtBar:
+def _at_bar(judge: JudgeRows, known: dict[str, AgreementResult]) -> _AtBar:
     passing = [row for row in judge.rows if row.outcome == "passed"]
     return _AtBar(
         row=(passing or judge.rows[-1:])[0],
@@ -189,7 +197,7 @@ def _all_below(judge: _AtBar) -> bool:
     return judge.kappa < FIXED_BAR and not judge.majority >= FIXED_BAR
 
 
-def _misled(key: str, found: Sequence[_AtBar], people: Coefficient | None) -> tuple[Said, ...]:
+def _misled(key: str, found: Sequence[_AtBar], people: AgreementResult | None) -> tuple[Said, ...]:
     human = _estimate(people)
     if not found or people is None or math.isnan(human):
         return ()
@@ -235,8 +243,8 @@ def _near_the_bar(kappa: float) -> Decimal:
     return Decimal(kappa, 3 if round(kappa, 2) == FIXED_BAR != kappa else 2)
 
 
-def _estimate(found: Coefficient | None) -> float:
-    return math.nan if found is None else defined(found.estimate)
+def _estimate(found: AgreementResult | None) -> float:
+    return math.nan if found is None else found.estimate
 
 
 ControlName = Literal["constant", "random", "majority_vote"]
@@ -255,18 +263,18 @@ class ControlRow:
     ----------
     control : str
         Which.
-    by_margin : dict of float to Control
+    by_margin : dict of float to ControlResult
         The worst case at each margin.
     differs : bool
         Whether the figures differ by judge.
     """
 
     control: ControlName
-    by_margin: dict[float, Control]
+    by_margin: dict[float, ControlResult]
     differs: bool
 
     @cached_property
-    def widest(self) -> Control:
+    def widest(self) -> ControlResult:
         """Its figures at the widest margin."""
         return self.by_margin[max(self.by_margin)]
 
@@ -278,7 +286,7 @@ class ControlRow:
 
 def worst_controls(family: Family) -> tuple[ControlRow, ...]:
     """Collect the controls of a family, each where it is the most telling."""
-    found: dict[str, dict[float, list[Control]]] = {name: {} for name in _NAMES}
+    found: dict[str, dict[float, list[ControlResult]]] = {name: {} for name in _NAMES}
     for judge in family.judges:
         for row in judge.rows:
             for control in row.controls:
@@ -297,9 +305,9 @@ def worst_controls(family: Family) -> tuple[ControlRow, ...]:
     )
 
 
-def _strength(control: Control) -> tuple[bool, float, float]:
-    known = [control.winning_rate, control.advantage_probability]
-    omega, rho = (-1.0 if value is None else value for value in known)
+def _strength(control: ControlResult) -> tuple[bool, float, float]:
+    known = (control.winning_rate, control.advantage_probability)
+    omega, rho = (value if is_defined(value) else -1.0 for value in known)
     return control.passed, omega, rho
 
 
@@ -315,7 +323,8 @@ def control_sentences(family: Family) -> tuple[Said, ...]:
 def _sentence(row: ControlRow, family: Family) -> Said:
     widest, passing = row.widest, row.passing
     label = Label(widest.label or "")
-    if not passing and None in (widest.winning_rate, widest.advantage_probability):
+    known = (widest.winning_rate, widest.advantage_probability)
+    if not passing and not all(map(is_defined, known)):
         return say(f"control.{row.control}.undefined", label=label)
     key = f"control.{row.control}.{'passes' if passing else 'fails'}"
     if key == "control.majority_vote.fails":  # beside a reference, votes are no measure of a judge
@@ -334,15 +343,15 @@ BEYOND_CHANCE = 0.05
 _MOST_RIVALS = 8
 
 
-def comparisons_of(part: QuestionPart) -> tuple[Comparison, ...]:
+def comparisons_of(part: QuestionPart) -> tuple[JudgeDifference, ...]:
     """Return the comparisons under the main alignment, the clearest first."""
-    known = [row for row in part.found.comparisons if row.alignment in ("", part.main.alignment)]
+    known = [row for row in part.found.comparisons if row.alignment == part.main.alignment]
     return tuple(sorted(known, key=_clearness))
 
 
-def _clearness(row: Comparison) -> tuple[float, float]:
-    p_value = math.inf if row.p_adjusted is None else row.p_adjusted
-    return p_value, -abs(defined(row.difference) if row.difference is not None else 0.0)
+def _clearness(row: JudgeDifference) -> tuple[float, float]:
+    p_value = row.p_adjusted if is_defined(row.p_adjusted) else math.inf
+    return p_value, -abs(row.difference) if is_defined(row.difference) else 0.0
 
 
 def difference_sentences(part: QuestionPart) -> tuple[Said, ...]:
@@ -357,13 +366,13 @@ def difference_sentences(part: QuestionPart) -> tuple[Said, ...]:
     return (say("differences.counted" if clear else "differences.nobody", **counts), *_best(part))
 
 
-def is_clear(row: Comparison) -> bool:
+def is_clear(row: JudgeDifference) -> bool:
     """Whether a difference is beyond chance after Holm's correction."""
-    return row.p_adjusted is not None and row.p_adjusted < BEYOND_CHANCE
+    return row.p_adjusted < BEYOND_CHANCE
 
 
-def _one_pair(row: Comparison) -> Said:
-    if row.difference is None:
+def _one_pair(row: JudgeDifference) -> Said:
+    if not is_defined(row.difference):
         reason = Verbatim(row.reason) if row.reason else say("reason.unknown")
         names = {"better": Name(row.judge_a), "worse": Name(row.judge_b)}
         return say("differences.one_undefined", reason=reason, **names)
@@ -372,7 +381,7 @@ def _one_pair(row: Comparison) -> Said:
     )
     ends = (row.low, row.high)
     if row.difference < 0:
-        ends = tuple(None if end is None else -end for end in reversed(ends))  # type: ignore[assignment]
+        ends = (-row.high, -row.low)
     return say(
         "differences.one_clear" if is_clear(row) else "differences.one_unclear",
         better=Name(better),
@@ -400,7 +409,7 @@ def _best(part: QuestionPart) -> tuple[Said, ...]:
     return (say("differences.rivals", best=Name(best), rivals=names),)
 
 
-def _other(row: Comparison, judge: str) -> str:
+def _other(row: JudgeDifference, judge: str) -> str:
     return row.judge_b if row.judge_a == judge else row.judge_a
 
 
@@ -428,20 +437,20 @@ def warnings_of(family: Family, dropped: Sequence[Dropped]) -> list[Warned]:
     return [*found, *_dropped(dropped)]
 
 
-def _found_here(family: Family) -> Iterator[tuple[JudgeResult, Note]]:
+def _found_here(family: Family) -> Iterator[tuple[AltTestResult, Caution]]:
     for judge in family.judges:
         if state_of(judge) == "depends":
             for row in judge.rows:
-                yield row, Note(code="some_margins", sentence="")
+                yield row, Caution(code="some_margins", sentence="")
         for row in judge.rows:
             if _is_near(row):
                 figures = {"smallest": row.smallest_epsilon, "epsilon": row.epsilon}
-                yield row, Note(code="near_margin", sentence="", figures=figures)
+                yield row, Caution(code="near_margin", sentence="", figures=figures)
             if _only_random_passes(row):
-                yield row, Note(code="random_passes", sentence="", figures={})
+                yield row, Caution(code="random_passes", sentence="", figures={})
 
 
-def _is_near(row: JudgeResult) -> bool:
+def _is_near(row: AltTestResult) -> bool:
     """Whether a slightly smaller margin would have changed the outcome."""
     smallest = row.smallest_epsilon
     if smallest is None or row.outcome != "passed" or not smallest:
@@ -449,7 +458,7 @@ def _is_near(row: JudgeResult) -> bool:
     return 0 <= row.epsilon - smallest <= _NEAR
 
 
-def _only_random_passes(row: JudgeResult) -> bool:
+def _only_random_passes(row: AltTestResult) -> bool:
     passing = {control.control for control in row.controls if control.passed}
     return "random" in passing and "constant" not in passing
 
@@ -482,7 +491,7 @@ def outlier_sentences(rows: Sequence[AnnotatorDiagnosis]) -> tuple[Said, ...]:
     """Name the annotators who stand apart, and say what to do."""
     if not rows:
         return ()
-    untested = sum(row.p_value is None for row in rows)
+    untested = sum(not is_defined(row.p_value) for row in rows)
     if untested == len(rows):
         return (say("outlier.untested"),)
     rest: tuple[Said, ...] = ()
@@ -514,9 +523,9 @@ def panel_sentences(panel: PanelCounts | None) -> tuple[Said, ...]:
         found.append(
             say(
                 "panel.unanimous",
-                against=Count(panel.n_against),
+                against=Count(panel.n_opposed),
                 items=Count(panel.n_unanimous, "items"),
-                share=Percent(panel.n_against / panel.n_unanimous),
+                share=Percent(panel.n_opposed / panel.n_unanimous),
             )
         )
     if panel.n_human_chances >= _ENOUGH_CHANCES:
@@ -550,7 +559,7 @@ def _noise(judge: float, human: float, panel: PanelCounts) -> float:
     return 2 * math.sqrt(2 * share * (1 - share) / max(panel.n_unanimous, 1))
 
 
-def slice_sentences(rows: Sequence[Slice]) -> tuple[Said, ...]:
+def slice_sentences(rows: Sequence[SliceResult]) -> tuple[Said, ...]:
     """Name the slices on which the judge does worse, beyond chance."""
     if not rows:
         return ()
@@ -560,8 +569,8 @@ def slice_sentences(rows: Sequence[Slice]) -> tuple[Said, ...]:
     named = [
         say(
             "slices.one",
-            column=Name(row.column),
-            value=Name(row.value),
+            column=Name(str(row.column)),
+            value=Name(str(row.value)),
             difference=Decimal(row.difference),
             p=P(row.p_adjusted),
         )

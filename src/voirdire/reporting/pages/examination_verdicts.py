@@ -19,14 +19,15 @@ from voirdire.reporting.pages.speech import (
     Said,
     Verbatim,
     has_sentence,
+    is_defined,
     say,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from voirdire.reporting.pages.examination_record import JudgeResult, Note
     from voirdire.reporting.pages.examination_views import Family, JudgeRows, QuestionPart
+    from voirdire.stats import AltTestResult, Caution
 
 __all__ = [
     "NOTE_FIGURES",
@@ -47,7 +48,7 @@ __all__ = [
     "lost_by_failures",
     "next_step",
     "noted",
-    "reasons_of",
+    "reason_of",
     "reference_of",
     "shortfall",
     "state_of",
@@ -59,14 +60,14 @@ __all__ = [
 Reference: TypeAlias = Literal["leave_one_out", "expert", "gold"]
 
 
-def reference_of(row: JudgeResult) -> Reference:
+def reference_of(row: AltTestResult) -> Reference:
     """Tell what the labels are compared with."""
     if row.settings.get("gold"):
         return "gold"
     return "leave_one_out" if row.settings.get("expert") is None else "expert"
 
 
-def the_others(row: JudgeResult) -> Said:
+def the_others(row: AltTestResult) -> Said:
     """Name it."""
     reference = reference_of(row)
     if reference == "gold":
@@ -77,12 +78,12 @@ def the_others(row: JudgeResult) -> Said:
     return say("others.annotators")
 
 
-def against(key: str, row: JudgeResult) -> str:
+def against(key: str, row: AltTestResult) -> str:
     """Give the key of a phrase, or of its variant where nobody is left out."""
     return key if reference_of(row) == "leave_one_out" else f"{key}.reference"
 
 
-def asks_superiority(row: JudgeResult) -> bool:
+def asks_superiority(row: AltTestResult) -> bool:
     """Whether to pass is to be better than annotators, not about as good."""
     return row.epsilon == 0 and reference_of(row) == "gold"
 
@@ -116,7 +117,7 @@ def _count(figures: dict[str, Any], key: str) -> int:
 def _number(figures: dict[str, Any], key: str) -> float | None:
     """Give a figure; None where it is undefined."""
     value = figures.get(key, "")
-    if value is None:
+    if value is None or value != value:  # nan
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _MOST:
         raise NotOfThisVersionError(key)
@@ -142,7 +143,7 @@ def _text(figures: dict[str, Any], key: str) -> str:
 def _names(figures: dict[str, Any]) -> Listing:
     """List names of which the JSON holds the first few, with how many there are."""
     known = figures.get("annotators")
-    if not isinstance(known, list) or not all(isinstance(name, str) for name in known):
+    if not isinstance(known, list | tuple) or not all(isinstance(name, str) for name in known):
         raise NotOfThisVersionError("annotators")
     names = tuple(Name(name, width=40) for name in known[:_MOST_NAMED])
     n_all = _count(figures, "n") if "n" in figures else len(known)
@@ -257,14 +258,12 @@ class Warned:
     whom: Said | None
 
 
-def _has_sentence(key: str) -> bool:
-    return has_sentence(key, "examination")
-
-
-def noted(note: Note) -> Said | Verbatim:
+def noted(note: Caution) -> Said | Verbatim:
     """Say a reason or a caution with its figures; an unknown one in its own sentence."""
     topic = f"topic.{note.code}"
-    verbatim = Verbatim(note.sentence, otherwise=topic if _has_sentence(topic) else None)
+    verbatim = Verbatim(
+        note.sentence, otherwise=topic if has_sentence(topic, "examination") else None
+    )
     figures = NOTE_FIGURES.get(note.code)
     if figures is None:
         return verbatim
@@ -277,17 +276,18 @@ def noted(note: Note) -> Said | Verbatim:
 
 def advice(code: str) -> Said:
     """Say what to do about a reason or a caution."""
-    return say(f"todo.{code}" if _has_sentence(f"todo.{code}") else "todo.unknown")
+    key = f"todo.{code}"
+    return say(key if has_sentence(key, "examination") else "todo.unknown")
 
 
-def warned(family: Family, *, extra: Sequence[tuple[JudgeResult, Note]] = ()) -> list[Warned]:
+def warned(family: Family, *, extra: Sequence[tuple[AltTestResult, Caution]] = ()) -> list[Warned]:
     """Collect the cautions of a family, each once, with whom it concerns.
 
     Parameters
     ----------
     family : Family
         One question under one alignment.
-    extra : sequence of (JudgeResult, Note), optional
+    extra : sequence of (AltTestResult, Caution), optional
         Cautions that the page finds by itself.
 
     Returns
@@ -295,10 +295,8 @@ def warned(family: Family, *, extra: Sequence[tuple[JudgeResult, Note]] = ()) ->
     list of Warned
         In the order of `_ORDER`, unknown ones last.
     """
-    pairs = [
-        (row, note) for judge in family.judges for row in judge.rows for note in row.all_cautions
-    ]
-    grouped: dict[str, list[tuple[JudgeResult, Note]]] = {}
+    pairs = [(row, note) for judge in family.judges for row in judge.rows for note in row.cautions]
+    grouped: dict[str, list[tuple[AltTestResult, Caution]]] = {}
     for row, note in [*pairs, *extra]:
         grouped.setdefault(note.code or note.sentence, []).append((row, note))
     ordered = sorted(grouped, key=lambda code: _ORDER.get(code, len(_ORDER)))
@@ -306,15 +304,13 @@ def warned(family: Family, *, extra: Sequence[tuple[JudgeResult, Note]] = ()) ->
     return [_warned(grouped[code], n_rows) for code in ordered]
 
 
-def _warned(found: Sequence[tuple[JudgeResult, Note]], n_rows: dict[str, int]) -> Warned:
+def _warned(found: Sequence[tuple[AltTestResult, Caution]], n_rows: dict[str, int]) -> Warned:
     code = found[0][1].code
     what = noted(found[0][1])
     n_versions = len({repr(noted(note)) for _, note in found})
     topic = f"topic.{code}"
-    if n_versions > 1 and has_sentence(
-        topic, "examination"
-    ):  # figures differ: the topic for all of them
-        what = say(topic)
+    if n_versions > 1 and has_sentence(topic, "examination"):
+        what = say(topic)  # figures differ: the topic for all of them
     return Warned(
         code=code,
         what=say("note", what=what),
@@ -323,12 +319,12 @@ def _warned(found: Sequence[tuple[JudgeResult, Note]], n_rows: dict[str, int]) -
     )
 
 
-def _advised(note: Note) -> str:
+def _advised(note: Caution) -> str:
     """Tell whether the usual advice applies."""
     return "unstable.clusters" if variant(note.code, note.figures) == ".clusters" else note.code
 
 
-def _whom(concerned: Iterable[JudgeResult], n_rows: dict[str, int]) -> Said | None:
+def _whom(concerned: Iterable[AltTestResult], n_rows: dict[str, int]) -> Said | None:
     """Name the judges that a note concerns, with the margins unless it concerns all of theirs."""
     margins: dict[str, set[float]] = {}
     for row in concerned:
@@ -380,7 +376,7 @@ _ORDER = {
 }
 
 
-def figures_of(row: JudgeResult) -> dict[str, Any]:
+def figures_of(row: AltTestResult) -> dict[str, Any]:
     """Give the figures that the sentences about a row are made of."""
     return {
         "judge": Name(row.judge),
@@ -396,7 +392,7 @@ def figures_of(row: JudgeResult) -> dict[str, Any]:
     }
 
 
-def closeness(row: JudgeResult) -> Said:
+def closeness(row: AltTestResult) -> Said:
     """Say whom the judge was shown to be as close as, at this margin."""
     if not row.annotators:
         return say("close.untested")
@@ -404,7 +400,7 @@ def closeness(row: JudgeResult) -> Said:
     return say(f"close.{mode}" if row.n_won else f"close.none.{mode}", **figures_of(row))
 
 
-def shortfall(row: JudgeResult) -> Clauses | Said:
+def shortfall(row: AltTestResult) -> Clauses | Said:
     """Say why a judge failed: too few annotators won, or won only with failed calls left out."""
     if lost_by_failures(row):
         return say("close.lost", **figures_of(row))
@@ -415,19 +411,19 @@ def shortfall(row: JudgeResult) -> Clauses | Said:
     return Clauses((closeness(row), say(need)))
 
 
-def lost_by_failures(row: JudgeResult) -> bool:
+def lost_by_failures(row: AltTestResult) -> bool:
     """Whether the judge passes with its failed calls left out, and not with them lost."""
     return row.passed and not row.worst_case.passed and row.worst_case.n_failures > 0
 
 
-def failed_calls(row: JudgeResult) -> Count:
+def failed_calls(row: AltTestResult) -> Count:
     """Count the calls that gave no answer."""
     return Count(row.worst_case.n_failures, "failed_calls")
 
 
-def _rho(row: JudgeResult) -> Said | Decimal:
+def _rho(row: AltTestResult) -> Said | Decimal:
     found = row.uncertainty
-    if found is None or found.advantage_low is None or found.advantage_high is None:
+    if found is None or not is_defined(found.advantage_low):
         return Decimal(row.advantage_probability)
     return say(
         "figure.with_interval",
@@ -437,7 +433,7 @@ def _rho(row: JudgeResult) -> Said | Decimal:
     )
 
 
-def _won(row: JudgeResult) -> Said:
+def _won(row: AltTestResult) -> Said:
     n_won, n_all = row.n_won, len(row.annotators)
     if row.settings.get("quality") and n_won < n_all:
         return say("won.weight", omega=Decimal(row.winning_rate))
@@ -449,7 +445,7 @@ def _won(row: JudgeResult) -> Said:
     return say(against("won.some", row), won=Count(n_won), annotators=Count(n_all, "annotators"))
 
 
-def _anyone(row: JudgeResult) -> Said:
+def _anyone(row: AltTestResult) -> Said:
     n_all = len(row.annotators)
     key = {1: "anyone.one", 2: "anyone.both"}.get(n_all, "anyone.many")
     return say(against(key, row), annotators=Count(n_all, "annotators"))
@@ -457,7 +453,6 @@ def _anyone(row: JudgeResult) -> Said:
 
 State: TypeAlias = Literal["passed", "depends", "failed", "no_evidence"]
 
-_MOST_REASONS = 4
 _MOST_MARGINS = 12
 _CLOSE = 0.1
 """A judge that passes in at least this share of the resamples, and fails in as many."""
@@ -487,7 +482,7 @@ class Verdict:
         The verdict.
     more : tuple of Said
         What else belongs to it: other margins, failures, how often it would be made again.
-    todo : tuple of Said
+    todo : Said or None
         What to do where there is no evidence.
     is_close : bool
         Whether it hangs on the items drawn.
@@ -498,7 +493,7 @@ class Verdict:
     short: Said
     sentence: Said
     more: tuple[Said, ...] = ()
-    todo: tuple[Said, ...] = ()
+    todo: Said | None = None
     is_close: bool = False
 
 
@@ -584,7 +579,7 @@ def next_step(verdicts: Sequence[Verdict]) -> Said:
     """Say the one thing to do next."""
     fit = [verdict for verdict in verdicts if verdict.state in ("passed", "depends")]
     if not fit:
-        todo = [step for verdict in verdicts for step in verdict.todo]
+        todo = [verdict.todo for verdict in verdicts if verdict.todo is not None]
         is_silent = all(verdict.state == "no_evidence" for verdict in verdicts)
         return todo[0] if is_silent and todo else say("next.improve")
     if all(verdict.is_close for verdict in fit):
@@ -615,15 +610,15 @@ def _short(judge: JudgeRows, state: State) -> Said:
 _BETTER = ("passed", "failed")
 
 
-def _with(outcome: str, judge: JudgeRows) -> list[JudgeResult]:
+def _with(outcome: str, judge: JudgeRows) -> list[AltTestResult]:
     return [row for row in judge.rows if row.outcome == outcome]
 
 
-def _reaches_the_top(passing: Sequence[JudgeResult], judge: JudgeRows) -> bool:
+def _reaches_the_top(passing: Sequence[AltTestResult], judge: JudgeRows) -> bool:
     return list(judge.rows[len(judge.rows) - len(passing) :]) == list(passing)
 
 
-def _margins(rows: Sequence[JudgeResult], *, either: bool = False) -> Listing:
+def _margins(rows: Sequence[AltTestResult], *, either: bool = False) -> Listing:
     return Listing(tuple(Margin(row.epsilon) for row in rows), most=_MOST_MARGINS, either=either)
 
 
@@ -633,9 +628,7 @@ def _stability(judge: JudgeRows) -> tuple[Said, ...]:
     found = [
         (row.epsilon, Percent(row.uncertainty.stability), row.uncertainty.clustered)
         for row in deciding
-        if row.uncertainty is not None
-        and row.uncertainty.stability is not None
-        and is_close(row.uncertainty.stability)
+        if row.uncertainty is not None and is_close(row.uncertainty.stability)
     ]
     if not found:
         return ()
@@ -665,9 +658,9 @@ def _passed(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
     return sentence, (*_decided(row), *_failures(row))
 
 
-def _decided(row: JudgeResult) -> tuple[Said, ...]:
-    """Say what decided the outcome."""
-    return () if row.because is None else (say("note", what=noted(row.because)),)
+def _decided(row: AltTestResult) -> tuple[Said, ...]:
+    """Say what decided the outcome; versions before 0.2 do not."""
+    return (say("note", what=noted(row.because)),) if row.because.sentence else ()
 
 
 def _depends(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
@@ -694,53 +687,40 @@ def _failed(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
     return sentence, (*_decided(row), *_smallest(judge), *_silent(judge), *failures)
 
 
-def _failed_key(judge: JudgeRows, failing: Sequence[JudgeResult]) -> str:
+def _failed_key(judge: JudgeRows, failing: Sequence[AltTestResult]) -> str:
     if len(judge.rows) == 1:
         return "verdict.failed.outperforms" if asks_superiority(failing[0]) else "verdict.failed"
     return "verdict.failed_all" if len(failing) == len(judge.rows) else "verdict.failed_at"
 
 
-def _no_evidence(row: JudgeResult, n_asked: int) -> tuple[Said, tuple[Said, ...]]:
-    notes = row.all_reasons
-    blind = any(note.code in _FAULTS_OF_THE_LABELS for note in notes)
-    key = "verdict.no_evidence.labels" if blind else "verdict.no_evidence"
-    sentence = say(key, reasons=reasons_of(row, n_asked=n_asked), **figures_of(row))
-    todo = dict.fromkeys(_todo(note, row, n_asked) for note in notes)
-    return sentence, tuple(advice(code) for code in todo)
+def _no_evidence(row: AltTestResult, n_asked: int) -> tuple[Said, Said | None]:
+    is_blind = row.because.code in _FAULTS_OF_THE_LABELS
+    key = "verdict.no_evidence.labels" if is_blind else "verdict.no_evidence"
+    sentence = say(key, reasons=reason_of(row, n_asked=n_asked), **figures_of(row))
+    return sentence, _todo(row, n_asked)
 
 
-def _todo(note: Note, row: JudgeResult, n_asked: int) -> str:
-    """Name the advice: what an annotator cannot mend is not the annotators' to do."""
-    if _left_too_much_out(note, row, n_asked):
-        return "failures" if row.worst_case.n_failures else "not_judged"
-    return note.code
+def _todo(row: AltTestResult, n_asked: int) -> Said | None:
+    """Say what to do: what an annotator cannot mend is not the annotators' to do."""
+    if not row.because.sentence:
+        return None
+    if _left_too_much_out(row, n_asked):
+        return advice("failures" if row.worst_case.n_failures else "not_judged")
+    return advice(row.because.code)
 
 
-def reasons_of(row: JudgeResult, *, n_asked: int = 0) -> Clauses | Said:
-    """Say why there is no evidence.
-
-    Parameters
-    ----------
-    row : JudgeResult
-        Which.
-    n_asked : int, optional
-        Items of the question.
-    """
-    notes = row.all_reasons
-    if not notes:
+def reason_of(row: AltTestResult, *, n_asked: int = 0) -> Said | Verbatim:
+    """Say why there is no evidence; `n_asked` counts the items of the question."""
+    if not row.because.sentence:
         return say("reason.unknown")
-    return Clauses(tuple(_reason(note, row, n_asked) for note in notes[:_MOST_REASONS]))
-
-
-def _reason(note: Note, row: JudgeResult, n_asked: int) -> Any:
-    if not _left_too_much_out(note, row, n_asked):
-        return noted(note)
+    if not _left_too_much_out(row, n_asked):
+        return noted(row.because)
     key = "reason.answered" if row.n_items else "reason.answered_none"
     return say(key, n=Count(row.n_items), items=Count(n_asked, "items"))
 
 
-def _left_too_much_out(note: Note, row: JudgeResult, n_asked: int) -> bool:
-    return note.code == "untestable" and row.n_items < n_asked
+def _left_too_much_out(row: AltTestResult, n_asked: int) -> bool:
+    return row.because.code == "untestable" and row.n_items < n_asked
 
 
 def _silent(judge: JudgeRows) -> tuple[Said, ...]:
@@ -748,7 +728,7 @@ def _silent(judge: JudgeRows) -> tuple[Said, ...]:
     silent = _with("no_evidence", judge)
     if not silent:
         return ()
-    return (say("verdict.silent_at", epsilons=_margins(silent), reasons=reasons_of(silent[-1])),)
+    return (say("verdict.silent_at", epsilons=_margins(silent), reasons=reason_of(silent[-1])),)
 
 
 def _smallest(judge: JudgeRows) -> tuple[Said, ...]:
@@ -761,13 +741,13 @@ def _smallest(judge: JudgeRows) -> tuple[Said, ...]:
     return (say(key, epsilon=Margin(round(smallest, 3))),)
 
 
-def _failures(row: JudgeResult) -> tuple[Said, ...]:
+def _failures(row: AltTestResult) -> tuple[Said, ...]:
     """Say what failed calls change; nothing is said of an ω that is not defined."""
     worst = row.worst_case
     if not worst.n_failures:
         return ()
     figures = {"failures": failed_calls(row), "worst": Decimal(worst.winning_rate)}
-    if worst.winning_rate is None:
+    if not is_defined(worst.winning_rate):
         return (say("verdict.failures.only", n=Count(worst.n_failures)),)
     if row.outcome == "passed":
         return (say("verdict.failures", n=Count(worst.n_failures), worst=figures["worst"]),)

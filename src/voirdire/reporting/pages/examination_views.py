@@ -12,7 +12,6 @@ import numpy as np
 from voirdire._validation import is_number
 from voirdire.reporting.pages.examination_items import disputed_cards
 from voirdire.reporting.pages.examination_paper import write_paper
-from voirdire.reporting.pages.examination_record import JudgeResult, Question, defined
 from voirdire.reporting.pages.examination_sections import (
     agreement_sentences,
     ceiling_rows,
@@ -29,26 +28,22 @@ from voirdire.reporting.pages.examination_sections import (
 from voirdire.reporting.pages.examination_verdicts import headline, judge_verdict, next_step
 from voirdire.reporting.pages.speech import Count, say
 from voirdire.stats.figures import MeanDifference, winning_rates_at
+from voirdire.studies.findings import QuestionFindings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from numpy.typing import NDArray
 
+    from voirdire.records import Dropped
     from voirdire.reporting.pages.examination_paper import Paper
-    from voirdire.reporting.pages.examination_record import (
-        Annotator,
-        AnnotatorDiagnosis,
-        Comparison,
-        JudgeDiagnosis,
-        JudgeResult,
-        Report,
-    )
     from voirdire.reporting.pages.examination_sections import CeilingRow
     from voirdire.reporting.pages.examination_verdicts import Verdict, Warned
-    from voirdire.reporting.pages.frame import Dropped
     from voirdire.reporting.pages.items import ItemCard
     from voirdire.reporting.pages.speech import Said
+    from voirdire.stats import AltTestResult, AnnotatorResult, JudgeDifference
+    from voirdire.studies import Examination
+    from voirdire.studies.diagnosis import AnnotatorDiagnosis, JudgeDiagnosis
 
 __all__ = [
     "EXPLORED",
@@ -84,23 +79,23 @@ class JudgeRows:
     ----------
     judge : str
         Which.
-    rows : tuple of JudgeResult
+    rows : tuple of AltTestResult
         One per ε, the smallest first.
     """
 
     judge: str
-    rows: tuple[JudgeResult, ...]
+    rows: tuple[AltTestResult, ...]
 
     @cached_property
-    def _by_margin(self) -> dict[float, JudgeResult]:
+    def _by_margin(self) -> dict[float, AltTestResult]:
         return {row.epsilon: row for row in self.rows}
 
-    def at(self, epsilon: float) -> JudgeResult | None:
+    def at(self, epsilon: float) -> AltTestResult | None:
         """Return the row of a margin."""
         return self._by_margin.get(epsilon)
 
     @property
-    def deciding(self) -> JudgeResult:
+    def deciding(self) -> AltTestResult:
         """The row at the smallest margin at which the judge passes, else at the widest."""
         passing = (row for row in self.rows if row.outcome == "passed")
         return next(passing, self.rows[-1])
@@ -121,7 +116,7 @@ class JudgeRows:
     @property
     def advantage(self) -> float:
         """ρ, which is the same at every margin; nan where undefined."""
-        return defined(self.rows[0].advantage_probability)
+        return self.rows[0].advantage_probability
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +149,7 @@ class Family:
         return self.epsilons[:MOST_MARGINS]
 
     @property
-    def first(self) -> JudgeResult:
+    def first(self) -> AltTestResult:
         """Any row: what the family has in common is read from it."""
         return self.judges[0].rows[0]
 
@@ -178,7 +173,7 @@ class QuestionPart:
         Under the first alignment: what the verdict goes by.
     others : tuple of Family
         Under the other alignments.
-    found : Question
+    found : QuestionFindings
         What does not depend on ε; empty where the JSON is of an older version.
     """
 
@@ -186,7 +181,7 @@ class QuestionPart:
     number: int
     main: Family
     others: tuple[Family, ...]
-    found: Question
+    found: QuestionFindings
 
     @property
     def n_asked(self) -> int:
@@ -194,11 +189,11 @@ class QuestionPart:
         return max(self.found.n_items, self.main.fullest.rows[0].n_items)
 
 
-def question_parts(report: Report) -> tuple[QuestionPart, ...]:
+def question_parts(report: Examination) -> tuple[QuestionPart, ...]:
     """Sort a report by question."""
     found = {row.question: row for row in report.questions}
-    families: dict[str, dict[str, list[JudgeResult]]] = {}
-    for row in report.examinations:
+    families: dict[str, dict[str, list[AltTestResult]]] = {}
+    for row in report.results:
         families.setdefault(row.question, {}).setdefault(row.alignment, []).append(row)
     parts = []
     for number, (question, by_alignment) in enumerate(families.items(), start=1):
@@ -209,14 +204,14 @@ def question_parts(report: Report) -> tuple[QuestionPart, ...]:
                 number=number,
                 main=main,
                 others=tuple(others),
-                found=found.get(question) or Question(question=question),
+                found=found.get(question) or QuestionFindings(question=question),
             )
         )
     return tuple(parts)
 
 
-def _family(rows: Iterable[JudgeResult]) -> Family:
-    judges: dict[str, dict[float, JudgeResult]] = {}
+def _family(rows: Iterable[AltTestResult]) -> Family:
+    judges: dict[str, dict[float, AltTestResult]] = {}
     for row in rows:
         judges.setdefault(row.judge, {})[row.epsilon] = row
     sorted_rows = [
@@ -324,8 +319,8 @@ class AnnotatorRow:
 
     judge: str
     annotator: str
-    any: Annotator
-    cells: tuple[Annotator | None, ...]
+    any: AnnotatorResult
+    cells: tuple[AnnotatorResult | None, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -333,7 +328,7 @@ class FamilyTables:
     """The tables of one question and alignment."""
 
     family: Family
-    rows: tuple[JudgeResult, ...]
+    rows: tuple[AltTestResult, ...]
     n_rows: int
     annotators: tuple[AnnotatorRow, ...]
     n_annotators: int
@@ -391,7 +386,7 @@ def explore_margins(family: Family) -> dict[str, list[float]]:
         for one in row.annotators:
             column = names.index(one.annotator)
             given = (one.mean_difference, one.standard_error, one.degrees_of_freedom)
-            figures[:, place, column] = [defined(figure) for figure in given]
+            figures[:, place, column] = given
             tested[place, column] = True
     if np.isnan(figures[0][tested]).any():  # of an older version
         return {}
@@ -455,7 +450,7 @@ class QuestionView:
     fixed_bar: tuple[Said, ...]
     controls: tuple[Said, ...]
     differences: tuple[Said, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[JudgeDifference, ...]
     annotators: tuple[AnnotatorDiagnosis, ...]
     outliers: tuple[Said, ...]
     diagnosed: tuple[JudgeDiagnosisView, ...]
@@ -507,13 +502,13 @@ class QuestionView:
 
 
 def question_view(
-    part: QuestionPart, report: Report, *, version: str, n_questions: int
+    part: QuestionPart, report: Examination, *, version: str, n_questions: int
 ) -> QuestionView:
     """Compute what is shown of a question."""
     columns, rows = ceiling_rows(part)
     diagnosed = [_diagnosed(row) for row in diagnosed_judges(part)]
     diagnosed = [view for view in diagnosed if not view.is_empty]
-    annotators = part.found.diagnosis.annotators if part.found.diagnosis else []
+    annotators = part.found.diagnosis.annotators if part.found.diagnosis else ()
     warnings = warnings_of(part.main, _dropped_of(part, report.dropped))
     settings = part.main.first.settings
     alignment = part.main.alignment if part.others else ""
@@ -537,7 +532,7 @@ def question_view(
         controls=control_sentences(part.main),
         differences=difference_sentences(part),
         comparisons=comparisons_of(part),
-        annotators=tuple(annotators),
+        annotators=annotators,
         outliers=outlier_sentences(annotators),
         diagnosed=tuple(diagnosed[:_MOST_DIAGNOSED]),
         n_undiagnosed=max(len(diagnosed) - _MOST_DIAGNOSED, 0),

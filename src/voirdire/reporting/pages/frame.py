@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
-from msgspec import Meta, Struct
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
@@ -34,12 +33,12 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from voirdire._types import Language
+    from voirdire.records import Dropped
     from voirdire.reporting.pages.speech import Said, Speaker
     from voirdire.reporting.plots import PlotKind
 
 __all__ = [
     "DropReason",
-    "Dropped",
     "Table",
     "check_text",
     "draw_figure",
@@ -257,25 +256,6 @@ def _as_text(value: Any) -> str:
 
 
 _MOST_REASONS = 50
-_Line: TypeAlias = Annotated[int, Meta(ge=0, le=10**15)]
-
-
-class Dropped(Struct, frozen=True, kw_only=True):
-    """A label or a row that was set aside."""
-
-    reason: str
-    source: str = ""
-    line: _Line | None = None
-    column: str | None = None
-    item: str | None = None
-    rater: str | None = None
-    question: str | None = None
-    value: str | None = None
-
-    def place(self) -> str:
-        """Where it stood."""
-        where = self.source if self.line is None else f"{self.source}:{self.line}"
-        return where if self.column is None else f"{where}: {self.column}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,6 @@ from voirdire.reporting.pages.results_sections import (
     ResultsPart,
     ResultsView,
     gold_view,
-    is_number,
     list_notes,
     probes_view,
     rates_view,
@@ -38,6 +37,7 @@ from voirdire.reporting.pages.speech import (
     Said,
     Speaker,
     Verbatim,
+    is_defined,
     say,
 )
 
@@ -306,6 +306,6 @@ def _majority_part(record: Certificate) -> ResultsPart:
 
 def _recorded(place: str, *, found: Any, name: str) -> Any:
     values = found[place].get(name)
-    if not values or not all(map(is_number, values)):
+    if not values or not all(map(is_defined, values)):
         return Decimal(values[0] if values else None)
     return say("cell.figure", value=Decimal(values[0]), ends=Interval(values[1], values[2]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,6 +23,7 @@ from voirdire.reporting.pages.speech import (
     ShareEnds,
     Verbatim,
     has_sentence,
+    is_defined,
     say,
 )
 
@@ -44,7 +44,6 @@ __all__ = [
     "ResultsPart",
     "ResultsView",
     "gold_view",
-    "is_number",
     "list_notes",
     "majority_table",
     "probes_view",
@@ -92,15 +91,10 @@ NAME_COLUMNS: dict[str, Callable[[Any], Any]] = {
 """The first columns of most tables."""
 
 
-def is_number(value: float | None) -> bool:
-    """Whether a figure is defined."""
-    return value is not None and math.isfinite(value)
-
-
 def say_figure(found: Any, *, is_share: bool = False) -> Any:
     """Say a figure with its interval; a dash where it is undefined."""
     shown = (Share if is_share else Decimal)(None if found is None else found.estimate)
-    if found is None or not all(map(is_number, (found.estimate, found.low, found.high))):
+    if found is None or not all(map(is_defined, (found.estimate, found.low, found.high))):
         return shown
     ends = (ShareEnds if is_share else Interval)(found.low, found.high)
     return say("cell.figure", value=shown, ends=ends)
@@ -222,7 +216,7 @@ def _gold_lead(rows: Sequence[GoldResult]) -> Said:
     def accuracy(row: GoldResult) -> float:
         return row.classification.figures["accuracy"].estimate
 
-    known = sorted((row for row in rows if is_number(accuracy(row))), key=accuracy)
+    known = sorted((row for row in rows if is_defined(accuracy(row))), key=accuracy)
     if not known:
         return say("gold.lead.none")
     worst = known[0]
@@ -304,7 +298,7 @@ def rates_view(report: RateReport) -> ResultsView:
         for row in rows
         for group, found in ((None, row.result), *row.groups.items())
     ]
-    known = [row for row in rows if is_number(row.result.rate.estimate)]
+    known = [row for row in rows if is_defined(row.result.rate.estimate)]
     table = Table.of(
         say("rates.caption", level=Percent(first.confidence_level)),
         by_group,

@@ -187,7 +187,7 @@ def _read(content: Any, *, source: str) -> RewardExamination:
 
 
 def _render(template: str, report: RewardExamination, speaker: Speaker, **more: Any) -> str:
-    reasons, n_other_reasons = drop_reasons(report.dropped)  # type: ignore[arg-type]
+    reasons, n_other_reasons = drop_reasons(report.dropped)
     known = {name: each for name, each in report.reward.items() if name not in _BESIDE}
     environment = page_environment(
         is_known=_is_known,

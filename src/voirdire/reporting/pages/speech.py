@@ -49,6 +49,7 @@ __all__ = [
     "argument_of",
     "decimal",
     "has_sentence",
+    "is_defined",
     "margin",
     "one_line",
     "p_value",
@@ -308,7 +309,7 @@ class Speaker:
 
     def ends(self, low: float | None, high: float | None) -> str:
         """Write the interval of a share; nothing where there is none."""
-        if not all(end is not None and math.isfinite(end) for end in (low, high)):
+        if not (is_defined(low) and is_defined(high)):
             return ""
         ends = {"low": share(low, sign=False), "high": share(high)}
         negative = (low or 0) < 0 or (high or 0) < 0
@@ -401,6 +402,11 @@ def _isolated(value: Name | Label | Verbatim | Argument, *, quotes: str) -> Mark
 
 
 # Numbers and texts ------------------------------------------------------------------------------
+
+
+def is_defined(value: float | None) -> bool:
+    """Whether a figure is known."""
+    return value is not None and math.isfinite(value)
 
 
 def decimal(value: float | None, *, digits: int = 2, leading_zero: bool = False) -> str:

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voirdire.errors import DegenerateDataWarning
+from voirdire.stats.agreement.labels import Weights  # noqa: TC001  # what reads the JSON looks at the types
 from voirdire.stats.intervals import count_units, make_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from voirdire.stats.agreement.labels import Weights
 
 __all__ = ["AgreementResult", "make_result", "undefined"]
 

@@ -19,10 +19,12 @@ from itertools import combinations, repeat
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray  # noqa: TC002  # what reads the JSON looks at the types
 
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import InputError
-from voirdire.stats.agreement.labels import code_labels
+from voirdire.stats.agreement.coefficient import AgreementResult  # noqa: TC001  # as above
+from voirdire.stats.agreement.labels import Weights, code_labels
 from voirdire.stats.agreement.many_raters import ItemAgreement
 from voirdire.stats.agreement.pairs import (
     COHEN,
@@ -39,10 +41,9 @@ from voirdire.stats.label_arrays import check_names, judge_columns
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from voirdire.stats.agreement.coefficient import AgreementResult
-    from voirdire.stats.agreement.labels import Disagreement, Weights
+    from voirdire.stats.agreement.labels import Disagreement
     from voirdire.stats.agreement.pairs import ItemSums
     from voirdire.stats.label_arrays import LabelSets
 

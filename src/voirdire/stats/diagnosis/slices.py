@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from voirdire._types import Share  # noqa: TC001  # what reads the JSON looks at the types
 from voirdire._validation import check_count, check_fraction
 from voirdire.errors import InputError
 from voirdire.stats.fdr import adjust_p_values
@@ -72,8 +73,8 @@ class SliceResult:
         Why a figure is nan.
     """
 
-    column: Any
-    value: Any
+    column: int | str
+    value: int | str
     n_items: int
     n_elsewhere: int
     gap: float
@@ -81,9 +82,9 @@ class SliceResult:
     difference: float
     low: float
     high: float
-    confidence_level: float
-    p_value: float
-    p_adjusted: float = float("nan")
+    confidence_level: Share
+    p_value: Share
+    p_adjusted: Share = float("nan")
     worse: bool = False
     reason: str | None = None
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta
 
+from voirdire._types import Share  # noqa: TC001  # as above
 from voirdire.records.failures import Dropped  # noqa: TC001  # as above
 
 __all__ = [
@@ -34,10 +35,6 @@ __all__ = [
 ]
 
 REWARD_EXAMINATION_SCHEMA = "voirdire.reward_examination/1"
-
-Count: TypeAlias = Annotated[int, Meta(ge=0, le=10**15)]
-Share: TypeAlias = Annotated[float, "share"]
-"""In [0, 1], or nan. `msgspec.Meta` knows no such bound: it refuses nan."""
 
 ShortText: TypeAlias = Annotated[str, Meta(max_length=20_000)]
 """At most 2,000 characters and a mark, some of them escaped."""
@@ -79,8 +76,8 @@ class RateEstimate:
     value: float
     low: float = _NAN
     high: float = _NAN
-    n: Count = 0
-    n_prompts: Count = 0
+    n: int = 0
+    n_prompts: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +131,7 @@ class LabelHistogram:
     signal: Signal
     label: str
     edges: tuple[float, ...] = field(repr=False)
-    counts: tuple[Count, ...] = field(repr=False)
+    counts: tuple[int, ...] = field(repr=False)
     mean: float = _NAN
     standard_deviation: float = _NAN
 
@@ -305,7 +302,7 @@ class DegenerateCheck:
 
     behavior: str
     kind: DegenerateKind
-    n_prompts: Count = 0
+    n_prompts: int = 0
     mean_reward: float = _NAN
     mean_best: float = _NAN
     mean_median: float = _NAN
@@ -379,8 +376,8 @@ class BehaviorScale:
     """
 
     behavior: str
-    n_items: Count = 0
-    n_prompts: Count = 0
+    n_items: int = 0
+    n_prompts: int = 0
     mean: float = _NAN
     standard_deviation: float = _NAN
     lowest: float = _NAN
@@ -424,20 +421,20 @@ class PolicyCheck:
         Mean, standard deviation and share without variance per behavior.
     """
 
-    n_items: Count
-    n_groups: Count
+    n_items: int
+    n_groups: int
     group_size: float = _NAN
-    n_without_variance: Count = 0
-    n_missing: Count = 0
+    n_without_variance: int = 0
+    n_missing: int = 0
     base_spread: float = _NAN
     rule_spread: float = _NAN
     spread_ratio: float = _NAN
     class_shares: Mapping[str, Share] = field(default_factory=dict, repr=False)
-    n_calls: Count = 0
-    n_tokens: Count = 0
+    n_calls: int = 0
+    n_tokens: int = 0
     cost: float = _NAN
     seconds: float = _NAN
-    step_size: Count = 0
+    step_size: int = 0
     step_calls: float = _NAN
     step_cost: float = _NAN
     step_seconds: float = _NAN
@@ -529,9 +526,9 @@ class RewardExamination:
 
     schema: str = field(default=REWARD_EXAMINATION_SCHEMA, repr=False)
     reward: Mapping[str, Any] = field(repr=False)
-    n_items: Count
-    n_prompts: Count
-    n_comparisons: Count
+    n_items: int
+    n_prompts: int
+    n_comparisons: int
     is_held_out: bool
     error_rates: tuple[ErrorRate, ...] = ()
     histograms: tuple[LabelHistogram, ...] = field(default=(), repr=False)
