@@ -92,7 +92,7 @@ def test_responses_in_languages_that_the_local_judge_never_read_are_counted(in_f
 
     [note] = [note for note in found.notes if "responses" in note]
     assert note == (
-        "6 of 11 responses are in neither English nor Chinese: 'local' was made from no other "
+        "6 of 11 responses are in neither English nor Chinese: 'local' was trained on no other "
         "language"
     )
 

@@ -72,7 +72,7 @@ class BaseFunction:
 
     def close(self) -> None:
         """End the thread, as soon as it has nothing to do; asked again, it begins anew."""
-        self._loop.leave(_do_nothing)
+        self._loop.stop_after(_do_nothing)
 
     async def _call(self, given: dict[str, Any]) -> Iterable[Any]:
         try:

@@ -471,7 +471,7 @@ def _leave(loop: BackgroundLoop, started: _Started, *, drain_s: float) -> Thread
         if starting is not None and (await asyncio.wait([starting], timeout=drain_s))[0]:
             await starting.result().close(drain_s=drain_s)
 
-    return None if loop.is_out_of_reach else loop.leave(close)
+    return None if loop.is_out_of_reach else loop.stop_after(close)
 
 
 def _end(loop: BackgroundLoop, started: _Started) -> None:

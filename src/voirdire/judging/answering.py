@@ -123,7 +123,7 @@ def judge(
     found = judge_by_plan(
         given.items, given.plan, store=store, retry_failures=retry_failures, progress=progress
     )
-    return given.completed(found)
+    return given.complete(found)
 
 
 async def ajudge(
@@ -177,7 +177,7 @@ async def ajudge(
     found = await ajudge_by_plan(
         given.items, given.plan, store=store, retry_failures=retry_failures, progress=progress
     )
-    return given.completed(found)
+    return given.complete(found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,8 +188,8 @@ class _PlannedItems:
     dropped: tuple[Dropped, ...]
     plan: JudgingPlan
 
-    def completed(self, found: Verdicts) -> Verdicts:
-        """Say in the verdicts what was set aside, and what the reader should know."""
+    def complete(self, found: Verdicts) -> Verdicts:
+        """Add the dropped rows and the notes to the verdicts."""
         if found.questions and np.isnan(found.probabilities).all():
             why = next(iter(found.missing.values()), "")
             msg = f"none of {len(found.items)} items got an answer: {why}"
@@ -355,6 +355,6 @@ def _record(plan: JudgingPlan, progress: Callable[[JudgingProgress], None] | Non
 def _open_store(
     store: str | Path | Literal[False] | None, plan: JudgingPlan
 ) -> AbstractContextManager[ReplyStore | None]:
-    """Open the store that is named; by default one in the current folder where calls cost."""
+    """Open the given store; by default one in the current folder where calls cost money."""
     is_needed = needs_engine(plan.judge) and plan.judge.is_remote
     return opened_store(False if store is None and not is_needed else store)

@@ -1,4 +1,4 @@
-"""Hashes everything that a verdict depends on, so that no other verdict is taken for it."""
+"""Hashes everything that a verdict depends on, so that different verdicts are never mixed up."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ __all__ = ["CALL_CHARACTERS", "CALL_ITEMS", "item_batches"]
 
 CALL_ITEMS = 1_000
 CALL_CHARACTERS = 1 << 21
-"""Items and characters, about, that a judge is asked about at once."""
+"""Items and characters, about, in one call of a judge."""
 
 
 def item_batches(

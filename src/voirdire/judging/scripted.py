@@ -22,7 +22,7 @@ __all__ = ["ScriptedJudge"]
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptedJudge:
-    """Answers by a function.
+    """A judge whose answers are a function of the item.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class ScriptedJudge:
     version : str
         Part of the fingerprint: change it when `answer` changes.
     source : str
-        Where the probabilities are said to come from.
+        The source of probabilities that verdicts name.
     """
 
     questions: tuple[str, ...]

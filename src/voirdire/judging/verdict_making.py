@@ -1,4 +1,4 @@
-"""Makes verdicts of the answers of judges, and works out the completion classes."""
+"""Makes verdicts from the answers of judges, and computes the completion classes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["table_columns", "verdict_batch", "verdicts_of_run", "verdicts_on"]
 
 
 def verdicts_on(items: Sequence[Item], plan: JudgingPlan) -> Verdicts:
-    """Judge these items at once."""
+    """Judge items in one call."""
     probabilities = answers_of(items, plan)
     failures = {
         (int(row), int(column)): Failure(reason="no probability")
@@ -47,7 +47,7 @@ def verdict_batch(
     failures: Mapping[tuple[int, int], Failure],
     details: CallDetails | None = None,
 ) -> Verdicts:
-    """Work out the completion classes, and put everything together."""
+    """Compute the completion classes, and make the verdicts."""
     rubric = plan.rubric
     behaviors = tuple(item.behavior for item in items)
     if rubric.behaviors:
@@ -71,7 +71,7 @@ def verdict_batch(
 
 
 def table_columns(plan: JudgingPlan, layout: VerdictLayout) -> tuple[str, ...]:
-    """Name the columns of the table of a plan's verdicts, or say why there can be no such table."""
+    """Return the columns of the table of a plan's verdicts, or raise where they clash."""
     details = None
     if needs_engine(plan.judge):
         details = _arrays([], plan.rubric)[2]
@@ -88,7 +88,7 @@ def verdicts_of_run(
     *,
     record: RunRecord | None = None,
 ) -> Verdicts:
-    """Put together what an engine said of items, and add it to the record of the run."""
+    """Make verdicts from an engine's answers, and add them to the record of the run."""
     probabilities, failures, details = _arrays(given, plan.rubric)
     if record is not None:
         record.add(given, details)
@@ -105,7 +105,7 @@ def verdicts_of_run(
 def _arrays(
     verdicts: Sequence[ItemVerdict], rubric: Rubric
 ) -> tuple[NDArray[np.float64], dict[tuple[int, int], Failure], CallDetails]:
-    """Lay the verdicts of several items out: probabilities, why some are missing, the rest."""
+    """Arrange the verdicts of several items as arrays: probabilities, failures, other answers."""
     kinds = [row.kind for row in rubric.questions]
     asked = [place for place, kind in enumerate(kinds) if kind == "boolean"]
     others = [place for place, kind in enumerate(kinds) if kind != "boolean"]
@@ -139,7 +139,7 @@ def _check_behaviors(items: Sequence[Item], rubric: Rubric) -> None:
     known = {row.id for row in rubric.behaviors} | {None}
     for item in items:
         if item.behavior not in known:
-            rubric.behavior(str(item.behavior))  # says what is known
+            rubric.behavior(str(item.behavior))  # the message lists the known behaviors
 
 
 def _classes(
@@ -168,7 +168,7 @@ def _classes(
 def _hard(
     rubric: Rubric, behavior: Behavior, chosen: NDArray[np.float64], *, threshold: Threshold
 ) -> NDArray[np.int64]:
-    """Threshold, then evaluate; a missing answer stays missing."""
+    """Apply the threshold, then evaluate the classes; a missing answer stays missing."""
     labels: NDArray[np.generic] = chosen >= threshold_of_each(threshold, rubric.propositions)
     missing = np.isnan(chosen)
     if missing.any():
@@ -179,7 +179,7 @@ def _hard(
 def _numbers(
     rows: Sequence[Sequence[Answer | None] | None], places: Sequence[int], *, n_all: int
 ) -> NDArray[np.float64]:
-    """Give the chosen columns of rows, nan where there is nothing."""
+    """Return the chosen columns of rows, nan where there is nothing."""
     if all(row is None for row in rows):
         return np.full((len(rows), len(places)), np.nan)
     nothing = (None,) * n_all

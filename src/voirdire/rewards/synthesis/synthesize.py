@@ -339,7 +339,7 @@ class SynthesisRun:
             loop.held = self
             tell = None if self.progress is None else self._tell
             watched = Watch(
-                self._writer, loop, close=self._close, stopping=self.stopping, tell=tell
+                self._writer, loop, close=self._close, stopping=self.stopping, report=tell
             )
             try:
                 with watched as watch:
@@ -350,7 +350,7 @@ class SynthesisRun:
                         for group in self._groups:
                             self._tally.add(group)
                         groups, self._groups = self._groups, []
-                        watch.look()
+                        watch.check()
                         for group in groups:
                             yield from group
             except CostLimitReachedError as error:
