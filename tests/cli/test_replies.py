@@ -288,7 +288,10 @@ def test_what_is_judged_is_found_as_it_was_judged(judge, replies, place):
     [
         (("zz",), "`item` must be the beginning of a hash, in hexadecimal digits, got 'zz'"),
         (("item-3",), "Name `--items` to use an id"),
-        (("item-99", "--items", "items.jsonl"), "`item` must be an id of `--items`, or how a hash"),
+        (
+            ("item-99", "--items", "items.jsonl"),
+            "`item` must be an id of `--items`, or the beginning of a hash",
+        ),
         (("",), "`item` must be the beginning of a hash"),
         (("0" * 64,), "must be an item with a stored reply"),
     ],

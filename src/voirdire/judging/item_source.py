@@ -100,7 +100,7 @@ class ItemSource:
         return {"stamp": [str(number) for number in self._stamp or ()], "reading": said}
 
     def notes(self) -> tuple[str, ...]:
-        """Notes about the items that were read last."""
+        """Return the notes about the items that were read last."""
         return () if self._seen is None else self._seen.notes()
 
     def stream(self, plan: JudgingPlan, set_aside: SetAside) -> Iterator[Item]:

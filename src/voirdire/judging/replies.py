@@ -463,8 +463,8 @@ def _open_existing(store: ReplyStore | str | Path) -> Iterator[ReplyStore]:
     """Open an existing store; never create one."""
     with opened_store(store, makes=False) as opened:
         if opened is None:
-            msg = f"`store` must be a store of replies, got {str(store)!r}, which does not exist. Name "
-            raise InputError(f"{msg}{STORE_NAME} beside the verdicts.")
+            msg = f"`store` must be a store of replies, got {str(store)!r}, which does not "
+            raise InputError(f"{msg}exist. Name {STORE_NAME} beside the verdicts.")
         yield opened
 
 

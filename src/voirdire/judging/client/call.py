@@ -18,7 +18,7 @@ import msgspec
 
 from voirdire._types import ReplyForm  # msgspec reads the annotation
 from voirdire.errors import UnsupportedError, VerdictParseError
-from voirdire.judging.reading import as_failure
+from voirdire.judging.reading import make_parse_failure
 from voirdire.records import Failure, Reply, TokenStep, Usage
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def read_stored_outcome(
     ):
         if last.partial is not None:
             return partial_outcome(last, attempts=len(stored), is_reused=True)
-        failure, form = as_failure(last), last.reply.form
+        failure, form = make_parse_failure(last), last.reply.form
     else:
         return None
     return Outcome(failure=failure, form=form, attempts=len(stored), is_reused=True)

@@ -38,7 +38,7 @@ from voirdire.judging.client.failures import (
 )
 from voirdire.judging.client.limits import LONGEST_WAIT_S
 from voirdire.judging.client.throttle import Throttle
-from voirdire.judging.reading import as_failure
+from voirdire.judging.reading import make_parse_failure
 from voirdire.models import BatchChatModel, SamplingChatModel
 from voirdire.records import Reply, Usage
 from voirdire.store import StoredCall
@@ -586,7 +586,7 @@ class Client:
             if error.partial is not None:
                 return partial_outcome(error, attempts=tries.n_kept)
             self._counts.n_failures += 1
-            return Outcome(failure=as_failure(error), form=kept.form, attempts=tries.n_kept)
+            return Outcome(failure=make_parse_failure(error), form=kept.form, attempts=tries.n_kept)
         except UnsupportedError as error:
             self._end(error)  # the reader says what to do
         self._monitor.note_answer()

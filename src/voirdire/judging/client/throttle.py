@@ -192,7 +192,9 @@ class Throttle:
             f"`max_cost` of {dollars(self.budget.max_cost or 0.0)} is reached: "
             f"{dollars(self.budget.spent or 0.0)} is spent, "
             + (f"calls without a reply may have cost {dollars(perhaps)}, " if perhaps else "")
-            + f"and the next call may cost {dollars(cost)}. The same command with a higher `max_cost` continues from here: stored replies are not paid for twice, and each run has the limit anew."
+            + f"and the next call may cost {dollars(cost)}. The same command with a higher "
+            "`max_cost` continues from here: stored replies are not paid for twice, and each run "
+            "has the limit anew."
         )
         return CostLimitReachedError(msg)
 

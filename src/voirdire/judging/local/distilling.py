@@ -80,8 +80,8 @@ def distill_judge(
     sources : sequence of str, optional
         Where each item comes from; figures are given per source.
     about : sequence of TrainingData, optional
-        What is known of the sources. One with `informs_only` teaches which features matter, not
-        how frequent answers are.
+        Descriptions of the sources. One with `informs_only` informs the choice of features, not the
+        base rates.
     calibrator : {"platt", "temperature", "isotonic"}, optional
         `isotonic` wants some hundreds of items.
     n_folds : int, optional
@@ -93,7 +93,7 @@ def distill_judge(
     rubric_name : str, optional
         The rubric that the questions come from.
     question_texts : mapping of str to mapping, optional
-        Wording of the questions, by id and language: kept, to notice when a rubric changes.
+        Wording of the questions, by id and language; stored, to notice a changed rubric.
     progress : callable, optional
         Called with steps done and steps in all.
 
@@ -109,8 +109,8 @@ def distill_judge(
 
     Notes
     -----
-    Memory is about 10 KB an item, twice as much where some items only inform. Nothing of the texts
-    is kept but weights at hashes that occur in at least two items.
+    Memory is about 10 KB an item, twice as much where some items only inform. Of the texts only
+    weights at hashes are stored, of hashes that occur in at least two items.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def _figures(
     training: TrainingSet,
     thresholds: Mapping[str, float],
 ) -> tuple[QuestionFigures, ...]:
-    """Per question the set that decides, then every set."""
+    """Compute figures per question: on the deciding set, then on every set."""
     truths = training.truths()
     names = list(dict.fromkeys(training.sets.tolist()))
     by_question = []
@@ -196,7 +196,7 @@ def _figures(
 
 
 def _deciding_first(rows: list[QuestionFigures]) -> list[QuestionFigures]:
-    """Put the first set with enough of either answer first, or the one with the most positives."""
+    """Put the first set with enough of both answers first, or the one with the most positives."""
     enough = [row for row in rows if row.enough]
     deciding = enough[0] if enough else max(rows, key=lambda row: row.n_positives)
     return [deciding, *(row for row in rows if row is not deciding)]
@@ -211,7 +211,7 @@ def _round_figures(figures: QuestionFigures) -> QuestionFigures:
 
 
 def _languages(items: Sequence[Item]) -> tuple[str, ...]:
-    """Name those of at least one response in twenty."""
+    """Return the languages of at least one response in twenty."""
     found = Counter(language_of(item.response) for item in items)
     return tuple(sorted(name for name, n in found.items() if n >= len(items) / 20))
 
@@ -223,7 +223,8 @@ def _settings(**given: Any) -> dict[str, Any]:
     return {**given, "features_version": FEATURES_VERSION, "versions": libraries}
 
 
-# What it is made from -----------------------------------------------------------------------------
+# Training data
+# -------------------------------------------------------------------------------------
 
 UNNAMED = "the labelled items"
 
@@ -313,12 +314,12 @@ def _targets(labels: ArrayLike, shape: tuple[int, int]) -> NDArray[np.float64]:
 
 def _check_questions(questions: Sequence[str], targets: NDArray[np.float64]) -> None:
     if len(set(questions)) < len(questions):
-        msg = "`questions` must be different from each other, got one twice. Name each column once."
+        msg = "`questions` must be unique, got one twice. Name each column once."
         raise InputError(msg)
     empty = np.flatnonzero(np.isnan(targets).all(axis=0))
     if len(empty):
         lacking = shorten(questions[int(empty[0])])
-        msg = f"`labels` must have a label of every question, got none of {lacking!r}."
+        msg = f"`labels` must have a label for every question, got none for {lacking!r}."
         raise InputError(f"{msg} Leave the question out.")
 
 
@@ -328,5 +329,5 @@ def _weights(weights: ArrayLike | None, n_items: int) -> NDArray[np.float64]:
     found = np.asarray(weights, dtype=np.float64)
     if found.shape != (n_items,) or not (np.isfinite(found) & (found > 0)).all():
         msg = f"`weights` must be {n_items} finite numbers above 0, one per item."
-        raise InputError(f"{msg} Leave items out that do not count.")
+        raise InputError(f"{msg} Leave out items without weight.")
     return found

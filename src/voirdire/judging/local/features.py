@@ -1,4 +1,4 @@
-"""Turns items into numbers: the hashed n-grams and the cues of every proposition."""
+"""Computes the features of items: hashed n-grams and cues."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ __all__ = [
 ]
 
 FEATURES_VERSION = 1
-"""Raised when any feature changes its meaning: older weights are then worthless."""
+"""Version of the features.
+
+A change of their meaning, which makes older weights useless, increases it.
+"""
 
 _CHINESE = CUES.index("form:chinese")
 _BATCH_ITEMS = 64
@@ -53,7 +56,7 @@ _PROMPT_CHARACTERS = 4_000
 
 @dataclass(frozen=True, kw_only=True)
 class Features:
-    """What the classifiers see of a batch of items.
+    """Features of a batch of items.
 
     Attributes
     ----------
@@ -72,12 +75,12 @@ class Features:
 
 
 def is_chinese(features: Features) -> NDArray[np.bool_]:
-    """Tell which responses are in Chinese: more than a fifth CJK characters."""
+    """Return which responses are in Chinese: more than a fifth CJK characters."""
     return np.asarray(features.cues[:, _CHINESE] > 0)
 
 
 def describe_items(items: Sequence[Item]) -> Features:
-    """Describe a batch of items. Memory is about 300 bytes a character.
+    """Compute the features of a batch of items. Memory is about 300 bytes a character.
 
     Parameters
     ----------
@@ -99,7 +102,7 @@ def describe_items(items: Sequence[Item]) -> Features:
 
 
 def describe_many(items: Sequence[Item]) -> Features:
-    """Describe any number of items; the rows do not depend on what stands beside them.
+    """Compute the features of any number of items; a row does not depend on the others.
 
     Parameters
     ----------
@@ -144,7 +147,7 @@ def batches_of_items(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
 
 
 def _last_user_text(item: Item) -> str:
-    """Give the user's last text, or the last message where no user speaks."""
+    """Return the user's last text, or the last message where there is no user."""
     for message in reversed(item.prompt):
         if message.role == "user":
             return message.content[-_PROMPT_CHARACTERS:]
@@ -156,7 +159,7 @@ def _last_user_text(item: Item) -> str:
 _BITS = {"words_1": 15, "words_2": 16, "words_3": 16, "characters": 16}
 
 BLOCKS = tuple(_BITS)
-"""One, two and three tokens in a row; two to five characters in a row."""
+"""Runs of one to three tokens; runs of two to five characters."""
 
 N_COLUMNS = sum(1 << bits for bits in _BITS.values())
 
@@ -186,7 +189,7 @@ def columns_of_block(name: str) -> slice:
 
 
 def ngram_matrix(characters: Characters, tokens: Tokens) -> sparse.csr_matrix:
-    """Count nothing, mark everything: which hashed n-grams each text holds.
+    """Mark which hashed n-grams each text has, without counts.
 
     Parameters
     ----------
@@ -218,7 +221,7 @@ def ngram_matrix(characters: Characters, tokens: Tokens) -> sparse.csr_matrix:
 
 
 def _distinct_keys(characters: Characters, tokens: Tokens) -> NDArray[np.signedinteger]:
-    """Give each pair of a text and an n-gram in it a number; sorted, each once."""
+    """Return a number for each distinct pair of a text and an n-gram, sorted."""
     keys = np.concatenate(
         [
             text * N_COLUMNS + (to_bucket(hashes, _BITS[name]) + columns_of_block(name).start)
@@ -245,7 +248,7 @@ def _all_grams(characters: Characters, tokens: Tokens) -> Iterator[tuple[str, Gr
 
 
 def _runs(units: NDArray[np.uint64], text: NDArray[np.int64], longest: int) -> Iterator[Grams]:
-    """Give the runs of 1 to `longest` units that lie within one text."""
+    """Return the runs of 1 to `longest` units within one text."""
     runs = units
     for length in range(1, longest + 1):
         if length > 1:
@@ -256,7 +259,7 @@ def _runs(units: NDArray[np.uint64], text: NDArray[np.int64], longest: int) -> I
 
 
 def _character_units(characters: Characters) -> Grams:
-    """Take every character, a run of space as one space."""
+    """Return every character, with a run of space as one space."""
     space = characters.kinds == SPACE
     kept = np.ones(len(space), dtype=np.bool_)
     kept[1:] = ~(space[1:] & space[:-1] & (characters.text[1:] == characters.text[:-1]))

@@ -1,4 +1,4 @@
-"""Tells whether a text is in English, in Chinese, or in another language."""
+"""Detects whether a text is in English, in Chinese, or in another language."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")
 
 
 def language_of(text: str) -> Literal["en", "zh", "other"]:
-    """Tell English, Chinese and the rest apart; what is too short to tell counts as English."""
+    """Return ``"en"``, ``"zh"`` or ``"other"``; a very short text counts as English."""
     text = text[:_MOST_CHARACTERS]
     if not text.isascii():
         han, kana = len(_HAN.findall(text)), len(_KANA.findall(text))

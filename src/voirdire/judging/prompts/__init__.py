@@ -1,7 +1,7 @@
-"""Builds prompts: what a model is told, what it is shown, and the form of its reply.
+"""Builds prompts: instructions, the item, and the form of the reply.
 
-An item is untrusted text. It travels as JSON between two lines that carry a random code, with
-everything escaped that could end the text, act on a chat template or hide from a reader.
+An item is untrusted text. It is written as JSON between two lines with a random code. Characters
+that could end the text, act on a chat template or be invisible are escaped.
 """
 
 from __future__ import annotations

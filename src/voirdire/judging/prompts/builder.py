@@ -26,19 +26,18 @@ if TYPE_CHECKING:
 __all__ = ["PromptBuilder"]
 
 _MANY = 8
-"""From so many questions of one kind on, what stands for their values is said once: in a joint
-prompt of twenty it would be a twentieth of all tokens."""
+"""From this many questions of one kind on, the placeholder of their values is written once."""
 
-_TOKENS_PER_KEY = 8  # quotes, colon, comma, and white space of a reply that is set out in lines
+_TOKENS_PER_KEY = 8  # quotes, colon, comma, and white space of a reply with line breaks
 _TOKENS_PER_REPLY = 16
 
 
 class PromptBuilder:
-    """Makes the requests of one `Ask`, item after item.
+    """Makes the requests of one `Ask`.
 
     In joint mode the questions come first, in a system message that is the same object for every
-    item, and the item last: servers keep the beginning of a prompt across items. In single mode
-    the system message is short, the item comes next and the question last: servers keep the
+    item, and the item last: servers cache the beginning of a prompt across items. In single mode
+    the system message is short, the item comes next and the question last: servers cache the
     beginning across the questions of an item, as long as these share a nonce.
 
     Parameters
@@ -54,7 +53,7 @@ class PromptBuilder:
     Raises
     ------
     InputError
-        If nothing is asked, if an id is asked twice, or if pairwise questions stand beside others.
+        If there is no question, if an id repeats, or if pairwise and other questions are mixed.
     """
 
     def __init__(self, ask: Ask) -> None:
@@ -89,17 +88,17 @@ class PromptBuilder:
         temperature: float | None = None,
         seed: int | None = None,
     ) -> ChatRequest:
-        """Ask about one item, in two messages: the system's and the user's.
+        """Make the request about one item, with a system message and a user message.
 
         Parameters
         ----------
         item : Item
-            What is judged.
+            The item.
         nonce : str
-            Random code of its fence, from `new_nonce`. The single questions about an item may
-            share one, so that servers keep what they have read of it.
+            Random code of its fence, from `new_nonce`. The single questions about an item may share
+            one, so that servers can cache the item.
         form : {"json_schema", "json_object", "text"}
-            How the model is held to the form of its reply; the words are the same for all three.
+            How the form of the reply is enforced; the words are the same for all three.
         top_logprobs : int, optional
             How many likely tokens to give per token of the reply.
         temperature : float, optional
@@ -150,13 +149,13 @@ def _check(questions: Sequence[Question]) -> None:
     if not questions or n_pairwise not in (0, len(questions)):
         msg = (
             "`rubric` must have questions, and pairwise ones alone, as they show two responses, "
-            f"got {len(questions)} with {n_pairwise} pairwise. Ask the others apart."
+            f"got {len(questions)} with {n_pairwise} pairwise. Ask the others separately."
         )
         raise InputError(msg)
 
 
 def _system_text(ask: Ask, words: Wording) -> str:
-    """Put together what comes before the item and is the same for all items."""
+    """Make the text before the item, which is the same for all items."""
     is_joint, is_pair = ask.mode == "joint", ask.questions[0].kind == "pairwise"
     if is_pair:
         role = words.role_pair_joint if is_joint else words.role_pair_single
@@ -181,7 +180,7 @@ def _system_text(ask: Ask, words: Wording) -> str:
 
 
 def _closing_text(ask: Ask, words: Wording) -> str:
-    """Put together what comes after the item."""
+    """Make the text after the item."""
     if ask.mode == "joint":
         return words.closing
     return "\n\n".join([words.closing_single, _questions_text(ask, words), _reply_text(ask, words)])
@@ -249,7 +248,7 @@ def _reply_text(ask: Ask, words: Wording) -> str:
 
 
 def _place(question: Question, ask: Ask, words: Wording) -> str:
-    """Say what stands for the value of a question."""
+    """Return the placeholder for the value of a question."""
     if question.kind == "scale":
         return _describe_scale(question, words.places)
     is_stated = question.kind == "boolean" and ask.probability == "stated"
@@ -263,6 +262,6 @@ def _describe_scale(question: Question, texts: Mapping[str, str]) -> str:
 
 
 def _number(value: float) -> str:
-    """Write a number in full where it is whole and short, else as Python does."""
+    """Format a number in full where it is whole and short, else as Python does."""
     is_short = float(value).is_integer() and abs(value) < 1e15
     return str(int(value)) if is_short else repr(float(value))
