@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["CellReader", "Unreadable", "check_sorts", "find_kind", "label_text", "unfold_choices"]
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|[+-]?inf(inity)?", re.A | re.I)
-"""What tables read as a number too: no underscores, no other digits."""
+"""Numbers as tables write them: no underscores, only ASCII digits."""
 
 _MOST_SHOWN = 8
 _SEPARATORS = ("|", ";")
@@ -41,7 +41,8 @@ def label_text(label: Any) -> str:
     return f"{label:g}" if isinstance(label, float) else str(label)
 
 
-# The sorts of a column's cells, and the kind that they leave no choice about ----------------------
+# The sorts of a column's cells, and the kind that follows from them ---------
+# ----------------------
 
 _SORT_NAMES: dict[Sort, str] = {
     "text": "text",
@@ -72,9 +73,9 @@ def check_sorts(
     one_question: bool,
     missing: Sequence[str] = (),
 ) -> None:
-    """Refuse a column that mixes sorts of values, or holds one that the kind is not read from.
+    """Refuse a column that mixes sorts of values, or holds a sort that does not fit the kind.
 
-    `where` says where the cell of a row stands, `missing` which words are no answer.
+    `where` returns the place of a row's cell; `missing` are the words for no answer.
     """
 
     def refuse(code: int, rule: str) -> None:
@@ -111,10 +112,10 @@ _ONE_AT_A_TIME = "Ask for one `question` at a time."
 
 
 def find_kind(values: Iterable[Any], *, what: str, missing: Sequence[str] = ()) -> QuestionKind:
-    """Tell the kind of question from its labels, where they leave no choice.
+    """Infer the kind of question from its labels, where only one fits.
 
-    Truth values, and 0 and 1 alone, are boolean; words are a choice; lists are sets. Other numbers,
-    and words that look like several labels, need a word from the caller.
+    Truth values, and 0 and 1 alone, are boolean; words are a choice; lists are sets. For other
+    numbers, and words that look like several labels, the caller must declare the kind.
     """
     given = [value for value in values if _is_given(value, missing)]
     if any(sort_of(value) == "list" for value in given):
@@ -146,7 +147,7 @@ def _is_given(value: Any, missing: Sequence[str]) -> bool:
 def _refuse_several(words: Iterable[str], separator: str, *, what: str) -> None:
     """Refuse words that look like several labels in one cell.
 
-    A part of such a word stands alone or in another cell too.
+    A word does if a part of it is also a label of its own, or a part of another cell.
     """
     parts = {word: [part.strip() for part in word.split(separator)] for word in words}
     n_words = Counter(part for each in parts.values() for part in set(each))
@@ -163,7 +164,7 @@ def _refuse_several(words: Iterable[str], separator: str, *, what: str) -> None:
 
 
 class Unreadable(Failure):
-    """Why a cell holds something that is no label."""
+    """Why a cell does not hold a label."""
 
     __slots__ = ()
 
@@ -186,8 +187,8 @@ _TRUTHS = dict.fromkeys(TRUE_WORDS, True) | dict.fromkeys(FALSE_WORDS, False)
 class CellReader:
     """Reads the distinct cells of one kind of question.
 
-    `labels` are the declared label universe, `separator` parts the labels of a set in one text, and
-    `missing` are words for no answer.
+    `labels` are the declared label universe, `separator` separates the labels of a set in one text,
+    and `missing` are words for no answer.
     """
 
     kind: QuestionKind
@@ -200,7 +201,7 @@ class CellReader:
         self._known = dict.fromkeys(map(self._match_declared, self.labels))
 
     def read(self, raw: Any) -> Any:
-        """Read one value: its label, or a Failure that says why it has none."""
+        """Read one value: its label, None for no answer, or why it cannot be read."""
         label = raw if isinstance(raw, Failure) else self._read(raw)
         if isinstance(label, Failure) or not self._known:
             return label
@@ -309,7 +310,7 @@ def _json_value(text: str) -> Any:
 
 
 def _flat(value: Any) -> list[Any] | None:
-    """Give a list of plain values, None for anything else."""
+    """Return a list of plain values; None for anything else."""
     is_flat = isinstance(value, list) and not any(isinstance(each, list | dict) for each in value)
     return value if is_flat else None
 
@@ -319,7 +320,7 @@ def _json_labels(text: str) -> list[Any] | None:
 
 
 def unfold_choices(column: CodedColumn, *, missing: Sequence[str] = ()) -> CodedColumn:
-    """Read labels as the tables of Label Studio hold them; any other column stays as it is.
+    """Read the cells of a Label Studio table; return any other column as it is.
 
     Several choices are ``{"choices": [...]}``, one is its word, and none is an empty cell.
     """
