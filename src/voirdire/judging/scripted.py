@@ -46,7 +46,7 @@ class ScriptedJudge:
 
     @property
     def fingerprint(self) -> str:
-        """Hash over name, version and questions."""
+        """Hash of name, version and questions."""
         return hash_of([self.name, self.version, list(self.questions)])
 
     def probabilities(self, items: Sequence[Item]) -> NDArray[np.float64]:

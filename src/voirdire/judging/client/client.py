@@ -646,7 +646,7 @@ class ReplyLog(Protocol):
         """Return whether a call may be made: not while another run makes it."""
 
     def release(self, item: bytes, name: str, *, attempt: int) -> None:
-        """Give up a claim."""
+        """Release a claim."""
 
 
 _CANCELLED_GRACE_S = 30.0

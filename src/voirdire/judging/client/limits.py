@@ -112,7 +112,7 @@ class ConcurrencyLimiter:
         self._grant()
 
     def close(self) -> None:
-        """Give no more places; waiting calls get False."""
+        """Grant no more places; waiting calls get False."""
         self._is_closed = True
         while self._waiting:
             granted = self._waiting.popleft()

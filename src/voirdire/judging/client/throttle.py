@@ -136,7 +136,7 @@ class Throttle:
         self._release(permit, used=used, perhaps_charged=is_uncertain)
 
     def abandon(self, permit: Permit) -> None:
-        """Give a permit up whose requests have no known result."""
+        """Release a permit whose requests have no known result."""
         self._release(permit, used=None, perhaps_charged=True)
 
     def _release(self, permit: Permit, *, used: float | None, perhaps_charged: bool) -> None:

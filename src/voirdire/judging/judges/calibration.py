@@ -78,7 +78,7 @@ class JudgeCalibration:
 
     @cached_property
     def content_hash(self) -> str:
-        """Hash over the calibrators, which calibrated verdicts depend on."""
+        """Hash of the calibrators, which calibrated verdicts depend on."""
         return hash_of({name: row.calibrator.to_dict() for name, row in self.questions.items()})
 
     def to_dict(self) -> dict[str, Any]:

@@ -121,7 +121,7 @@ class JudgeCard:
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values for JSON; nan as None."""
+        """Return plain values for JSON; nan as None."""
         return {
             "schema": CARD_SCHEMA,
             "name": self.name,

@@ -168,7 +168,7 @@ _SPACE_CODE = np.uint32(0x20)
 
 
 def columns_of_block(name: str) -> slice:
-    """Tell which columns of an n-gram matrix belong to a block.
+    """Return which columns of an n-gram matrix belong to a block.
 
     Parameters
     ----------

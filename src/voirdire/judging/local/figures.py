@@ -81,7 +81,7 @@ class QuestionFigures:
         return FEW <= self.n_positives <= self.n_items - FEW
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values; nan as None."""
+        """Return plain values; nan as None."""
         return {
             name: None if isinstance(value, float) and math.isnan(value) else value
             for name, value in asdict(self).items()

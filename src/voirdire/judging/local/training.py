@@ -197,7 +197,7 @@ def _solve(
     question: int,
     seed: int,
 ) -> tuple[NDArray[np.float64], float]:
-    """Give weights and intercept; a soft label is a yes and a no whose weights sum to one."""
+    """Return weights and intercept; a soft label is a yes and a no whose weights sum to one."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
