@@ -40,7 +40,7 @@ def certify(
     rubric_hash: str | None = None,
     population: str | None = None,
 ) -> Certificate:
-    """Record an examination so that anybody with the data can repeat it.
+    """Record an examination so that others with the data can repeat it.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def result_as_dict(result: AltTestResult) -> dict[str, Any]:
 
 
 def hash_labels(frame: pl.DataFrame) -> str:
-    """SHA-256 over labels in canonical order: the same labels in any file give the same hash."""
+    """Hash labels in canonical order: the same labels in any file have the same SHA-256."""
     columns = ["question", "item", "rater", "label", "failure", "cluster"]
     ordered = frame.select(columns).sort("question", "item", "rater")
     digest = hashlib.sha256()
@@ -147,7 +147,7 @@ def hash_labels(frame: pl.DataFrame) -> str:
 
 
 def _thresholds(examination: Examination, judges: LabelTable) -> Any:
-    """Write the thresholds of all questions: once where they are the same."""
+    """Return the thresholds of all questions, as one value where they are the same."""
     found = {
         name: _unwrap_single(judges.thresholds[name])
         for name in sorted({row.question for row in examination.results} & {*judges.thresholds})
@@ -159,7 +159,7 @@ def _thresholds(examination: Examination, judges: LabelTable) -> Any:
 
 
 def _unwrap_single(found: Any) -> Any:
-    """Write one of several values as it is, and several as a list."""
+    """Return a single value as it is, and several as a list."""
     if found is None or isinstance(found, str):
         return found
     return found[0] if len(found) == 1 else list(found)

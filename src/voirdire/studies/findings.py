@@ -1,4 +1,4 @@
-"""Finds agreement, differences of judges and a diagnosis beside the test of one question."""
+"""Computes agreement, differences of judges and a diagnosis of one question, beside the test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 from voirdire import stats
 from voirdire._validation import shorten
 from voirdire.io.cells import label_text
-from voirdire.studies.diagnosis import diagnose, find_disputed, level_of
+from voirdire.studies.diagnosis import diagnose, find_level
+from voirdire.studies.disputed_items import find_disputed
 from voirdire.studies.examination import comparison_settings
 from voirdire.studies.gold import measure_matrix
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
     from voirdire._types import AlignmentName, QuestionKind
     from voirdire.stats import JudgeDifference, PanelAgreement
-    from voirdire.studies.diagnosis import Diagnosis, DisputedItem
+    from voirdire.studies.diagnosis import Diagnosis
+    from voirdire.studies.disputed_items import DisputedItem
     from voirdire.studies.gold import GoldResult
     from voirdire.studies.label_matrix import LabelMatrix
     from voirdire.studies.plan import TestPlan
@@ -31,12 +33,12 @@ __all__ = ["LabelShare", "QuestionFindings", "find_around"]
 
 MOST_LABELS = 30
 MOST_COMPARED = 60
-"""More judges are not compared pair by pair."""
+"""Most judges that are compared pair by pair."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelShare:
-    """How often annotators gave one label.
+    """Frequency of one label among annotators.
 
     Attributes
     ----------
@@ -55,12 +57,12 @@ class LabelShare:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionFindings:
-    """What stands around the test of one question.
+    """Findings on one question beside the test.
 
     Attributes
     ----------
     question, kind : str
-        What was asked, and how it was answered.
+        Name and kind of the question.
     n_items : int
         Items with an annotation.
     annotators, judges : tuple of str
@@ -77,10 +79,10 @@ class QuestionFindings:
         Outlier annotators, opposed items, confusion, slices.
     against_majority : tuple of GoldResult
         For booleans and choices: each judge beside the annotators' majority, as if it were the
-        truth; items on which labels tie are left out.
+        truth; tied items are left out.
     disputed : tuple of DisputedItem
-        Items on which a judge and the annotators disagree, the most telling first, with their texts
-        where the metadata hold them; empty for texts as labels.
+        Items on which a judge and the annotators disagree most, with their texts where the metadata
+        have them; empty for labels that are texts.
     """
 
     question: str
@@ -105,10 +107,10 @@ def find_around(
     metadata: pl.DataFrame | None = None,
     slices: Sequence[str] | None = None,
 ) -> QuestionFindings:
-    """Find what stands around the test of one question.
+    """Compute the findings on one question beside the test.
 
-    Labels come in the form that each alignment needs, the main one first; slices are by the columns
-    of the metadata, by default all.
+    Labels have the form that each alignment needs, the main one first; slices use the columns of
+    the metadata, by default all.
     """
     alignment, matrix = _main_matrix(matrices)
     labels, n_labels = _label_shares(matrix)
@@ -152,7 +154,7 @@ def _against_majority(matrix: LabelMatrix, plan: TestPlan, question: str) -> tup
 def _main_matrix(
     matrices: Sequence[tuple[AlignmentName, LabelMatrix]],
 ) -> tuple[AlignmentName, LabelMatrix]:
-    """Take the first alignment; a scale needs its labels as numbers, whichever comes first."""
+    """Return the first matrix; for a scale that with numbers."""
     if matrices[0][1].kind != "scale":
         return matrices[0]
     numeric = [(name, matrix) for name, matrix in matrices if matrix.is_numeric]
@@ -165,7 +167,7 @@ def _agreement(matrix: LabelMatrix, plan: TestPlan) -> PanelAgreement | None:
     return stats.measure_panel(
         matrix.humans,
         matrix.answers,
-        level=level_of(matrix),
+        level=find_level(matrix),
         label_sets=matrix.label_sets,
         categories=_declared_categories(matrix),
         clusters=matrix.clusters,
@@ -176,7 +178,7 @@ def _agreement(matrix: LabelMatrix, plan: TestPlan) -> PanelAgreement | None:
 
 
 def _declared_categories(matrix: LabelMatrix) -> list[Any] | None:
-    """All labels that could have been given, where they were declared: chance depends on them."""
+    """Return all possible labels, where they were declared, since chance depends on them."""
     kind = matrix.kind
     universe = ("false", "true") if kind == "boolean" else matrix.universe
     if universe is None or kind == "multilabel" or not (matrix.declared or kind == "boolean"):
@@ -204,7 +206,7 @@ def _comparisons(
 
 
 def _label_shares(matrix: LabelMatrix) -> tuple[tuple[LabelShare, ...], int]:
-    """Count annotators' labels; of a set every label in it."""
+    """Count annotators' labels; for a set every label in it."""
     if matrix.kind == "text" or not matrix.categories:
         numbers = matrix.humans[~np.isnan(matrix.humans)] if not matrix.categories else []
         return (), len(np.unique(numbers))

@@ -38,25 +38,25 @@ if TYPE_CHECKING:
 __all__ = ["QuestionRate", "RateReport", "TruthOf", "rate"]
 
 TruthOf: TypeAlias = Literal["majority", "dawid-skene"]
-"""How the labels of several annotators become one truth."""
+"""How the labels of several annotators are combined into one truth."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionRate:
-    """How often something holds, by one judge.
+    """Rate of one question, by one judge.
 
     Attributes
     ----------
     question, judge : str
         Which.
     result : RateResult
-        The rate of all items.
+        The rate over all items.
     groups : dict of str to RateResult
         The rates of the groups that `by` names; empty without it.
     difference : RateDifference or None
         Of two groups, the second less the first in the order of `groups`.
     n_annotators : int
-        Whose labels stand for the truth.
+        Annotators whose labels are the truth.
     """
 
     question: str
@@ -78,7 +78,7 @@ class RateReport:
     dropped : tuple of Dropped
         Every label that was set aside, with its reason.
     understood : str
-        What was understood of the labels, in a line.
+        One line about the labels that were read.
     """
 
     results: tuple[QuestionRate, ...]
@@ -135,7 +135,7 @@ def rate(
     reading: Reading | None = None,
     confidence_level: float = 0.95,
 ) -> RateReport:
-    """Estimate how often something holds, from many verdicts and few labels of people.
+    """Estimate a rate from many verdicts and few labels of people.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ class _Question:
         return np.where(said < 0, np.nan, said)
 
     def clusters(self) -> NDArray[np.intp]:
-        """Give the cluster of each item; one without a cluster is its own."""
+        """Return the cluster of each item; one without a cluster is its own."""
         named = units_by_item(self._sides, self.items)
         if not named:
             msg = "`clustered` must be false for labels without a column `cluster`, got true."
