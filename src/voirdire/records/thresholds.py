@@ -28,14 +28,14 @@ USUAL_THRESHOLD = 0.5
 
 
 def threshold_of_each(threshold: Threshold, names: Sequence[str]) -> NDArray[np.float64]:
-    """Give the threshold of each of these propositions; 1/2 for one that has none."""
+    """Return the threshold of each of these propositions; 1/2 for one that has none."""
     if isinstance(threshold, Mapping):
         return np.array([threshold.get(name, USUAL_THRESHOLD) for name in names], dtype=np.float64)
     return np.full(len(names), float(threshold))
 
 
 def threshold_on(threshold: Threshold, names: Sequence[str]) -> Threshold:
-    """Give what concerns these propositions: one number where it is the same for all of them."""
+    """Return what concerns these propositions: one number where it is the same for all of them."""
     if not isinstance(threshold, Mapping):
         return threshold
     each = dict(zip(names, threshold_of_each(threshold, names).tolist(), strict=True))

@@ -41,7 +41,7 @@ NO_VERDICT = "no verdict"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CallDetails:
-    """What there is to say of verdicts that a language model gave.
+    """Details of the verdicts of a language model.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class BehaviorClasses:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Verdicts:
-    """What a judge said of items.
+    """The verdicts of a judge on items.
 
     A judge's answers in memory have this form wherever they come from: judged now, read from a
     file, or asked for by a reward.
@@ -131,7 +131,7 @@ class Verdicts:
     source : {"logprob", "stated", "vote", "classifier", "cascade"} or None
         Where its probabilities come from; None where a file does not say.
     fingerprint : str
-        Hash over judge, rubric, threshold, what is judged and class rule; empty where a file does
+        Hash of judge, rubric, threshold, what is judged and class rule; empty where a file does
         not say.
     threshold : float, or mapping of str to float
         In (0, 1): a proposition is true from this probability on; one for all, or one for each.
@@ -180,7 +180,7 @@ class Verdicts:
     calls: CallSummary | None = None
 
     def __repr__(self) -> str:
-        """Say how much there is, not what."""
+        """Show sizes, not contents."""
         behaviors = ", ".join(row.behavior for row in self.completion_classes)
         classes = f", classes of {behaviors}" if behaviors else ""
         others = len(self.details.labels) if self.details is not None else 0
@@ -200,7 +200,7 @@ class Verdicts:
 
     @cached_property
     def places(self) -> Mapping[str, int]:
-        """Where each item stands."""
+        """Place of each item."""
         return {name: place for place, name in enumerate(self.items)}
 
     @cached_property
@@ -237,7 +237,7 @@ class Verdicts:
         return wide_frame(self) if layout == "wide" else long_frame(self)
 
     def probability(self, question: str) -> NDArray[np.float64]:
-        """Give the probability that a proposition is true, or that a class is the one.
+        """Return the probability that a proposition is true, or that a class is the one.
 
         Parameters
         ----------
@@ -263,7 +263,7 @@ class Verdicts:
         raise InputError(msg)
 
     def answers(self, question: str) -> list[Any]:
-        """Give the answers to a question of any kind.
+        """Return the answers to a question of any kind.
 
         Parameters
         ----------
@@ -286,7 +286,7 @@ class Verdicts:
         return list(self.details.labels[question])
 
     def classes(self, behavior: str) -> pl.DataFrame:
-        """Give the completion classes under one behavior.
+        """Return the completion classes under one behavior.
 
         Parameters
         ----------
@@ -318,7 +318,7 @@ class Verdicts:
         raise InputError(msg)
 
     def take(self, items: Sequence[str]) -> Self:
-        """Give the probabilities of these items in this order; those without any are missing.
+        """Return the probabilities of these items in this order; those without any are missing.
 
         Parameters
         ----------
@@ -351,7 +351,7 @@ class Verdicts:
         )
 
     def on(self, questions: Sequence[str]) -> Self:
-        """Give the probabilities of these propositions, in this order.
+        """Return the probabilities of these propositions, in this order.
 
         Parameters
         ----------
@@ -413,7 +413,7 @@ class Verdicts:
         )
 
     def with_reasons(self, reasons: Mapping[str, str]) -> Self:
-        """Say why the missing answers of items are missing.
+        """Return why the missing answers of items are missing.
 
         Parameters
         ----------
@@ -432,7 +432,7 @@ class Verdicts:
         return replace(self, failures=failures)
 
     def with_probabilities(self, probabilities: NDArray[np.float64]) -> Self:
-        """Give these verdicts with other probabilities, without what was computed from them."""
+        """Return these verdicts with other probabilities, without what was computed from them."""
         return self._drop_details(probabilities=probabilities)
 
     def join(self, other: Verdicts) -> Verdicts:
