@@ -123,7 +123,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _is_deep(content: Any) -> bool:
-    """Tell whether it has more levels than are walked through by functions that call themselves."""
+    """Return whether it has too many levels for recursive functions."""
     level = [content]
     for _ in range(_MOST_LEVELS):
         level = [
