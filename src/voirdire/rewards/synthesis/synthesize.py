@@ -389,9 +389,9 @@ class SynthesisRun:
         """Write, verify, and write anew what is not right, so often at most."""
         left = [each for group in self._groups for each in group]
         for _ in range(self.plan.settings.n_attempts):
-            drafts = loop.run(self._writer.write(left), watch=watch.look)
+            drafts = loop.run(self._writer.write(left), watch=watch.check)
             self._is_judging = True
-            loop.run(self._verify(left, drafts), watch=watch.look)
+            loop.run(self._verify(left, drafts), watch=watch.check)
             self._is_judging = False
             for each, draft in zip(left, drafts, strict=True):
                 each.drafts.append(draft)
