@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from voirdire._validation import shorten
 from voirdire.adapters.trouble import TroubleLog
 from voirdire.errors import InputError
-from voirdire.judging.engine.background_loop import BackgroundLoop, result_of
+from voirdire.judging.engine.background_loop import BackgroundLoop, wait_for_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -58,7 +58,7 @@ class BaseFunction:
             self._blocked = None
             logs = _KeptLogs(given)
             future = self._loop.begin(self._call(given | logs.instead))
-            found = base_numbers(await result_of(future, timeout_s=deadline_s))
+            found = base_numbers(await wait_for_result(future, timeout_s=deadline_s))
             if len(found) != n_completions:
                 msg = f"{len(found)} rewards for {n_completions} completions"
                 raise ValueError(msg)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 from voirdire._validation import check_count, shorten
 from voirdire.adapters.trouble import TroubleLog
 from voirdire.errors import InputError, JudgeUnavailableError
-from voirdire.judging.engine.background_loop import BackgroundLoop, fork_lock, result_of
+from voirdire.judging.engine.background_loop import BackgroundLoop, fork_lock, wait_for_result
 from voirdire.judging.live.settings import LiveSettings
 from voirdire.models.reward_server import is_reward_server
 from voirdire.rewards.against_demands import paid_against_demands, said_of_demands
@@ -304,7 +304,7 @@ class GuardedReward:
         limit = self.settings.deadline_s if deadline_s is None else deadline_s
         try:
             future = self._loop.begin(self._ask(turns, limit))
-            found = await result_of(future, timeout_s=limit + _GRACE_S)
+            found = await wait_for_result(future, timeout_s=limit + _GRACE_S)
         except Exception as error:  # noqa: BLE001  # training goes on
             found = self.nothing(turns, error)
         self._note(found, turns, step=step, recorded=recorded)

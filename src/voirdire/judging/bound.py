@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from voirdire.judging.call_plan import CallPlan, plan_calls
-from voirdire.judging.fingerprint import hash_of
+from voirdire.judging.fingerprint import hash_content
 from voirdire.judging.judges.cascade import DEFAULT, Bounds, is_unsure, read_bounds
-from voirdire.judging.notes import distrust
+from voirdire.judging.notes import note_distrust
 from voirdire.judging.prompts import PROMPT_VERSION
 from voirdire.judging.reading import READING_VERSION
 from voirdire.records.thresholds import threshold_of_each
@@ -162,7 +162,7 @@ class BoundJudge(EngineJudge):
         """Hash of everything that its answers depend on, except class logic and threshold."""
         judge = self.judge
         one_order = {} if judge.both_orders else {"both_orders": False}
-        return hash_of(
+        return hash_content(
             one_order
             | self._calibration_hash
             | {
@@ -228,7 +228,7 @@ class BoundCascade(BoundJudge):
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes about the first judge for the reader of its verdicts."""
-        return (*self.first.notes, *distrust(self.first.judge))
+        return (*self.first.notes, *note_distrust(self.first.judge))
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -249,7 +249,7 @@ class BoundCascade(BoundJudge):
     @cached_property
     def fingerprint(self) -> str:
         """Hash of both judges and the bounds."""
-        return hash_of(
+        return hash_content(
             {
                 "first": self.first.judge.fingerprint,
                 "then": self.then.fingerprint,
@@ -298,7 +298,9 @@ class BoundJury(EngineJudge):
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes about its judges, each once."""
-        notes = [note for plan in self.members for note in (*plan.notes, *distrust(plan.judge))]
+        notes = [
+            note for plan in self.members for note in (*plan.notes, *note_distrust(plan.judge))
+        ]
         return tuple(dict.fromkeys(notes))
 
     @property
@@ -331,7 +333,7 @@ class BoundJury(EngineJudge):
     def fingerprint(self) -> str:
         """Hash of all judges, their weights, and their thresholds."""
         votes = self.yes_from if self.jury.combine == "majority" else None
-        return hash_of(
+        return hash_content(
             {
                 "judges": [row["fingerprint"] for row in self._judge_records],
                 "combine": self.jury.combine,
@@ -356,4 +358,4 @@ def reply_fingerprint(asking: Mapping[str, Any], rubric: Rubric) -> str:
     """
     documents = [question_document(row) for row in rubric.questions]
     questions = None if asking.get("mode") == "single" else documents
-    return hash_of({"asking": asking, "prompt": PROMPT_VERSION, "questions": questions})
+    return hash_content({"asking": asking, "prompt": PROMPT_VERSION, "questions": questions})

@@ -14,7 +14,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.judging.asking import Answers, Ask
 from voirdire.judging.client.call import Call
-from voirdire.judging.fingerprint import hash_of
+from voirdire.judging.fingerprint import hash_content
 from voirdire.judging.prompts import PromptBuilder, new_nonce
 from voirdire.judging.reading import ReplyReader
 from voirdire.records import Failure
@@ -36,10 +36,10 @@ __all__ = [
     "draw_orders",
     "explain_calls",
     "find_asked_places",
-    "item_key",
+    "hash_item",
     "limit_examples",
+    "name_single_call",
     "plan_calls",
-    "single_name",
 ]
 
 T = TypeVar("T")
@@ -166,7 +166,7 @@ def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
     sides = (False, True) if kinds == {"pairwise"} and judge.both_orders else (False,)
     parts: list[tuple[str, list[tuple[int, ...]]]]
     if judge.mode == "single":
-        parts = [(single_name(row), [(place,)]) for place, row in enumerate(rubric.questions)]
+        parts = [(name_single_call(row), [(place,)]) for place, row in enumerate(rubric.questions)]
     else:
         n_orders = max(judge.n_orders, 2)  # one more, for the order check
         parts = [("joint", draw_orders(len(questions), n_orders=n_orders, seed=judge.seed))]
@@ -210,9 +210,9 @@ def explain_calls(judge: LlmJudge, plan: CallPlan, *, n_items: int) -> tuple[str
     return tuple(found)
 
 
-def single_name(question: Question) -> str:
+def name_single_call(question: Question) -> str:
     """Name a call after its question, so that editing one question repeats only its own calls."""
-    return f"single/{question.id}/{hash_of(question_document(question))[7:23]}"
+    return f"single/{question.id}/{hash_content(question_document(question))[7:23]}"
 
 
 def draw_orders(n_questions: int, *, n_orders: int, seed: int) -> list[tuple[int, ...]]:
@@ -236,7 +236,7 @@ def find_asked_places(name: str, rubric: Rubric, *, seed: int) -> tuple[int, ...
     rows = rubric.questions
     if first != "joint":
         for place, row in enumerate(rows):
-            if f"{name}/".startswith(f"{single_name(row)}/"):
+            if f"{name}/".startswith(f"{name_single_call(row)}/"):
                 return (place,)
         return None
     if "again" in words:
@@ -248,7 +248,7 @@ def find_asked_places(name: str, rubric: Rubric, *, seed: int) -> tuple[int, ...
     return orders[order] if order < len(orders) else None
 
 
-def item_key(item: Item) -> bytes:
+def hash_item(item: Item) -> bytes:
     """SHA-256 of the conversation and responses that a prompt shows."""
     shown = [[row.role, row.content, *row.images] for row in item.prompt]
     return hashlib.sha256(as_bytes([shown, item.response, item.other])).digest()

@@ -15,7 +15,7 @@ from voirdire.records import Dropped, Item
 if TYPE_CHECKING:
     from voirdire.io import ItemReading
 
-__all__ = ["given_items"]
+__all__ = ["read_items_in_memory"]
 
 
 class _Rows(io.BytesIO):
@@ -24,7 +24,9 @@ class _Rows(io.BytesIO):
     name = "items"
 
 
-def given_items(items: Any, reading: ItemReading) -> tuple[Sequence[Item], tuple[Dropped, ...]]:
+def read_items_in_memory(
+    items: Any, reading: ItemReading
+) -> tuple[Sequence[Item], tuple[Dropped, ...]]:
     """Return records as they are; read rows as a file of items is read."""
     if hasattr(items, "columns"):
         from voirdire.io import items_from_frame

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from voirdire.judging.port import Answerer
     from voirdire.records import Item
 
-__all__ = ["SeenItems", "distrust"]
+__all__ = ["SeenItems", "note_distrust"]
 
 
-def distrust(judge: Answerer) -> tuple[str, ...]:
+def note_distrust(judge: Answerer) -> tuple[str, ...]:
     """Return a note on the propositions that a judge's own card does not trust, if any."""
     names = ", ".join(getattr(getattr(judge, "card", None), "untrusted", ()))
     if not names:
@@ -56,9 +56,9 @@ class SeenItems:
         self.n_with_other += item.other is not None
         self.n_blank += not item.response.strip()
         if self._languages:
-            from voirdire.judging.local.languages import language_of
+            from voirdire.judging.local.languages import detect_language
 
-            self.n_of_other_language += language_of(item.response) not in self._languages
+            self.n_of_other_language += detect_language(item.response) not in self._languages
 
     def notes(self) -> tuple[str, ...]:
         """Write the notes."""

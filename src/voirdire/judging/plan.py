@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "JudgingPlan",
-    "answers_of",
+    "ask_in_process",
     "asks_a_model",
     "check_behavior",
     "is_cascade",
@@ -450,7 +450,7 @@ def _list_names(names: list[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def answers_of(items: Sequence[Item], plan: JudgingPlan) -> NDArray[np.float64]:
+def ask_in_process(items: Sequence[Item], plan: JudgingPlan) -> NDArray[np.float64]:
     """Ask the judge, check that its answers are in [0, 1], and return the rubric's columns."""
     if not isinstance(plan.judge, Judge):
         msg = "a language model is asked by an engine"

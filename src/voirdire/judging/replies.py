@@ -14,11 +14,11 @@ from voirdire._validation import check_count, shorten
 from voirdire.errors import InputError, UnsupportedError, VerdictParseError
 from voirdire.judging.asking import Ask
 from voirdire.judging.bound import reply_fingerprint
-from voirdire.judging.call_plan import find_asked_places, item_key, limit_examples
+from voirdire.judging.call_plan import find_asked_places, hash_item, limit_examples
 from voirdire.judging.client import CallFailure, decode_attempt
 from voirdire.judging.prompts import PromptBuilder
 from voirdire.judging.reading import ReplyReader
-from voirdire.judging.runs.outputs import STORE_NAME, opened_store
+from voirdire.judging.runs.outputs import STORE_NAME, open_run_store
 from voirdire.rubrics import load_rubric
 
 if TYPE_CHECKING:
@@ -313,7 +313,7 @@ def read_replies(
     """
     asked = load_rubric(rubric)
     shown = None if items is None else _find(items, item)
-    digits = item.lower() if shown is None else item_key(shown).hex()
+    digits = item.lower() if shown is None else hash_item(shown).hex()
     first, last = _bounds(digits, is_id_possible=items is not None)
     with _open_existing(store) as opened:
         judges = [_StoredAsking(record, asked) for record in opened.judges()]
@@ -461,7 +461,7 @@ def _rebuild_prompts(
 @contextmanager
 def _open_existing(store: ReplyStore | str | Path) -> Iterator[ReplyStore]:
     """Open an existing store; never create one."""
-    with opened_store(store, makes=False) as opened:
+    with open_run_store(store, makes=False) as opened:
         if opened is None:
             msg = f"`store` must be a store of replies, got {str(store)!r}, which does not "
             raise InputError(f"{msg}exist. Name {STORE_NAME} beside the verdicts.")
@@ -489,7 +489,7 @@ def _ids_of(items: Iterable[Item], hashes: set[str]) -> dict[str, str]:
     """Name the items with these hashes; the first of two with one hash."""
     found: dict[str, str] = {}
     for item in items:
-        digits = item_key(item).hex()
+        digits = hash_item(item).hex()
         if digits in hashes:
             found.setdefault(digits, item.id)
     return found
@@ -501,7 +501,7 @@ def _find(items: Iterable[Item], wanted: str) -> Item | None:
     for item in items:
         if item.id == wanted:
             return item
-        if begins is None and item_key(item).hex().startswith(wanted.lower()):
+        if begins is None and hash_item(item).hex().startswith(wanted.lower()):
             begins = item
     return begins
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voirdire.judging.fingerprint import hash_of
+from voirdire.judging.fingerprint import hash_content
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,7 +47,7 @@ class ScriptedJudge:
     @property
     def fingerprint(self) -> str:
         """Hash of name, version and questions."""
-        return hash_of([self.name, self.version, list(self.questions)])
+        return hash_content([self.name, self.version, list(self.questions)])
 
     def probabilities(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """Answer every question about every item."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voirdire.judging.plan import answers_of, is_cascade, needs_engine
+from voirdire.judging.plan import ask_in_process, is_cascade, needs_engine
 from voirdire.records import Failure
 from voirdire.records.thresholds import threshold_of_each
 from voirdire.records.verdicts import BehaviorClasses, CallDetails, Verdicts
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rubrics import Behavior, Rubric
 
-__all__ = ["table_columns", "verdict_batch", "verdicts_of_run", "verdicts_on"]
+__all__ = ["judge_at_once", "make_run_verdicts", "make_verdicts", "name_table_columns"]
 
 
-def verdicts_on(items: Sequence[Item], plan: JudgingPlan) -> Verdicts:
+def judge_at_once(items: Sequence[Item], plan: JudgingPlan) -> Verdicts:
     """Judge items in one call."""
-    probabilities = answers_of(items, plan)
+    probabilities = ask_in_process(items, plan)
     failures = {
         (int(row), int(column)): Failure(reason="no probability")
         for row, column in np.argwhere(np.isnan(probabilities))
     }
-    return verdict_batch(items, plan, probabilities=probabilities, failures=failures)
+    return make_verdicts(items, plan, probabilities=probabilities, failures=failures)
 
 
-def verdict_batch(
+def make_verdicts(
     items: Sequence[Item],
     plan: JudgingPlan,
     *,
@@ -70,18 +70,18 @@ def verdict_batch(
     )
 
 
-def table_columns(plan: JudgingPlan, layout: VerdictLayout) -> tuple[str, ...]:
+def name_table_columns(plan: JudgingPlan, layout: VerdictLayout) -> tuple[str, ...]:
     """Return the columns of the table of a plan's verdicts, or raise where they clash."""
     details = None
     if needs_engine(plan.judge):
         details = _arrays([], plan.rubric)[2]
     nothing = np.empty((0, len(plan.rubric.propositions)))
-    empty = verdict_batch([], plan, probabilities=nothing, failures={}, details=details)
+    empty = make_verdicts([], plan, probabilities=nothing, failures={}, details=details)
     whole = replace(empty, answered_by=() if is_cascade(plan.judge) else None)
     return tuple(whole.frame(layout).columns)
 
 
-def verdicts_of_run(
+def make_run_verdicts(
     items: Sequence[Item],
     given: Sequence[ItemVerdict],
     plan: JudgingPlan,
@@ -92,7 +92,7 @@ def verdicts_of_run(
     probabilities, failures, details = _arrays(given, plan.rubric)
     if record is not None:
         record.add(given, details)
-    found = verdict_batch(
+    found = make_verdicts(
         items, plan, probabilities=probabilities, failures=failures, details=details
     )
     if not is_cascade(plan.judge):

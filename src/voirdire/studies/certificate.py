@@ -10,7 +10,7 @@ from importlib.metadata import version
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from voirdire.judging.fingerprint import canonical_json, hash_of
+from voirdire.judging.fingerprint import hash_content, to_canonical_json
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
 from voirdire.records.plain import without_nan
 
@@ -113,7 +113,7 @@ def certify(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         versions={"python": platform.python_version()}
         | {name: version(name) for name in _LIBRARIES},
-        content_hash=hash_of(without_nan(content)),
+        content_hash=hash_content(without_nan(content)),
     )
 
 
@@ -141,7 +141,7 @@ def hash_labels(frame: pl.DataFrame) -> str:
     ordered = frame.select(columns).sort("question", "item", "rater")
     digest = hashlib.sha256()
     for row in ordered.iter_rows():
-        digest.update(canonical_json(without_nan(row)))
+        digest.update(to_canonical_json(without_nan(row)))
         digest.update(b"\n")
     return f"sha256:{digest.hexdigest()}"
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from voirdire._validation import check_choice, shorten
 from voirdire.errors import AdapterError
-from voirdire.judging.fingerprint import hash_of
+from voirdire.judging.fingerprint import hash_content
 from voirdire.judging.live.settings import LiveSettings
 from voirdire.rewards.given_weights import reward_of_weights
 from voirdire.rewards.live.turns import Turn
@@ -98,7 +98,7 @@ class GoldenJudge:
     @property
     def fingerprint(self) -> str:
         """Hash of the name and the questions."""
-        return hash_of([self.name, *self.questions])
+        return hash_content([self.name, *self.questions])
 
     def probabilities(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """Answer every question about every item; nan for a response that is "unanswerable"."""

@@ -32,9 +32,9 @@ __all__ = [
     "Outcome",
     "decode_attempt",
     "encode_attempt",
+    "make_partial_outcome",
     "make_storable",
     "n_unreadable",
-    "partial_outcome",
     "read_stored_outcome",
 ]
 
@@ -232,7 +232,7 @@ def read_stored_outcome(
         last.is_refusal or n_unread >= max_attempts or call.is_enough(last.partial)
     ):
         if last.partial is not None:
-            return partial_outcome(last, attempts=len(stored), is_reused=True)
+            return make_partial_outcome(last, attempts=len(stored), is_reused=True)
         failure, form = make_parse_failure(last), last.reply.form
     else:
         return None
@@ -267,7 +267,7 @@ def _read_attempts(
                 yield Outcome(value=value, form=attempt.form, attempts=n, is_reused=True)
 
 
-def partial_outcome(
+def make_partial_outcome(
     error: VerdictParseError, *, attempts: int, is_reused: bool = False
 ) -> Outcome[Any]:
     """Make an outcome from the readable part of a reply."""

@@ -26,15 +26,15 @@ from voirdire.judging.client.call import (
     CallFailure,
     Outcome,
     encode_attempt,
+    make_partial_outcome,
     make_storable,
     n_unreadable,
-    partial_outcome,
     read_stored_outcome,
 )
 from voirdire.judging.client.failures import (
     FailureMonitor,
     is_transient,
-    without_log_probabilities,
+    make_no_logprobs_error,
 )
 from voirdire.judging.client.limits import LONGEST_WAIT_S
 from voirdire.judging.client.throttle import Throttle
@@ -470,7 +470,7 @@ class Client:
         if error.feature == "n":
             return True  # from now on each sample has a call of its own
         if error.feature == "logprobs":
-            self._end(without_log_probabilities(error))
+            self._end(make_no_logprobs_error(error))
         if error.feature not in ("json_schema", "json_object") or form == "text":
             return False
         if form != self._forms[0]:  # another call in flight was refused for the same reason
@@ -584,7 +584,7 @@ class Client:
             if not is_last and not tries.call.is_enough(error.partial):
                 return None
             if error.partial is not None:
-                return partial_outcome(error, attempts=tries.n_kept)
+                return make_partial_outcome(error, attempts=tries.n_kept)
             self._counts.n_failures += 1
             return Outcome(failure=make_parse_failure(error), form=kept.form, attempts=tries.n_kept)
         except UnsupportedError as error:

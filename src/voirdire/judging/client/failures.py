@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from voirdire.errors import ModelCallError, VoirdireError
 
-__all__ = ["CircuitBreaker", "FailureMonitor", "is_transient", "without_log_probabilities"]
+__all__ = ["CircuitBreaker", "FailureMonitor", "is_transient", "make_no_logprobs_error"]
 
 
 _FIRST_REFUSED = 10
@@ -181,7 +181,7 @@ class FailureMonitor:
         return None
 
 
-def without_log_probabilities(error: UnsupportedError) -> UnsupportedError:
+def make_no_logprobs_error(error: UnsupportedError) -> UnsupportedError:
     """Make the error for a server that refuses to give log-probabilities."""
     msg = (
         f"{str(error).rstrip('.')}. Use a server that gives log-probabilities, or choose another "

@@ -23,7 +23,7 @@ __all__ = [
     "Limits",
     "RateLimiter",
     "UsageGuess",
-    "dollars",
+    "format_dollars",
 ]
 
 
@@ -277,7 +277,7 @@ _WEIGHT = 0.1
 """Weight of the newest call in the guess for the next."""
 
 
-def dollars(amount: float) -> str:
+def format_dollars(amount: float) -> str:
     """Format US dollars with the significant digits, at least cents.
 
     Examples

@@ -21,7 +21,7 @@ from voirdire.judging.client.limits import (
     ConcurrencyLimiter,
     RateLimiter,
     UsageGuess,
-    dollars,
+    format_dollars,
 )
 from voirdire.records import Reply, Usage
 
@@ -189,10 +189,14 @@ class Throttle:
     def _cost_limit_reached(self, cost: float) -> CostLimitReachedError:
         perhaps = self.budget.perhaps_spent
         msg = (
-            f"`max_cost` of {dollars(self.budget.max_cost or 0.0)} is reached: "
-            f"{dollars(self.budget.spent or 0.0)} is spent, "
-            + (f"calls without a reply may have cost {dollars(perhaps)}, " if perhaps else "")
-            + f"and the next call may cost {dollars(cost)}. The same command with a higher "
+            f"`max_cost` of {format_dollars(self.budget.max_cost or 0.0)} is reached: "
+            f"{format_dollars(self.budget.spent or 0.0)} is spent, "
+            + (
+                f"calls without a reply may have cost {format_dollars(perhaps)}, "
+                if perhaps
+                else ""
+            )
+            + f"and the next call may cost {format_dollars(cost)}. The same command with a higher "
             "`max_cost` continues from here: stored replies are not paid for twice, and each run "
             "has the limit anew."
         )

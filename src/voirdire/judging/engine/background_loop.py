@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
     from concurrent.futures import Future
 
-__all__ = ["BackgroundLoop", "collect_garbage_less_often", "fork_lock", "result_of"]
+__all__ = ["BackgroundLoop", "collect_garbage_less_often", "fork_lock", "wait_for_result"]
 
 T = TypeVar("T")
 _TICK_S = 0.25
@@ -147,7 +147,7 @@ async def _do_nothing() -> None:
     """Do nothing; used to stop a loop at once."""
 
 
-async def result_of(future: Future[T], *, timeout_s: float) -> T:
+async def wait_for_result(future: Future[T], *, timeout_s: float) -> T:
     """Wait for a future of a background loop; cancel it after `timeout_s` (`TimeoutError`)."""
     waiting = asyncio.wrap_future(future)
     # else asyncio would log the error with its message, which may quote an item

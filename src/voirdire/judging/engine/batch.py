@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from voirdire.judging.call_plan import item_key
+from voirdire.judging.call_plan import hash_item
 from voirdire.judging.engine.combining import calibrate_verdict, combine, failed_verdict
 from voirdire.judging.prompts import new_nonce
 from voirdire.records import Failure
@@ -145,7 +145,7 @@ class Batch:
         n_specs = len(self._plan.specs)
         n_check = n_check if self._plan.check is not None else 0
         for place, each in enumerate(asked):
-            key = item_key(each.item)
+            key = hash_item(each.item)
             if key in self._waiting:
                 self._waiting[key].append(each)
             else:

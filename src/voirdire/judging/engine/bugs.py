@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import traceback
 
-__all__ = ["foreign_exit", "tell_bug"]
+__all__ = ["log_bug", "make_exit_error"]
 
 _MAX_LOGGED = 100
 _log = logging.getLogger("voirdire")
 _logged: set[tuple[str, str, int]] = set()
 
 
-def tell_bug(error: BaseException) -> None:
+def log_bug(error: BaseException) -> None:
     """Log the place of an unexpected error once, without its message."""
     frames = traceback.extract_tb(error.__traceback__)
     last = frames[-1] if frames else None
@@ -27,7 +27,7 @@ def tell_bug(error: BaseException) -> None:
     )
 
 
-def foreign_exit(who: str, error: BaseException) -> RuntimeError:
+def make_exit_error(who: str, error: BaseException) -> RuntimeError:
     """Turn an exception that would end the program, such as `SystemExit`, into an error."""
     found = RuntimeError(f"{who} must not raise {type(error).__name__}, which ends a run")
     found.__cause__ = error

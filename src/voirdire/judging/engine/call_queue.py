@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from voirdire.judging.client import ClaimedElsewhereError, Client, Outcome
-from voirdire.judging.engine.bugs import foreign_exit
+from voirdire.judging.engine.bugs import make_exit_error
 from voirdire.judging.engine.queues import DeadlineQueue
 from voirdire.records import Failure
 
@@ -329,7 +329,7 @@ class RunQueue(CallQueue):
         except BaseException as error:
             if is_cancelled():
                 raise
-            self._end(foreign_exit("a model", error))
+            self._end(make_exit_error("a model", error))
             return ()
         return outcomes
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from voirdire.errors import CostLimitReachedError
 from voirdire.judging.engine.background_loop import BackgroundLoop, collect_garbage_less_often
 from voirdire.judging.engine.batch import ItemRequest
-from voirdire.judging.engine.bugs import foreign_exit
+from voirdire.judging.engine.bugs import make_exit_error
 from voirdire.judging.engine.call_queue import is_cancelled
 from voirdire.judging.engine.engines import make_engine
 from voirdire.judging.engine.stopping import Stopping
-from voirdire.judging.item_batches import CALL_CHARACTERS, item_batches
-from voirdire.judging.verdict_making import verdicts_of_run
+from voirdire.judging.item_batches import CALL_CHARACTERS, split_into_batches
+from voirdire.judging.verdict_making import make_run_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
@@ -140,7 +140,7 @@ class Run:
         except BaseException as error:
             if is_cancelled():
                 raise
-            self.engine.end(foreign_exit("the items", error))
+            self.engine.end(make_exit_error("the items", error))
 
 
 def judge_batches(
@@ -187,7 +187,7 @@ def judge_batches(
             watched = Watch(run.engine, loop, close=run.close, stopping=stopping, report=report)
             with watched as watch:
                 while (batch := loop.run(run.next_batch(), watch=watch.check)) is not None:
-                    yield verdicts_of_run(batch.items, batch.verdicts, plan, record=record)
+                    yield make_run_verdicts(batch.items, batch.verdicts, plan, record=record)
         except CostLimitReachedError as error:  # the calls in flight have finished as well
             raise CostLimitReachedError(
                 f"{error} {_describe_progress(run.engine.n_answered)}"
@@ -262,7 +262,7 @@ async def judge_batches_async(
     try:
         while (batch := await run.next_batch()) is not None:
             _note(run.engine, record)
-            yield verdicts_of_run(batch.items, batch.verdicts, plan, record=record)
+            yield make_run_verdicts(batch.items, batch.verdicts, plan, record=record)
     except CostLimitReachedError as error:
         await run.close()
         raise CostLimitReachedError(
@@ -284,7 +284,7 @@ async def _start_run(
 ) -> Run:
     engine = make_engine(plan, store=store, retry_failures=retry_failures)
     n_workers = 1 if engine.calls is None else engine.calls.concurrency
-    batches = item_batches(items, most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS)
+    batches = split_into_batches(items, most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS)
     run = Run(batches, engine, n_ahead=_LEAST_AHEAD + 2 * n_workers // BATCH_ITEMS)
     await run.start()
     return run

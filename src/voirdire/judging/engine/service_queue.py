@@ -11,7 +11,7 @@ from voirdire.errors import CostLimitReachedError, ModelCallError, StoppedError
 from voirdire.judging.client import ClaimedElsewhereError, Client, Outcome
 from voirdire.judging.client.failures import CircuitBreaker
 from voirdire.judging.client.limits import LONGEST_WAIT_S
-from voirdire.judging.engine.bugs import tell_bug
+from voirdire.judging.engine.bugs import log_bug
 from voirdire.judging.engine.call_queue import (
     CLOSED,
     CallQueue,
@@ -229,7 +229,7 @@ class ServiceQueue(CallQueue):
         if isinstance(error, _NoStoreError):
             batch.give_up(str(error))
         elif isinstance(error, Exception):
-            tell_bug(error)
+            log_bug(error)
             batch.give_up(f"the judge raised {type(error).__name__}")
         else:
             batch.give_up(CLOSED)
@@ -318,7 +318,7 @@ class ServiceQueue(CallQueue):
         try:
             self._deliver(jobs, [_strip_text(outcome) for outcome in outcomes])
         except Exception as error:  # noqa: BLE001  # it is logged, and no caller waits for ever
-            tell_bug(error)
+            log_bug(error)
             self._fail(jobs, f"the verdict could not be put together: {type(error).__name__}")
         return outcomes
 
@@ -333,7 +333,7 @@ class ServiceQueue(CallQueue):
             if self.clients.is_current(client):
                 self._trip(_describe_outage(error), error=error)
         elif not isinstance(error, StoppedError):
-            tell_bug(error)
+            log_bug(error)
             return f"the judge raised {type(error).__name__}"
         return self.find_outage(now()) or self._last
 

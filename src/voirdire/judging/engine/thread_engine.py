@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from voirdire.judging.engine.bugs import foreign_exit, tell_bug
+from voirdire.judging.engine.bugs import log_bug, make_exit_error
 from voirdire.judging.engine.call_queue import CLOSED, LATE
 from voirdire.judging.engine.combining import ItemVerdict, failed_verdict
 from voirdire.judging.engine.port import Engine, LiveState
 from voirdire.judging.engine.queues import DeadlineQueue
-from voirdire.judging.plan import answers_of
+from voirdire.judging.plan import ask_in_process
 from voirdire.records import Failure
 
 if TYPE_CHECKING:
@@ -172,11 +172,11 @@ class ThreadEngine(Engine):
     def _handle_error(self, error: BaseException, batch: Sequence[ItemRequest]) -> None:
         """End the run with the judge's error, or fail the items concerned."""
         if not self._is_run:
-            tell_bug(error)
+            log_bug(error)
             self._fail(batch, f"the judge raised {type(error).__name__}")
             return
         if not isinstance(error, Exception):
-            error = foreign_exit("a judge", error)
+            error = make_exit_error("a judge", error)
         self.end(error)
 
     def _time_limit_s(self, batch: Sequence[ItemRequest]) -> float:
@@ -255,7 +255,7 @@ def _settle(done: asyncio.Future[R | BaseException], found: R | BaseException) -
 
 def ask_judge(items: Sequence[Item], plan: JudgingPlan) -> list[ItemVerdict]:
     """Ask a judge about all items in one call."""
-    return _make_verdicts(answers_of(items, plan), plan, faults={})
+    return _make_verdicts(ask_in_process(items, plan), plan, faults={})
 
 
 def _ask_judge_safely(items: Sequence[Item], plan: JudgingPlan) -> list[ItemVerdict]:
@@ -267,7 +267,7 @@ def _ask_judge_safely(items: Sequence[Item], plan: JudgingPlan) -> list[ItemVerd
     except Exception as error:  # noqa: BLE001  # a fault of the judge: each item records it
         is_whole = False
         if len(items) == 1:
-            tell_bug(error)
+            log_bug(error)
             why = f"the judge raised {type(error).__name__}"
     if is_whole:
         found = given[:, list(plan.columns)]

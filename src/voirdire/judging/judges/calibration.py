@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 
 from voirdire.documents import Form, Number, read_document, rule_error, write_json
 from voirdire.errors import InputError
-from voirdire.judging.fingerprint import hash_of
+from voirdire.judging.fingerprint import hash_content
 from voirdire.records.thresholds import threshold_from_cell
 from voirdire.stats import Calibrator, calibrator_from_dict
 
@@ -79,7 +79,9 @@ class JudgeCalibration:
     @cached_property
     def content_hash(self) -> str:
         """Hash of the calibrators, which calibrated verdicts depend on."""
-        return hash_of({name: row.calibrator.to_dict() for name, row in self.questions.items()})
+        return hash_content(
+            {name: row.calibrator.to_dict() for name, row in self.questions.items()}
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of its file."""

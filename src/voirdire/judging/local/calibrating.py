@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging.local.training import TrainingSet
 
-__all__ = ["calibrate_questions", "held_out_probabilities"]
+__all__ = ["calibrate_held_out", "calibrate_questions"]
 
 _DIGITS = 6
 
@@ -53,7 +53,7 @@ def calibrate_questions(
     )
 
 
-def held_out_probabilities(
+def calibrate_held_out(
     scores: NDArray[np.float64],
     training: TrainingSet,
     *,

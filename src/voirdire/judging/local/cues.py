@@ -35,11 +35,11 @@ __all__ = [
     "HINTS",
     "OVERLAP",
     "STRUCTURE",
-    "cue_matrix",
+    "compute_cues",
+    "compute_overlap",
+    "compute_structure",
     "cue_phrases",
     "find_hints",
-    "overlap_matrix",
-    "structure_matrix",
 ]
 
 # Phrases ------------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ STRUCTURE = (
 _SHORT = 15
 
 
-def structure_matrix(characters: Characters, tokens: Tokens) -> NDArray[np.float64]:
+def compute_structure(characters: Characters, tokens: Tokens) -> NDArray[np.float64]:
     """Describe the form of each text by numbers of about size one.
 
     Parameters
@@ -289,7 +289,7 @@ _SHORTEST = 4
 _BITS = 32
 
 
-def overlap_matrix(response: Tokens, prompt: Tokens) -> NDArray[np.float64]:
+def compute_overlap(response: Tokens, prompt: Tokens) -> NDArray[np.float64]:
     """Measure the common words of responses and prompts.
 
     Parameters
@@ -359,7 +359,7 @@ CUE_SETS = {
 """Groups of columns: hints, their places and counts, form, overlap, and the prompt's."""
 
 
-def cue_matrix(
+def compute_cues(
     response: tuple[Characters, Tokens], prompt: tuple[Characters, Tokens]
 ) -> NDArray[np.float64]:
     """Describe items by their cues.
@@ -374,14 +374,14 @@ def cue_matrix(
     ndarray of float64, shape (n_items, len(CUES))
         Mostly zeros; values are about the size of one.
     """
-    form = structure_matrix(*response)
-    asked = structure_matrix(*prompt)
+    form = compute_structure(*response)
+    asked = compute_structure(*prompt)
     names = [STRUCTURE.index(name) for name in ("length", "questions", "chinese")]
     return np.hstack(
         [
             _hints(response[1]),
             form,
-            overlap_matrix(response[1], prompt[1]),
+            compute_overlap(response[1], prompt[1]),
             np.minimum(_count(prompt[1], *_place_hints(prompt[1])[1:]), 1),
             asked[:, names],
         ]

@@ -11,15 +11,15 @@ import numpy as np
 
 from voirdire._validation import check_choice, check_count, shorten
 from voirdire.errors import InputError
-from voirdire.judging.local.calibrating import calibrate_questions, held_out_probabilities
+from voirdire.judging.local.calibrating import calibrate_held_out, calibrate_questions
 from voirdire.judging.local.card import JudgeCard, TrainingData
 from voirdire.judging.local.features import FEATURES_VERSION, describe_many, is_chinese
 from voirdire.judging.local.figures import QuestionFigures, measure_question
 from voirdire.judging.local.grouping import group_items
 from voirdire.judging.local.judge import LocalJudge
-from voirdire.judging.local.languages import language_of
-from voirdire.judging.local.thresholds import choose_thresholds, held_out_answers
-from voirdire.judging.local.training import FEATURES, TrainingSet, fit_weights, held_out_scores
+from voirdire.judging.local.languages import detect_language
+from voirdire.judging.local.thresholds import answer_held_out, choose_thresholds
+from voirdire.judging.local.training import FEATURES, TrainingSet, fit_weights, score_held_out
 from voirdire.judging.local.weights import quantise
 from voirdire.stats import CalibrationMethod
 
@@ -129,14 +129,14 @@ def distill_judge(
         items, labels, questions=questions, groups=groups, weights=weights, sources=sources,
         about=about,
     )  # fmt: skip
-    scores = held_out_scores(training, n_folds=n_folds, seed=seed, progress=progress)
-    probabilities = held_out_probabilities(
+    scores = score_held_out(training, n_folds=n_folds, seed=seed, progress=progress)
+    probabilities = calibrate_held_out(
         scores, training, method=calibrator, n_folds=n_folds, seed=seed + 2
     )
     thresholds = dict(
         zip(questions, choose_thresholds(probabilities, training).tolist(), strict=True)
     )
-    answers = held_out_answers(probabilities, training, n_folds=n_folds, seed=seed + 2)
+    answers = answer_held_out(probabilities, training, n_folds=n_folds, seed=seed + 2)
     card = JudgeCard(
         name=name,
         questions=tuple(questions),
@@ -212,7 +212,7 @@ def _round_figures(figures: QuestionFigures) -> QuestionFigures:
 
 def _languages(items: Sequence[Item]) -> tuple[str, ...]:
     """Return the languages of at least one response in twenty."""
-    found = Counter(language_of(item.response) for item in items)
+    found = Counter(detect_language(item.response) for item in items)
     return tuple(sorted(name for name, n in found.items() if n >= len(items) / 20))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from voirdire.judging.local.cues import CUES, cue_matrix
+from voirdire.judging.local.cues import CUES, compute_cues
 from voirdire.judging.local.tokens import (
     SPACE,
     Characters,
@@ -34,12 +34,12 @@ __all__ = [
     "FEATURES_VERSION",
     "N_COLUMNS",
     "Features",
-    "batches_of_items",
-    "columns_of_block",
+    "compute_ngrams",
     "describe_items",
     "describe_many",
+    "find_block_columns",
     "is_chinese",
-    "ngram_matrix",
+    "split_items",
 ]
 
 FEATURES_VERSION = 1
@@ -85,7 +85,7 @@ def describe_items(items: Sequence[Item]) -> Features:
     Parameters
     ----------
     items : sequence of Item
-        At most a few hundred at once; see `batches_of_items`.
+        At most a few hundred at once; see `split_items`.
 
     Returns
     -------
@@ -96,8 +96,8 @@ def describe_items(items: Sequence[Item]) -> Features:
     prompts = read_characters([_last_user_text(item) for item in items])
     response, prompt = find_tokens(responses), find_tokens(prompts)
     return Features(
-        ngrams=ngram_matrix(responses, response),
-        cues=cue_matrix((responses, response), (prompts, prompt)),
+        ngrams=compute_ngrams(responses, response),
+        cues=compute_cues((responses, response), (prompts, prompt)),
     )
 
 
@@ -114,14 +114,14 @@ def describe_many(items: Sequence[Item]) -> Features:
     Features
         One row per item.
     """
-    parts = [describe_items(batch) for batch in batches_of_items(items)]
+    parts = [describe_items(batch) for batch in split_items(items)]
     return Features(
         ngrams=sparse.vstack([part.ngrams for part in parts], format="csr"),
         cues=np.concatenate([part.cues for part in parts]),
     )
 
 
-def batches_of_items(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+def split_items(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
     """Cut items into batches that fit the processor's cache.
 
     Parameters
@@ -167,7 +167,7 @@ _CHARACTER_RUNS = (2, 5)
 _SPACE_CODE = np.uint32(0x20)
 
 
-def columns_of_block(name: str) -> slice:
+def find_block_columns(name: str) -> slice:
     """Return which columns of an n-gram matrix belong to a block.
 
     Parameters
@@ -188,7 +188,7 @@ def columns_of_block(name: str) -> slice:
     raise KeyError(name)
 
 
-def ngram_matrix(characters: Characters, tokens: Tokens) -> sparse.csr_matrix:
+def compute_ngrams(characters: Characters, tokens: Tokens) -> sparse.csr_matrix:
     """Mark which hashed n-grams each text has, without counts.
 
     Parameters
@@ -205,7 +205,7 @@ def ngram_matrix(characters: Characters, tokens: Tokens) -> sparse.csr_matrix:
     """
     n_texts = characters.n_texts
     keys = _distinct_keys(characters, tokens)
-    edges = np.array([columns_of_block(name).start for name in BLOCKS] + [N_COLUMNS])
+    edges = np.array([find_block_columns(name).start for name in BLOCKS] + [N_COLUMNS])
     wanted = (np.arange(n_texts)[:, None] * N_COLUMNS + edges).ravel()
     bounds = np.searchsorted(keys, wanted).reshape(n_texts, -1)
     counts = np.diff(bounds, axis=1)
@@ -224,7 +224,7 @@ def _distinct_keys(characters: Characters, tokens: Tokens) -> NDArray[np.signedi
     """Return a number for each distinct pair of a text and an n-gram, sorted."""
     keys = np.concatenate(
         [
-            text * N_COLUMNS + (to_bucket(hashes, _BITS[name]) + columns_of_block(name).start)
+            text * N_COLUMNS + (to_bucket(hashes, _BITS[name]) + find_block_columns(name).start)
             for name, (hashes, text) in _all_grams(characters, tokens)
         ]
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.judging.local.features import FEATURES_VERSION, batches_of_items, describe_items
+from voirdire.judging.local.features import FEATURES_VERSION, describe_items, split_items
 from voirdire.judging.local.weights import to_probabilities
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class LocalJudge:
         """
         result = np.empty((len(items), len(self.questions)))
         start = 0
-        for batch in batches_of_items(items):
+        for batch in split_items(items):
             scores = self.weights.scores(describe_items(batch), self._table)
             result[start : start + len(batch)] = self._calibrate(scores)
             start += len(batch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-__all__ = ["language_of"]
+__all__ = ["detect_language"]
 
 _MOST_CHARACTERS = 1_500
 _FEWEST_WORDS = 6
@@ -40,7 +40,7 @@ _OTHER_SCRIPTS = re.compile(r"[\u0370-\u1dbf\u1f00-\u1fff\uac00-\ud7af\u1100-\u1
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")
 
 
-def language_of(text: str) -> Literal["en", "zh", "other"]:
+def detect_language(text: str) -> Literal["en", "zh", "other"]:
     """Return ``"en"``, ``"zh"`` or ``"other"``; a very short text counts as English."""
     text = text[:_MOST_CHARACTERS]
     if not text.isascii():

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging.local.training import TrainingSet
 
-__all__ = ["choose_thresholds", "held_out_answers"]
+__all__ = ["answer_held_out", "choose_thresholds"]
 
 _GRID = np.linspace(0.05, 0.95, 91)
 _NEAR = 41
@@ -65,7 +65,7 @@ def choose_thresholds(
     return chosen
 
 
-def held_out_answers(
+def answer_held_out(
     probabilities: NDArray[np.float64], training: TrainingSet, *, n_folds: int, seed: int
 ) -> NDArray[np.bool_]:
     """Answer each item with thresholds that were chosen without its group."""

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from voirdire.judging.local.cues import CUE_SETS
-from voirdire.judging.local.features import BLOCKS, columns_of_block
+from voirdire.judging.local.features import BLOCKS, find_block_columns
 from voirdire.judging.local.weights import LANGUAGES, LinearWeights
 from voirdire.stats import group_folds
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging.local.features import Features
 
-__all__ = ["FEATURES", "FEW", "TrainingSet", "fit_weights", "held_out_scores"]
+__all__ = ["FEATURES", "FEW", "TrainingSet", "fit_weights", "score_held_out"]
 
 _STRENGTHS = {
     "words_1": 0.8, "words_2": 0.2, "characters": 1.0, "presence": 0.04, "placing": 0.04,
@@ -111,7 +111,7 @@ def fit_weights(training: TrainingSet, rows: NDArray[np.intp], *, seed: int) -> 
     return weights
 
 
-def held_out_scores(
+def score_held_out(
     training: TrainingSet,
     *,
     n_folds: int,
@@ -161,7 +161,7 @@ def _matrix(training: TrainingSet, home: NDArray[np.bool_]) -> sparse.csr_matrix
         rows = np.ones_like(home) if name == part != "intercept" else home
         rows = rows if language is None else rows & (training.chinese == language)
         if name in BLOCKS:
-            values = training.features.ngrams[:, columns_of_block(name)]
+            values = training.features.ngrams[:, find_block_columns(name)]
         elif name in CUE_SETS:
             values = sparse.csr_matrix(training.features.cues[:, CUE_SETS[name]])
         else:
@@ -178,7 +178,7 @@ def _unfold(
     for part, language, factor in _parts(alone=alone):
         name = part.removesuffix(" at home")
         languages = slice(None) if language is None else int(language)
-        columns = columns_of_block(name) if name in BLOCKS else CUE_SETS.get(name, slice(0, 1))
+        columns = find_block_columns(name) if name in BLOCKS else CUE_SETS.get(name, slice(0, 1))
         values = solution[start : start + columns.stop - columns.start] * factor
         start += len(values)
         if name in BLOCKS:

@@ -12,27 +12,27 @@ from voirdire import _lazy
 
 if TYPE_CHECKING:
     from voirdire.judging.prompts.builder import PromptBuilder
-    from voirdire.judging.prompts.fence import fenced, new_nonce, visible
-    from voirdire.judging.prompts.wording import PROMPT_VERSION, WORDING, said
+    from voirdire.judging.prompts.fence import escape_invisible, fence_item, new_nonce
+    from voirdire.judging.prompts.wording import PROMPT_VERSION, WORDING, pick_language
 
 __all__ = [
     "PROMPT_VERSION",
     "WORDING",
     "PromptBuilder",
-    "fenced",
+    "escape_invisible",
+    "fence_item",
     "new_nonce",
-    "said",
-    "visible",
+    "pick_language",
 ]
 
 _HOMES = {
     "PROMPT_VERSION": "wording",
     "PromptBuilder": "builder",
     "WORDING": "wording",
-    "fenced": "fence",
+    "fence_item": "fence",
     "new_nonce": "fence",
-    "said": "wording",
-    "visible": "fence",
+    "pick_language": "wording",
+    "escape_invisible": "fence",
 }
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from voirdire.judging.asking import Answer, Ask
     from voirdire.rubrics import Question
 
-__all__ = ["AnswerForm", "answer_form", "ends_of", "is_whole", "name_tokens"]
+__all__ = ["AnswerForm", "bound_name_tokens", "get_scale_ends", "is_whole", "make_answer_form"]
 
 _OTHER_SIDE = {"A": "B", "B": "A", "tie": "tie"}
 _WIDEST_WITHOUT_LEVELS = 20
@@ -58,7 +58,7 @@ class AnswerForm:
     n_strings: int | None = 0
 
 
-def answer_form(question: Question, *, ask: Ask) -> AnswerForm:
+def make_answer_form(question: Question, *, ask: Ask) -> AnswerForm:
     """Make the form of the answer to a question."""
     match question.kind:
         case "boolean":
@@ -80,13 +80,13 @@ def is_whole(question: Question) -> bool:
 
     They are where its ends and levels are whole, and where it has levels or few points.
     """
-    low, high = ends_of(question)
+    low, high = get_scale_ends(question)
     if not all(float(number).is_integer() for number in (low, high, *question.levels)):
         return False
     return bool(question.levels) or high - low <= _WIDEST_WITHOUT_LEVELS
 
 
-def ends_of(question: Question) -> tuple[float, float]:
+def get_scale_ends(question: Question) -> tuple[float, float]:
     """Return the ends of a scale; raise an `InputError` where one is missing."""
     if question.minimum is None or question.maximum is None:
         msg = f"question {question.id!r} must have `minimum` and `maximum`, got None. Add them."
@@ -94,7 +94,7 @@ def ends_of(question: Question) -> tuple[float, float]:
     return question.minimum, question.maximum
 
 
-def name_tokens(name: str) -> int:
+def bound_name_tokens(name: str) -> int:
     """Return the most tokens of a name, at two bytes a token; English has about four."""
     return len(name.encode("utf-8", "replace")) // 2 + 2
 
@@ -122,7 +122,7 @@ def _choice_form(
 ) -> AnswerForm:
     return AnswerForm(
         schema={"type": "string", "enum": list(labels)},
-        n_tokens=max([_WORD_TOKENS, *map(name_tokens, labels)]),
+        n_tokens=max([_WORD_TOKENS, *map(bound_name_tokens, labels)]),
         json_type=_literal(labels),
         rule=f"one of {_list_labels(labels)}",
         finish=finish,
@@ -140,7 +140,7 @@ def _set_form(labels: Sequence[str]) -> AnswerForm:
 
     return AnswerForm(
         schema={"type": "array", "items": {"type": "string", "enum": list(labels)}},
-        n_tokens=sum(4 + name_tokens(label) for label in labels),
+        n_tokens=sum(4 + bound_name_tokens(label) for label in labels),
         json_type=list[_literal(labels)],  # type: ignore[misc] # a type made at run time
         rule=f"a list of any of {_list_labels(labels)}, none of them twice",
         finish=in_order,
@@ -149,7 +149,7 @@ def _set_form(labels: Sequence[str]) -> AnswerForm:
 
 
 def _number_form(question: Question) -> AnswerForm:
-    low, high = ends_of(question)
+    low, high = get_scale_ends(question)
     whole = is_whole(question)
     kind, least, most = ("integer", int(low), int(high)) if whole else ("number", low, high)
     return AnswerForm(

@@ -8,9 +8,19 @@ import msgspec
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.judging.prompts.answer_form import answer_form, ends_of, is_whole, name_tokens
-from voirdire.judging.prompts.fence import fenced, json_text, quoted, visible
-from voirdire.judging.prompts.wording import WORDING, said
+from voirdire.judging.prompts.answer_form import (
+    bound_name_tokens,
+    get_scale_ends,
+    is_whole,
+    make_answer_form,
+)
+from voirdire.judging.prompts.fence import (
+    escape_invisible,
+    fence_item,
+    quote_trusted,
+    quote_untrusted,
+)
+from voirdire.judging.prompts.wording import WORDING, pick_language
 from voirdire.models import ChatRequest
 from voirdire.records import Message
 
@@ -59,7 +69,7 @@ class PromptBuilder:
     def __init__(self, ask: Ask) -> None:
         _check(ask.questions)
         words = WORDING[ask.language]
-        forms = {row.id: answer_form(row, ask=ask) for row in ask.questions}
+        forms = {row.id: make_answer_form(row, ask=ask) for row in ask.questions}
         self.ask = ask
         self._is_pair = ask.questions[0].kind == "pairwise"
         self._schema = msgspec.json.encode(
@@ -71,9 +81,10 @@ class PromptBuilder:
             }
         )
         self._max_tokens = _TOKENS_PER_REPLY + sum(
-            _TOKENS_PER_KEY + name_tokens(name) + form.n_tokens for name, form in forms.items()
+            _TOKENS_PER_KEY + bound_name_tokens(name) + form.n_tokens
+            for name, form in forms.items()
         )
-        self._prefill = f"{{{json_text(ask.questions[0].id)}:"
+        self._prefill = f"{{{quote_trusted(ask.questions[0].id)}:"
         self._system = Message(role="system", content=_system_text(ask, words))
         self._opening = f"{words.opening}\n"
         self._closing = f"\n{_closing_text(ask, words)}"
@@ -112,7 +123,7 @@ class PromptBuilder:
             If the question is pairwise and the item has no second response.
         """
         images = tuple(image for message in item.prompt for image in message.images)
-        shown = fenced(item.prompt, self._responses(item), nonce=nonce)
+        shown = fence_item(item.prompt, self._responses(item), nonce=nonce)
         content = f"{self._opening}{shown}{self._closing}"
         return ChatRequest(
             messages=(self._system, Message(role="user", content=content, images=images)),
@@ -211,22 +222,23 @@ def _introduction(ask: Ask, words: Wording) -> str:
 
 def _question_lines(question: Question, ask: Ask, words: Wording) -> Iterator[str]:
     language = ask.language
-    yield f"{json_text(question.id)}{words.colon}{_kind(question, words)}"
-    yield visible(said(question.text, language) or "")
+    yield f"{quote_trusted(question.id)}{words.colon}{_kind(question, words)}"
+    yield escape_invisible(pick_language(question.text, language) or "")
     for mark, examples in ((words.yes, question.yes_examples), (words.no, question.no_examples)):
-        for example in said(examples, language) or ():
-            yield f"{mark}{quoted(example)}"
+        for example in pick_language(examples, language) or ():
+            yield f"{mark}{quote_untrusted(example)}"
     for label, definition in question.labels.items():
-        if meaning := said(definition, language):
-            yield f"- {json_text(label)}{words.colon}{visible(meaning)}"
+        if meaning := pick_language(definition, language):
+            yield f"- {quote_trusted(label)}{words.colon}{escape_invisible(meaning)}"
     for level, meanings in sorted(question.levels.items()):
-        yield f"- {_number(level)}{words.colon}{visible(said(meanings, language) or '')}"
+        meaning = escape_invisible(pick_language(meanings, language) or "")
+        yield f"- {_number(level)}{words.colon}{meaning}"
 
 
 def _kind(question: Question, words: Wording) -> str:
     if question.kind == "scale":
         return _describe_scale(question, words.kinds)
-    labels = words.comma.join(map(json_text, question.labels))
+    labels = words.comma.join(map(quote_trusted, question.labels))
     return words.kinds[question.kind].replace("{labels}", labels)
 
 
@@ -234,7 +246,7 @@ def _reply_text(ask: Ask, words: Wording) -> str:
     """Outline the reply."""
     form = words.reply_form if len(ask.questions) > 1 else words.reply_form_single
     places = [_place(row, ask, words) for row in ask.questions]
-    keys = [json_text(row.id) for row in ask.questions]
+    keys = [quote_trusted(row.id) for row in ask.questions]
     if len(keys) >= _MANY and len(set(places)) == 1:
         form, outline = words.reply_form_alike.replace("{place}", places[0]), ", ".join(keys)
     else:
@@ -256,7 +268,7 @@ def _place(question: Question, ask: Ask, words: Wording) -> str:
 
 
 def _describe_scale(question: Question, texts: Mapping[str, str]) -> str:
-    low, high = map(_number, ends_of(question))
+    low, high = map(_number, get_scale_ends(question))
     form = texts["whole" if is_whole(question) else "number"]
     return form.replace("{minimum}", low).replace("{maximum}", high)
 

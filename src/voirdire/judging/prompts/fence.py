@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from voirdire.records import Message
 
-__all__ = ["fenced", "json_text", "new_nonce", "quoted", "visible"]
+__all__ = ["escape_invisible", "fence_item", "new_nonce", "quote_trusted", "quote_untrusted"]
 
 # Ranges (first, last) of invisible characters, and of those that move or join their neighbours.
 _INVISIBLE = (
@@ -78,24 +78,27 @@ def new_nonce() -> str:
     return secrets.token_hex(8)
 
 
-def fenced(conversation: tuple[Message, ...], responses: Mapping[str, str], *, nonce: str) -> str:
+def fence_item(
+    conversation: tuple[Message, ...], responses: Mapping[str, str], *, nonce: str
+) -> str:
     """Write an item as JSON between two lines with the nonce.
 
     JSON strings hold no line ends, so that every line of the result begins with our own characters.
     """
     messages = ",\n".join(
         [
-            f'{{"role": {quoted(message.role)}, "content": {quoted(message.content)}}}'
+            f'{{"role": {quote_untrusted(message.role)}, '
+            f'"content": {quote_untrusted(message.content)}}}'
             for message in conversation
         ]
     )
     parts = [f'"conversation": [\n{messages}\n]' if messages else '"conversation": []']
-    parts += [f'"{key}": {quoted(text)}' for key, text in responses.items()]
+    parts += [f'"{key}": {quote_untrusted(text)}' for key, text in responses.items()]
     document = ",\n".join(parts)
     return f"-----BEGIN ITEM {nonce}-----\n{{{document}}}\n-----END ITEM {nonce}-----"
 
 
-def quoted(text: str) -> str:
+def quote_untrusted(text: str) -> str:
     r"""Write untrusted text as a JSON string on one line.
 
     It decodes to `text`, and holds no angle bracket, no control or invisible character and no
@@ -122,12 +125,12 @@ def quoted(text: str) -> str:
     return written
 
 
-def json_text(text: str) -> str:
+def quote_trusted(text: str) -> str:
     """Write text of the rubric as a JSON string; only invisible characters are escaped."""
     return _UNSEEN.sub(_escape_run, _encode(text))
 
 
-def visible(text: str) -> str:
+def escape_invisible(text: str) -> str:
     """Return text of the rubric with only invisible characters escaped."""
     return _UNSEEN.sub(_escape_run, "\n".join(text.splitlines()))
 

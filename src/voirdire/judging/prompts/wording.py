@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import Language
 
-__all__ = ["PROMPT_VERSION", "WORDING", "Wording", "said"]
+__all__ = ["PROMPT_VERSION", "WORDING", "Wording", "pick_language"]
 
 PROMPT_VERSION = "1"
 """Version of the wording of all prompts; increase it with every change."""
@@ -74,7 +74,7 @@ class Wording:
     sample_other: str
 
 
-def said(texts: Mapping[Language, T], language: Language) -> T | None:
+def pick_language(texts: Mapping[Language, T], language: Language) -> T | None:
     """Return the text in a language, or else in the other one."""
     return texts.get(language) or next(iter(texts.values()), None)
 

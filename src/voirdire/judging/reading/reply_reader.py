@@ -12,7 +12,7 @@ from msgspec.structs import astuple
 from voirdire._validation import shorten
 from voirdire.errors import UnsupportedError, VerdictParseError
 from voirdire.judging.asking import Answers
-from voirdire.judging.prompts.answer_form import answer_form
+from voirdire.judging.prompts.answer_form import make_answer_form
 from voirdire.judging.reading.json_object import (
     find_end_of_thoughts,
     find_members,
@@ -93,7 +93,7 @@ class ReplyReader:
     """
 
     def __init__(self, ask: Ask) -> None:
-        self._forms = {row.id: answer_form(row, ask=ask) for row in ask.questions}
+        self._forms = {row.id: make_answer_form(row, ask=ask) for row in ask.questions}
         forms = tuple(self._forms.values())
         self._decode = msgspec.json.Decoder(_struct(self._forms)).decode
         self._finish = tuple(

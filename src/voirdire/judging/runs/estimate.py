@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.judging.call_plan import explain_calls, item_key
+from voirdire.judging.call_plan import explain_calls, hash_item
 from voirdire.judging.client.call import read_stored_outcome
 from voirdire.judging.engine.run import BATCH_ITEMS
-from voirdire.judging.item_batches import CALL_CHARACTERS, item_batches
+from voirdire.judging.item_batches import CALL_CHARACTERS, split_into_batches
 from voirdire.judging.item_source import ItemSource
 from voirdire.judging.judges.token_estimate import estimate_tokens
 from voirdire.judging.plan import (
-    answers_of,
+    ask_in_process,
     asks_a_model,
     check_behavior,
     is_cascade,
@@ -23,7 +23,7 @@ from voirdire.judging.plan import (
     needs_engine,
     plan_judging,
 )
-from voirdire.judging.runs.outputs import SetAside, opened_store
+from voirdire.judging.runs.outputs import SetAside, open_run_store
 from voirdire.judging.settings import JudgingSettings
 from voirdire.records import Usage
 
@@ -142,7 +142,7 @@ def estimate_run(
         set_aside = SetAside(None)
         return items.stream(plan, set_aside)
 
-    with opened_store(told.store, output=output, makes=False) as replies:
+    with open_run_store(told.store, output=output, makes=False) as replies:
         found = estimate_calls(read, plan, replies, retry_failures=told.retry_failures)
     if not found.n_items:
         items.refuse_empty(set_aside)
@@ -170,7 +170,9 @@ def estimate_calls(
         raise InputError(msg)
     n_items = 0
     counts = _Counts(plan.judge, retry_failures=retry_failures)
-    for stretch in item_batches(read(), most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS):
+    for stretch in split_into_batches(
+        read(), most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS
+    ):
         counts.add(_select_called_items(stretch, plan.judge), store)
         n_items += len(stretch)
     found = counts.estimate()
@@ -206,7 +208,7 @@ def _select_called_items(items: Sequence[Item], bound: BoundJudge) -> Sequence[I
     """Return the items that a model would be asked about."""
     if not is_cascade(bound):
         return items
-    goes_on = bound.goes_on(answers_of(items, bound.first)).tolist()
+    goes_on = bound.goes_on(ask_in_process(items, bound.first)).tolist()
     return [item for item, is_on in zip(items, goes_on, strict=True) if is_on]
 
 
@@ -225,7 +227,7 @@ class _Counts:
         self._replies = {id(spec): _reply_tokens(spec) for spec in self._all_specs()}
 
     def add(self, items: Sequence[Item], store: ReplyStore | None) -> None:
-        keys = [item_key(item) for item in items]
+        keys = [hash_item(item) for item in items]
         stored: Mapping[bytes, Sequence[Any]] = {}
         if store is not None:
             ids = {row.fingerprint: row.id for row in store.judges()}

@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from voirdire.io.verdict_files import encode_part
 from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord
 from voirdire.judging.engine.run import judge_batches
-from voirdire.judging.item_batches import CALL_CHARACTERS, CALL_ITEMS, item_batches
+from voirdire.judging.item_batches import CALL_CHARACTERS, CALL_ITEMS, split_into_batches
 from voirdire.judging.item_source import ItemSource
 from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
 from voirdire.judging.runs.outputs import (
     SetAside,
     check_output,
     explain_write_errors,
-    opened_store,
+    open_run_store,
     publish,
 )
-from voirdire.judging.runs.parts import PART_CHARACTERS, PART_ITEMS, Part, WorkFolder, key_of
-from voirdire.judging.runs.summary import JudgingSummary, add_tallies, summarize, tally_of
+from voirdire.judging.runs.parts import PART_CHARACTERS, PART_ITEMS, Part, WorkFolder, hash_part
+from voirdire.judging.runs.summary import JudgingSummary, add_tallies, count_batch, summarize
 from voirdire.judging.runs.workers import run_in_order
 from voirdire.judging.settings import JudgingSettings
-from voirdire.judging.verdict_making import table_columns, verdicts_on
+from voirdire.judging.verdict_making import judge_at_once, name_table_columns
 
 if TYPE_CHECKING:
     import threading
@@ -149,7 +149,7 @@ def judge_source(
     asking: dict[str, Any] = {"retry_failures": settings.retry_failures, "stopping": stopping}
     is_asked = needs_engine(plan.judge)
     if str(output) == "-":
-        with opened_store(settings.store if is_asked else False) as replies:
+        with open_run_store(settings.store if is_asked else False) as replies:
             return _StreamedRun(
                 set_aside=SetAside(None), asking=asking | {"store": replies}, **about
             ).judged()
@@ -159,7 +159,7 @@ def judge_source(
     if not is_asked:
         run = _PartsRun(workers=settings.workers, **about)
         return run.judged(restart=settings.restart, output=str(output))
-    with opened_store(settings.store, output=target, written=(target, dropped)) as replies:
+    with open_run_store(settings.store, output=target, written=(target, dropped)) as replies:
         # its parts are made again, since all replies are in the store
         asked = _ModelRun(asking=asking | {"store": replies}, **about)
         return asked.judged(restart=True, output=str(output))
@@ -178,7 +178,7 @@ class _Run:
     total: Tally | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self.columns = table_columns(self.plan, self.layout)
+        self.columns = name_table_columns(self.plan, self.layout)
         self.record = RunRecord(self.plan, self._tell)
 
     def batches(self) -> Iterator[Verdicts]:
@@ -187,11 +187,11 @@ class _Run:
         if needs_engine(self.plan.judge):
             judged = judge_batches(stream, self.plan, record=self.record, **self.asking)
         else:
-            cut = item_batches(stream, most_items=CALL_ITEMS, most_characters=CALL_CHARACTERS)
-            judged = (verdicts_on(batch, self.plan) for batch in cut)
+            cut = split_into_batches(stream, most_items=CALL_ITEMS, most_characters=CALL_CHARACTERS)
+            judged = (judge_at_once(batch, self.plan) for batch in cut)
         with closing(judged):  # type: ignore[type-var]  # a generator
             for batch in judged:
-                self.add(tally_of(batch))
+                self.add(count_batch(batch))
                 yield batch
                 if not needs_engine(self.plan.judge):
                     self.say()
@@ -312,13 +312,13 @@ class _PartsRun(_FileRun):
     def _work(self) -> Iterator[Work]:
         """Cut the items into parts, and find those that an earlier run has finished."""
         written_as = self.folder.written_as
-        found = item_batches(
+        found = split_into_batches(
             self.items.stream(self.plan, self.set_aside),
             most_items=PART_ITEMS,
             most_characters=PART_CHARACTERS,
         )
         for number, items in enumerate(found):
-            key = key_of(items, self.plan, layout=self.layout, written_as=written_as)
+            key = hash_part(items, self.plan, layout=self.layout, written_as=written_as)
             self.n_parts = number + 1
             record = self.folder.reusable(number, key=key)
             if record is not None:

@@ -28,7 +28,7 @@ __all__ = [
     "check_place",
     "explain_write_errors",
     "may_replace",
-    "opened_store",
+    "open_run_store",
     "publish",
 ]
 
@@ -176,7 +176,7 @@ STORE_NAME = "voirdire-replies.sqlite"
 
 
 @contextmanager
-def opened_store(
+def open_run_store(
     store: ReplyStore | str | Path | Literal[False] | None,
     *,
     output: str | Path | None = None,

@@ -23,13 +23,13 @@ import msgspec
 import voirdire
 from voirdire.errors import InputError
 from voirdire.io.verdict_files import encode_part, join_parts, sync_file
-from voirdire.judging.fingerprint import hash_of
-from voirdire.judging.item_batches import CALL_CHARACTERS, CALL_ITEMS, item_batches
+from voirdire.judging.fingerprint import hash_content
+from voirdire.judging.item_batches import CALL_CHARACTERS, CALL_ITEMS, split_into_batches
 from voirdire.judging.runs.outputs import explain_write_errors
 from voirdire.judging.runs.summary import (
     Tally,  # msgspec reads the annotation
     add_tallies,
-    tally_of,
+    count_batch,
 )
 
 if TYPE_CHECKING:
@@ -49,9 +49,9 @@ __all__ = [
     "Part",
     "PartRecord",
     "WorkFolder",
+    "hash_part",
     "judge_part",
     "kept_items",
-    "key_of",
     "make_folder",
     "remove_folder",
 ]
@@ -75,7 +75,7 @@ class Part:
     layout: VerdictLayout
 
 
-def key_of(
+def hash_part(
     items: Sequence[Item], plan: JudgingPlan, *, layout: VerdictLayout, written_as: VerdictFormat
 ) -> str:
     """Hash everything that a part of the output depends on."""
@@ -83,7 +83,7 @@ def key_of(
     for item in items:
         name = item.id.encode("utf-8", "surrogatepass")
         content.update(len(name).to_bytes(8, "big") + name + item.content_hash())
-    return hash_of(
+    return hash_content(
         {
             "items": content.hexdigest(),
             "fingerprint": plan.fingerprint,
@@ -100,13 +100,13 @@ def judge_part(part: Part, plan: JudgingPlan) -> PartRecord:
     """Judge the items of a part and write it."""
     import polars as pl
 
-    from voirdire.judging.verdict_making import verdicts_on
+    from voirdire.judging.verdict_making import judge_at_once
 
-    calls = item_batches(part.items, most_items=CALL_ITEMS, most_characters=CALL_CHARACTERS)
-    batches = [verdicts_on(items, plan) for items in calls]
+    calls = split_into_batches(part.items, most_items=CALL_ITEMS, most_characters=CALL_CHARACTERS)
+    batches = [judge_at_once(items, plan) for items in calls]
     frame = pl.concat([batch.frame(part.layout) for batch in batches])
     data = encode_part(frame, part.written_as)
-    tally = add_tallies(tally_of(batch) for batch in batches)
+    tally = add_tallies(count_batch(batch) for batch in batches)
     with explain_write_errors(part.path):
         return _write_part(part.path, data, key=part.key, tally=tally)
 

@@ -30,9 +30,9 @@ __all__ = [
     "QuestionSummary",
     "Tally",
     "add_tallies",
-    "class_summaries",
+    "count_batch",
     "summarize",
-    "tally_of",
+    "summarize_classes",
 ]
 
 
@@ -185,7 +185,7 @@ def summarize(
         classes=tuple(
             found
             for row, sums in zip(plan.rubric.behaviors, tally.classes, strict=True)
-            for found in class_summaries(row, sums)
+            for found in summarize_classes(row, sums)
         ),
         asked=plan.judge.asked if needs_engine(plan.judge) else None,
         notes=(*plan.notes, *notes),
@@ -193,7 +193,7 @@ def summarize(
     )
 
 
-def class_summaries(behavior: Behavior, sums: ClassTally) -> list[ClassSummary]:
+def summarize_classes(behavior: Behavior, sums: ClassTally) -> list[ClassSummary]:
     """Compute shares and means of the classes of one behavior."""
     return [
         ClassSummary(
@@ -249,7 +249,7 @@ class Tally:
     classes: tuple[ClassTally, ...]
 
 
-def tally_of(batch: Verdicts) -> Tally:
+def count_batch(batch: Verdicts) -> Tally:
     """Compute the sums of a batch."""
     failed = np.isnan(batch.probabilities)
     return Tally(

@@ -122,13 +122,13 @@ class ItemScoring:
         other_judge: bool = False,
     ) -> None:
         from voirdire.io.declared import ItemReading
-        from voirdire.judging.given_items import given_items
+        from voirdire.judging.given_items import read_items_in_memory
 
         self._scorer = BatchScorer(model, center=center)
         if behavior is not None:
             model.rubric.behavior(behavior)
         reading = ItemReading(judged=model.judge.judged, behavior=behavior)
-        found, self._dropped = given_items(items, reading)
+        found, self._dropped = read_items_in_memory(items, reading)
         if not found:
             why = f" The first was set aside: {self._dropped[0].reason}." if self._dropped else ""
             msg = f"`items` must hold at least one item, got none.{why}"

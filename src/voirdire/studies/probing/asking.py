@@ -15,7 +15,7 @@ from voirdire.documents import did_you_mean
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging import CascadeJudge, JuryJudge, LlmJudge
 from voirdire.judging.answering import judge_by_plan
-from voirdire.judging.given_items import given_items
+from voirdire.judging.given_items import read_items_in_memory
 from voirdire.judging.plan import asks_a_model, is_cascade, is_jury, plan_judging
 from voirdire.probes import degradations, neutral_probe, probes
 from voirdire.stats.cautions import listed
@@ -348,7 +348,7 @@ def lay_out(
 ) -> Layout:
     """Make the layout of a study of probes."""
     is_pair = plan.asks_about_pairs
-    found, dropped = given_items(items, plan.reading(settings))
+    found, dropped = read_items_in_memory(items, plan.reading(settings))
     found = [item for item in found if not is_pair or item.other is not None]
     originals, translations = _translations(found, settings.translation_of)
     drawn = sample_items(originals, settings.n_items, settings.seed)

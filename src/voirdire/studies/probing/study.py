@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from voirdire.judging import LlmJudge
-from voirdire.judging.call_plan import item_key
+from voirdire.judging.call_plan import hash_item
 from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
 from voirdire.judging.runs.estimate import estimate_calls
-from voirdire.judging.runs.outputs import opened_store
+from voirdire.judging.runs.outputs import open_run_store
 from voirdire.stats.intervals import estimate_mean
 from voirdire.studies.probing.answers import Codes
 from voirdire.studies.probing.asking import (
@@ -210,10 +210,10 @@ def estimate_probing(
     chosen = replace(settings or ProbeSettings(), **fields)
     layout = _layout(items, judge, rubric, chosen, own_probes)
     found = []
-    with opened_store(chosen.store, makes=False) as replies:
+    with open_run_store(chosen.store, makes=False) as replies:
         for request in layout.requests:
             if needs_engine(request.plan.judge):
-                apart = {item_key(item): item for item in request.items}  # one call each
+                apart = {hash_item(item): item for item in request.items}  # one call each
                 row = estimate_calls(partial(list, apart.values()), request.plan, replies)
                 found.append(replace(row, judge=f"{row.judge}: {request.name}"))
     return sum(len(row.items) for row in layout.requests), tuple(found)
