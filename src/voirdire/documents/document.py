@@ -17,7 +17,7 @@ from voirdire.documents.problems import (
     Problem,
     closest,
     did_you_mean,
-    place_in,
+    find_place,
     problem_error,
     size_error,
 )
@@ -118,7 +118,7 @@ def document_from_text(
     root = yaml_text.compose(decoded, source=source, what=what)
 
     def place_of(path: Path, at_key: bool) -> Place:  # noqa: FBT001
-        return yaml_text.place_of(root, path, at_key=at_key)
+        return yaml_text.find_node_place(root, path, at_key=at_key)
 
     return Document(yaml_text.plain_yaml(root), source=source, what=what, place_of=place_of)
 
@@ -257,7 +257,9 @@ class Document:
             found = self._key(whole) if at_key else self._follow(whole)[1]
             named = _name_value(inner[:-1], what) if at_key else _name_value(inner, what)
             named = f"a key of {named}" if at_key else named
-            message = f"{named} must {_rule(detail)}, got {shown(found)}.{_hint(detail, found)}"
+            message = (
+                f"{named} must {_rule(detail)}, got {describe_value(found)}.{_hint(detail, found)}"
+            )
         self.add(whole, message, at_key=at_key, is_unknown_key=kind == "extra_forbidden")
 
     def _about_strange_key(self, inner: Path, form: type[BaseModel], whole: Path, what: str) -> str:
@@ -293,7 +295,7 @@ class Document:
         return [key for key in known if not (isinstance(there, dict) and key in there)]
 
 
-def shown(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """Describe a value, such as ``'yes'``, ``the number 1.0`` or ``a list``."""
     if isinstance(value, dict):
         return "a mapping" if value else "an empty mapping"
@@ -314,7 +316,7 @@ def shown(value: Any) -> str:
 def _refuse(broken: Iterable[tuple[int, str]], text: str, *, source: str, what: str) -> None:
     problems = []
     for offset, rule in broken:
-        line, column = place_in(text, offset)
+        line, column = find_place(text, offset)
         message = f"{what} must {rule}"
         problems.append(Problem(source=source, line=line, column=column, message=message))
     if problems:
@@ -340,7 +342,7 @@ def _json_document(text: str | bytes, *, source: str, what: str) -> Document:
         def place_of(path: Path, at_key: bool) -> Place:  # noqa: FBT001
             if len(decoded) > _MOST_SEARCHED:
                 return None, None
-            return place_in(decoded, json_text.offset_of(decoded, path, at_key=at_key))
+            return find_place(decoded, json_text.find_offset(decoded, path, at_key=at_key))
 
         return Document(value, source=source, what=what, place_of=place_of)
     raise problem_error(Problem(source=source, line=line, column=column, message=message)) from None

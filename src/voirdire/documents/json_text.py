@@ -20,7 +20,7 @@ __all__ = [
     "MOST_BYTES",
     "WrongJsonError",
     "content_digest",
-    "offset_of",
+    "find_offset",
     "parse_object",
     "plain_json",
     "write_json",
@@ -93,7 +93,7 @@ class WrongJsonError(ValueError):
     """JSON, and not what it should be; in our words."""
 
 
-def offset_of(text: str, path: tuple[str | int | float, ...], *, at_key: bool) -> int:
+def find_offset(text: str, path: tuple[str | int | float, ...], *, at_key: bool) -> int:
     """Find where the value that a path leads to begins in a JSON text that is right, or its key."""
     at = key_at = _skip(text, 0)
     for step in path:

@@ -19,8 +19,8 @@ __all__ = [
     "Problem",
     "closest",
     "did_you_mean",
+    "find_place",
     "is_name",
-    "place_in",
     "problem_error",
     "size_error",
 ]
@@ -78,7 +78,7 @@ def problem_error(*problems: Problem) -> RubricError:
     return RubricError(f"{' '.join(map(str, told))}{more}", problems=problems)
 
 
-def place_in(text: str, offset: int) -> tuple[int, int]:
+def find_place(text: str, offset: int) -> tuple[int, int]:
     """Return the line and the column of a character, from 1, whatever ends the lines."""
     before = text[:offset]
     n_ends = before.count("\n") + before.count("\r") - before.count("\r\n")

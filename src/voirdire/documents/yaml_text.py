@@ -17,7 +17,7 @@ from voirdire._validation import shorten
 from voirdire.documents.problems import (
     MOST_PROBLEMS,
     Problem,
-    place_in,
+    find_place,
     problem_error,
     size_error,
 )
@@ -30,7 +30,7 @@ __all__ = [
     "ScalarNode",
     "compose",
     "decode_text",
-    "place_of",
+    "find_node_place",
     "plain_yaml",
     "resolve_scalar",
 ]
@@ -112,7 +112,7 @@ def plain_yaml(node: Node) -> Any:
     return node.value
 
 
-def place_of(root: Node, path: tuple[Any, ...], *, at_key: bool) -> tuple[int, int]:
+def find_node_place(root: Node, path: tuple[Any, ...], *, at_key: bool) -> tuple[int, int]:
     """Return the line and the column of the value that a path leads to, or of its key."""
     key, node = None, root
     for step in path:
@@ -155,7 +155,7 @@ def _empty(source: str, *, what: str) -> RubricError:
 
 
 def _error_at(source: str, text: str, offset: int, message: str) -> RubricError:
-    line, column = place_in(text, offset)
+    line, column = find_place(text, offset)
     return problem_error(Problem(source=source, line=line, column=column, message=message))
 
 

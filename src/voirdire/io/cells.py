@@ -17,7 +17,7 @@ from voirdire._types import CANNOT_TELL, FALSE_WORDS, TRUE_WORDS, QuestionKind
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.io.files import is_unicode
-from voirdire.io.values import CodedColumn, Sort, name_text, plain_value, sort_of
+from voirdire.io.values import CodedColumn, Sort, detect_sort, format_name, plain_value
 from voirdire.records import Failure
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def check_sorts(
         value = coded.values[code]
         if isinstance(value, str) and not is_unicode(value):
             refuse(code, "be Unicode, got half a surrogate pair.")
-        if _is_given(value, missing) and first.setdefault(sort_of(value), code) == code:
+        if _is_given(value, missing) and first.setdefault(detect_sort(value), code) == code:
             shown[code] = shorten(repr(value))
     if len(first) > 1 and not set(first) <= _MIXABLE.get(kind, set()):
         (one, a), (other, b) = list(first.items())[:2]
@@ -118,9 +118,9 @@ def find_kind(values: Iterable[Any], *, what: str, missing: Sequence[str] = ()) 
     numbers, and words that look like several labels, the caller must declare the kind.
     """
     given = [value for value in values if _is_given(value, missing)]
-    if any(sort_of(value) == "list" for value in given):
+    if any(detect_sort(value) == "list" for value in given):
         return "multilabel"
-    words = dict.fromkeys((name_text(value) or "").strip() for value in given)
+    words = dict.fromkeys((format_name(value) or "").strip() for value in given)
     folded = {word.casefold() for word in words}
     if folded and (folded <= {"true", "false"} or folded <= {"0", "1"}):
         return "boolean"
@@ -236,7 +236,7 @@ class CellReader:
     def _read(self, raw: Any) -> Any:
         if isinstance(raw, AbstractSet | list | tuple):
             return self._read_set(raw, raw)
-        text = (name_text(raw) or "").strip()
+        text = (format_name(raw) or "").strip()
         if not text or text in self.missing:
             is_empty = isinstance(raw, str) and not text and "" not in self.missing
             return frozenset() if is_empty and self.kind == "multilabel" else _MISSING
@@ -257,7 +257,7 @@ class CellReader:
         number = float(text) if _NUMBER.fullmatch(text) else math.inf
         if math.isinf(number):
             return self._unreadable(raw)
-        is_nothing = math.isnan(number) or name_text(number) in self.missing
+        is_nothing = math.isnan(number) or format_name(number) in self.missing
         return _MISSING if is_nothing else number
 
     def _parts(self, text: str) -> list[Any] | None:
@@ -270,7 +270,7 @@ class CellReader:
         found = [None] if values is None else [plain_value(label) for label in values]
         if None in found or self.kind != "multilabel":
             return self._unreadable(raw)
-        labels = frozenset(str(name_text(label) or label) for label in found)
+        labels = frozenset(str(format_name(label) or label) for label in found)
         alone = next(iter(labels)) if len(labels) == 1 else ""
         is_none = _is_cannot_tell(alone) and alone not in self._known
         return _CANT_TELL if is_none else labels
@@ -284,7 +284,7 @@ class CellReader:
 
 def _unreadable(raw: Any, rule: str, way_out: str = "") -> Unreadable:
     is_plain = isinstance(raw, int | float | list | AbstractSet)
-    text = raw if isinstance(raw, str) else (is_plain and name_text(raw)) or repr(raw)
+    text = raw if isinstance(raw, str) else (is_plain and format_name(raw)) or repr(raw)
     return Unreadable(reason=f"unknown label: must be {rule}, got {shorten(text)!r}{way_out}")
 
 

@@ -35,7 +35,7 @@ from voirdire.io.rows import (
     table_rows,
 )
 from voirdire.io.shapes import ID_COLUMNS
-from voirdire.io.values import CodedColumn, code_names, name_text
+from voirdire.io.values import CodedColumn, code_names, format_name
 from voirdire.records import Dropped
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _long_table(found: Iterable[_Label], *, source: str) -> Table:
                 for values, value in zip(gathered, each, strict=False):
                     values.append(value)
             else:
-                names = dict(zip(_Label._fields, map(name_text, each[:3]), strict=False))
+                names = dict(zip(_Label._fields, map(format_name, each[:3]), strict=False))
                 row = Dropped(reason=each.reason, source=source, line=each.line, **names)
                 dropped.append(row)
     except InputError as error:
@@ -530,7 +530,7 @@ def _gold(
     rater = request.rater_name or _GOLD_RATER
     for row, line in zip(rows, lines, strict=True):
         name = next((row[key] for key in keys if row.get(key) is not None), None)
-        item = f"{stem}:{line}" if name_text(name) is None else name
+        item = f"{stem}:{line}" if format_name(name) is None else name
         propositions = row.get("propositions")
         if isinstance(propositions, dict):
             for theirs, label in propositions.items():

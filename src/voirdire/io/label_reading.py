@@ -27,16 +27,16 @@ from voirdire.io.labels import (
     check_spellings,
     drop_of,
     drop_repeats,
-    fold,
-    label_words,
+    fold_spelling,
+    list_words,
 )
 from voirdire.io.rows import open_frame
 from voirdire.io.values import (
     CodedColumn,
     code_names,
     code_values,
+    format_name,
     is_unnamed,
-    name_text,
     refuse_column,
 )
 from voirdire.records import Dropped, Failure
@@ -707,7 +707,7 @@ class _Reader:
         source = self.table.source
         check_spellings(cells.raters, what=f"{source}: raters", way_out=way_out)
         if is_words:
-            words = label_words(cells.label)
+            words = list_words(cells.label)
             check_spellings(words, what=f"{source}: labels", way_out=way_out)
         return cells
 
@@ -715,7 +715,7 @@ class _Reader:
 def _code_texts(column: Column) -> CodedColumn:
     """Code texts for display, cut to the shown length."""
     coded = code_values(column)
-    texts = [(name_text(value) or "")[:_MOST_CHARACTERS] or None for value in coded.values]
+    texts = [(format_name(value) or "")[:_MOST_CHARACTERS] or None for value in coded.values]
     return coded.recode(texts)
 
 
@@ -752,4 +752,8 @@ def _thresholds(cells: _Cells) -> dict[str, tuple[float, ...]]:
 
 
 def _fold_label(value: Any) -> Any:
-    return frozenset(map(fold, value)) if isinstance(value, frozenset) else fold(value)
+    return (
+        frozenset(map(fold_spelling, value))
+        if isinstance(value, frozenset)
+        else fold_spelling(value)
+    )

@@ -15,7 +15,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.io.cells import label_text
 from voirdire.io.files import place
-from voirdire.io.values import CodedColumn, name_text
+from voirdire.io.values import CodedColumn, format_name
 from voirdire.records import Dropped, Failure
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ __all__ = [
     "check_spellings",
     "drop_of",
     "drop_repeats",
-    "fold",
+    "fold_spelling",
     "join_tables",
-    "label_words",
+    "list_words",
     "split_raters",
 ]
 
@@ -172,7 +172,7 @@ def _is_one_of(column: CodedColumn, wanted: Sequence[str]) -> NDArray[np.bool_]:
     return np.array(chosen)[column.codes]
 
 
-def fold(text: str) -> str:
+def fold_spelling(text: str) -> str:
     """Return a spelling without differences of case, width and white space."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
@@ -181,7 +181,7 @@ def check_spellings(names: Iterable[str], *, what: str, way_out: str) -> None:
     """Refuse names that differ by case, width or white space only."""
     known: dict[str, str] = {}
     for name in names:
-        first = known.setdefault(fold(name), name)
+        first = known.setdefault(fold_spelling(name), name)
         if first != name:
             raise InputError(
                 f"{what} must be written alike, got {shorten(first)!r} and {shorten(name)!r}. "
@@ -189,7 +189,7 @@ def check_spellings(names: Iterable[str], *, what: str, way_out: str) -> None:
             )
 
 
-def label_words(label: CodedColumn) -> list[str]:
+def list_words(label: CodedColumn) -> list[str]:
     """List the words that labels consist of; numbers and truth values have none."""
     words: dict[str, None] = {}
     for value in label.values:
@@ -369,7 +369,7 @@ def _value_text(label: Any) -> str:
         return ", ".join(sorted(map(str, label)))
     if isinstance(label, str | Failure):
         return label if isinstance(label, str) else label.reason
-    return name_text(label) or str(label)
+    return format_name(label) or str(label)
 
 
 def _refuse_contradiction(table: LabelTable, first: int, second: int) -> None:

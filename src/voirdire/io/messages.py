@@ -21,18 +21,18 @@ __all__ = [
     "Answer",
     "Draft",
     "ParsedMessage",
-    "answer_of_text",
-    "answer_of_turn",
-    "as_prompt",
     "check_images",
     "is_message",
+    "make_prompt",
     "parse_message",
     "parse_messages",
     "prompt_of_text",
+    "select_text_answer",
+    "select_turn_answer",
     "split_turn",
+    "strip_reasoning",
     "turn_item",
     "turn_start",
-    "without_reasoning",
 ]
 
 _ROLES = {
@@ -141,10 +141,11 @@ def parse_message(message: Any, number: int, *, column: str) -> ParsedMessage:
     )
 
 
-def as_prompt(messages: list[ParsedMessage]) -> tuple[Message, ...]:
+def make_prompt(messages: list[ParsedMessage]) -> tuple[Message, ...]:
     """Convert messages to a prompt, with tool calls as text."""
     return tuple(
-        Message(role=said.role, content=shown(said), images=said.images) for said in messages
+        Message(role=said.role, content=render_message(said), images=said.images)
+        for said in messages
     )
 
 
@@ -164,7 +165,9 @@ def prompt_of_text(text: str) -> tuple[Message, ...]:
     return (Message(role="user", content=text),) if text else ()
 
 
-def shown(said: ParsedMessage, *, with_reasoning: bool = False, with_calls: bool = True) -> str:
+def render_message(
+    said: ParsedMessage, *, with_reasoning: bool = False, with_calls: bool = True
+) -> str:
     """Return a message as text."""
     pieces = [] if said.text is None else [said.text]
     if with_reasoning and said.reasoning is not None:
@@ -269,7 +272,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     is_unfinished: bool = False
 
 
-def without_reasoning(text: str) -> Answer:
+def strip_reasoning(text: str) -> Answer:
     """Remove ``<think>``, ``<thinking>`` and ``<reasoning>`` blocks.
 
     A block without a closing tag ends with the text. Where the first tag is a closing one, the text
@@ -306,12 +309,12 @@ def turn_start(messages: Sequence[ParsedMessage]) -> int:
     return 0
 
 
-def answer_of_text(text: str, *, judged: Judged) -> Answer:
+def select_text_answer(text: str, *, judged: Judged) -> Answer:
     """Select the judged part of a plain text: all of it, or its final answer."""
-    return without_reasoning(text) if judged == "final_answer" else Answer(text=text)
+    return strip_reasoning(text) if judged == "final_answer" else Answer(text=text)
 
 
-def answer_of_turn(turn: Sequence[ParsedMessage], *, judged: Judged, column: str) -> Answer:
+def select_turn_answer(turn: Sequence[ParsedMessage], *, judged: Judged, column: str) -> Answer:
     """Select the judged part of the messages that answer a prompt."""
     last = next((said for said in reversed(turn) if said.role == "assistant"), None)
     if last is None:
@@ -325,11 +328,11 @@ def answer_of_turn(turn: Sequence[ParsedMessage], *, judged: Judged, column: str
         return Answer(text=_render_turn(turn))
     text = last.text or ""
     if judged == "with_reasoning":
-        answer = Answer(text=shown(last, with_reasoning=True, with_calls=False))
+        answer = Answer(text=render_message(last, with_reasoning=True, with_calls=False))
     elif last.reasoning is not None and not text.strip():  # it has no answer
         answer = Answer(text="", is_unfinished=True)
     else:
-        answer = without_reasoning(text)
+        answer = strip_reasoning(text)
     if last.calls and not answer.text.strip():
         hint = "but a tool call; declare judged='whole_turn'"
         raise RowError(f"{_NO_TEXT}, {hint}", column=column)
@@ -341,9 +344,9 @@ def answer_of_turn(turn: Sequence[ParsedMessage], *, judged: Judged, column: str
 def _render_turn(turn: Sequence[ParsedMessage]) -> str:
     """Write messages with their roles; a single message without calls as plain text."""
     if len(turn) == 1 and not turn[0].calls:
-        return shown(turn[0], with_reasoning=True)
+        return render_message(turn[0], with_reasoning=True)
     names = [f"{said.role} ({said.name})" if said.name else said.role for said in turn]
-    texts = [shown(said, with_reasoning=True) for said in turn]
+    texts = [render_message(said, with_reasoning=True) for said in turn]
     return "\n\n".join(f"{name}:\n{text}" for name, text in zip(names, texts, strict=True))
 
 
@@ -381,8 +384,8 @@ def split_turn(
 ) -> Draft:
     """Split messages into the prompt, at least the first one, and the response."""
     start = max(turn_start(messages), n_shared)
-    answer = answer_of_turn(messages[start:], judged=judged, column=column)
-    return Draft(prompt=prompt + as_prompt(messages[:start]), answer=answer)
+    answer = select_turn_answer(messages[start:], judged=judged, column=column)
+    return Draft(prompt=prompt + make_prompt(messages[:start]), answer=answer)
 
 
 # One response in memory -------------------------------------------------------------------------
@@ -430,10 +433,10 @@ def turn_item(
         if prompt is None or isinstance(prompt, str):
             before = prompt_of_text(prompt or "")
         else:
-            before = as_prompt(parse_messages(prompt, column="prompt"))
+            before = make_prompt(parse_messages(prompt, column="prompt"))
             check_images(before, are_seen=False)
         if isinstance(response, str):
-            text = answer_of_text(response, judged=judged).text
+            text = select_text_answer(response, judged=judged).text
         else:
             said = parse_messages(response, column="response")
             draft = split_turn(said, judged=judged, column="response", prompt=before)

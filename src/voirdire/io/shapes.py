@@ -35,13 +35,13 @@ from voirdire.io.files import RowError, decode_json, got
 from voirdire.io.messages import (
     Draft,
     ParsedMessage,
-    answer_of_text,
-    answer_of_turn,
-    as_prompt,
     is_message,
+    make_prompt,
     parse_message,
     parse_messages,
     prompt_of_text,
+    select_text_answer,
+    select_turn_answer,
     split_turn,
     turn_start,
 )
@@ -428,7 +428,7 @@ def _response(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
     response = row[column]
     prompt = _prompt(row, shape)
     if isinstance(response, str):
-        return [Draft(prompt=prompt, answer=answer_of_text(response, judged=shape.judged))]
+        return [Draft(prompt=prompt, answer=select_text_answer(response, judged=shape.judged))]
     if isinstance(response, dict) and response.keys() & {"choices", "body", "status_code"}:
         reply = _reply(response, error=row.get("error"), column=column)
         return _choices(reply, shape, prompt=prompt)
@@ -453,7 +453,7 @@ def _prompt(row: dict[str, Any], shape: RowShape) -> tuple[Message, ...]:
         return prompt_of_text(f"{value}\n\n{rest}" if is_text else value)
     if not isinstance(value, str | list | tuple | dict):
         raise RowError(f"prompt must be text or messages, got {got(value)}", column=column)
-    return as_prompt(_messages(row, column))
+    return make_prompt(_messages(row, column))
 
 
 # Two responses, the prompt apart or in both ---------------------------------------------------
@@ -494,11 +494,11 @@ def _sides(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
         try:
             prompt = () if is_whole else _prompt(row, shape)
             if name in texts:
-                answer = answer_of_text(texts[name], judged=shape.judged)
+                answer = select_text_answer(texts[name], judged=shape.judged)
             else:
                 start = max(turn_start(messages), n_shared)
-                answer = answer_of_turn(messages[start:], judged=shape.judged, column=column)
-                prompt += as_prompt(messages[:start])
+                answer = select_turn_answer(messages[start:], judged=shape.judged, column=column)
+                prompt += make_prompt(messages[:start])
             drafts.append(Draft(prompt=prompt, answer=answer, **about))
         except RowError as error:
             drafts.append(error)
@@ -552,7 +552,7 @@ def _choices(
     for number, choice in enumerate(choices):
         try:
             said = _parse_choice(choice, number, column=column)
-            answer = answer_of_turn([said], judged=shape.judged, column=column)
+            answer = select_turn_answer([said], judged=shape.judged, column=column)
         except RowError as error:
             drafts.append(error)
             continue
@@ -612,4 +612,4 @@ def _request_prompt(request: Any) -> tuple[Message, ...]:
     messages, prompt = request.get("messages"), request.get("prompt")
     if messages is None and isinstance(prompt, str):
         return prompt_of_text(prompt)
-    return as_prompt(parse_messages([] if messages is None else messages, column="request"))
+    return make_prompt(parse_messages([] if messages is None else messages, column="request"))

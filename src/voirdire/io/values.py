@@ -31,12 +31,12 @@ __all__ = [
     "Sort",
     "code_names",
     "code_values",
+    "detect_sort",
+    "format_name",
     "is_unnamed",
-    "name_text",
     "numbers",
     "plain_value",
     "refuse_column",
-    "sort_of",
     "sorts_in",
     "texts",
 ]
@@ -183,7 +183,7 @@ def _key(value: Any) -> Any:
     return (value, kind) if isinstance(value, int | float) else (repr(value), kind)
 
 
-def name_text(value: Any) -> str | None:
+def format_name(value: Any) -> str | None:
     """Write a value as text: 3 and 3.0 are both "3"; blank text is None."""
     if isinstance(value, str):
         return value if value and not value.isspace() else None
@@ -208,7 +208,7 @@ def code_names(column: Column | CodedColumn, *, source: str) -> CodedColumn:
     coded = code_values(column)
     names: list[Any] = coded.values
     if not (set(map(type, names)) <= {str} and all(map(str.strip, names))):
-        names = [name_text(value) for value in names]
+        names = [format_name(value) for value in names]
     text_series(names, source=source)  # lone surrogates are refused
     return coded if names == coded.values else coded.recode(names)
 
@@ -235,7 +235,7 @@ def _as_float(value: Any) -> float | None:
         return math.inf
 
 
-def sort_of(value: Any) -> Sort:
+def detect_sort(value: Any) -> Sort:
     """Return the sort of a value."""
     if isinstance(value, str):
         return "text"
@@ -255,7 +255,7 @@ def sorts_in(column: Column) -> set[Sort]:
         column = numbers(column) if column.dtype.is_decimal() else column
         column = column.drop_nulls().head(1).to_list()
     kinds = dict(zip(map(type, column), column, strict=True))
-    return {sort_of(value) for value in kinds.values() if value is not None}
+    return {detect_sort(value) for value in kinds.values() if value is not None}
 
 
 def is_unnamed(column: str) -> bool:

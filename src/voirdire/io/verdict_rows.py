@@ -14,8 +14,8 @@ from voirdire.io.rows import open_table
 from voirdire.io.values import texts
 from voirdire.records.thresholds import (
     USUAL_THRESHOLD,
+    get_thresholds,
     threshold_from_cell,
-    threshold_of_each,
 )
 from voirdire.records.verdict_tables import is_verdict_table
 
@@ -119,7 +119,7 @@ def _unfold(
     frame: pl.DataFrame, asked: dict[str, pl.Series], threshold: str | None
 ) -> pl.DataFrame:
     """Unpivot a wide table, with the rows of an item together."""
-    cuts = threshold_of_each(_threshold(threshold), list(asked))
+    cuts = get_thresholds(_threshold(threshold), list(asked))
     parts = [
         _answers(frame.with_row_index("place"), name, values, float(cut))
         for (name, values), cut in zip(asked.items(), cuts, strict=True)

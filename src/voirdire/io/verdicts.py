@@ -23,8 +23,8 @@ from voirdire.io.verdict_files import VerdictFormat
 from voirdire.records import Failure, Verdicts
 from voirdire.records.thresholds import (
     USUAL_THRESHOLD,
+    select_threshold,
     threshold_from_cell,
-    threshold_on,
 )
 from voirdire.records.verdict_tables import LONG_COLUMNS, is_verdict_table
 from voirdire.records.verdicts import NO_VERDICT
@@ -336,7 +336,7 @@ class _TableReader:
             failures={(row, columns[column]): why for (row, column), why in failures.items()},
             judge=judge,
             fingerprint=fingerprint,
-            threshold=threshold_on(
+            threshold=select_threshold(
                 usual if threshold is None else threshold,
                 [name for name in names if name in self._rubric.propositions],
             ),

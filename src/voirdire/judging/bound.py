@@ -13,7 +13,7 @@ from voirdire.judging.judges.cascade import DEFAULT, Bounds, is_unsure, read_bou
 from voirdire.judging.notes import note_distrust
 from voirdire.judging.prompts import PROMPT_VERSION
 from voirdire.judging.reading import READING_VERSION
-from voirdire.records.thresholds import threshold_of_each
+from voirdire.records.thresholds import get_thresholds
 from voirdire.rubrics.rubric import question_document
 
 if TYPE_CHECKING:
@@ -327,7 +327,7 @@ class BoundJury(EngineJudge):
     def yes_from(self) -> list[list[float]]:
         """Thresholds of yes, by judge and proposition."""
         names = self.rubric.propositions
-        return [threshold_of_each(plan.threshold, names).tolist() for plan in self.members]
+        return [get_thresholds(plan.threshold, names).tolist() for plan in self.members]
 
     @cached_property
     def fingerprint(self) -> str:

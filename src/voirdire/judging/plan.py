@@ -19,7 +19,7 @@ from voirdire.judging.judges.jury import JuryJudge
 from voirdire.judging.judges.llm_judge import LlmJudge
 from voirdire.judging.local.bundled import BUNDLED
 from voirdire.judging.port import Answerer, Judge
-from voirdire.records.thresholds import USUAL_THRESHOLD, threshold_on
+from voirdire.records.thresholds import USUAL_THRESHOLD, select_threshold
 from voirdire.rubrics import OUR_NAMES
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def plan_judging(
     questions, left_out = (
         _drop_unused(answering, questions) if whole else _select_answered(answering, questions)
     )
-    limit = threshold_on(limit, questions.propositions)
+    limit = select_threshold(limit, questions.propositions)
     if asks_a_model(answering):
         _check_calibration(answering, threshold=limit, judged=judged)
     return JudgingPlan(
@@ -307,7 +307,7 @@ def _check_calibration(judge: BoundJudge, *, threshold: Threshold, judged: Judge
         return
     raw = BoundJudge(judge=replace(judge.judge, calibration=None), rubric=judge.rubric)
     # compare without the threshold, which may have changed: probabilities do not depend on it
-    fitted = threshold_on(known.threshold, judge.rubric.propositions)
+    fitted = select_threshold(known.threshold, judge.rubric.propositions)
     own, same = (
         verdict_fingerprint(raw, rubric=judge.rubric, threshold=each, judged=judged)
         for each in (threshold, fitted)

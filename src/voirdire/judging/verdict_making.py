@@ -9,7 +9,7 @@ import numpy as np
 
 from voirdire.judging.plan import ask_in_process, is_cascade, needs_engine
 from voirdire.records import Failure
-from voirdire.records.thresholds import threshold_of_each
+from voirdire.records.thresholds import get_thresholds
 from voirdire.records.verdicts import BehaviorClasses, CallDetails, Verdicts
 from voirdire.rubrics import class_probabilities, hard_classes
 
@@ -169,7 +169,7 @@ def _hard(
     rubric: Rubric, behavior: Behavior, chosen: NDArray[np.float64], *, threshold: Threshold
 ) -> NDArray[np.int64]:
     """Apply the threshold, then evaluate the classes; a missing answer stays missing."""
-    labels: NDArray[np.generic] = chosen >= threshold_of_each(threshold, rubric.propositions)
+    labels: NDArray[np.generic] = chosen >= get_thresholds(threshold, rubric.propositions)
     missing = np.isnan(chosen)
     if missing.any():
         labels = np.where(missing, np.nan, labels)

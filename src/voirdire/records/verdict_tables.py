@@ -12,7 +12,7 @@ import polars as pl
 from voirdire._types import VerdictLayout
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.records.thresholds import USUAL_THRESHOLD, threshold_of_each, threshold_to_cell
+from voirdire.records.thresholds import USUAL_THRESHOLD, get_thresholds, threshold_to_cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -250,7 +250,7 @@ def _thresholds(verdicts: Verdicts, n_names: int) -> NDArray[np.float64]:
     """Return those of the propositions, and for classes 1/2 where each proposition has its own."""
     threshold = verdicts.threshold
     found = np.full(n_names, USUAL_THRESHOLD if isinstance(threshold, Mapping) else threshold)
-    found[: len(verdicts.questions)] = threshold_of_each(threshold, verdicts.questions)
+    found[: len(verdicts.questions)] = get_thresholds(threshold, verdicts.questions)
     return found
 
 

@@ -16,9 +16,9 @@ from voirdire.errors import InputError
 from voirdire.records.failures import Failure
 from voirdire.records.thresholds import (
     USUAL_THRESHOLD,
-    threshold_of_each,
-    threshold_on,
-    threshold_words,
+    format_threshold,
+    get_thresholds,
+    select_threshold,
 )
 from voirdire.records.verdict_tables import VerdictLayout, long_frame, wide_frame
 
@@ -191,7 +191,7 @@ class Verdicts:
         dropped += f", {n_missing} items with missing answers" if n_missing else ""
         return (
             f"<Verdicts of {self.judge!r}: {len(self.items)} items, "
-            f"{asked}{classes}, threshold {threshold_words(self.threshold)}{dropped}>"
+            f"{asked}{classes}, threshold {format_threshold(self.threshold)}{dropped}>"
         )
 
     def _repr_html_(self) -> str:
@@ -216,9 +216,7 @@ class Verdicts:
     def labels(self) -> NDArray[np.bool_]:
         """Which propositions are true; false where the judge failed."""
         with np.errstate(invalid="ignore"):
-            return np.asarray(
-                self.probabilities >= threshold_of_each(self.threshold, self.questions)
-            )
+            return np.asarray(self.probabilities >= get_thresholds(self.threshold, self.questions))
 
     def frame(self, layout: VerdictLayout = "long") -> pl.DataFrame:
         """Make the verdict table.
@@ -278,7 +276,7 @@ class Verdicts:
         """
         if question in self.questions:
             values = self.probability(question)
-            [threshold] = threshold_of_each(self.threshold, [question])
+            [threshold] = get_thresholds(self.threshold, [question])
             return [None if np.isnan(x) else bool(x >= threshold) for x in values]
         if self.details is None or question not in self.details.labels:
             msg = f"`question` must have been asked, got {shorten(question)!r}."
@@ -376,7 +374,7 @@ class Verdicts:
                 for (row, column), why in self.failures.items()
                 if column in new
             },
-            threshold=threshold_on(self.threshold, names),
+            threshold=select_threshold(self.threshold, names),
         )
 
     def with_numbers(
@@ -515,7 +513,7 @@ class Verdicts:
                 behaviors=tuple(behaviors),
             ),
             questions=questions,
-            threshold=threshold_on(threshold, questions),
+            threshold=select_threshold(threshold, questions),
             judge=self.judge if is_one_run else f"{self.judge} + {other.judge}",
             fingerprint="".join(stated) if is_one_run else both and f"sha256:{both}",
             source=self.source if self.source == other.source else None,
@@ -577,7 +575,7 @@ class Verdicts:
             told.append(("judge", self.judge, other.judge))
         elif self.judge == other.judge and not is_one_run:
             told.append(("fingerprint", self.fingerprint, other.fingerprint))
-        limits = (threshold_of_each(part.threshold, shared).tolist() for part in (self, other))
+        limits = (get_thresholds(part.threshold, shared).tolist() for part in (self, other))
         told += [("threshold", a, b) for a, b in zip(*limits, strict=True) if a != b]
         for what, one, another in told:
             shown = " and ".join(repr(shorten(str(value), width=24)) for value in (one, another))
@@ -623,4 +621,4 @@ def _concatenate_details(details: Sequence[CallDetails], starts: Sequence[int]) 
 
 def _each_threshold(verdicts: Verdicts) -> dict[str, float]:
     names = verdicts.questions
-    return dict(zip(names, threshold_of_each(verdicts.threshold, names).tolist(), strict=True))
+    return dict(zip(names, get_thresholds(verdicts.threshold, names).tolist(), strict=True))

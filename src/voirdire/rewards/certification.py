@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, UncertifiedWarning
-from voirdire.records.thresholds import threshold_of_each
+from voirdire.records.thresholds import get_thresholds
 from voirdire.rewards.certificate_file import read_certificate
 from voirdire.rewards.vetoes import veto_propositions
 
@@ -219,7 +219,7 @@ def _by_certificate(
     threshold = certificate.settings.get("threshold")
     if isinstance(threshold, Mapping):
         threshold = threshold.get(proposition)
-    [meant] = threshold_of_each(model.judge.threshold, [proposition])
+    [meant] = get_thresholds(model.judge.threshold, [proposition])
     if isinstance(threshold, int | float) and threshold != meant:
         reason = f"examined under the threshold {threshold:g} instead of {meant:g}"
         return _said(proposition, "other_judge", reason, mark)

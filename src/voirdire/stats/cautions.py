@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from voirdire.stats.outcome import Panel
     from voirdire.stats.results import AnnotatorResult, Uncertainty, WorstCase
 
-__all__ = ["caution", "cautions_at_epsilon", "cautions_of_judge", "listed"]
+__all__ = ["caution", "cautions_at_epsilon", "cautions_of_judge", "list_names"]
 
 MANY_TIES = 0.6
 FEW_ANNOTATORS = 3
@@ -92,7 +92,7 @@ def _item_cautions(
         figures = {"n_annotators": n_annotators, "needed": FEW_ANNOTATORS}
         yield caution("few_annotators", sentence, **figures)
     if untested:
-        sentence = f"not tested, fewer than {min_items} items each: {listed(untested)}"
+        sentence = f"not tested, fewer than {min_items} items each: {list_names(untested)}"
         yield caution(
             "untested_annotators", sentence, **_name_figures(untested), min_items=min_items
         )
@@ -100,8 +100,8 @@ def _item_cautions(
     if few:
         fewest = min(row.n_items for row in annotators)
         sentence = (
-            f"fewer than {FEW_ITEMS} items for {listed(few)}, the fewest {fewest}: the test has "
-            "little power, and a judge that fails may be fit"
+            f"fewer than {FEW_ITEMS} items for {list_names(few)}, the fewest {fewest}: the test "
+            "has little power, and a judge that fails may be fit"
         )
         yield caution("few_items", sentence, **_name_figures(few), fewest=fewest, few=FEW_ITEMS)
 
@@ -139,8 +139,8 @@ def _tie_cautions(annotators: Sequence[AnnotatorResult]) -> Iterator[Caution]:
     ]
     if tied:
         sentence = (
-            f"more than {MANY_TIES:.0%} of the items are ties for {listed(tied)}: with few items "
-            "the t-test rejects too often there; the outcome rests on the exact test"
+            f"more than {MANY_TIES:.0%} of the items are ties for {list_names(tied)}: with few "
+            "items the t-test rejects too often there; the outcome rests on the exact test"
         )
         yield caution("many_ties", sentence, share=MANY_TIES, **_name_figures(tied))
 
@@ -184,7 +184,7 @@ def _name_figures(names: Sequence[str]) -> dict[str, Any]:
     return {"annotators": [shorten(name) for name in names[:MOST_NAMED]], "n": len(names)}
 
 
-def listed(names: Sequence[str], *, most: int = MOST_NAMED) -> str:
+def list_names(names: Sequence[str], *, most: int = MOST_NAMED) -> str:
     """List the first few names, and count the others."""
     shown = ", ".join(repr(shorten(name)) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -13,7 +13,7 @@ from voirdire.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["CallKey", "JudgeRecord", "StoredCall", "blobs_by_name", "check_key", "check_text"]
+__all__ = ["CallKey", "JudgeRecord", "StoredCall", "check_key", "check_text", "group_by_name"]
 
 CallKey: TypeAlias = tuple[bytes, str, int]
 """Item, name and number of the attempt: the key of a call of one judge."""
@@ -91,7 +91,7 @@ def check_text(argument: str, text: str) -> None:
     raise InputError(f"{msg} Use a plain name.")
 
 
-def blobs_by_name(calls: Sequence[StoredCall]) -> dict[str, list[bytes]]:
+def group_by_name(calls: Sequence[StoredCall]) -> dict[str, list[bytes]]:
     """Group the stored attempts about one item by the names of their calls."""
     if len(calls) == 1:
         return {calls[0].name: [calls[0].blob]}

@@ -16,7 +16,7 @@ from voirdire.errors import InputError
 from voirdire.io.cells import label_text
 from voirdire.records import Dropped
 from voirdire.stats.alignment import SET_ALIGNMENTS
-from voirdire.stats.cautions import caution, listed
+from voirdire.stats.cautions import caution, list_names
 from voirdire.stats.label_arrays import is_present
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def _expert(matrix: LabelMatrix, plan: TestPlan) -> int | None:
     if plan.expert is None:
         return None
     if str(plan.expert) not in matrix.annotators:
-        names = listed(matrix.annotators, most=10)
+        names = list_names(matrix.annotators, most=10)
         msg = f"`expert` must be one of the annotators {names}, got {shorten(plan.expert)!r}."
         raise InputError(msg)
     return matrix.annotators.index(str(plan.expert))
@@ -213,7 +213,7 @@ def _panel_cautions(
         yield caution("similarity", sentence)
     strangers = _strange_annotators(matrix) if _is_word_by_word(matrix, alignment) else []
     if strangers:
-        names = listed(strangers)
+        names = list_names(strangers)
         sentence = f"share no label with any other annotator: {names}; are they annotators?"
         yield caution("strange_annotators", sentence, annotators=strangers[:5], n=len(strangers))
 

@@ -13,7 +13,7 @@ from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
 from voirdire.io import Reading
 from voirdire.io.cells import label_text
 from voirdire.judging import JudgeCalibration, QuestionCalibration
-from voirdire.records.thresholds import threshold_on
+from voirdire.records.thresholds import select_threshold
 from voirdire.stats import (
     BrierDecomposition,
     CalibrationMethod,
@@ -27,11 +27,11 @@ from voirdire.stats import (
     measure_calibration,
     measure_classification,
 )
-from voirdire.stats.cautions import listed
+from voirdire.stats.cautions import list_names
 from voirdire.stats.intervals import take_units
 from voirdire.studies.certificate import hash_labels
 from voirdire.studies.label_matrix import align
-from voirdire.studies.study import counted, read_side, set_aside
+from voirdire.studies.study import format_count, format_set_aside, read_side
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -148,7 +148,9 @@ class GoldExamination:
         judges = list(dict.fromkeys(row.judge for row in self.results))
         name = judges[0] if judge is None and len(judges) == 1 else judge
         if name is None or name not in judges:
-            msg = f"`judge` must be one of {listed(judges)}, got {judge!r}. Give verdicts of one."
+            msg = (
+                f"`judge` must be one of {list_names(judges)}, got {judge!r}. Give verdicts of one."
+            )
             raise InputError(msg)
         found = self.fingerprints.get(name, ())
         if len(found) != 1:
@@ -170,7 +172,7 @@ class GoldExamination:
         return JudgeCalibration(
             judge=name,
             fingerprint=found[0],
-            threshold=threshold_on(declared, list(declared)),
+            threshold=select_threshold(declared, list(declared)),
             gold_hash=self.gold_hash,
             questions=rows,
         )
@@ -265,8 +267,8 @@ def examine_gold(
     both = [name for name in answered if name in machines.questions and name in truth.questions]
     if not both:
         msg = (
-            f"no judge answered a question that has gold labels ({listed(truth.questions)}); "
-            f"judges answered {listed(machines.questions)}."
+            f"no judge answered a question that has gold labels ({list_names(truth.questions)}); "
+            f"judges answered {list_names(machines.questions)}."
         )
         raise NoDataError(msg)
     unanswered = [name for name in answered if name not in both]
@@ -450,7 +452,7 @@ def _check_gold(truth: LabelTable) -> None:
     if len(truth.raters) > 1:
         msg = (
             f"`gold` must hold one label per item, got {len(truth.raters)} raters "
-            f"({listed(truth.raters)}). Give labels of several annotators as `humans`."
+            f"({list_names(truth.raters)}). Give labels of several annotators as `humans`."
         )
         raise InputError(msg)
 
@@ -464,11 +466,11 @@ def _understand(
 ) -> str:
     n_items = max(len(truth.of_questions([name]).item.used()) for name in questions)
     parts = [
-        counted(len(machines.raters), "judge"),
-        counted(len(questions), "question"),
-        f"{counted(n_items, 'item')} with gold labels",
+        format_count(len(machines.raters), "judge"),
+        format_count(len(questions), "question"),
+        f"{format_count(n_items, 'item')} with gold labels",
         truth.kind,
-        set_aside(n_dropped),
+        format_set_aside(n_dropped),
     ]
     said = ", ".join(parts)
-    return f"{said}; no judge answered {listed(unanswered)}" if unanswered else said
+    return f"{said}; no judge answered {list_names(unanswered)}" if unanswered else said

@@ -14,7 +14,7 @@ from voirdire._types import TRUE_WORDS
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.cells import label_text
-from voirdire.io.values import name_text, plain_value
+from voirdire.io.values import format_name, plain_value
 from voirdire.records import Dropped
 from voirdire.stats import LabelSets
 
@@ -253,11 +253,11 @@ def _positions(column: CodedColumn, place: Mapping[str, int]) -> NDArray[np.intp
 
 def _shared_labels(parts: Sequence[LabelTable]) -> tuple[list[Any], list[NDArray[np.int32]]]:
     """Give the labels of all parts the same codes."""
-    from voirdire.io.labels import check_spellings, label_words
+    from voirdire.io.labels import check_spellings, list_words
 
     if parts[0].kind in ("choice", "multilabel"):
         check_spellings(
-            dict.fromkeys(word for part in parts for word in label_words(part.label)),
+            dict.fromkeys(word for part in parts for word in list_words(part.label)),
             what="labels of annotators and judges",
             way_out="Correct one of them, or accept them as one with `normalize_labels`.",
         )
@@ -393,7 +393,7 @@ def _clusters(
 ) -> NDArray[np.intp]:
     """Find the cluster of every item, from the caller or the tables."""
     if isinstance(given, Mapping):
-        found = {name_text(item): name_text(plain_value(unit)) for item, unit in given.items()}
+        found = {format_name(item): format_name(plain_value(unit)) for item, unit in given.items()}
     else:
         found = units_by_item(sides, items)
     units = [found.get(item) for item in items]

@@ -12,7 +12,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.records import as_plain
 from voirdire.stats.alignment import make_scorer
-from voirdire.stats.cautions import listed
+from voirdire.stats.cautions import list_names
 from voirdire.stats.comparison import Raters, frequent_labels
 from voirdire.stats.label_arrays import is_present
 from voirdire.stats.noise_model import fit_noise_model, pooled_kappas
@@ -243,9 +243,9 @@ def _choose_one(names: Sequence[str], wanted: str | None, *, what: str) -> str:
     if not names:
         msg = f"the tables must hold at least one {what}, got none."
     elif wanted is None and len(names) > 1:
-        msg = f"`{what}` must name one of {listed(names)}, got {len(names)} to choose from."
+        msg = f"`{what}` must name one of {list_names(names)}, got {len(names)} to choose from."
     elif wanted is not None and wanted not in names:
-        msg = f"`{what}` must be one of {listed(names)}, got {shorten(wanted)!r}."
+        msg = f"`{what}` must be one of {list_names(names)}, got {shorten(wanted)!r}."
     else:
         return wanted or names[0]
     raise InputError(msg)

@@ -11,7 +11,7 @@ import numpy as np
 from voirdire._validation import check_choice, shorten
 from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
 from voirdire.io import Reading
-from voirdire.io.values import name_text
+from voirdire.io.values import format_name
 from voirdire.stats import (
     RateDifference,
     RateResult,
@@ -20,9 +20,9 @@ from voirdire.stats import (
     estimate_rate,
     majority_shares,
 )
-from voirdire.stats.cautions import listed
+from voirdire.stats.cautions import list_names
 from voirdire.studies.label_matrix import Side, units_by_item
-from voirdire.studies.study import counted, read_side, set_aside
+from voirdire.studies.study import format_count, format_set_aside, read_side
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -307,7 +307,7 @@ def _find_counted_label(people: LabelTable, label: str | None) -> Any:
     known = people.label.used()
     if people.kind not in ("choice", "pairwise") or label not in known:
         msg = (
-            f"`label` must be one of the labels of a choice ({listed(known, most=10)}), got "
+            f"`label` must be one of the labels of a choice ({list_names(known, most=10)}), got "
             f"{label!r} for a {people.kind} question."
         )
         raise InputError(msg)
@@ -322,7 +322,7 @@ def _groups(by: str | None, metadata: pl.DataFrame | None) -> dict[str, str] | N
         msg = f"`by` must be a column of `metadata` ({', '.join(known)}), got {by!r}."
         raise InputError(msg)
     return {
-        str(item): name_text(group) or ""
+        str(item): format_name(group) or ""
         for item, group in metadata.select("item", by).iter_rows()
         if group is not None
     }
@@ -333,10 +333,10 @@ def _understand(
 ) -> str:
     first = max(results, key=lambda row: row.result.n_items).result
     parts = [
-        counted(len({row.judge for row in results}), "judge"),
-        counted(len({row.question for row in results}), "question"),
-        counted(first.n_items, "item"),
-        f"{first.n_labelled:,} of them labelled by {counted(len(people.raters), 'annotator')}",
-        set_aside(len(dropped)),
+        format_count(len({row.judge for row in results}), "judge"),
+        format_count(len({row.question for row in results}), "question"),
+        format_count(first.n_items, "item"),
+        f"{first.n_labelled:,} of them labelled by {format_count(len(people.raters), 'annotator')}",
+        format_set_aside(len(dropped)),
     ]
     return ", ".join(parts)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from voirdire._types import FALSE_WORDS, TRUE_WORDS
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
-from voirdire.stats.cautions import listed
+from voirdire.stats.cautions import list_names
 from voirdire.studies.examination import kind_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,15 @@ if TYPE_CHECKING:
     from voirdire.io.declared import LabelSource
     from voirdire.records import Dropped, Verdicts
 
-__all__ = ["Labels", "Study", "check_kinds", "counted", "read_side", "read_study", "set_aside"]
+__all__ = [
+    "Labels",
+    "Study",
+    "check_kinds",
+    "format_count",
+    "format_set_aside",
+    "read_side",
+    "read_study",
+]
 
 Labels: TypeAlias = "LabelSource | LabelTable | Verdicts | Sequence[LabelSource | Verdicts]"
 """Sources of judges, annotators or gold labels."""
@@ -52,15 +60,18 @@ class Study:
         """Describe the labels that were read in one line."""
         humans, judges = self.humans, self.judges
         n_items = max(len(humans.of_questions([each]).item.used()) for each in self.questions)
-        parts = [counted(len(humans.raters), "annotator"), counted(len(judges.raters), "judge")]
+        parts = [
+            format_count(len(humans.raters), "annotator"),
+            format_count(len(judges.raters), "judge"),
+        ]
         if len(self.questions) > 1:
-            parts.append(counted(len(self.questions), "question"))
-        parts += [counted(n_items, "item"), humans.kind]
+            parts.append(format_count(len(self.questions), "question"))
+        parts += [format_count(n_items, "item"), humans.kind]
         if humans.kind in ("choice", "multilabel"):
             used = humans.label.used()
             labels = used if humans.kind == "choice" else frozenset().union(*used)
-            parts.append(counted(len(labels), "label"))
-        parts.append(set_aside(len(self.dropped)))
+            parts.append(format_count(len(labels), "label"))
+        parts.append(format_set_aside(len(self.dropped)))
         # a seen judge that is not in the study may be a mistake
         known = {*judges.rater.values, *TRUE_WORDS, *FALSE_WORDS}
         seen = [] if humans.seen is None else humans.seen.values
@@ -70,14 +81,14 @@ class Study:
         return " ".join([", ".join(parts), *(f"({note})" for note in notes)])
 
 
-def counted(count: int, noun: str) -> str:
+def format_count(count: int, noun: str) -> str:
     """Write a number with its noun."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def set_aside(n_rows: int) -> str:
+def format_set_aside(n_rows: int) -> str:
     """Write the number of rows that were set aside."""
-    return f"{counted(n_rows, 'row')} set aside" if n_rows else "nothing set aside"
+    return f"{format_count(n_rows, 'row')} set aside" if n_rows else "nothing set aside"
 
 
 def read_study(
@@ -107,7 +118,7 @@ def read_study(
         if asked and not set(asked) & set(judged):
             msg = (
                 "`questions` must be among those that were judged, got "
-                f"{shorten(asked[0])!r}. Ask for one of {listed(judged, most=_MOST_SHOWN)}."
+                f"{shorten(asked[0])!r}. Ask for one of {list_names(judged, most=_MOST_SHOWN)}."
             )
             raise NoDataError(msg)
         asked = asked or (judged if len(judged) == 1 else [])
@@ -205,7 +216,7 @@ def _questions(humans: LabelTable, wanted: Sequence[str] | None) -> list[str]:
         raise NoDataError(msg)
     for question in wanted or ():
         if question not in known:
-            names = listed(known, most=_MOST_SHOWN)
+            names = list_names(known, most=_MOST_SHOWN)
             msg = f"`question` must be one of {names}, got {shorten(question)!r}."
             raise NoDataError(msg)
     return list(dict.fromkeys(wanted or known))

@@ -23,7 +23,7 @@ from voirdire.studies.examination import check_alignment, examine_matrix
 from voirdire.studies.findings import QuestionFindings, find_around
 from voirdire.studies.label_matrix import align
 from voirdire.studies.plan import PlanFields, TestPlan
-from voirdire.studies.study import counted, read_study
+from voirdire.studies.study import format_count, read_study
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -363,7 +363,7 @@ def _warn(dropped: Sequence[Dropped], results: Sequence[AltTestResult]) -> None:
     lost = [row for row in dropped if row.reason != "missing label"]
     if lost:
         first = f"{lost[0].place()}: {lost[0].reason}"
-        msg = f"{counted(len(lost), 'label')} set aside, the first: {first}; see `dropped`."
+        msg = f"{format_count(len(lost), 'label')} set aside, the first: {first}; see `dropped`."
         warnings.warn(msg, DroppedRowsWarning, stacklevel=3)
     doubts = {
         caution.sentence: None

@@ -15,7 +15,7 @@ from voirdire.judging.engine.port import Engine, LiveState
 from voirdire.judging.engine.queues import FairQueue
 from voirdire.judging.engine.service_queue import ServiceQueue
 from voirdire.store import GroupCommit, ReplyStore, open_store
-from voirdire.store.stored_calls import blobs_by_name
+from voirdire.store.stored_calls import group_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,7 +171,7 @@ class ModelEngine(Engine):
     async def _read(self, store: ReplyStore, keys: Sequence[bytes]) -> Stored:
         loop = asyncio.get_running_loop()
         found = await loop.run_in_executor(self._thread, store.get, self._judge_id, keys)
-        return {key: blobs_by_name(calls) for key, calls in found.items()}
+        return {key: group_by_name(calls) for key, calls in found.items()}
 
     def _refuse(self, asked: Sequence[ItemRequest]) -> None:
         """Answer items that come after the end; in a closed run no caller waits."""

@@ -10,7 +10,7 @@ import msgspec
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
-from voirdire.records.thresholds import threshold_words
+from voirdire.records.thresholds import format_threshold
 from voirdire.rewards.scoring.base_rewards import (
     base_column,
     base_of_items,
@@ -269,7 +269,7 @@ def _check_judge(
     elif name != own.name:
         what = f"judge {shorten(name)!r} instead of {shorten(own.name)!r}"
     elif threshold != own.threshold:
-        given, wanted = threshold_words(threshold), threshold_words(own.threshold)
+        given, wanted = format_threshold(threshold), format_threshold(own.threshold)
         what = f"the threshold {given} instead of {wanted}"
     else:
         what = (

@@ -16,7 +16,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from voirdire.documents import document_from_text
-from voirdire.io.messages import without_reasoning
+from voirdire.io.messages import strip_reasoning
 from voirdire.judging.bound import BoundJudge
 from voirdire.judging.call_plan import CallPlan
 from voirdire.judging.client.call import Call, read_stored_outcome
@@ -30,7 +30,7 @@ from voirdire.records import Message
 from voirdire.records.items import as_bytes
 from voirdire.rewards.synthesis.plan import Draft
 from voirdire.rewards.synthesis.recipes import seed_of
-from voirdire.store.stored_calls import blobs_by_name
+from voirdire.store.stored_calls import group_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -140,7 +140,7 @@ def _draft_call(
 
 def _read_draft(reply: Reply) -> Draft:
     """Take the text of a reply; a reply is read once, and what is wrong with it is no error."""
-    answer = without_reasoning(_HALVES.sub("\ufffd", reply.text))
+    answer = strip_reasoning(_HALVES.sub("\ufffd", reply.text))
     text = answer.text.strip()
     if reply.finish_reason == "length" or answer.is_unfinished:
         return Draft(response=text, reason="cut off: the reply ended at its most tokens")
@@ -253,6 +253,6 @@ def tokens_to_write(
     calls = [_draft_call(each, plan, nonce=_NONCE) for each in assignments]
     found = {} if store is None or number is None else store.get(number, [calls[0].item])
     for call in calls:
-        blobs = blobs_by_name(found.get(call.item, ())).get(call.name, ())
+        blobs = group_by_name(found.get(call.item, ())).get(call.name, ())
         if read_stored_outcome(call, blobs, max_attempts=plan.writer.limits.max_attempts) is None:
             yield sum(_tokens_of(message.content) for message in call.request("text").messages)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.records.thresholds import threshold_of_each
+from voirdire.records.thresholds import get_thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,7 @@ class Codes:
     ) -> tuple[list[float], list[int]]:
         if question.kind == "boolean":
             found = verdicts.probability(question.id)[places]
-            [threshold] = threshold_of_each(verdicts.threshold, [question.id])
+            [threshold] = get_thresholds(verdicts.threshold, [question.id])
             codes = np.where(np.isnan(found), -1, found >= threshold).astype(np.int64)
             return found.tolist(), codes.tolist()
         said = verdicts.answers(question.id)

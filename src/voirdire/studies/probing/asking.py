@@ -18,7 +18,7 @@ from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.given_items import read_items_in_memory
 from voirdire.judging.plan import asks_a_model, is_cascade, is_jury, plan_judging
 from voirdire.probes import degradations, neutral_probe, probes
-from voirdire.stats.cautions import listed
+from voirdire.stats.cautions import list_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
@@ -418,7 +418,9 @@ def _choose_probes(
     words = {*OTHER_FAMILIES, *(word for row in known for word in (row.id, row.family))}
     for word in (*settings.only, *settings.without):
         if word not in words:
-            families = listed(sorted({*OTHER_FAMILIES, *(row.family for row in known)}), most=30)
+            families = list_names(
+                sorted({*OTHER_FAMILIES, *(row.family for row in known)}), most=30
+            )
             msg = (
                 f"`only` and `without` must name families or probes, got {shorten(word)!r}."
                 f"{did_you_mean(word, sorted(words))} Families are {families}."

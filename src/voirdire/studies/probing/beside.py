@@ -12,7 +12,7 @@ import numpy as np
 from voirdire._validation import shorten
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.stats.agreement import cohen_kappa
-from voirdire.stats.cautions import listed
+from voirdire.stats.cautions import list_names
 from voirdire.stats.fdr import adjust_p_values
 from voirdire.stats.intervals import (
     UNDEFINED,
@@ -172,7 +172,7 @@ def _people(layout: Layout, humans: Labels) -> People:
     if not {item for name in shared for item in majority[name]} & set(layout.ids):
         msg = (
             "`humans` must label questions of the rubric on the items that are probed, got labels "
-            f"of {listed(sorted(majority), most=5)} on other items or questions."
+            f"of {list_names(sorted(majority), most=5)} on other items or questions."
         )
         raise InputError(msg)
     return People(table=table, questions=shared, majority=majority)
