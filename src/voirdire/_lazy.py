@@ -1,4 +1,4 @@
-"""Names that are loaded when they are first used (PEP 562), so that importing costs nothing."""
+"""Loads the names of a package when they are first used (PEP 562), so that its import is fast."""
 
 from __future__ import annotations
 

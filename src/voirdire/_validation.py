@@ -111,7 +111,7 @@ def _escaped(character: str) -> str:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Tell a finite number that fits a float; true is none."""
+    """Return a finite number that fits a float; true is none."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
     return abs(value) <= sys.float_info.max

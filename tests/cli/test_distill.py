@@ -65,7 +65,7 @@ def test_the_next_command_works_as_it_is_printed(call, given, tmp_path, monkeypa
     done = call(*words, "--json")
 
     (note,) = done.json["notes"]
-    assert note.startswith("the items name no behavior")
+    assert note.startswith("the items have no behavior")
     assert done.json["n_items"] == 120
 
 

@@ -93,7 +93,7 @@ def test_standard_output_gets_the_verdicts_and_standard_error_the_summary(call, 
     rows = [json.loads(line) for line in with_file.out.splitlines()]
     assert with_file.code == 0
     assert len(rows) == 60 * 2  # no item names a behavior
-    assert "the items name no behavior" in with_file.err
+    assert "the items have no behavior" in with_file.err
     assert "60 items judged" in with_file.err
     assert "voirdire examine" not in with_file.err
 

@@ -286,11 +286,14 @@ def test_what_is_judged_is_found_as_it_was_judged(judge, replies, place):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("zz",), "`item` must be how a hash begins, in hexadecimal digits, got 'zz'"),
+        (("zz",), "`item` must be the beginning of a hash, in hexadecimal digits, got 'zz'"),
         (("item-3",), "Name `--items` to use an id"),
-        (("item-99", "--items", "items.jsonl"), "`item` must be an id of `--items`, or how a hash"),
-        (("",), "`item` must be how a hash begins"),
-        (("0" * 64,), "must be an item about which a reply is stored"),
+        (
+            ("item-99", "--items", "items.jsonl"),
+            "`item` must be an id of `--items`, or the beginning of a hash",
+        ),
+        (("",), "`item` must be the beginning of a hash"),
+        (("0" * 64,), "must be an item with a stored reply"),
     ],
 )
 def test_an_item_that_is_not_there_is_said(judge, replies, assert_one_line, options, words):
@@ -306,7 +309,7 @@ def test_a_beginning_of_several_hashes_is_refused(judge, replies, place, assert_
     begins = [hash_of(row["response"])[:1] for row in rows]
     digit = next(each for each in begins if begins.count(each) > 1)
 
-    assert_one_line(replies(digit), "must be how one hash begins", "Write more of it.")
+    assert_one_line(replies(digit), "must be the beginning of one hash", "Write more digits.")
 
 
 def test_a_store_that_is_not_there_is_not_made(call, place, assert_one_line):

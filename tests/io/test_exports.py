@@ -199,7 +199,7 @@ def test_where_sets_are_asked_for_nothing_ticked_is_the_empty_set(read_json, par
 def test_whether_nothing_ticked_is_an_answer_is_not_guessed(read_json, part, role):
     message = (
         r"<stream>: `kind` must be given for 'q', where 1 of 2 answers have nothing ticked\. "
-        "Declare kind='multilabel' if that is an answer, kind='choice' if it is none"
+        "Declare kind='multilabel' if that is an answer, kind='choice' if it is not"
     )
 
     for question in (None, "q"):

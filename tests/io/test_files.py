@@ -290,7 +290,7 @@ def test_a_ragged_row_is_refused_with_its_line(read, row, n):
 
 @pytest.mark.parametrize("row", ['1,5" pipe', '1,"x"y', '1,a"b"c', '1, "x"'])
 def test_a_quote_inside_a_field_is_refused_with_its_line(read, row):
-    with pytest.raises(InputError, match=r"<stream>:3: quotes must stand around a whole field"):
+    with pytest.raises(InputError, match=r"<stream>:3: quotes must enclose a whole field"):
         read(f"item,ann\n1,2\n{row}\n")
 
 

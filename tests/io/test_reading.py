@@ -17,7 +17,7 @@ from voirdire.errors import InputError, NoDataError
 from voirdire.io import join_tables, read_labels
 
 
-@pytest.mark.parametrize("module", ["labels", "metadata", "reading"])
+@pytest.mark.parametrize("module", ["labels", "metadata", "label_reading"])
 def test_the_examples_run(module):
     failed, tried = doctest.testmod(importlib.import_module(f"voirdire.io.{module}"))
 

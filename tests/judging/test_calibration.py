@@ -287,12 +287,12 @@ def test_a_file_holds_every_calibrator(tmp_path):
         (
             ("questions", "sorry", "calibrator"),
             {"method": "platt"},
-            "must be a calibrator as it was written",
+            "must be a calibrator as `save` writes it",
         ),
         (
             ("questions", "sorry", "calibrator", "temperature"),
             -1.0,
-            "must be a calibrator as it was written",
+            "must be a calibrator as `save` writes it",
         ),
         (("more",), 1, "a calibration has no key 'more'"),
     ],

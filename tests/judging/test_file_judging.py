@@ -683,7 +683,7 @@ def test_another_wording_than_the_judge_was_made_for_is_noted(run, write_items, 
 def test_a_judge_that_cannot_be_sent_to_workers_is_refused_with_the_way_out(run, write_items):
     judge = ScriptedJudge(questions=("sorry", "rude"), answer=lambda item: [0.5, 0.5])
 
-    with pytest.raises(voirdire.InputError, match=r"other processes can be given.*`workers` 1"):
+    with pytest.raises(voirdire.InputError, match=r"can be sent to other processes.*`workers` 1"):
         run(write_items(3), judge=judge, workers=2)
 
 

@@ -43,8 +43,8 @@ def test_items_without_a_behavior_have_no_classes_and_that_is_said_once(n_named)
     found = voirdire.judge(rows)
 
     [note] = [note for note in found.notes if "behavior" in note]
-    who = "1 of 2 items name" if n_named else "the items name"
-    assert note.startswith(f"{who} no behavior, so that their questions are judged")
+    who = "1 of 2 items have" if n_named else "the items have"
+    assert note.startswith(f"{who} no behavior: their questions are judged")
     assert found.classes("comply")["item"].to_list() == ["a"] * n_named
     assert found.classes("hard_refuse").height == 0
     assert found.probability("apology").size == len(rows)
@@ -92,7 +92,7 @@ def test_responses_in_languages_that_the_local_judge_never_read_are_counted(in_f
 
     [note] = [note for note in found.notes if "responses" in note]
     assert note == (
-        "6 of 11 responses are in neither English nor Chinese: 'local' was made from no other "
+        "6 of 11 responses are in neither English nor Chinese: 'local' was trained on no other "
         "language"
     )
 

@@ -91,7 +91,7 @@ def test_a_server_that_passes_over_the_schema_is_found_out():
     report, bodies = report_of(handler)
 
     assert report.capabilities.forms == ("json_object", "text")
-    assert report.steps[0].error == "the reply does not keep to the schema"
+    assert report.steps[0].error == "the reply does not follow the schema"
     assert KEY not in json.dumps(bodies[0]["messages"])
 
 

@@ -312,8 +312,9 @@ def test_what_was_drawn_again_is_said(resampled):
         found, stability = alone(result, "unstable"), result.uncertainty.stability
 
         assert found.sentence == (
-            f"the result hangs on which {what} were labelled: with the same {what} drawn again, ω "
-            f"reaches .5 in {stability:.0%} of 100 draws (this is no chance of passing a new study)"
+            f"the result depends on which {what} were labelled: with the same {what} drawn again, "
+            f"ω reaches .5 in {stability:.0%} of 100 draws (this is no chance of passing a new "
+            "study)"
         )
         expected = {"stability": stability, "n_resamples": 100, "clustered": what == "clusters"}
         assert found.figures == expected

@@ -134,7 +134,10 @@ def test_sparse_labels_and_variants_are_those_of_plain_loops(seed, missing, gone
 
     expected = oracle(judges, humans, min_items=10, **options)
     if expected is None:
-        assert pair.reason in ("the judges fare alike on every item", "all items are alike")
+        assert pair.reason in (
+            "the judges have the same outcome on every item",
+            "all items are alike",
+        )
     else:
         assert_is(pair, expected)
 
@@ -324,7 +327,7 @@ def test_identical_judges_have_no_p_value_and_no_difference():
     assert pair.difference == 0
     assert pair.advantage_a == pair.advantage_b > 0.5
     assert np.isnan([pair.low, pair.high, pair.p_value, pair.p_adjusted]).all()
-    assert pair.reason == "the judges fare alike on every item"
+    assert pair.reason == "the judges have the same outcome on every item"
 
 
 def test_a_judge_that_is_better_on_every_item_leaves_no_variance():

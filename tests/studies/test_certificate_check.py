@@ -160,7 +160,7 @@ def test_labels_are_read_as_the_certificate_says(certificate):
 
 def test_what_cannot_be_run_again_is_refused(certificate, tables):
     settings = dict(certificate.settings)
-    with pytest.raises(InputError, match="known by name, got the function 'cosine'"):
+    with pytest.raises(InputError, match="with a known name, got the function 'cosine'"):
         check_certificate(
             replace(certificate, settings={**settings, "similarity": "cosine"}), **tables()
         )

@@ -210,7 +210,7 @@ def test_free_text_has_slices_only(make_survey):
     assert found.annotators == ()
     assert found.judges[0].panel is None
     assert found.judges[0].confusion is None
-    assert found.judges[0].reason == "labels are free text, which nobody repeats"
+    assert found.judges[0].reason == "labels are free text, which does not repeat"
     assert len(found.judges[0].slices) == 2
 
 

@@ -190,7 +190,7 @@ def test_gold_labels_and_clusters_of_other_items_are_listed_or_left_out():
     [result] = found.results
     assert result.n_items == 2
     assert result.settings["n_clusters"] == 2
-    assert [row.reason for row in found.dropped] == ["1 items that nobody annotated"]
+    assert [row.reason for row in found.dropped] == ["1 items without annotations"]
 
 
 def test_everything_dropped_is_kept_and_warned_about_once(study):

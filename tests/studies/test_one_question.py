@@ -485,7 +485,7 @@ def test_items_that_only_one_side_knows_are_listed(make_survey):
 
     result = voirdire.alt_test(judge, survey.humans)
 
-    assert [row.reason for row in result.dropped] == ["2 items that nobody annotated"]
+    assert [row.reason for row in result.dropped] == ["2 items without annotations"]
     assert result.dropped[0].rater == "judge"
     assert "1 of 60 annotated items were not judged" in result.warnings
 

@@ -376,7 +376,7 @@ def test_everything_set_aside_is_listed_once(make_survey, table):
     assert reasons == [
         "can't tell",
         "1 items with fewer than 2 annotators",
-        "1 items that nobody annotated",
+        "1 items without annotations",
     ]
     gold_drops = [row for row in with_gold.dropped if row.rater == "gold"]
     assert gold_drops[0].value == "perhaps"

@@ -1,4 +1,4 @@
-"""Gives rewards to training frameworks: one file each, which alone imports its framework."""
+"""Rewards for training frameworks: one file per framework, which alone imports it."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from voirdire._validation import shorten
 from voirdire.adapters.trouble import TroubleLog
 from voirdire.errors import InputError
-from voirdire.judging.engine.background_loop import BackgroundLoop, result_of
+from voirdire.judging.engine.background_loop import BackgroundLoop, wait_for_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -24,10 +24,10 @@ _log = logging.getLogger("voirdire")
 class BaseFunction:
     """Asks a reward function, sync or async, in a thread of its own; can be pickled with it.
 
-    *Order*: rewards follow the completions. *Errors*: an exception, or what is no list of so many
-    rewards, makes all rewards nan; the log says where. *Cancellation*: an async function is
-    cancelled after the deadline; a sync one cannot be, and until it has ended nothing is asked.
-    *Memory*: what the function keeps. *Retries and caching*: none.
+    *Order*: rewards follow the completions. *Errors*: an exception, or a result that is not a list
+    of one reward each, makes all rewards nan; the log has the place. *Cancellation*: an async
+    function is cancelled after the deadline; a sync one cannot be, and until it has ended it is not
+    called again. *Memory*: that of the function. *Retries and caching*: none.
     """
 
     def __init__(self, function: Any) -> None:
@@ -48,7 +48,7 @@ class BaseFunction:
     async def rewards(
         self, n_completions: int, *, deadline_s: float, given: dict[str, Any]
     ) -> Sequence[float | None]:
-        """Ask for the rewards of so many completions; nan where nothing came in time."""
+        """Call the function for the rewards of completions; nan where they are not in time."""
         if self._loop.is_out_of_reach:
             self._blocked = None
         try:
@@ -58,7 +58,7 @@ class BaseFunction:
             self._blocked = None
             logs = _KeptLogs(given)
             future = self._loop.begin(self._call(given | logs.instead))
-            found = base_numbers(await result_of(future, timeout_s=deadline_s))
+            found = base_numbers(await wait_for_result(future, timeout_s=deadline_s))
             if len(found) != n_completions:
                 msg = f"{len(found)} rewards for {n_completions} completions"
                 raise ValueError(msg)
@@ -71,8 +71,8 @@ class BaseFunction:
         return found
 
     def close(self) -> None:
-        """End the thread, as soon as it has nothing to do; asked again, it begins anew."""
-        self._loop.leave(_do_nothing)
+        """End the thread when it is idle; the next call starts another."""
+        self._loop.stop_after(_do_nothing)
 
     async def _call(self, given: dict[str, Any]) -> Iterable[Any]:
         try:
@@ -85,7 +85,10 @@ class BaseFunction:
 
 
 class _KeptLogs:
-    """Keeps what a function logs until it is in time: later it would be another step's."""
+    """Holds back a function's log calls until it is in time.
+
+    Late ones would belong to another step.
+    """
 
     def __init__(self, given: dict[str, Any]) -> None:
         names = ("log_extra", "log_metric")
@@ -97,19 +100,19 @@ class _KeptLogs:
         return lambda name, value: self._kept.append((log, (name, value)))
 
     def hand_over(self) -> None:
-        """Log what was kept."""
+        """Make the log calls that were held back."""
         for log, what in self._kept:
             self._log[log](*what)
 
 
 async def _do_nothing() -> None:
-    """End at once."""
+    """Do nothing; used to stop a loop at once."""
 
 
 def base_numbers(values: Iterable[Any]) -> list[float | None]:
-    """Read base rewards; None stays None among others, and what is no number is nan.
+    """Read base rewards; None stays None among others, and other values than numbers become nan.
 
-    Where all are None, all are nan: they are lacking, and the rules alone do not pay.
+    Where all are None, all become nan: there is no base reward, and the rules alone are not paid.
     """
     found = [_number(value) for value in values]
     return found if any(value is not None for value in found) else [math.nan] * len(found)

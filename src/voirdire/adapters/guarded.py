@@ -1,7 +1,7 @@
-"""Guards a reward for every adapter: it never raises, never hangs, and gives only numbers.
+"""Guards a reward for every adapter: it never raises, never hangs, and returns only numbers.
 
-A mistake in how it is set up is an error at once, before anything is trained. After that, whatever
-happens is a missing reward with its reason.
+Wrong settings raise at once, before training. Later every error is a missing reward with its
+reason.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 from voirdire._validation import check_count, shorten
 from voirdire.adapters.trouble import TroubleLog
 from voirdire.errors import InputError, JudgeUnavailableError
-from voirdire.judging.engine.background_loop import BackgroundLoop, fork_lock, result_of
+from voirdire.judging.engine.background_loop import BackgroundLoop, fork_lock, wait_for_result
 from voirdire.judging.live.settings import LiveSettings
 from voirdire.models.reward_server import is_reward_server
 from voirdire.rewards.against_demands import paid_against_demands, said_of_demands
@@ -44,17 +44,17 @@ if TYPE_CHECKING:
 __all__ = ["GuardedReward", "GuardedSettings", "NumberReward"]
 
 _GRACE_S = 5.0
-"""Seconds after the deadline in which the reward still answers, with what it has."""
+"""Seconds after the deadline in which the reward returns the verdicts that it has."""
 
 _LAST_S = 1.0
-"""Seconds that a reward gets when the process ends, or nobody holds it any more."""
+"""Seconds that a reward gets when the process ends, or when it is garbage collected."""
 
 _PASSING = ("_made", "_started", "_watch", "_trouble", "_n_vain", "_loop", "_at_end")
-"""What belongs to one process."""
+"""State of one process."""
 
 _log = logging.getLogger("voirdire")
 _of_parents: list[object] = []
-"""Records that a forked process must neither use nor clean up."""
+"""Records of the parent, which a forked process must neither use nor clean up."""
 
 
 class GuardedSettings(TypedDict, total=False):
@@ -195,7 +195,7 @@ class GuardedReward:
             )
             raise InputError(msg)
         self._begin()
-        self._made = made = self._live()  # a mistake is told before training begins
+        self._made = made = self._live()  # raise mistakes before training begins
         self._record: dict[str, Any] | None = None
         if record is not None:
             self._record = {
@@ -238,7 +238,7 @@ class GuardedReward:
         deadline_s: float | None = None,
         recorded: bool = True,
     ) -> LiveScores:
-        """Give turns their rewards, from code that is not async.
+        """Return the rewards of turns, from code that is not async.
 
         Parameters
         ----------
@@ -278,7 +278,7 @@ class GuardedReward:
         deadline_s: float | None = None,
         recorded: bool = True,
     ) -> LiveScores:
-        """Give turns their rewards, from any event loop; as `scored`.
+        """Return the rewards of turns, from any event loop; as `scored`.
 
         Parameters
         ----------
@@ -304,14 +304,14 @@ class GuardedReward:
         limit = self.settings.deadline_s if deadline_s is None else deadline_s
         try:
             future = self._loop.begin(self._ask(turns, limit))
-            found = await result_of(future, timeout_s=limit + _GRACE_S)
+            found = await wait_for_result(future, timeout_s=limit + _GRACE_S)
         except Exception as error:  # noqa: BLE001  # training goes on
             found = self.nothing(turns, error)
         self._note(found, turns, step=step, recorded=recorded)
         return found
 
     def step_metrics(self, found: LiveScores, turns: Sequence[Turn]) -> dict[str, float]:
-        """Work out the figures of a request.
+        """Compute the figures of a request.
 
         Parameters
         ----------
@@ -328,7 +328,7 @@ class GuardedReward:
         return step_metrics(self.reward, found, turns)
 
     def nothing(self, turns: Sequence[Turn], error: Exception) -> LiveScores:
-        """Say of every turn that it has no reward; the log says where the error was raised.
+        """Return missing rewards for all turns; the log has the place of the error.
 
         Parameters
         ----------
@@ -349,7 +349,7 @@ class GuardedReward:
         return nothing_scored(self.reward, turns, why=why, behavior=self._behavior)
 
     def close(self, *, drain_s: float = 30.0) -> None:
-        """Wait so long for what is on its way, then end; asked again, it begins anew.
+        """Wait for open calls, then end; the next call starts again.
 
         Parameters
         ----------
@@ -365,11 +365,11 @@ class GuardedReward:
             watch[1].close()
 
     async def _ask(self, turns: Sequence[Turn], limit_s: float) -> LiveScores:
-        """Ask the live reward, in its own loop; made when that loop is first asked."""
+        """Ask the live reward, in its own loop; make both at the first call."""
         loop = asyncio.get_running_loop()
         if loop not in self._started:
             self._started[loop] = loop.create_task(self._start())
-        # who gives up waiting does not end what others wait for
+        # a cancelled caller must not cancel the others' work
         live = await asyncio.shield(self._started[loop])
         return await live.turn_rewards(turns, behavior=self._behavior, deadline_s=limit_s)
 
@@ -379,7 +379,7 @@ class GuardedReward:
             live = self._live() if made is None else made
             await live.start()
         except BaseException:
-            self._started.pop(asyncio.get_running_loop(), None)  # the next who asks tries again
+            self._started.pop(asyncio.get_running_loop(), None)  # the next call tries again
             raise
         return live
 
@@ -391,8 +391,11 @@ class GuardedReward:
     def _note(
         self, found: LiveScores, turns: Sequence[Turn], *, step: int | None, recorded: bool
     ) -> None:
-        """Tell log and record; what goes wrong with that stops no training. Or give up."""
-        if not self._at_end.alive:  # the process ends: nobody reads what a thread still asked for
+        """Write log and record, whose errors do not stop the training.
+
+        Raise after too many failures.
+        """
+        if not self._at_end.alive:  # the process ends, so no caller reads the result
             return
         missing, n_items = found.scores.missing, len(turns)
         with fork_lock:
@@ -413,8 +416,8 @@ class GuardedReward:
             last = next(iter(missing.values()))
             msg = (
                 f"reward {shorten(self.name)!r} gave nothing for {n_vain} requests in a row, "
-                f"which `give_up_after` does not allow; the last reason: {shorten(last)}. See to "
-                "the judge, and go on from the last checkpoint."
+                f"which `give_up_after` does not allow; the last reason: {shorten(last)}. Repair "
+                "the judge, and continue from the last checkpoint."
             )
             raise JudgeUnavailableError(msg)
 
@@ -464,18 +467,18 @@ class NumberReward(GuardedReward):
 
 
 def _leave(loop: BackgroundLoop, started: _Started, *, drain_s: float) -> Thread | None:
-    """Have a loop end after its live reward; give the thread that ends with it."""
+    """Close the live reward, then stop its loop; return the loop's thread."""
 
     async def close() -> None:
         starting = started.pop(asyncio.get_running_loop(), None)
         if starting is not None and (await asyncio.wait([starting], timeout=drain_s))[0]:
             await starting.result().close(drain_s=drain_s)
 
-    return None if loop.is_out_of_reach else loop.leave(close)
+    return None if loop.is_out_of_reach else loop.stop_after(close)
 
 
 def _end(loop: BackgroundLoop, started: _Started) -> None:
-    """End what nobody holds any more, or what runs where the process ends."""
+    """Close a reward that is garbage collected, or that runs when the process ends."""
     if (thread := _leave(loop, started, drain_s=0.0)) is not None:
         thread.join(_LAST_S)
 
@@ -489,9 +492,9 @@ def _load_reward(reward: RewardModel | str | Path) -> RewardModel:
 
 
 def _check_travels(judge: Any) -> None:
-    """Refuse an object that cannot be sent to another process, before a pickler does so in riddles.
+    """Refuse an object that cannot be sent to another process, with a clear message.
 
-    Ray's and others' pickler can do more than Python's, and may be the one that is at work.
+    Ray and others pickle more than Python does, and theirs may be in use.
     """
     if judge is None or isinstance(judge, str | Path):
         return

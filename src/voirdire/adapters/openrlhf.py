@@ -96,7 +96,7 @@ def read_openrlhf_request(document: Any, *, end_tokens: Iterable[str] = ()) -> l
 
 
 def openrlhf_response(scores: LiveScores, missing: MissingRewards) -> dict[str, Any]:
-    """Give what OpenRLHF reads: finite numbers only, under names that are always the same.
+    """Return what OpenRLHF reads: finite numbers only, under names that are always the same.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class OpenRlhfReward(NumberReward):
     def __call__(
         self, queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]
     ) -> dict[str, Any]:
-        """Give rewards.
+        """Return rewards.
 
         Parameters
         ----------

@@ -51,7 +51,7 @@ class RewardFunction(GuardedReward):
         base_rewards: Sequence[float | None] | None = None,
         step: int | None = None,
     ) -> list[float | None]:
-        """Give completions their rewards.
+        """Return the rewards of completions.
 
         Parameters
         ----------

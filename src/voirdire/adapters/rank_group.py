@@ -1,6 +1,6 @@
 """Ends all ranks of a training together, so that none waits for one that ended alone.
 
-torch is used where the trainer has brought it, and never imported for this.
+torch is used where the trainer has imported it, and never imported here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["RankGroup"]
 
 
 class RankGroup:
-    """Tells every rank what one of them has to say; one for each reward function.
+    """Sends a message of one rank to all ranks; one group for each reward function.
 
     All ranks must call `join` and `agree` equally often, and `join` before anything is awaited:
     the trainer calls several functions in the same order on every rank, but they end in any. Each
@@ -47,7 +47,7 @@ class RankGroup:
             trouble.error("the ranks cannot end together", error)
 
     async def agree(self, said: str | None, trouble: TroubleLog) -> str | None:
-        """Say something or nothing; give, on all ranks, what the first says that says anything."""
+        """Send a message or None; return, on all ranks, the message of the first rank with one."""
         group, torch = self._group, _find_process_group()
         if group is None or torch is None:
             return said
@@ -56,13 +56,13 @@ class RankGroup:
             # the other functions of this rank go on meanwhile: one may be waited for elsewhere
             await asyncio.to_thread(torch.all_gather_object, told, said, group=group)
         except Exception as error:  # noqa: BLE001  # another rank died, and the trainer knows
-            trouble.error("the other ranks were not heard", error)
+            trouble.error("no message from the other ranks", error)
             return said
         return next((one for one in told if one is not None), None)
 
 
 def _find_process_group() -> ModuleType | None:
-    """Give `torch.distributed`, where somebody uses it."""
+    """Return `torch.distributed`, where it is in use."""
     found = sys.modules.get("torch.distributed")
     if found is None or not found.is_available() or not found.is_initialized():
         return None

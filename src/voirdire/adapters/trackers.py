@@ -146,7 +146,7 @@ def _send_to_mlflow(mlflow: Any, run: TrainingRun, *, project: str, name: str) -
 
 
 def _metrics(run: TrainingRun) -> Iterator[tuple[TrainingStep, Mapping[str, float]]]:
-    """Give the defined figures of each step under the names that trainers get."""
+    """Return the defined figures of each step under the names that trainers get."""
     paying = {name for names in run.paying.values() for name in names} or set(run.propositions)
     length = f"n_{run.length_unit}"
     for step in run.steps:
@@ -176,7 +176,7 @@ def _alarms(run: TrainingRun) -> list[str]:
 
 
 def _began(run: TrainingRun) -> float:
-    """Give when the run began, in seconds since 1970; now where it does not say."""
+    """Return when the run began, in seconds since 1970; now where it does not say."""
     try:
         return datetime.fromisoformat(run.created).replace(tzinfo=UTC).timestamp()
     except ValueError:

@@ -111,7 +111,7 @@ class TrlReward(GuardedReward):
         log_metric: Callable[[str, float], None] | None = None,
         **columns: Any,
     ) -> list[float | None]:
-        """Give completions their rewards, as TRL asks for them.
+        """Return the rewards of completions, as TRL asks for them.
 
         Parameters
         ----------
@@ -208,7 +208,10 @@ class TrlReward(GuardedReward):
     def _show(
         self, found: LiveScores, turns: Sequence[Turn], *, log_extra: Any, log_metric: Any
     ) -> None:
-        """Give TRL figures and columns, a row for each completion; a failure stops no training."""
+        """Pass figures and columns to TRL, a row for each completion.
+
+        Errors do not stop the training.
+        """
         if not self._logs:
             return
         scores, judged = found.scores, found.judged

@@ -1,4 +1,4 @@
-"""Logs trouble that comes thousands of times in a training run only a few times."""
+"""Logs repeated errors of a training run only a few times."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_CAUSES = 5
 
 
 class TroubleLog:
-    """Logs each kind of trouble when it first comes, and when it has come 10, 100, ... times.
+    """Logs each kind of error at its first, 10th, 100th, ... time.
 
     An exception may carry a response in its message, which a log must not hold: the types of it and
     of its causes are logged and where they were raised, without any message.
@@ -51,7 +51,7 @@ class TroubleLog:
                 self._log.warning("%s: no reward for %s: %s", name, said, reason)
 
     def _count(self, kind: str, number: int) -> tuple[int, int]:
-        """Give how often a kind has come before and now."""
+        """Return how often a kind occurred before and until now."""
         if kind not in self._counts and len(self._counts) >= _MOST_KINDS:
             kind = _OTHERS
         self._counts[kind] += number

@@ -26,7 +26,7 @@ __all__ = ["close_rewards", "compute_score", "compute_score_batch", "compute_sco
 
 _PROMPTS = ("prompt", "messages", "raw_prompt")
 _OF_VERL = {"reward_router_address", "reward_model_tokenizer"}
-"""What verl hands over of its own accord, and is of no use here."""
+"""Arguments of verl that are not used here."""
 
 
 async def compute_score(
@@ -36,7 +36,7 @@ async def compute_score(
     extra_info: Mapping[str, Any] | None = None,
     **reward_kwargs: Any,
 ) -> dict[str, float]:
-    """Give one response its reward; for the reward managers that await, in verl's reward loop.
+    """Return the reward of one response, for the async reward managers of verl's reward loop.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def compute_score_sync(
     extra_info: Mapping[str, Any] | None = None,
     **reward_kwargs: Any,
 ) -> dict[str, float]:
-    """Give one response its reward, without an event loop; as `compute_score`.
+    """Return the reward of one response, without an event loop; as `compute_score`.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def compute_score_batch(
     extra_infos: Sequence[Mapping[str, Any] | None] = (),
     **reward_kwargs: Any,
 ) -> list[dict[str, float]]:
-    """Give responses their rewards in one request, for verl's older batch manager.
+    """Return the rewards of responses in one request, for verl's older batch manager.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def compute_score_batch(
 
 
 def close_rewards(*, drain_s: float = 30.0) -> None:
-    """End the rewards of this process, each after so many seconds for what is on its way."""
+    """Close the rewards of this process, each after so many seconds for open calls."""
     with fork_lock:
         rewards = list(_made.values())
         _made.clear()
@@ -148,11 +148,11 @@ _LIVE = {row.name for row in fields(LiveSettings)} - {"deadline_s"}
 _KNOWN = {"reward", "missing_reward", "base_mean", *GuardedSettings.__annotations__} - {"settings"}
 _made: dict[tuple[tuple[str, str], ...], NumberReward] = {}
 _kept: list[object] = []
-"""Settings that are objects: their identities stand in the keys."""
+"""Settings that are objects: the keys hold their ids."""
 
 
 def _reward_of(reward_kwargs: Mapping[str, Any]) -> NumberReward:
-    """Give the reward of this process with these settings, made now where there is none."""
+    """Return the reward of this process with these settings; make it where there is none."""
     settings = {name: value for name, value in reward_kwargs.items() if name not in _OF_VERL}
     key = tuple(sorted((name, _identity(value)) for name, value in settings.items()))
     if (found := _made.get(key)) is not None:
@@ -202,7 +202,7 @@ def _turn(solution_str: str, ground_truth: Any, extra_info: Mapping[str, Any] | 
 
 
 def _step(extra_infos: Sequence[Mapping[str, Any] | None]) -> int | None:
-    """Give the version of the weights that wrote the responses: as many steps were made before.
+    """Return the version of the weights behind the responses, which is the number of steps before.
 
     verl's rollout says it, in ``tool_extra_fields``; None where the manager does not pass it on.
     """

@@ -133,9 +133,9 @@ Only: TypeAlias = Annotated[
 
 def is_judges_file(name: str) -> bool:
     """Tell whether a name is a YAML file of judges: one that is no cascade and no jury."""
-    from voirdire.judging.judges.cascade_jury_files import kind_of_file
+    from voirdire.judging.judges.cascade_jury_files import detect_kind
 
-    return name.lower().endswith((".yaml", ".yml")) and kind_of_file(name) is None
+    return name.lower().endswith((".yaml", ".yml")) and detect_kind(name) is None
 
 
 def named_judge(judge: str | None, only: str | None, *, verdicts: Sequence[Any]) -> str | None:
@@ -201,10 +201,10 @@ def refuse_typed(call: Call, names: Iterable[str], *, why: str) -> None:
 
 def refuse_idle_options(call: Call, *, judge: str, names: Sequence[str] = USUAL) -> None:
     """Refuse options of models where none is called, or where a file says them."""
-    from voirdire.judging.judges.cascade_jury_files import kind_of_file
+    from voirdire.judging.judges.cascade_jury_files import detect_kind
     from voirdire.models import is_model_name
 
-    kind = kind_of_file(judge)
+    kind = detect_kind(judge)
     if kind or is_judges_file(judge):
         of_file = [name for name in names if not (kind and name == "max_cost")]  # this run's
         if typed := typed_flags(call, of_file):

@@ -16,7 +16,7 @@ from cyclopts import Token
 import voirdire
 from voirdire._validation import shorten
 from voirdire.documents import did_you_mean, read_document, write_whole
-from voirdire.judging.judges.key_material import keys_in
+from voirdire.judging.judges.key_material import find_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ _SECRET = re.compile(
 
 def fill_from_file(path: str, called: str, arguments: ArgumentCollection) -> frozenset[str]:
     """Give options the values of a file where none was typed; name those that got one."""
-    document = read_document(path, what="a settings file", check_text=keys_in)
+    document = read_document(path, what="a settings file", check_text=find_keys)
     if not isinstance(document.value, dict):
         document.add((), "a settings file must be a mapping of options. Write `epsilon: 0.1`.")
         document.raise_problems()
@@ -121,7 +121,7 @@ def settings_text(called: str, arguments: ArgumentCollection, *, file: str) -> s
             typed[name] = bool(row.tokens[-1].implicit_value)
             continue
         texts = [token.value for token in row.tokens]
-        if any(_SECRET.search(text) or any(keys_in(text)) for text in texts):
+        if any(_SECRET.search(text) or any(find_keys(text)) for text in texts):
             remarks.append(f"#   {name}: left out, for it holds a password or a key")
             continue
         values = [_number_or_text(text) for text in texts]

@@ -17,7 +17,7 @@ from voirdire.documents.problems import (
     Problem,
     closest,
     did_you_mean,
-    place_in,
+    find_place,
     problem_error,
     size_error,
 )
@@ -118,18 +118,21 @@ def document_from_text(
     root = yaml_text.compose(decoded, source=source, what=what)
 
     def place_of(path: Path, at_key: bool) -> Place:  # noqa: FBT001
-        return yaml_text.place_of(root, path, at_key=at_key)
+        return yaml_text.find_node_place(root, path, at_key=at_key)
 
     return Document(yaml_text.plain_yaml(root), source=source, what=what, place_of=place_of)
 
 
 def document_of_value(value: Any, *, source: str, what: str) -> Document:
-    """Take what another reader read, such as the answer of a server; it has no lines."""
+    """Make a document from a value of another reader, such as a server's answer.
+
+    It has no lines.
+    """
     return Document(value, source=source, what=what, place_of=lambda _path, _at_key: (None, None))
 
 
 class Document:
-    """What a file says, as lists, dicts and plain values, and everything wrong with it so far."""
+    """The content of a file, as lists, dicts and plain values, with the problems found so far."""
 
     def __init__(
         self, value: Any, *, source: str, what: str, place_of: Callable[[Path, bool], Place]
@@ -142,20 +145,20 @@ class Document:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether anything is wrong."""
+        """Whether there are problems."""
         return bool(self._problems)
 
     def has(self, path: Path) -> bool:
-        """Tell whether there is a value at a path."""
+        """Return whether there is a value at a path."""
         return self._follow(path)[2]
 
     def get(self, path: Path) -> Any:
-        """Give the value at a path; None where there is none."""
+        """Return the value at a path; None where there is none."""
         _, value, is_there, _ = self._follow(path)
         return value if is_there else None
 
     def line(self, path: Path) -> int | None:
-        """Give the line of the value at a path."""
+        """Return the line of the value at a path."""
         return self._place(path)[0]
 
     def read(self, form: type[F], path: Path = (), *, what: str | None = None) -> F | None:
@@ -172,7 +175,7 @@ class Document:
             return None
 
     def read_or_raise(self, form: type[F]) -> F:
-        """Read the whole by a form, or raise what is wrong with it."""
+        """Read the whole by a form, or raise its problems."""
         found = self.read(form)
         if found is None:
             raise self.error()
@@ -196,17 +199,17 @@ class Document:
             raise self.error()
 
     def error_at(self, path: Path, message: str) -> RubricError:
-        """Note a problem, and make the error that says all."""
+        """Note a problem, and make the error with all problems."""
         self.add(path, message)
         return self.error()
 
     def error(self) -> RubricError:
-        """Make the error that says all problems, in the order of the file."""
+        """Make the error with all problems, in the order of the file."""
         ordered = sorted(self._problems, key=lambda row: (row.line or 0, row.column or 0))
         return problem_error(*ordered)
 
     def raise_problems(self) -> None:
-        """Raise what is wrong, if anything is."""
+        """Raise the problems, if there are any."""
         if self._problems:
             raise self.error()
 
@@ -254,7 +257,9 @@ class Document:
             found = self._key(whole) if at_key else self._follow(whole)[1]
             named = _name_value(inner[:-1], what) if at_key else _name_value(inner, what)
             named = f"a key of {named}" if at_key else named
-            message = f"{named} must {_rule(detail)}, got {shown(found)}.{_hint(detail, found)}"
+            message = (
+                f"{named} must {_rule(detail)}, got {describe_value(found)}.{_hint(detail, found)}"
+            )
         self.add(whole, message, at_key=at_key, is_unknown_key=kind == "extra_forbidden")
 
     def _about_strange_key(self, inner: Path, form: type[BaseModel], whole: Path, what: str) -> str:
@@ -272,7 +277,7 @@ class Document:
     def _misspelt(
         self, details: Iterable[ErrorDetails], form: type[BaseModel], path: Path
     ) -> Iterator[Path]:
-        """Give the places of keys that are there under a name much like theirs.
+        """Return the places of keys that are there under a name much like theirs.
 
         One mistake is told once: a key that is not known, and not also the one that it should be.
         """
@@ -285,13 +290,13 @@ class Document:
                 yield (*around, meant)
 
     def _lacking(self, known: Iterable[str], path: Path) -> list[str]:
-        """Leave out the keys that are there: rather one is meant that is not."""
+        """Leave out keys that exist, since a missing one is more likely meant."""
         there = self._follow(path)[1]
         return [key for key in known if not (isinstance(there, dict) and key in there)]
 
 
-def shown(value: Any) -> str:
-    """Say what stands at a place, such as ``'yes'``, ``the number 1.0`` or ``a list``."""
+def describe_value(value: Any) -> str:
+    """Describe a value, such as ``'yes'``, ``the number 1.0`` or ``a list``."""
     if isinstance(value, dict):
         return "a mapping" if value else "an empty mapping"
     if isinstance(value, list):
@@ -311,7 +316,7 @@ def shown(value: Any) -> str:
 def _refuse(broken: Iterable[tuple[int, str]], text: str, *, source: str, what: str) -> None:
     problems = []
     for offset, rule in broken:
-        line, column = place_in(text, offset)
+        line, column = find_place(text, offset)
         message = f"{what} must {rule}"
         problems.append(Problem(source=source, line=line, column=column, message=message))
     if problems:
@@ -337,7 +342,7 @@ def _json_document(text: str | bytes, *, source: str, what: str) -> Document:
         def place_of(path: Path, at_key: bool) -> Place:  # noqa: FBT001
             if len(decoded) > _MOST_SEARCHED:
                 return None, None
-            return place_in(decoded, json_text.offset_of(decoded, path, at_key=at_key))
+            return find_place(decoded, json_text.find_offset(decoded, path, at_key=at_key))
 
         return Document(value, source=source, what=what, place_of=place_of)
     raise problem_error(Problem(source=source, line=line, column=column, message=message)) from None
@@ -357,7 +362,7 @@ def _unreadable(source: str, error: Exception) -> RubricError:
 
 
 def _tags(form: type[BaseModel]) -> frozenset[str]:
-    """Names of alternatives, which pydantic puts into the place of an error."""
+    """Return the names of alternatives, which pydantic puts into the place of an error."""
     return getattr(form, "alternatives", frozenset())
 
 

@@ -1,4 +1,4 @@
-"""Opens people's files without waiting, reads them up to a limit, and writes files whole."""
+"""Opens users' files without waiting, reads them up to a limit, and writes files atomically."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = [
 ]
 
 _SILENCE_S = 60.0
-"""Seconds in which a pipe that the shell made must say something: a command is behind it."""
+"""Seconds in which data must come from a pipe of the shell."""
 
 _BLOCK_BYTES = 1 << 16
-_AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # else who opens a pipe waits for somebody to write
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # else opening a pipe waits for a writer
 _SYSTEMS = ("/dev/", "/proc/")  # where the pipes of `<(command)` and of `|` are
 _KINDS = (
     (stat.S_ISFIFO, "a named pipe"),
@@ -37,7 +37,7 @@ _KINDS = (
 
 
 class NotRegularError(OSError):
-    """It is no file but a pipe, a device or a socket; `kind` is which."""
+    """It is not a regular file but a pipe, a device or a socket (`kind`)."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(errno.EINVAL, f"it is {kind}")
@@ -45,14 +45,14 @@ class NotRegularError(OSError):
 
 
 class SilentPipeError(OSError):
-    """Nobody wrote into a pipe for so long that nobody will."""
+    """No data came from a pipe in time."""
 
     def __init__(self) -> None:
         super().__init__(errno.ETIMEDOUT, f"nothing came out of the pipe for {_SILENCE_S:g} s")
 
 
 def file_exists(path: str | Path) -> bool:
-    """Tell whether there is a file, or folder; a name that no file can have has none."""
+    """Return whether there is a file, or folder; a name that no file can have has none."""
     try:
         return Path(path).exists()
     except (OSError, ValueError):  # it is too long, or holds a zero byte
@@ -80,9 +80,10 @@ def open_data(path: str | Path) -> BinaryIO:
 
 
 def read_small(path: str | Path, *, most_bytes: int) -> bytes:
-    """Read a file, or what the shell puts in its place, and little more than `most_bytes` of it.
+    """Read a file, or a pipe of the shell, and little more than `most_bytes` of it.
 
-    A named pipe is refused: perhaps nobody writes into it. One of the shell may be silent a minute.
+    A named pipe is refused, since it may have no writer. A pipe of the shell may be silent for a
+    minute.
     """
     given = Path(path)
     with _open_checked(given, may_be=lambda mode: _may_be_small(mode, given)) as file:
@@ -92,7 +93,7 @@ def read_small(path: str | Path, *, most_bytes: int) -> bytes:
 
 
 def write_whole(path: str | Path, data: bytes, *, mode: int | None = None) -> None:
-    """Write a file whole or not at all, whatever happens; a link is followed, the mode kept.
+    """Write a file atomically; follow a link, and keep the mode.
 
     `mode` is that of the file, where it is not to be the one of the file that is replaced.
     """
@@ -124,7 +125,7 @@ def _mode(target: Path) -> int:
 
 
 def _open_checked(path: Path, *, may_be: Callable[[int], bool]) -> BinaryIO:
-    """Look at what was opened, and not only at what stood there before."""
+    """Check the opened file, which may differ from the one at the path before."""
     _check(path.stat().st_mode, may_be)  # some devices do something when they are opened
     file = os.fdopen(os.open(path, os.O_RDONLY | _AT_ONCE), "rb")
     try:
@@ -161,7 +162,7 @@ def _read_with_patience(handle: int, *, n_bytes: int) -> bytes:
     pieces: list[bytes] = []
     left = n_bytes
     while left > 0:
-        if not _says_something(handle):
+        if not _wait_for_data(handle):
             raise SilentPipeError
         piece = os.read(handle, min(left, _BLOCK_BYTES))
         if not piece:
@@ -171,7 +172,7 @@ def _read_with_patience(handle: int, *, n_bytes: int) -> bytes:
     return b"".join(pieces)
 
 
-def _says_something(handle: int) -> bool:
+def _wait_for_data(handle: int) -> bool:
     """Wait for the next bytes, or the end."""
     if not hasattr(select, "poll"):  # pragma: no cover  # where reading itself must wait
         return True

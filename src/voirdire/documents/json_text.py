@@ -20,7 +20,7 @@ __all__ = [
     "MOST_BYTES",
     "WrongJsonError",
     "content_digest",
-    "offset_of",
+    "find_offset",
     "parse_object",
     "plain_json",
     "write_json",
@@ -93,7 +93,7 @@ class WrongJsonError(ValueError):
     """JSON, and not what it should be; in our words."""
 
 
-def offset_of(text: str, path: tuple[str | int | float, ...], *, at_key: bool) -> int:
+def find_offset(text: str, path: tuple[str | int | float, ...], *, at_key: bool) -> int:
     """Find where the value that a path leads to begins in a JSON text that is right, or its key."""
     at = key_at = _skip(text, 0)
     for step in path:
@@ -123,7 +123,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _is_deep(content: Any) -> bool:
-    """Tell whether it has more levels than are walked through by functions that call themselves."""
+    """Return whether it has too many levels for recursive functions."""
     level = [content]
     for _ in range(_MOST_LEVELS):
         level = [

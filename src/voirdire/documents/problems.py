@@ -1,4 +1,4 @@
-"""Describes the problems of a document, with their places and what may be meant."""
+"""Problems of a document, with their places and suggestions."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ __all__ = [
     "Problem",
     "closest",
     "did_you_mean",
+    "find_place",
     "is_name",
-    "place_in",
     "problem_error",
     "size_error",
 ]
@@ -49,8 +49,7 @@ class Problem:
     message : str
         What must be otherwise.
     is_unknown_key : bool
-        Whether it is a key that nobody knows: the first thing to mend, since it may be the reason
-        for others.
+        Whether it is an unknown key, which is shown first, since it may cause other problems.
     """
 
     source: str
@@ -68,7 +67,7 @@ class Problem:
 
 
 def problem_error(*problems: Problem) -> RubricError:
-    """Make the error that says what comes first, how many more there are, and keeps them all.
+    """Make the error with the first problem, the number of others, and the list of all.
 
     Keys that are not known come first, several of them in one message; else the first problem.
     """
@@ -79,8 +78,8 @@ def problem_error(*problems: Problem) -> RubricError:
     return RubricError(f"{' '.join(map(str, told))}{more}", problems=problems)
 
 
-def place_in(text: str, offset: int) -> tuple[int, int]:
-    """Give the line and the column of a character, from 1, whatever ends the lines."""
+def find_place(text: str, offset: int) -> tuple[int, int]:
+    """Return the line and the column of a character, from 1, whatever ends the lines."""
     before = text[:offset]
     n_ends = before.count("\n") + before.count("\r") - before.count("\r\n")
     return n_ends + 1, offset - max(before.rfind("\n"), before.rfind("\r"))
@@ -94,7 +93,7 @@ def size_error(source: str, size: str, *, what: str, most_bytes: int) -> RubricE
 
 
 def closest(word: object, known: Iterable[str]) -> str | None:
-    """Give the known word that is closest; None where none is close."""
+    """Return the known word that is closest; None where none is close."""
     return next(iter(difflib.get_close_matches(str(word)[:100], list(known), n=1)), None)
 
 
@@ -105,5 +104,5 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
 
 
 def is_name(word: str) -> bool:
-    """Tell whether a rubric, a judge or a reward may be called so: names become names of files."""
+    """Return whether a word may name a rubric, a judge or a reward, and so a file."""
     return _NAME.fullmatch(word) is not None

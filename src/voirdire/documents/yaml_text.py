@@ -1,4 +1,4 @@
-"""Parses YAML text into nodes, and refuses whatever could act.
+"""Parses YAML text into nodes, and refuses tags, anchors and aliases.
 
 Only the events of PyYAML's safe loader are used: nothing is constructed from tags, aliases are
 never followed, and the nesting is counted here instead of on Python's stack.
@@ -17,7 +17,7 @@ from voirdire._validation import shorten
 from voirdire.documents.problems import (
     MOST_PROBLEMS,
     Problem,
-    place_in,
+    find_place,
     problem_error,
     size_error,
 )
@@ -30,7 +30,7 @@ __all__ = [
     "ScalarNode",
     "compose",
     "decode_text",
-    "place_of",
+    "find_node_place",
     "plain_yaml",
     "resolve_scalar",
 ]
@@ -55,7 +55,7 @@ _MOST_DIGITS = 300
 
 
 def resolve_scalar(text: str) -> ScalarValue:
-    """Read a word that stands without quotes, by the core schema of YAML 1.2 (section 10.3.2).
+    """Read a word without quotes, by the core schema of YAML 1.2 (section 10.3.2).
 
     Examples
     --------
@@ -112,8 +112,8 @@ def plain_yaml(node: Node) -> Any:
     return node.value
 
 
-def place_of(root: Node, path: tuple[Any, ...], *, at_key: bool) -> tuple[int, int]:
-    """Give the line and the column of the value that a path leads to, or of its key."""
+def find_node_place(root: Node, path: tuple[Any, ...], *, at_key: bool) -> tuple[int, int]:
+    """Return the line and the column of the value that a path leads to, or of its key."""
     key, node = None, root
     for step in path:
         if isinstance(node, MappingNode):
@@ -127,7 +127,7 @@ def place_of(root: Node, path: tuple[Any, ...], *, at_key: bool) -> tuple[int, i
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]"
 )
-"""Control characters, line ends that no editor shows, byte order marks, halves of characters."""
+"""Control characters, invisible line ends, byte order marks, lone surrogates."""
 
 
 def decode_text(data: bytes | str, *, source: str, what: str) -> str:
@@ -155,7 +155,7 @@ def _empty(source: str, *, what: str) -> RubricError:
 
 
 def _error_at(source: str, text: str, offset: int, message: str) -> RubricError:
-    line, column = place_in(text, offset)
+    line, column = find_place(text, offset)
     return problem_error(Problem(source=source, line=line, column=column, message=message))
 
 
@@ -174,7 +174,7 @@ def _decode(data: bytes, *, source: str) -> str:
 
 
 def compose(text: str, *, source: str, what: str) -> Node:
-    """Read the text of one YAML document into nodes, or say all that is wrong with it."""
+    """Read the text of one YAML document into nodes, or note its problems."""
     composer = _Composer(source, what)
     loader = yaml.SafeLoader(text)
     try:
@@ -196,7 +196,7 @@ def compose(text: str, *, source: str, what: str) -> Node:
 
 @dataclass(slots=True)
 class _Open:
-    """A list or mapping whose end has not come; `key` waits for its value."""
+    """An open list or mapping; `key` is the key without a value yet."""
 
     node: ListNode | MappingNode
     key: ScalarNode | None = None
@@ -204,7 +204,7 @@ class _Open:
 
 
 class _StopError(yaml.MarkedYAMLError):  # type: ignore[misc]
-    """What ends the reading at once, in our words."""
+    """An error that ends the reading at once."""
 
 
 class _Composer:
@@ -283,7 +283,7 @@ class _Composer:
             raise _StopError(problem=message, problem_mark=event.start_mark)
 
     def _add(self, node: Node, event: Any) -> None:
-        """Put a node where it belongs: a key, the value of the key before it, or an item."""
+        """Add a node as a key, as the value of the key before it, or as an item."""
         if not self._open:
             self.root = node
             return
@@ -299,7 +299,7 @@ class _Composer:
                 parent.node.pairs[parent.key.value] = (parent.key, node)
 
     def _key(self, mapping: MappingNode, node: Node, event: Any) -> ScalarNode | None:
-        """Check a key; None for one whose value has no place to go."""
+        """Check a key; None for one that cannot be used."""
         if not isinstance(node, ScalarNode):
             what = "a list" if isinstance(node, ListNode) else "a mapping"
             self.report(event.start_mark, f"a key must be text, got {what}. Write a word.")
@@ -347,7 +347,7 @@ _SYNTAX = {
 
 
 def _syntax(error: Any) -> str:
-    """Say in our words what the parser says in its own."""
+    """Turn the parser's error into one of ours."""
     if isinstance(error, _StopError):
         return str(error.problem)
     said = str(error.problem or error.context or "no more is known")

@@ -1,6 +1,6 @@
 """Read items, human annotations, judge labels and verdicts from files and tables.
 
-Nothing heavy is imported here: polars arrives with the first name that is used.
+Nothing heavy is imported here: polars is imported when the first name is used.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
         read_items,
         stream_items,
     )
+    from voirdire.io.label_reading import read_labels
     from voirdire.io.labels import LabelTable, join_tables
     from voirdire.io.metadata import metadata_from_frame, read_metadata
-    from voirdire.io.reading import read_labels
     from voirdire.io.verdict_files import VerdictFormat
     from voirdire.io.verdicts import read_verdicts
 
@@ -70,7 +70,7 @@ _HOMES = {
     "join_tables": "labels",
     "metadata_from_frame": "metadata",
     "read_items": "items",
-    "read_labels": "reading",
+    "read_labels": "label_reading",
     "read_metadata": "metadata",
     "read_verdicts": "verdicts",
     "stream_items": "items",

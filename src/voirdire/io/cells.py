@@ -17,7 +17,7 @@ from voirdire._types import CANNOT_TELL, FALSE_WORDS, TRUE_WORDS, QuestionKind
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.io.files import is_unicode
-from voirdire.io.values import CodedColumn, Sort, name_text, plain_value, sort_of
+from voirdire.io.values import CodedColumn, Sort, detect_sort, format_name, plain_value
 from voirdire.records import Failure
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["CellReader", "Unreadable", "check_sorts", "find_kind", "label_text", "unfold_choices"]
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|[+-]?inf(inity)?", re.A | re.I)
-"""What tables read as a number too: no underscores, no other digits."""
+"""Numbers as tables write them: no underscores, only ASCII digits."""
 
 _MOST_SHOWN = 8
 _SEPARATORS = ("|", ";")
@@ -41,7 +41,8 @@ def label_text(label: Any) -> str:
     return f"{label:g}" if isinstance(label, float) else str(label)
 
 
-# The sorts of a column's cells, and the kind that they leave no choice about ----------------------
+# The sorts of a column's cells, and the kind that follows from them ---------
+# ----------------------
 
 _SORT_NAMES: dict[Sort, str] = {
     "text": "text",
@@ -72,9 +73,9 @@ def check_sorts(
     one_question: bool,
     missing: Sequence[str] = (),
 ) -> None:
-    """Refuse a column that mixes sorts of values, or holds one that the kind is not read from.
+    """Refuse a column that mixes sorts of values, or holds a sort that does not fit the kind.
 
-    `where` says where the cell of a row stands, `missing` which words are no answer.
+    `where` returns the place of a row's cell; `missing` are the words for no answer.
     """
 
     def refuse(code: int, rule: str) -> None:
@@ -86,7 +87,7 @@ def check_sorts(
         value = coded.values[code]
         if isinstance(value, str) and not is_unicode(value):
             refuse(code, "be Unicode, got half a surrogate pair.")
-        if _is_given(value, missing) and first.setdefault(sort_of(value), code) == code:
+        if _is_given(value, missing) and first.setdefault(detect_sort(value), code) == code:
             shown[code] = shorten(repr(value))
     if len(first) > 1 and not set(first) <= _MIXABLE.get(kind, set()):
         (one, a), (other, b) = list(first.items())[:2]
@@ -111,15 +112,15 @@ _ONE_AT_A_TIME = "Ask for one `question` at a time."
 
 
 def find_kind(values: Iterable[Any], *, what: str, missing: Sequence[str] = ()) -> QuestionKind:
-    """Tell the kind of question from its labels, where they leave no choice.
+    """Infer the kind of question from its labels, where only one fits.
 
-    Truth values, and 0 and 1 alone, are boolean; words are a choice; lists are sets. Other numbers,
-    and words that look like several labels, need a word from the caller.
+    Truth values, and 0 and 1 alone, are boolean; words are a choice; lists are sets. For other
+    numbers, and words that look like several labels, the caller must declare the kind.
     """
     given = [value for value in values if _is_given(value, missing)]
-    if any(sort_of(value) == "list" for value in given):
+    if any(detect_sort(value) == "list" for value in given):
         return "multilabel"
-    words = dict.fromkeys((name_text(value) or "").strip() for value in given)
+    words = dict.fromkeys((format_name(value) or "").strip() for value in given)
     folded = {word.casefold() for word in words}
     if folded and (folded <= {"true", "false"} or folded <= {"0", "1"}):
         return "boolean"
@@ -146,7 +147,7 @@ def _is_given(value: Any, missing: Sequence[str]) -> bool:
 def _refuse_several(words: Iterable[str], separator: str, *, what: str) -> None:
     """Refuse words that look like several labels in one cell.
 
-    A part of such a word stands alone or in another cell too.
+    A word does if a part of it is also a label of its own, or a part of another cell.
     """
     parts = {word: [part.strip() for part in word.split(separator)] for word in words}
     n_words = Counter(part for each in parts.values() for part in set(each))
@@ -163,7 +164,7 @@ def _refuse_several(words: Iterable[str], separator: str, *, what: str) -> None:
 
 
 class Unreadable(Failure):
-    """Why a cell holds something that is no label."""
+    """Why a cell does not hold a label."""
 
     __slots__ = ()
 
@@ -186,8 +187,8 @@ _TRUTHS = dict.fromkeys(TRUE_WORDS, True) | dict.fromkeys(FALSE_WORDS, False)
 class CellReader:
     """Reads the distinct cells of one kind of question.
 
-    `labels` are the declared label universe, `separator` parts the labels of a set in one text, and
-    `missing` are words for no answer.
+    `labels` are the declared label universe, `separator` separates the labels of a set in one text,
+    and `missing` are words for no answer.
     """
 
     kind: QuestionKind
@@ -200,7 +201,7 @@ class CellReader:
         self._known = dict.fromkeys(map(self._match_declared, self.labels))
 
     def read(self, raw: Any) -> Any:
-        """Read one value: its label, or a Failure that says why it has none."""
+        """Read one value: its label, None for no answer, or why it cannot be read."""
         label = raw if isinstance(raw, Failure) else self._read(raw)
         if isinstance(label, Failure) or not self._known:
             return label
@@ -235,7 +236,7 @@ class CellReader:
     def _read(self, raw: Any) -> Any:
         if isinstance(raw, AbstractSet | list | tuple):
             return self._read_set(raw, raw)
-        text = (name_text(raw) or "").strip()
+        text = (format_name(raw) or "").strip()
         if not text or text in self.missing:
             is_empty = isinstance(raw, str) and not text and "" not in self.missing
             return frozenset() if is_empty and self.kind == "multilabel" else _MISSING
@@ -256,7 +257,7 @@ class CellReader:
         number = float(text) if _NUMBER.fullmatch(text) else math.inf
         if math.isinf(number):
             return self._unreadable(raw)
-        is_nothing = math.isnan(number) or name_text(number) in self.missing
+        is_nothing = math.isnan(number) or format_name(number) in self.missing
         return _MISSING if is_nothing else number
 
     def _parts(self, text: str) -> list[Any] | None:
@@ -269,7 +270,7 @@ class CellReader:
         found = [None] if values is None else [plain_value(label) for label in values]
         if None in found or self.kind != "multilabel":
             return self._unreadable(raw)
-        labels = frozenset(str(name_text(label) or label) for label in found)
+        labels = frozenset(str(format_name(label) or label) for label in found)
         alone = next(iter(labels)) if len(labels) == 1 else ""
         is_none = _is_cannot_tell(alone) and alone not in self._known
         return _CANT_TELL if is_none else labels
@@ -283,7 +284,7 @@ class CellReader:
 
 def _unreadable(raw: Any, rule: str, way_out: str = "") -> Unreadable:
     is_plain = isinstance(raw, int | float | list | AbstractSet)
-    text = raw if isinstance(raw, str) else (is_plain and name_text(raw)) or repr(raw)
+    text = raw if isinstance(raw, str) else (is_plain and format_name(raw)) or repr(raw)
     return Unreadable(reason=f"unknown label: must be {rule}, got {shorten(text)!r}{way_out}")
 
 
@@ -309,7 +310,7 @@ def _json_value(text: str) -> Any:
 
 
 def _flat(value: Any) -> list[Any] | None:
-    """Give a list of plain values, None for anything else."""
+    """Return a list of plain values; None for anything else."""
     is_flat = isinstance(value, list) and not any(isinstance(each, list | dict) for each in value)
     return value if is_flat else None
 
@@ -319,7 +320,7 @@ def _json_labels(text: str) -> list[Any] | None:
 
 
 def unfold_choices(column: CodedColumn, *, missing: Sequence[str] = ()) -> CodedColumn:
-    """Read labels as the tables of Label Studio hold them; any other column stays as it is.
+    """Read the cells of a Label Studio table; return any other column as it is.
 
     Several choices are ``{"choices": [...]}``, one is its word, and none is an empty cell.
     """

@@ -1,6 +1,6 @@
-"""Holds what a caller declares about a source: its layout, and for labels the question asked.
+"""Settings of a source that the caller declares: its layout, and for labels the question.
 
-The command line shows these declarations as options, so nothing heavy is imported here.
+The command line shows them as options, so nothing heavy is imported here.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ __all__ = [
 ]
 
 LabelSource: TypeAlias = "str | Path | IO[bytes] | IntoDataFrame | Mapping[Any, Any]"
-"""Where labels may stand: a file, a data frame, or ``{rater: {item: label}}``."""
+"""A source of labels: a file, a data frame, or ``{rater: {item: label}}``."""
 
 Role: TypeAlias = Literal["annotator", "judge"]
-"""Whose labels a source holds."""
+"""Who gave the labels of a source."""
 
 FileFormat: TypeAlias = Literal[
     "csv",
@@ -54,10 +54,10 @@ FileFormat: TypeAlias = Literal[
     "argilla",
     "rbr-gold",
 ]
-"""How a file is written; the last four are shapes of JSON."""
+"""Formats of files; the last four are shapes of JSON."""
 
 ItemFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "json", "parquet", "xlsx"]
-"""How a file of items is written."""
+"""Formats of files of items."""
 
 ItemColumn: TypeAlias = Literal[
     "id",
@@ -91,13 +91,13 @@ _CONCEPTS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How files of labels are read: what the question asks for, and how the files say it.
+    """How files of labels are read: the kind of the question, and the layout of the files.
 
     Attributes
     ----------
     kind : {"boolean", "choice", "multilabel", "scale", "text", "pairwise"} or None
-        What the question asks for. By default what the alignment needs, or what the labels leave
-        no choice about.
+        What the question asks for. By default what the alignment needs, or what the labels show
+        without doubt.
     labels : sequence of str or float, or None
         The label universe, as a,b,c or a JSON array; any other label is unknown. By default every
         label is accepted.
@@ -105,26 +105,28 @@ class Reading:
         Boolean judges given as probabilities: true from here on, in [0, 1]. Fix it beforehand. By
         default what verdicts of `voirdire judge` declare, else .5.
     format : str or None
-        How the files are written; by default as the endings of their names say.
+        Format of the files; by default by the endings of their names.
     delimiter : str or None
-        What parts the fields of CSV, as a semicolon; by default what the header has most of.
+        What separates the fields of CSV, such as a semicolon; by default the most frequent one in
+        the header.
     encoding : str or None
-        How text is encoded, as cp1252; by default UTF-8 or UTF-16, else Windows-1252 with a note.
+        How text is encoded, such as cp1252; by default UTF-8 or UTF-16, else Windows-1252 with a
+        note.
     sheet : str or None
         Which sheet of a workbook; by default the first.
     columns : mapping of str to str, or None
         Your name for a column, as OURS=YOURS: item, annotator, judge, label, question, cluster,
         failure, probability; repeatable.
     raters : sequence of str, or None
-        Wide annotations: a column that is an annotator; repeatable. By default every column that
-        is nothing else.
+        Wide annotations: a column that is an annotator; repeatable. By default every column without
+        another meaning.
     separator : str or None
-        What parts the labels of a set in one text cell, as the bar in a|b. By default such a cell
-        is a JSON array.
+        What separates the labels of a set in one text cell, as the bar in a|b. By default such a
+        cell is a JSON array.
     missing : sequence of str
-        A word that means no answer, to the letter; repeatable.
+        A word that means no answer, matched exactly; repeatable.
     cluster : str or None
-        Column of the annotations that names what an item shares its source with.
+        Column of the annotations that names the source that items share.
     judge_columns : sequence of str or None
         Which raters of a file of people and judges are judges; repeatable.
     normalize_labels : bool
@@ -220,28 +222,28 @@ class Request(Reading):
 
     @property
     def single_rater(self) -> str:
-        """Who labelled a table that holds one rater without a name."""
+        """Name of the only rater of a table without rater names."""
         return self.rater_name or self.default_rater
 
     @property
     def single_question(self) -> str:
-        """What the question is called of a table that has no column for it."""
+        """Name of the question of a table without a question column."""
         return self.question or "label"
 
     @property
     def named_raters(self) -> Sequence[str] | None:
-        """Who is of this role, where the caller says it."""
+        """Raters of this role, where the caller names them."""
         return self.judge_columns if self.role == "judge" else self.raters
 
     def column_named(self, concept: str) -> str | None:
-        """Give the caller's own name for the column of a concept, None where there is none."""
+        """Return the caller's own name for a column; None where there is none."""
         if concept == "cluster" and self.cluster is not None:
             return self.cluster
         named = (self.columns or {}).items()
         return next((yours for ours, yours in named if _CONCEPTS[ours] == concept), None)
 
     def is_wanted(self, rater: str) -> bool:
-        """Tell whether a rater of a table is of this role."""
+        """Return whether a rater of a table has this role."""
         if self.named_raters is not None:
             return rater in self.named_raters
         return self.judge_columns is None or rater not in self.judge_columns
@@ -287,7 +289,7 @@ def _number(label: Any) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemLayout:
-    """How a file of items is laid out, where it does not say so itself.
+    """Layout of a file of items, where the file does not show it.
 
     Attributes
     ----------
@@ -297,13 +299,14 @@ class ItemLayout:
     format : {"jsonl", "csv", "tsv", "json", "parquet", "xlsx"} or None
         Instead of the file's ending: jsonl, csv, tsv, json, parquet.
     behavior : str or None
-        The behavior of what has none.
+        The behavior of items that have none.
     json_columns : sequence of str
         Columns whose text cells hold JSON, beside messages and conversations.
     delimiter : str or None
-        What parts the fields of CSV, as a semicolon; by default what the header has most of.
+        What separates the fields of CSV, such as a semicolon; by default the most frequent one in
+        the header.
     encoding : str or None
-        How text is encoded, as cp1252; by default UTF-8, or UTF-16 by its byte order mark.
+        How text is encoded, such as cp1252; by default UTF-8, or UTF-16 by its byte order mark.
     sheet : str or None
         Which sheet of a workbook; by default the first.
 
@@ -322,7 +325,7 @@ class ItemLayout:
     sheet: str | None = None
 
     def reading(self, **of_items: Any) -> ItemReading:
-        """Say how the items of such a file are read, by further fields of `ItemReading`."""
+        """Make an `ItemReading` of this layout with further fields."""
         laid_out = {row.name: getattr(self, row.name) for row in fields(ItemLayout)}
         return ItemReading(**laid_out | of_items)
 
@@ -343,18 +346,18 @@ class ItemLayout:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemReading(ItemLayout):
-    """What of a file of items becomes an item, and how the file is laid out.
+    """Which parts of a file become items, and the layout of the file.
 
     Attributes
     ----------
     judged : {"final_answer", "with_reasoning", "whole_turn"}
-        What of a response is judged, where it has reasoning or tool turns.
+        Which part of a response is judged, where it has reasoning or tool turns.
     pairs : bool
         Whether chosen and rejected become one item with two responses, for pairwise questions,
         instead of two items.
     images : bool
-        Whether prompts may hold images, since the judge sees them; by default a row with one is
-        set aside.
+        Whether prompts may hold images, for a judge that sees them; by default a row with an image
+        is set aside.
     known_behaviors : tuple of str
         Of the rubric. What the authors of rule-based rewards call ``"Safe Refuse 1"`` is
         ``safe_refuse_1`` where that is among them, and else ``soft_refuse``.

@@ -1,6 +1,7 @@
-"""Reads labels as other programs write them: Label Studio, Argilla, the files of two papers.
+"""Reads labels from other programs: Label Studio, Argilla, and the files of two papers.
 
-Which shape JSON has is told by its top level alone, unless it was declared; JSON Lines are a list:
+The shape of JSON is recognised by its top level alone, unless it was declared; JSON Lines are a
+list:
 
 ==================================================  ====================================
 top level                                           read as
@@ -34,7 +35,7 @@ from voirdire.io.rows import (
     table_rows,
 )
 from voirdire.io.shapes import ID_COLUMNS
-from voirdire.io.values import CodedColumn, code_names, name_text
+from voirdire.io.values import CodedColumn, code_names, format_name
 from voirdire.records import Dropped
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def open_labels(source: Source, request: Request) -> Table:
 
 
 def unflatten(table: Table, request: Request) -> Table:
-    """Read Argilla's records out of columns, as its data sets are stored; other tables stay."""
+    """Read Argilla's records from the columns of its data sets; return other tables unchanged."""
     if not any(name.endswith(".responses.users") for name in table.columns):
         return table
     rows = {line: row for line, row, _ in table_rows(table)}
@@ -74,7 +75,7 @@ def unflatten(table: Table, request: Request) -> Table:
 
 
 def _open_json(file: DataFile, *, shape: str | None, request: Request) -> Table:
-    """Open JSON of any of the shapes, one of which may be declared."""
+    """Open JSON of any shape, or of the declared one."""
     name = file.name
     if file.format == "jsonl":
         rows, lines = read_objects(file)
@@ -99,7 +100,7 @@ _SHAPES = {
     "argilla": "a list of records",
     "rbr-gold": "a list of rows",
 }
-"""What stands at the top level of the shapes that may be declared."""
+"""Top level of the shapes that may be declared."""
 
 
 def _check_document(document: Any, *, shape: str | None, source: str) -> None:
@@ -125,7 +126,7 @@ def _check_document(document: Any, *, shape: str | None, source: str) -> None:
 
 
 class _Label(NamedTuple):
-    """A label that an export holds; with a reason, something in it that is none."""
+    """A label of an export; with a reason, an entry that is not a label."""
 
     item: Any
     rater: Any
@@ -136,7 +137,7 @@ class _Label(NamedTuple):
 
 
 def _long_table(found: Iterable[_Label], *, source: str) -> Table:
-    """Make a table in long form under our own names; what the export breaks is said of its file."""
+    """Make a table in long form under our own names; errors name the file of the export."""
     columns: dict[str, list[Any]] = {name: [] for name in _Label._fields[:5]}
     gathered = list(columns.values())
     dropped: list[Dropped] = []
@@ -146,7 +147,7 @@ def _long_table(found: Iterable[_Label], *, source: str) -> Table:
                 for values, value in zip(gathered, each, strict=False):
                     values.append(value)
             else:
-                names = dict(zip(_Label._fields, map(name_text, each[:3]), strict=False))
+                names = dict(zip(_Label._fields, map(format_name, each[:3]), strict=False))
                 row = Dropped(reason=each.reason, source=source, line=each.line, **names)
                 dropped.append(row)
     except InputError as error:
@@ -169,7 +170,7 @@ def _table_of_columns(
 
 
 def _check_json_type(value: Any, kind: type[dict[Any, Any] | list[Any]], name: str) -> Any:
-    """Check that a JSON value is an object, or a list of objects; nothing at all is empty."""
+    """Check that a JSON value is an object, or a list of objects; null counts as empty."""
     if value is None:
         return kind()
     is_ours = isinstance(value, kind)
@@ -180,7 +181,7 @@ def _check_json_type(value: Any, kind: type[dict[Any, Any] | list[Any]], name: s
     return value
 
 
-def _first(rows: Sequence[Any]) -> str:
+def _show_first(rows: Sequence[Any]) -> str:
     return shorten(repr(next(iter(rows), [])))
 
 
@@ -192,7 +193,7 @@ def table_of_mapping(
 ) -> Table:
     """Read ``{rater: {item: label}}``, or ``{item: label}`` for one judge.
 
-    Keys that repeat in JSON become rows that repeat; `typed` tells a mapping of Python's.
+    Repeated keys of JSON become repeated rows; `typed` marks a Python mapping.
     """
     if not document:
         msg = f"`{source}` must hold at least one label, got none."
@@ -212,7 +213,7 @@ def table_of_mapping(
     pairs = [_pairs(answers) for _, answers in by_rater]
     n_pairs = [len(each) for each in pairs]
     raters = code_names([rater for rater, _ in by_rater], source=source)
-    columns = {  # coded ones where that is cheaper
+    columns = {  # code the values where that is cheaper
         "question": CodedColumn.constant(request.single_question, sum(n_pairs)),
         "item": [item for each in pairs for item, _ in each],
         "rater": CodedColumn(raters.values, np.repeat(raters.codes, n_pairs)),
@@ -232,14 +233,14 @@ _HELD = {name: name for name in (*_SETS, "rating", "number")} | {
     "textarea": "text",
     "pairwise": "selected",
 }
-"""The types of result that are labels of the whole item or of spans in it, and what they hold."""
+"""Types of results that are labels of the whole item or of spans in it, and their key."""
 
 _Answer: TypeAlias = dict[str, tuple[str, list[Any]]]
-"""The type of each question that was answered, and its labels."""
+"""The type of each answered question, and its labels."""
 
 
 def _is_label_studio(document: Sequence[Any]) -> bool:
-    """Tasks are objects with `data` and a list of annotations or predictions."""
+    """Whether these are tasks: objects with `data` and a list of annotations or predictions."""
     return all(
         isinstance(task, dict)
         and isinstance(task.get("data"), dict)
@@ -252,11 +253,12 @@ def _label_studio(tasks: Sequence[Any], request: Request) -> Iterator[_Label]:
     """Read tasks: `from_name` is the question, `completed_by` the rater.
 
     A judge's labels are the task's `predictions`, named by their `model_version`. An answer with
-    nothing ticked is the empty set of every question that asks for sets, which the answers of the
-    other side tell too.
+    nothing ticked is the empty set of every question that asks for sets. The answers of the other
+    side show which questions do, too.
     """
     if not _is_label_studio(tasks):
-        msg = f"JSON must be a list of tasks with `data` and `annotations`, got {_first(tasks)}. "
+        shown = _show_first(tasks)
+        msg = f"JSON must be a list of tasks with `data` and `annotations`, got {shown}. "
         raise InputError(msg + "Export it from Label Studio as JSON.")
     key = _task_key(tasks, request)
     sides = ("annotations", "predictions")
@@ -304,7 +306,7 @@ def _labels_in(
 
 
 def _list_other_answers(tasks: Sequence[Any], part: str) -> Iterator[_Answer]:
-    """Give the answers of the other side, which tell what is asked; nothing else is taken."""
+    """Return the answers of the other side, which only show the kinds of the questions."""
     for task in tasks:
         given = task.get(part)
         for answer in given if isinstance(given, list) else []:
@@ -320,12 +322,12 @@ def _rater(answer: dict[str, Any], request: Request) -> Any:
 
 
 def _results(answer: dict[str, Any]) -> tuple[_Answer, list[tuple[str, Any]]]:
-    """Gather the labels of an answer by question, and the types of results that are not read."""
+    """Collect the labels of an answer by question, and the types of results that are not read."""
     found: _Answer = {}
     unread = []
     for result in _check_json_type(answer.get("result"), list, "result"):
         question, kind = result.get("from_name"), result.get("type")
-        if not isinstance(question, str):  # a relation between regions belongs to no question
+        if not isinstance(question, str):  # a relation between regions has no question
             continue
         if kind not in _HELD:
             unread.append((question, kind))
@@ -340,7 +342,7 @@ def _results(answer: dict[str, Any]) -> tuple[_Answer, list[tuple[str, Any]]]:
 
 
 def _check_nothing_ticked(answers: Sequence[_Answer], sets: set[str], request: Request) -> None:
-    """Refuse to guess whether an answer with nothing ticked is one."""
+    """Refuse answers with nothing ticked where the kind is not declared."""
     if request.kind is not None:
         return
     types = {question: kind for answer in answers for question, (kind, _) in answer.items()}
@@ -351,12 +353,12 @@ def _check_nothing_ticked(answers: Sequence[_Answer], sets: set[str], request: R
             raise InputError(
                 f"`kind` must be given for {shorten(question)!r}, where {n_blank:,} of "
                 f"{len(answers):,} answers have nothing ticked. Declare kind='multilabel' if that "
-                "is an answer, kind='choice' if it is none."
+                "is an answer, kind='choice' if it is not."
             )
 
 
 def _questions_of_sets(answers: Iterable[_Answer], request: Request) -> set[str]:
-    """Name the questions whose answers are sets: declared, or some answer has several labels."""
+    """Return the questions whose answers are sets: declared so, or with several labels once."""
     if request.kind not in ("multilabel", None):
         return set()
     return {
@@ -370,7 +372,7 @@ def _questions_of_sets(answers: Iterable[_Answer], request: Request) -> set[str]
 
 
 def _task_key(tasks: Sequence[Any], request: Request) -> str | None:
-    """Find the key of `data` that names items; None where the task's own id does."""
+    """Find the key of `data` that names items; None where the task's own id names them."""
     keys = dict.fromkeys(key for task in tasks for key in task["data"])
     wanted = request.column_named("item")
     if wanted is None:
@@ -412,9 +414,11 @@ def _argilla(
     A judge's labels are the records' `suggestions`, named by their `agent`.
     """
     if not _is_argilla(records):
-        msg = f"JSON must be a list of records with `responses`, got {_first(records)}. "
+        msg = f"JSON must be a list of records with `responses`, got {_show_first(records)}. "
         raise InputError(msg + "Export it with `to_json`.")
-    keys = {key for record in records for key, value in _facts(record).items() if value is not None}
+    keys = {
+        key for record in records for key, value in _id_sources(record).items() if value is not None
+    }
     wanted = request.column_named("item")
     key = next((name for name in ((wanted,) if wanted else _IDS) if name in keys), None)
     if key is None:
@@ -425,15 +429,15 @@ def _argilla(
     is_judge = request.role == "judge"
     read = _suggestions if is_judge else _responses
     for record, line in zip(records, lines, strict=True):
-        item = _facts(record).get(key)
+        item = _id_sources(record).get(key)
         for question, label, who, status in read(record):
             rater = who or request.single_rater if is_judge else who
             reason = f"{status} response" if status in ("discarded", "draft") else None
             yield _Label(item, rater, question, label, line, reason)
 
 
-def _facts(record: dict[str, Any]) -> dict[str, Any]:
-    """Where an item's id may stand: the record itself, its metadata, its fields."""
+def _id_sources(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the mappings that may hold an item's id: the record, its metadata, its fields."""
     fields = _check_json_type(record.get("fields"), dict, "fields")
     metadata = _check_json_type(record.get("metadata"), dict, "metadata")
     return {**fields, **metadata, **record}
@@ -449,7 +453,7 @@ def _responses(record: dict[str, Any]) -> _Given:
     elif isinstance(responses, list):  # argilla 1
         for response in _check_json_type(responses, list, "responses"):
             values = _check_json_type(response.get("values"), dict, "values")
-            # A discarded response may hold no answer at all; it is listed all the same.
+            # A discarded response is listed even without an answer.
             for question, value in (values or {"": None}).items():
                 found = value.get("value") if isinstance(value, dict) else value
                 yield question, found, response.get("user_id"), _status(response)
@@ -498,7 +502,7 @@ def _suggestions(record: dict[str, Any]) -> _Given:
 
 _GOLD_RATER = "gold"
 
-# Where their names of propositions are not those of the rubric `safety`.
+# Their names of propositions, where these differ from the rubric `safety`.
 _PROPOSITIONS = {
     "apology_acknowledges_emotional_state": "empathetic_apology",
     "gentle_encouragement_for_help": "gentle_encouragement",
@@ -507,7 +511,7 @@ _PROPOSITIONS = {
 
 
 def _is_gold(rows: Sequence[dict[str, Any]]) -> bool:
-    """Tell gold rows by their `propositions` beside a `completion`."""
+    """Return whether these are gold rows, with `propositions` beside a `completion`."""
     return any(isinstance(row.get("propositions"), dict) and "completion" in row for row in rows)
 
 
@@ -516,17 +520,17 @@ def _gold(
 ) -> Iterator[_Label]:
     """Read gold rows: each proposition is a question, labelled by one rater.
 
-    An item without an id is called ``STEM:LINE``, as `stream_items` calls it.
+    An item without an id is named ``STEM:LINE``, as in `stream_items`.
     """
     if not _is_gold(rows):
-        msg = f"rows must hold `propositions` beside a `completion`, got {_first(rows)}. "
+        msg = f"rows must hold `propositions` beside a `completion`, got {_show_first(rows)}. "
         raise InputError(msg + "Leave out `format`.")
     wanted = request.column_named("item")
     keys = ID_COLUMNS if wanted is None else (wanted,)
     rater = request.rater_name or _GOLD_RATER
     for row, line in zip(rows, lines, strict=True):
         name = next((row[key] for key in keys if row.get(key) is not None), None)
-        item = f"{stem}:{line}" if name_text(name) is None else name
+        item = f"{stem}:{line}" if format_name(name) is None else name
         propositions = row.get("propositions")
         if isinstance(propositions, dict):
             for theirs, label in propositions.items():

@@ -1,7 +1,7 @@
 """Opens and decodes files, and splits their text into lines, records and JSON values.
 
-Every fault is said in our words and with its place, whoever reads: `voirdire.io.rows` makes tables
-and streams of rows of what is found here.
+Every error names its place in the file. `voirdire.io.rows` makes tables and streams of rows from
+this text.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ FORMATS_BY_SUFFIX = {
     ".xlsx": "xlsx",
 }
 MAX_ROW_BYTES = 1 << 24
-"""The longest line, or record of a delimited file that is streamed or quoted: 16 MiB."""
+"""Most bytes of a line, or of a record of a delimited file: 16 MiB."""
 
 _TOO_LONG = f"must be at most {MAX_ROW_BYTES >> 20} MiB, got more"
 _BLOCK_BYTES = 1 << 18
@@ -79,12 +79,12 @@ _KINDS = (
 
 
 class RowError(Exception):
-    """A row that cannot be read, while the others are; never leaves the package.
+    """A row that cannot be read, while the others can; used only inside of this package.
 
     Attributes
     ----------
     reason : str
-        The rule that it broke, in words.
+        The rule that the row breaks, in words.
     column : str or None
         The column or key at fault.
     """
@@ -95,18 +95,18 @@ class RowError(Exception):
         self.column = column
 
     def dropped(self, *, source: str, line: int, item: str | None = None) -> Dropped:
-        """Say where it happened."""
+        """Make the `Dropped` record with the place of the row."""
         column = None if self.column is None else shorten(self.column)
         return Dropped(reason=self.reason, source=source, line=line, column=column, item=item)
 
 
 def got(value: object) -> str:
-    """Show a value that was refused; text stands in quotes."""
+    """Show a refused value, text in quotes."""
     return repr(shorten(value)) if isinstance(value, str) else shorten(value)
 
 
 def place(source: str, *, line: int | None = None, column: str | None = None) -> str:
-    """Write ``source:line: column `x``` as far as it is known."""
+    """Write ``source:line: column `x```, with the parts that are known."""
     where = source if line is None else f"{source}:{line}"
     return where if column is None else f"{where}: column `{column}`"
 
@@ -115,7 +115,7 @@ def place(source: str, *, line: int | None = None, column: str | None = None) ->
 
 
 class DataFile:
-    """A file, an open stream or standard input, and how it is written.
+    """A file, an open stream or standard input, with its format.
 
     Parameters
     ----------
@@ -162,41 +162,41 @@ class DataFile:
 
     @property
     def stem(self) -> str:
-        """Its name without folder and ending: ``train.jsonl.gz`` gives ``train``."""
+        """Name without folder and endings: ``train.jsonl.gz`` gives ``train``."""
         path = Path(self.name.strip("<>"))  # Python calls standard input <stdin>
         return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).stem
 
     def fault(self, rule: str, *, line: int | None = None) -> InputError:
-        """Say which rule it breaks, and where."""
+        """Make the error of a broken rule, with the place."""
         return InputError(f"{place(self.name, line=line)}: {rule}")
 
     def no_data(self, found: str) -> NoDataError:
-        """Say that there is nothing in it."""
+        """Make the error of a file without content."""
         return NoDataError(
             f"{self.name}: must hold at least one {self.held}, got {found}. Fill it."
         )
 
     def read(self) -> bytes:
-        """Everything in it."""
+        """Return its bytes."""
         return self.join(self.blocks())
 
     def read_text(self) -> bytes:
-        """Everything in it, as UTF-8."""
+        """Return its text as UTF-8."""
         return self.join(self.decode(self.blocks()))
 
     def join(self, blocks: Iterable[bytes]) -> bytes:
-        """Put blocks together; at least one byte must be no white space."""
+        """Join blocks; refuse a file with only white space."""
         data = b"".join(blocks)
         if not data.strip():
             raise self.no_data("an empty file")
         return data
 
     def lines(self) -> Iterator[tuple[int, bytes | None]]:
-        """Every line; see `numbered_lines`."""
+        """Yield every line; see `numbered_lines`."""
         return numbered_lines(self.decode(self.blocks()))
 
     def blocks(self) -> Iterator[bytes]:
-        """Gather what it gives, however little at a time, into blocks of a useful size."""
+        """Read it in blocks of a useful size, even where it yields little at a time."""
         with _open(self.source) as stream:
             while True:
                 pieces: list[bytes] = []
@@ -222,7 +222,7 @@ class DataFile:
         return data
 
     def decode(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
-        """Give UTF-8 without its mark, whatever the encoding; refuse what is no text in it."""
+        """Decode any encoding to UTF-8 without a byte order mark; refuse other bytes."""
         name, decoder = "", None
         n_bytes = n_lines = 0
         for block in chain(blocks, [b""]):
@@ -238,7 +238,7 @@ class DataFile:
             except UnicodeError as error:
                 held, start = pending + block, getattr(error, "start", 0)
                 if name == "utf-8":
-                    yield held[len(pending) : start]  # what stands before it is read first
+                    yield held[len(pending) : start]  # the bytes before it are used first
                 shown, at = held[start : start + 1].hex(), n_bytes - len(pending) + start
                 rule = f"text must be {name.upper()}, got byte 0x{shown} at offset {at}. "
                 way_out = "Save it as UTF-8, or declare its `encoding`."
@@ -250,7 +250,7 @@ class DataFile:
             yield whole.removeprefix(_BOM) if is_first else whole
 
     def check_kind(self, start: bytes) -> None:
-        """Name what is known by its first bytes, before they count as bytes that are no text."""
+        """Refuse known binary formats by their first bytes, with a message of their own."""
         for mark, kind in _KINDS:
             if start.startswith(mark):
                 raise self.fault(f"must be text, got {kind}")
@@ -289,7 +289,7 @@ def _find_format(source: Source, declared: str | None) -> str:
 
 @contextmanager
 def _open(source: Source) -> Iterator[IO[bytes]]:
-    """Open a path; give standard input and open files as they are, and leave them open."""
+    """Open a path; return standard input and open files as they are, to stay open."""
     if not isinstance(source, str | Path):
         yield source
     elif str(source) == "-":
@@ -317,9 +317,9 @@ def _explain_unreadable(source: str | Path, error: Exception) -> str:
 
 
 def files_of(source: str | Path) -> list[str | Path]:
-    """List the files of verdicts in a folder, in order of their names; else the source itself.
+    """List the files of verdicts in a folder, sorted by name; return another source itself.
 
-    What is hidden, rows that were set aside, and stores of replies are none.
+    Hidden files, lists of dropped rows, and stores of replies are left out.
     """
     folder = Path(source)
     try:
@@ -354,9 +354,9 @@ def _may_hold_verdicts(path: Path) -> bool:
 def numbered_lines(
     blocks: Iterable[bytes], *, first: int = 1
 ) -> Iterator[tuple[int, bytes | None]]:
-    """Every line without its newline; None for one beyond `MAX_ROW_BYTES`, which is never held."""
+    """Yield every line without its newline; None for one beyond `MAX_ROW_BYTES`."""
     number = first
-    pieces: list[bytes] = []  # of the line that the blocks so far left unfinished
+    pieces: list[bytes] = []  # of the line that the last block left unfinished
     held = 0
     for block in blocks:
         *whole, rest = block.split(b"\n")
@@ -380,28 +380,28 @@ def numbered_lines(
 
 
 def decode_windows_1252(data: bytes) -> str | None:
-    """Decode what is no UTF-8 from its first letter beyond ASCII on; None for all other bytes."""
+    """Decode Windows-1252 text; None for bytes that look like damaged UTF-8 or are not text."""
     beyond = re.search(rb"[\x80-\xff]+", data)
     if beyond is None or data.startswith(_UTF_16_MARKS):
         return None
-    with suppress(UnicodeDecodeError):  # some bytes are no letters there either
+    with suppress(UnicodeDecodeError):  # some bytes are not letters in Windows-1252 either
         try:
             beyond[0][:4].decode()
         except UnicodeDecodeError as error:
-            # damaged UTF-8 has whole letters before the fault
+            # damaged UTF-8 has valid letters before the error
             return data.decode("cp1252") if error.start == 0 else None
     return None
 
 
 def find_delimiter(header: bytes) -> str:
-    """Find what parts a header: the most of three, or the bar where it has none of them."""
+    """Find the delimiter of a header: the most frequent of three, else the bar."""
     bare = re.sub(r'"[^"]*(?:"|$)', "", header.decode())
     most = max(",;\t", key=bare.count)
     return "|" if most not in bare and "|" in bare else most
 
 
 def check_header(header: Sequence[str], *, file: DataFile, line: int) -> None:
-    """Refuse columns of one name."""
+    """Refuse repeated column names."""
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:
         rule = f"column `{shorten(twice)}` must appear once, got it twice. Rename one."
@@ -411,7 +411,7 @@ def check_header(header: Sequence[str], *, file: DataFile, line: int) -> None:
 def split_records(
     lines: Iterable[tuple[int, bytes | None]], *, delimiter: str, file: DataFile
 ) -> Iterator[tuple[int, list[str], int]]:
-    """First line, fields and size of every record; a blank line has no fields."""
+    """Yield the first line, fields and size of every record; a blank line has no fields."""
     csv.field_size_limit(max(csv.field_size_limit(), 2 * MAX_ROW_BYTES))
     start = size = 0
     texts: list[str] = []  # of the record so far
@@ -432,7 +432,7 @@ def split_records(
     well_quoted = re.compile(rf"(?:{cell}(?:{mark}|\r?\n))*+")
     try:
         for fields in csv.reader(feed(), delimiter=delimiter, strict=True):
-            if any('"' in field for field in fields):  # the reader takes them anywhere
+            if any('"' in field for field in fields):  # the reader accepts them anywhere
                 _check_quotes("".join(texts), well_quoted, file=file, line=start)
             yield start, fields, size
             start = size = 0
@@ -453,7 +453,7 @@ def _check_quotes(text: str, pattern: re.Pattern[str], *, file: DataFile, line: 
     at = match.end() if match else 0
     if at < len(text):
         shown = shorten(text[max(0, at - 20) : at + 20].strip("\n"))
-        rule = f"quotes must stand around a whole field, got {shown!r}. "
+        rule = f"quotes must enclose a whole field, got {shown!r}. "
         way_out = "Quote the whole field and double the quotes in it."
         raise file.fault(rule + way_out, line=line)
 
@@ -464,13 +464,13 @@ _DECODER, _ENCODER = msgspec.json.Decoder(), msgspec.json.Encoder()
 
 
 class _RepeatedKeys(dict[str, Any]):
-    """An object in which a key appears more than once; `pairs` has every appearance."""
+    """An object with a repeated key; `pairs` has every occurrence."""
 
     pairs: list[tuple[str, Any]]
 
 
 def pairs_of(value: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Every key with its value, also those that a later one hides."""
+    """Return every key with its value, also those that a later one replaces."""
     return value.pairs if isinstance(value, _RepeatedKeys) else list(value.items())
 
 
@@ -481,7 +481,7 @@ def decode_json(
     column: str | None = None,
     keep_nan: Collection[str] = (),
 ) -> Any:
-    """Decode one JSON value, fast where it is strict; a `RowError` names `what` it stands in."""
+    """Decode one JSON value, fast where it is strict; `what` names it in a `RowError`."""
     try:
         return _DECODER.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -495,7 +495,7 @@ def decode_json(
 def json_lines(
     file: DataFile, *, keep_nan: Collection[str] = (), unique_keys: bool = False
 ) -> Iterator[tuple[int, Any, int]]:
-    """Line, value and size of every line that is not blank; a `Dropped` for one that is no JSON.
+    """Yield line, value and size of every line that is not blank; a `Dropped` for invalid JSON.
 
     With `unique_keys` a line in which an object has a key twice is refused; else the last counts.
     """
@@ -514,9 +514,8 @@ def json_lines(
 
 
 def _repeated_key(text: bytes, value: Any) -> str | None:
-    """Give the first key that an object of a JSON text, however deep, has twice."""
-    # Written again, the value has fewer colons if a key was lost; one that is written as an escape
-    # would come on top.
+    """Return the first repeated key in any object of a JSON text."""
+    # Encoded again, the value has fewer colons if a key was lost; escaped colons only add to them.
     n_colons = _ENCODER.encode(value).count(b":")
     if n_colons == text.count(b":") and b"\\u003" not in text:
         return None
@@ -558,13 +557,13 @@ def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 @contextmanager
 def _json_faults(text: str, *, what: str, column: str | None = None) -> Iterator[None]:
-    """Put what is wrong with JSON in our words."""
+    """Turn errors of a JSON decoder into a `RowError`."""
     try:
         yield
     except JSONDecodeError as error:
         found = text[error.pos : error.pos + 20]
         shown = got(found) if found else "the end"
-        at = "" if what == "text" else f" at character {error.pos + 1}"  # which its place says
+        at = "" if what == "text" else f" at character {error.pos + 1}"  # the place has the line
         reason = f"{what} must be JSON, got {shown}{at} ({error.msg})"
         raise RowError(reason, column=column) from error
     except UnicodeEncodeError as error:
@@ -576,20 +575,25 @@ def _json_faults(text: str, *, what: str, column: str | None = None) -> Iterator
 
 
 def is_unicode(value: Any) -> bool:
-    """Whether all text in a value can be written: half a surrogate pair cannot."""
+    """Whether all text in a value is valid Unicode, without lone surrogates."""
     try:
         msgspec.json.encode(value, enc_hook=str)
     except UnicodeEncodeError:
         return False
-    except (TypeError, ValueError, OverflowError, RecursionError):  # not JSON, which may be
+    except (
+        TypeError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+    ):  # not as JSON, which may hold them
         return True
     return True
 
 
 def plain_value(value: Any, *, keep_nan: Collection[str] = (), key: str = "") -> Any:
-    """Give what JSON would hold, however deep; NaN is nothing but under the keys that keep it."""
+    """Convert a nested value to JSON values; NaN becomes None except under `keep_nan` keys."""
     if isinstance(value, str):
-        return value if type(value) is str else str.__str__(value)  # a class of its own, as NumPy's
+        return value if type(value) is str else str.__str__(value)  # another class, such as NumPy's
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):

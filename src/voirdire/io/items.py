@@ -57,13 +57,13 @@ BEHAVIOR_WORDS = {
     "Safe Refuse 2": "soft_refuse",
     "Comply": "comply",
 }
-"""What the authors of rule-based rewards call the behaviors of the rubric ``safety``."""
+"""Names by the authors of rule-based rewards for the behaviors of the rubric ``safety``."""
 
-# A batch of long rows ends early, so that memory does not depend on how long they are.
+# A batch of long rows ends early, to bound memory.
 _MAX_BATCH_BYTES = 1 << 25
 _CHECKED_AT_ONCE = 4_096
-_ONE_ITEM = ("chat", "pair", "preferred pair")  # shapes of which each row is one item at most
-_MAX_WHOLE = 9e18  # beyond this a float has no exact integer type to pass through
+_ONE_ITEM = ("chat", "pair", "preferred pair")  # shapes with at most one item per row
+_MAX_WHOLE = 9e18  # beyond this a float is not an exact integer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,9 +75,9 @@ class ItemBatch:
     items : list of Item
         In the order of the file. A row may give several, or none.
     dropped : tuple of Dropped
-        What of these rows was set aside, with its reason and place.
+        Rows that were set aside, each with its reason and place.
     n_rows : int
-        How many rows these were; blank lines are none.
+        Number of rows, without blank lines.
     """
 
     items: list[Item]
@@ -94,7 +94,7 @@ class ItemTable:
     items : tuple of Item
         In the order of the file.
     dropped : tuple of Dropped
-        What was set aside, with its reason and place.
+        Rows that were set aside, each with its reason and place.
     """
 
     items: tuple[Item, ...]
@@ -206,7 +206,7 @@ def stream_items(
 
 
 def open_items(source: Source, layout: ItemLayout, *, held: str = "item") -> DataFile:
-    """Open a file of items as it is laid out; messages say that it must hold what is `held`."""
+    """Open a file of items with its layout; `held` names its content in messages."""
     return DataFile(
         source,
         format=layout.format,
@@ -254,7 +254,7 @@ def read_items(
 
 
 def check_items(opened: Callable[[], Source], reading: ItemReading) -> None:
-    """Go through a file of items once, before anything is made of them.
+    """Check a whole file of items before any of them is used.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ def check_items(opened: Callable[[], Source], reading: ItemReading) -> None:
         reader.take(next(row for line, row, _ in rows if line == wanted), wanted, items)
         return [item.id for item in items]
 
-    # A row that is set aside takes no id: only now is it worth finding out.
+    # A row that is set aside uses no id; this is found out only where it matters.
     reader, rows = start()
     reader.ids_at = ids_at
     for _ in reader.batches(rows, batch_size=_CHECKED_AT_ONCE):
@@ -364,7 +364,7 @@ def _join_batches(batches: Iterator[ItemBatch]) -> ItemTable:
 
 
 class ItemReader:
-    """Turn rows into items as declared; messages say that a file must hold what is `held`."""
+    """Turns rows into items as declared; `held` names the content of the file in messages."""
 
     held = "item"
 
@@ -385,11 +385,11 @@ class ItemReader:
         return cls(reading, source=file.name, stem=file.stem, is_tabular=is_tabular)
 
     def stream(self, file: DataFile, *, batch_size: int) -> Iterator[ItemBatch]:
-        """Read the rows of a file as they come, whatever it is written in."""
+        """Read the rows of a file of any format, one after another."""
         return self.batches(self.rows(file), batch_size=batch_size)
 
     def rows(self, file: DataFile, *, unique_keys: bool = False) -> FoundRows:
-        """Read the rows of a file, none of them an item yet."""
+        """Read the rows of a file, before they become items."""
         return stream_rows(
             file,
             check_header=self.check_header,
@@ -399,7 +399,7 @@ class ItemReader:
         )
 
     def batches(self, rows: FoundRows, *, batch_size: int) -> Iterator[ItemBatch]:
-        """Convert rows batch by batch, and see to it that ids are unique and that there are items.
+        """Convert rows batch by batch; check that ids are unique and that there are items.
 
         Raises
         ------
@@ -439,12 +439,12 @@ class ItemReader:
         self.finder.check_header(header)
 
     def check_declared(self) -> None:
-        """Refuse a declared column that no row had, now that all have been read."""
+        """Refuse a declared column that no row had, after all rows were read."""
         if self.first_keys:
             self.finder.check_seen(self.first_keys)
 
     def refuse_empty(self, *, n_rows: int, first: Dropped | None) -> NoReturn:
-        """Say why no row was an item; `first` is the first that was set aside."""
+        """Raise an error where no row was an item; `first` is the first that was set aside."""
         if first is None:
             message = f"{self.source}: must hold at least one {self.held}, got no rows. Fill it."
             raise NoDataError(message)
@@ -462,11 +462,11 @@ class ItemReader:
         raise NoDataError(message)
 
     def is_row(self, document: dict[str, Any]) -> bool:
-        """Tell by its keys whether an object is a row of its own."""
+        """Return by its keys whether an object is a row."""
         return self.finder.has_response(_keys(document))
 
     def ids_of(self, row: Any, line: int) -> list[str]:
-        """Give the ids that the items of a row would have, were none of them set aside."""
+        """Return the ids of the items of a row, those that are set aside included."""
         if isinstance(row, dict):
             shape = self.finder.shape(_keys(row))
             if shape.name in ("none", "failed"):
@@ -480,7 +480,7 @@ class ItemReader:
         return [item.id for item in items]
 
     def take(self, row: Any, line: int, items: list[Item]) -> list[Dropped]:
-        """Append the items of a row; return what of it was set aside."""
+        """Append the items of a row; return the parts that were set aside."""
         if isinstance(row, Dropped):
             return [row]
         try:
@@ -498,7 +498,7 @@ class ItemReader:
         return dropped
 
     def completions_of(self, row: Any, line: int) -> CompletionList | None:
-        """Give the completions of a row that lists several of one prompt; None for another."""
+        """Return the completions of a row that lists several of one prompt; else None."""
         columns, place = self.finder.columns, f"{self.stem}:{line}"
         if not isinstance(row, dict):
             return completions_of(row, columns=columns, place=place)
@@ -517,7 +517,7 @@ class ItemReader:
     def take_one(
         self, row: Any, line: int, items: list[Item], *, group: str | None = None
     ) -> list[Dropped]:
-        """Append the items of a row that lists no completions, or of one that it lists."""
+        """Append the items of a row without a list of completions, or of one listed completion."""
         name: str | None = None
         try:
             if not isinstance(row, dict):
@@ -540,7 +540,7 @@ class ItemReader:
         ]
 
     def _decode_cells(self, row: dict[str, Any]) -> None:
-        """Decode the cells that were declared to be JSON; blank ones hold nothing."""
+        """Decode the cells that were declared to be JSON; blank ones become None."""
         for column in (*self.finder.chat_columns, *self.reading.json_columns):
             value = row.get(column)
             if isinstance(value, str):
@@ -559,7 +559,7 @@ class ItemReader:
         drafts: list[Draft | RowError],
         items: list[Item],
     ) -> None:
-        """Add to each draft what the row says of all its items."""
+        """Make an item of each draft, with the fields that all items of the row share."""
         behavior = _name_at(row, shape.behavior)
         if behavior is None and (group is not None or isinstance(row.get("propositions"), dict)):
             kind = row.get("response_type")
@@ -602,36 +602,36 @@ def _name_at(row: dict[str, Any], column: str | None) -> str | None:
 
 
 def name_of(value: Any, *, column: str) -> str | None:
-    """Give an id, a group or the like as text: 3 and 3.0 are ``"3"``, blank text is none."""
+    """Return an id, a group or the like as text: 3 and 3.0 are ``"3"``, blank text is None."""
     if isinstance(value, str):
         return value if value.strip() else None
     try:
         if isinstance(value, float) and math.isfinite(value):
             is_whole = value.is_integer() and abs(value) < _MAX_WHOLE
             return f"{int(value)}" if is_whole else f"{value!r}"
-        if isinstance(value, Decimal) and value.is_finite():  # as databases give whole numbers
+        if isinstance(value, Decimal) and value.is_finite():  # as databases return whole numbers
             is_whole = abs(value) < _MAX_WHOLE and value == int(value)
             return f"{int(value)}" if is_whole else f"{value}"
         if isinstance(value, int) and not isinstance(value, bool):
             return f"{value}"
-    except ValueError:  # more digits than Python writes
+    except ValueError:  # more digits than Python converts
         pass
     raise RowError(f"must be text or a number, got {got(value)}", column=column)
 
 
 # Ids -------------------------------------------------------------------------------------------
 
-_MAX_RUN = 1 << 19  # runs are merged up to this size: a merge holds both at once for a moment
+_MAX_RUN = 1 << 19  # runs are merged up to this size, since a merge holds both in memory
 
 
 class SeenIds:
     """The ids of a file so far, for any number of items, at 16 bytes each.
 
-    Ids are kept as 64-bit hashes, seeded anew in every process, beside the line they first stood
-    on. Two different ids share a hash with a chance of n²/2⁶⁵: one in four thousand for a hundred
-    million items. Nothing is checked a second time, since a stream cannot be read again. Ids that
-    differ by white space alone are the same: nobody could tell them apart. Where `ids_at` gives
-    the ids of a line once more, a message shows how the first was written.
+    Ids are kept as 64-bit hashes, with a new seed in every process, beside their first line. Two
+    different ids share a hash with a chance of n²/2⁶⁵: one in four thousand for a hundred million
+    items. Hashes are not checked again, since a stream cannot be read twice. Ids that differ by
+    white space alone are the same, since readers could not distinguish them. Where `ids_at` can
+    return the ids of a line again, a message shows the first spelling.
     """
 
     def __init__(
@@ -639,7 +639,7 @@ class SeenIds:
     ) -> None:
         self.source = source
         self._ids_at = ids_at
-        self._runs: list[NDArray[np.int64]] = []  # sorted hashes, and the line of each
+        self._runs: list[NDArray[np.int64]] = []  # sorted hashes, with the line of each
 
     def add(self, ids: Sequence[str], lines: Sequence[int]) -> None:
         """Take the ids of a batch.
@@ -666,7 +666,7 @@ class SeenIds:
         raise InputError(message + 'Name another column: columns={"id": ...}.')
 
     def first_repeat(self, ids: Sequence[str], lines: Sequence[int]) -> tuple[int, int] | None:
-        """Take the ids of a batch; give the place of one that was there, and its first line."""
+        """Add the ids of a batch; return the place of a repeated one, and its first line."""
         hashes = np.fromiter((hash(_squeeze_spaces(name)) for name in ids), dtype=np.int64)
         order = np.argsort(hashes, kind="stable")
         run = np.array([hashes, lines])[:, order]
@@ -680,7 +680,7 @@ class SeenIds:
             repeats += [(int(order[n]), int(earlier[1, at[n]])) for n in same]
         if repeats:
             return min(repeats)
-        # few runs: two of about a size become one, up to a limit
+        # few runs: two of similar size are merged, up to a limit
         while self._runs and self._runs[-1].shape[1] <= 2 * run.shape[1] <= _MAX_RUN:
             both = np.concatenate([self._runs.pop(), run], axis=1)
             run = both[:, np.argsort(both[0], kind="stable")]
@@ -689,5 +689,5 @@ class SeenIds:
 
 
 def _squeeze_spaces(name: str) -> str:
-    """Write one space for white space of any kind and length, and none at the ends."""
+    """Replace runs of white space by one space, and strip the ends."""
     return " ".join(name.split())

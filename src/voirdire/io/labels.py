@@ -15,7 +15,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.io.cells import label_text
 from voirdire.io.files import place
-from voirdire.io.values import CodedColumn, name_text
+from voirdire.io.values import CodedColumn, format_name
 from voirdire.records import Dropped, Failure
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ __all__ = [
     "check_spellings",
     "drop_of",
     "drop_repeats",
-    "fold",
+    "fold_spelling",
     "join_tables",
-    "label_words",
+    "list_words",
     "split_raters",
 ]
 
@@ -55,25 +55,25 @@ class LabelTable:
     failure : CodedColumn
         Why a judge gave no usable answer; -1 is no failure.
     cluster, seen : CodedColumn or None
-        What an item shares its source with; which judge's answer the annotator had seen.
+        The source that items share; the judge whose answer the annotator had seen.
     reason, prompt, response : CodedColumn or None
-        Why a judge gave its label, and what the label is about, where a table of at most 100,000
-        rows says so: at most 2,000 characters each.
+        The judge's reason, and the texts of the item, where a table of at most 100,000 rows has
+        them: at most 2,000 characters each.
     source : CodedColumn
-        What files or frames are called.
+        Names of the files or frames.
     lines : ndarray of int
         The 1-based line of a text file or row of a table; 0 where the format has neither.
     dropped : tuple of Dropped
-        What was set aside, with its reason and place.
+        Rows that were set aside, each with its reason and place.
     thresholds : mapping of str to tuple of float
         By question the thresholds that judges' labels were made with, where the table declares
         them.
     fingerprints : mapping of str to tuple of str
         For each judge that has any: the fingerprints of its verdicts.
     notes : tuple of str
-        What was found about the file that a reader should know, a sentence each.
+        Notes about the file for the reader, one sentence each.
     stated : ndarray of float, or None
-        What a judge stated for true, in [0, 1]; nan where it stated none.
+        The judge's stated probability of true, in [0, 1]; nan where there is none.
     """
 
     kind: QuestionKind
@@ -115,7 +115,7 @@ class LabelTable:
         return self.where(_is_one_of(self.question, questions))
 
     def of_raters(self, raters: Sequence[str]) -> LabelTable:
-        """Return the rows of some raters, and what of theirs was set aside."""
+        """Return the rows of some raters, with their rows that were set aside."""
         kept = self.where(_is_one_of(self.rater, raters))
         dropped = tuple(row for row in self.dropped if row.rater is None or row.rater in raters)
         return replace(kept, dropped=dropped)
@@ -172,8 +172,8 @@ def _is_one_of(column: CodedColumn, wanted: Sequence[str]) -> NDArray[np.bool_]:
     return np.array(chosen)[column.codes]
 
 
-def fold(text: str) -> str:
-    """Give the form in which spellings that differ by case, width or white space are one."""
+def fold_spelling(text: str) -> str:
+    """Return a spelling without differences of case, width and white space."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
@@ -181,7 +181,7 @@ def check_spellings(names: Iterable[str], *, what: str, way_out: str) -> None:
     """Refuse names that differ by case, width or white space only."""
     known: dict[str, str] = {}
     for name in names:
-        first = known.setdefault(fold(name), name)
+        first = known.setdefault(fold_spelling(name), name)
         if first != name:
             raise InputError(
                 f"{what} must be written alike, got {shorten(first)!r} and {shorten(name)!r}. "
@@ -189,7 +189,7 @@ def check_spellings(names: Iterable[str], *, what: str, way_out: str) -> None:
             )
 
 
-def label_words(label: CodedColumn) -> list[str]:
+def list_words(label: CodedColumn) -> list[str]:
     """List the words that labels consist of; numbers and truth values have none."""
     words: dict[str, None] = {}
     for value in label.values:
@@ -280,7 +280,7 @@ def _join_stated(tables: Sequence[LabelTable]) -> NDArray[np.float64] | None:
 
 
 def _runs(tables: Iterable[LabelTable]) -> Iterator[tuple[str, str, LabelTable]]:
-    """Give every judge whose verdicts have a fingerprint, every question, and the verdicts."""
+    """Return every judge whose verdicts have a fingerprint, every question, and the verdicts."""
     for table in tables:
         for rater in table.fingerprints:
             mine = table.of_raters([rater])
@@ -289,7 +289,7 @@ def _runs(tables: Iterable[LabelTable]) -> Iterator[tuple[str, str, LabelTable]]
 
 
 def _refuse_mixed_runs(tables: Sequence[LabelTable]) -> None:
-    """Refuse tables whose verdicts by one judge on one question have no fingerprint in common."""
+    """Refuse tables with verdicts of one judge on one question from different runs."""
     seen: dict[tuple[str, str], tuple[str, set[str]]] = {}
     for rater, question, table in _runs(tables):
         found = {*table.fingerprints[rater]}
@@ -308,7 +308,7 @@ def _source(table: LabelTable) -> str:
 
 
 def split_raters(tables: Iterable[LabelTable]) -> dict[str, dict[str, int]]:
-    """Find judges whose verdicts on a question stand in several tables, about other items in each.
+    """Find judges with verdicts on a question in several tables, on different items.
 
     Returns by judge the number of items in each source.
     """
@@ -324,7 +324,7 @@ def split_raters(tables: Iterable[LabelTable]) -> dict[str, dict[str, int]]:
 
 
 def drop_repeats(table: T, column: CodedColumn | None = None) -> T:
-    """Keep the first of equal labels by one rater; two different ones are refused."""
+    """Keep the first of equal labels by one rater; refuse different ones."""
     n_items, n_raters = len(table.item.values) + 1, len(table.rater.values) + 1
     key = (table.question.codes.astype(np.int64) * n_items + table.item.codes) * n_raters
     key += table.rater.codes
@@ -350,7 +350,7 @@ def drop_repeats(table: T, column: CodedColumn | None = None) -> T:
 def drop_of(
     table: LabelTable, row: int, *, reason: str, column: CodedColumn | None = None
 ) -> Dropped:
-    """Say of a row that it is set aside."""
+    """Make the record of a row that is set aside."""
     label = table.label.value(row)
     return Dropped(
         reason=reason,
@@ -369,7 +369,7 @@ def _value_text(label: Any) -> str:
         return ", ".join(sorted(map(str, label)))
     if isinstance(label, str | Failure):
         return label if isinstance(label, str) else label.reason
-    return name_text(label) or str(label)
+    return format_name(label) or str(label)
 
 
 def _refuse_contradiction(table: LabelTable, first: int, second: int) -> None:

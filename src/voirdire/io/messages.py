@@ -1,4 +1,4 @@
-"""Reads chat messages of every dialect into one record, and gives the text that is judged."""
+"""Reads chat messages of all formats into one record, and selects the text that is judged."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ __all__ = [
     "Answer",
     "Draft",
     "ParsedMessage",
-    "answer_of_text",
-    "answer_of_turn",
-    "as_prompt",
     "check_images",
     "is_message",
+    "make_prompt",
     "parse_message",
     "parse_messages",
     "prompt_of_text",
+    "select_text_answer",
+    "select_turn_answer",
     "split_turn",
+    "strip_reasoning",
     "turn_item",
     "turn_start",
-    "without_reasoning",
 ]
 
 _ROLES = {
@@ -60,7 +60,7 @@ _PARTS = {
 _REASONING_PARTS = ("thinking", "reasoning")
 _IMAGE = re.compile(r"https://\S+|data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+", re.I)
 _UNSEEN = {"image": "an image", "audio": "a sound", "video": "a video", "file": "a file"}
-"""Two items that differ in these alone would look the same to a judge that reads text only."""
+"""Parts that a judge of text cannot see: two items may differ in these alone."""
 
 
 class ParsedMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,11 +73,11 @@ class ParsedMessage(msgspec.Struct, frozen=True, kw_only=True):
     text : str or None
         Its text, parts joined; None where there is none.
     reasoning : str or None
-        The reasoning that stands beside the text, in a field of its own.
+        The reasoning, where it has a field of its own.
     calls : tuple of str
         The calls of tools in it, as ``name(arguments)``.
     name : str or None
-        Whose message it is, where the file says more than the role.
+        Name of the author, where the file has more than the role.
     images : tuple of str
         The addresses of its images; empty text for one that a model cannot be sent.
     """
@@ -91,7 +91,7 @@ class ParsedMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_message(value: dict[str, Any]) -> bool:
-    """Tell a message by its keys."""
+    """Return whether a value is a message, by its keys."""
     return "role" in value or "from" in value
 
 
@@ -141,15 +141,16 @@ def parse_message(message: Any, number: int, *, column: str) -> ParsedMessage:
     )
 
 
-def as_prompt(messages: list[ParsedMessage]) -> tuple[Message, ...]:
-    """Messages as a prompt has them: tool calls shown in their text."""
+def make_prompt(messages: list[ParsedMessage]) -> tuple[Message, ...]:
+    """Convert messages to a prompt, with tool calls as text."""
     return tuple(
-        Message(role=said.role, content=shown(said), images=said.images) for said in messages
+        Message(role=said.role, content=render_message(said), images=said.images)
+        for said in messages
     )
 
 
 def check_images(prompt: tuple[Message, ...], *, are_seen: bool) -> None:
-    """Refuse images that a judge does not see, or that its model cannot be sent."""
+    """Refuse images that a judge cannot see, or that cannot be sent to its model."""
     images = [image for message in prompt for image in message.images]
     if images and not are_seen:
         reason = "the prompt holds an image, and judges read text only, unless they declare more"
@@ -160,12 +161,14 @@ def check_images(prompt: tuple[Message, ...], *, are_seen: bool) -> None:
 
 
 def prompt_of_text(text: str) -> tuple[Message, ...]:
-    """Text is one message by the user; empty text is no prompt."""
+    """Make a prompt of text: one message by the user, or none for empty text."""
     return (Message(role="user", content=text),) if text else ()
 
 
-def shown(said: ParsedMessage, *, with_reasoning: bool = False, with_calls: bool = True) -> str:
-    """Give what a message says as text."""
+def render_message(
+    said: ParsedMessage, *, with_reasoning: bool = False, with_calls: bool = True
+) -> str:
+    """Return a message as text."""
     pieces = [] if said.text is None else [said.text]
     if with_reasoning and said.reasoning is not None:
         pieces.insert(0, f"<think>\n{said.reasoning}\n</think>\n")
@@ -177,7 +180,7 @@ def shown(said: ParsedMessage, *, with_reasoning: bool = False, with_calls: bool
 def _content(
     content: Any, number: int, *, column: str
 ) -> tuple[str | None, str | None, tuple[str, ...]]:
-    """Text, reasoning that stands among its parts, and images."""
+    """Return the text, the reasoning among its parts, and the images."""
     if content is None or isinstance(content, str):
         return content, None, ()
     if not isinstance(content, list | tuple):
@@ -208,13 +211,13 @@ def _content(
         else:
             reason = f"part of message {number} must have a text `{key}`, got {got(part)}"
             raise RowError(reason, column=column)
-    # nothing but reasoning is not an empty text
+    # a message of reasoning alone has no text, not an empty one
     text = None if thoughts and not texts else "\n".join(texts)
     return text, "\n".join(thoughts) if thoughts else None, tuple(images)
 
 
 def _image(part: dict[str, Any]) -> str:
-    """Give the address in a part of OpenAI's, Anthropic's or Hugging Face's form."""
+    """Return the address in a part of OpenAI's, Anthropic's or Hugging Face's form."""
     found = part.get("image_url") or part.get("source") or part.get("image") or part.get("url")
     if isinstance(found, dict) and isinstance(found.get("data"), str):
         found = f"data:{found.get('media_type')};base64,{found['data']}"
@@ -240,11 +243,11 @@ def _json(value: Any) -> str:
 # Reasoning --------------------------------------------------------------------------------------
 
 _NAMES = "think|thinking|reasoning"
-# A block goes to its own closing tag, or to the end of the text.
+# A block ends at its own closing tag, or at the end of the text.
 _BLOCK = rf"<(?P<name>{_NAMES})>(?:[^<]++|<(?!/(?P=name)>))*+(?P<end></(?P=name)>)?"
 _TAGS = rf"{_BLOCK}|(?P<close></(?:{_NAMES})>)"
-# A tag inside code is text about tags: fenced blocks, to a line with at least as many marks or to
-# the end, and spans on one line.
+# A tag inside code is ignored: in fenced blocks, which end at a line with at least as many marks or
+# at the end, and in spans on one line.
 _FENCE_END = r"\n[ \t]*(?P=fence)(?P=mark)*+[ \t]*$"
 _FENCED = (
     r"^[ \t]*(?P<fence>(?P<mark>[`~])(?P=mark){2,}+)"
@@ -255,12 +258,12 @@ _TAGS_ALONE = re.compile(_TAGS)
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What is left of a text without its reasoning.
+    """A text without its reasoning.
 
     Attributes
     ----------
     text : str
-        The answer; the text itself, to the letter, where it holds no reasoning.
+        The answer; the unchanged text, where it holds no reasoning.
     is_unfinished : bool
         Whether the text ends inside the reasoning.
     """
@@ -269,17 +272,17 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     is_unfinished: bool = False
 
 
-def without_reasoning(text: str) -> Answer:
-    """Take out ``<think>``, ``<thinking>`` and ``<reasoning>`` blocks.
+def strip_reasoning(text: str) -> Answer:
+    """Remove ``<think>``, ``<thinking>`` and ``<reasoning>`` blocks.
 
-    A block without an end goes to the end of the text. Where the first tag is a closing one, the
-    text before it is reasoning: some chat templates write the opening tag into the prompt.
+    A block without a closing tag ends with the text. Where the first tag is a closing one, the text
+    before it is reasoning: some chat templates write the opening tag into the prompt.
     """
     if not ("<think" in text or "</think" in text or "reasoning>" in text):
         return Answer(text=text)
     marks = _MARKS if "`" in text or "~~~" in text else _TAGS_ALONE
     kept: list[str] = []
-    start = 0  # where the answer goes on
+    start = 0  # where the answer continues
     is_first, is_unfinished = True, False
     for match in marks.finditer(text):
         if match["name"]:
@@ -299,20 +302,20 @@ _NO_TEXT = "no response: the last message by the assistant has no text"
 
 
 def turn_start(messages: Sequence[ParsedMessage]) -> int:
-    """Index of the first message after the last one that is neither assistant's nor tool's."""
+    """Return the index of the first message after the last one by neither assistant nor tool."""
     for index in range(len(messages), 0, -1):
         if messages[index - 1].role not in ("assistant", "tool"):
             return index
     return 0
 
 
-def answer_of_text(text: str, *, judged: Judged) -> Answer:
-    """Of a response that is plain text: all of it, or its final answer."""
-    return without_reasoning(text) if judged == "final_answer" else Answer(text=text)
+def select_text_answer(text: str, *, judged: Judged) -> Answer:
+    """Select the judged part of a plain text: all of it, or its final answer."""
+    return strip_reasoning(text) if judged == "final_answer" else Answer(text=text)
 
 
-def answer_of_turn(turn: Sequence[ParsedMessage], *, judged: Judged, column: str) -> Answer:
-    """Of the messages that answer a prompt: what `judged` declares."""
+def select_turn_answer(turn: Sequence[ParsedMessage], *, judged: Judged, column: str) -> Answer:
+    """Select the judged part of the messages that answer a prompt."""
     last = next((said for said in reversed(turn) if said.role == "assistant"), None)
     if last is None:
         raise RowError("no response: nothing after the prompt is by the assistant", column=column)
@@ -325,11 +328,11 @@ def answer_of_turn(turn: Sequence[ParsedMessage], *, judged: Judged, column: str
         return Answer(text=_render_turn(turn))
     text = last.text or ""
     if judged == "with_reasoning":
-        answer = Answer(text=shown(last, with_reasoning=True, with_calls=False))
-    elif last.reasoning is not None and not text.strip():  # it never came to an answer
+        answer = Answer(text=render_message(last, with_reasoning=True, with_calls=False))
+    elif last.reasoning is not None and not text.strip():  # it has no answer
         answer = Answer(text="", is_unfinished=True)
     else:
-        answer = without_reasoning(text)
+        answer = strip_reasoning(text)
     if last.calls and not answer.text.strip():
         hint = "but a tool call; declare judged='whole_turn'"
         raise RowError(f"{_NO_TEXT}, {hint}", column=column)
@@ -339,16 +342,16 @@ def answer_of_turn(turn: Sequence[ParsedMessage], *, judged: Judged, column: str
 
 
 def _render_turn(turn: Sequence[ParsedMessage]) -> str:
-    """Role by role; a single message without calls as it is."""
+    """Write messages with their roles; a single message without calls as plain text."""
     if len(turn) == 1 and not turn[0].calls:
-        return shown(turn[0], with_reasoning=True)
+        return render_message(turn[0], with_reasoning=True)
     names = [f"{said.role} ({said.name})" if said.name else said.role for said in turn]
-    texts = [shown(said, with_reasoning=True) for said in turn]
+    texts = [render_message(said, with_reasoning=True) for said in turn]
     return "\n\n".join(f"{name}:\n{text}" for name, text in zip(names, texts, strict=True))
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """An item without what its row says of all its items.
+    """An item without the fields that all items of its row share.
 
     Attributes
     ----------
@@ -359,9 +362,9 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     other : Answer or None
         The second response of a pair.
     suffix : str
-        What makes the ids of several items of one row differ.
+        Added to the id, to distinguish the items of one row.
     metadata : dict, optional
-        What the row says of this item alone.
+        Metadata of this item alone.
     """
 
     prompt: tuple[Message, ...]
@@ -379,10 +382,10 @@ def split_turn(
     prompt: tuple[Message, ...] = (),
     n_shared: int = 0,
 ) -> Draft:
-    """Part messages into what belongs to the prompt, at least the first, and the response."""
+    """Split messages into the prompt, at least the first one, and the response."""
     start = max(turn_start(messages), n_shared)
-    answer = answer_of_turn(messages[start:], judged=judged, column=column)
-    return Draft(prompt=prompt + as_prompt(messages[:start]), answer=answer)
+    answer = select_turn_answer(messages[start:], judged=judged, column=column)
+    return Draft(prompt=prompt + make_prompt(messages[:start]), answer=answer)
 
 
 # One response in memory -------------------------------------------------------------------------
@@ -398,7 +401,7 @@ def turn_item(
     group: str | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> Item:
-    """Make an item of a response and its prompt.
+    """Make an item from a response and its prompt.
 
     Parameters
     ----------
@@ -430,10 +433,10 @@ def turn_item(
         if prompt is None or isinstance(prompt, str):
             before = prompt_of_text(prompt or "")
         else:
-            before = as_prompt(parse_messages(prompt, column="prompt"))
+            before = make_prompt(parse_messages(prompt, column="prompt"))
             check_images(before, are_seen=False)
         if isinstance(response, str):
-            text = answer_of_text(response, judged=judged).text
+            text = select_text_answer(response, judged=judged).text
         else:
             said = parse_messages(response, column="response")
             draft = split_turn(said, judged=judged, column="response", prompt=before)
@@ -442,7 +445,7 @@ def turn_item(
         msg = f"`response` must be text or messages with a response: {shorten(str(error))}."
         raise InputError(msg) from error
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        # arguments of a tool call may be any objects of a trainer's, which no file could hold
+        # a trainer's tool calls may hold any objects
         msg = f"`response` must be text or messages with a response, got {type(error).__name__}."
         raise InputError(msg) from None
     return Item(

@@ -23,7 +23,7 @@ __all__ = ["metadata_from_frame", "read_metadata"]
 
 ITEM = "item"
 _NUMBER = r"^[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$"
-"""No leading zeros: 007 is a name."""
+"""Numbers without leading zeros: 007 is a name."""
 _NO_NUMBER = ("nan", "na", "n/a", "null", "none")
 
 
@@ -34,7 +34,7 @@ def read_metadata(
     columns: Sequence[str] | None = None,
     format: FileFormat | None = None,  # noqa: A002  # the word people use for it
 ) -> pl.DataFrame:
-    r"""Read what is known about items from a file.
+    r"""Read metadata of items from a file.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def metadata_from_frame(
     columns: Sequence[str] | None = None,
     source_name: str = "metadata",
 ) -> pl.DataFrame:
-    """Take what is known about items from a data frame.
+    """Read metadata of items from a data frame.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def metadata_from_frame(
 def _frame(
     table: Table, *, item: str | None, columns: Sequence[str] | None, untyped: bool = False
 ) -> pl.DataFrame:
-    """Load, type and merge the columns; inside they go by number, for names may be patterns."""
+    """Load, type and merge the columns, with numbers as names, since polars knows name patterns."""
     wanted = (ITEM, "id") if item is None else (item,)
     key = next((name for name in wanted if name in table.columns), None)
     if key is None:
@@ -178,7 +178,7 @@ def _parse_column(column: Column, *, source: str, untyped: bool) -> pl.Series:
 
 
 def _number_column(text: pl.Series) -> pl.Series:
-    """Numbers where every cell of a delimited file is one, or says that there is none."""
+    """Return numbers where every cell of a delimited file is a number or a missing value."""
     cells = text.str.strip_chars()
     is_number = cells.str.contains(_NUMBER)
     is_absent = cells.str.to_lowercase().is_in(_NO_NUMBER)
@@ -189,7 +189,7 @@ def _number_column(text: pl.Series) -> pl.Series:
 
 
 def _take_value_per_item(frame: pl.DataFrame, *, column: str, source: str) -> pl.Series:
-    """Give the one value of each item, which some of its rows may lack."""
+    """Return the value of each item; some of its rows may lack it."""
     if frame["item"].is_unique().all():
         return frame["value"]
     known = frame.drop_nulls("value").unique(["item", "value"], keep="first", maintain_order=True)

@@ -1,8 +1,8 @@
 """Reads files of the authors of rule-based rewards: probabilities and reward-model scores.
 
-Their rows name a completion by its texts: `prompt_completion` is a list of the conversation and the
-completion, each message written as ``|USER|: text``. Beside it stand `features`, probabilities by
-proposition, or `rm_score`.
+Their rows identify a completion by its texts: `prompt_completion` is a list of the conversation and
+the completion, each message written as ``|USER|: text``. The other keys are `features`, with
+probabilities by proposition, or `rm_score`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FEATURES, _SCORE = "features", "rm_score"
 
 
 def is_rbr_file(source: Any) -> bool:
-    """Tell by its first row whether a file names completions as the authors do."""
+    """Return by its first row whether a file has the authors' form."""
     if isinstance(source, list | tuple) and len(source) == 1:
         source = source[0]
     if not isinstance(source, str | Path) or not Path(source).is_file():

@@ -1,7 +1,7 @@
 """Reads the rows of any file, stream or frame, each with its place.
 
-`open_table` gives a whole table by its columns, for labels, metadata and verdicts; `stream_rows`
-gives one row after another in bounded memory, for items and comparisons.
+`open_table` returns a whole table by columns, for labels, metadata and verdicts; `stream_rows`
+yields one row after another in bounded memory, for items and comparisons.
 """
 
 from __future__ import annotations
@@ -60,22 +60,22 @@ __all__ = [
 ]
 
 Value: TypeAlias = Any
-"""What a decoded cell may hold: text, a number, a truth value, a list, an object, nothing."""
+"""A decoded cell: text, a number, a truth value, a list, an object, or None."""
 
 Column: TypeAlias = pl.Series | list[Value]
-"""A typed column, or plain Python values where a format lets every cell have its own type."""
+"""A typed column, or plain Python values where each cell may have its own type."""
 
 FoundRows: TypeAlias = Iterator[tuple[int, Any, int]]
-"""Line (or row), what stands there (a `Dropped` where it cannot be read), and its bytes."""
+"""Line (or row), its content (a `Dropped` where it cannot be read), and its size in bytes."""
 
 HeaderCheck: TypeAlias = Callable[[Sequence[str]], None]
 
 BROKEN_PARQUET = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
-"""What polars raises of a file that is none, or damaged; a panic is no Exception."""
+"""Errors of polars for a damaged file; a panic is not an `Exception`."""
 
 _SLICE_BYTES = 1 << 24
 _MIN_ROWS, _MAX_ROWS = 64, 1 << 17
-_MAX_GROWTH = 16  # the rows so far may be shorter than those to come
+_MAX_GROWTH = 16  # later rows may be longer than the first ones
 _STEP = 1_024
 
 
@@ -87,7 +87,7 @@ class Rows:
     lines: pl.Series
 
     def where(self, keep: pl.Series) -> Rows:
-        """Only the rows for which `keep` is true."""
+        """Return the rows for which `keep` is true."""
         chosen = {
             name: list(compress(column, keep)) if isinstance(column, list) else column.filter(keep)
             for name, column in self.columns.items()
@@ -97,24 +97,24 @@ class Rows:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table whose columns are loaded once it is known which are needed.
+    """A table whose columns are loaded when they are needed.
 
     Attributes
     ----------
     source : str
-        What errors and drops call it.
+        Its name in errors and drops.
     columns : tuple of str
         The names of its columns.
     load : callable
-        Gives the rows of the columns asked for.
+        Loads the given columns.
     tabular : bool
-        False where the shape is fixed and no column has a name that the caller knows.
+        False where the format has a fixed shape and no column names.
     dropped : tuple of Dropped
-        What the format itself set aside (cancelled annotations, drafts).
+        Rows that the format marks as cancelled or drafts.
     blank_is_null : bool
-        Whether an empty cell is written as nothing, as in CSV.
+        Whether an empty cell means null, as in CSV.
     notes : tuple of str
-        What a reader should know about how the file was read, a sentence each.
+        Notes about the reading of the file, one sentence each.
     """
 
     source: str
@@ -173,7 +173,7 @@ def stream_rows(
     keep_nan: Collection[str] = (),
     unique_keys: bool = False,
 ) -> FoundRows:
-    """Read rows in bounded memory; only JSON documents and workbooks are held whole.
+    """Read rows in bounded memory; only JSON documents and workbooks are held as a whole.
 
     Parameters
     ----------
@@ -217,17 +217,17 @@ def _check_format(file: DataFile) -> None:
 
 
 def line_numbers(lines: Iterable[int | None]) -> pl.Series:
-    """Line numbers in the type that every table keeps them in."""
+    """Convert line numbers to the type of tables."""
     return pl.Series("line", lines, dtype=pl.UInt32)
 
 
 def row_numbers(height: int) -> pl.Series:
-    """1-based row numbers, which stand for lines where a table has none."""
+    """Return 1-based row numbers, for tables without lines."""
     return pl.int_range(1, height + 1, dtype=pl.UInt32, eager=True).alias("line")
 
 
 def text_series(values: Sequence[str | None], *, source: str) -> pl.Series:
-    """Python text as a column; half a surrogate pair is refused, since no file can hold it."""
+    """Make a column of Python text; refuse lone surrogates, which no file can hold."""
     try:
         return pl.Series(values, dtype=pl.String)
     except UnicodeEncodeError as error:
@@ -241,8 +241,8 @@ def text_series(values: Sequence[str | None], *, source: str) -> pl.Series:
 def _rows_of_frame(
     frame: pl.DataFrame, names: Sequence[str], *, lines: pl.Series | None = None
 ) -> Rows:
-    """Give the columns of a frame, which stand in the order of `names`."""
-    # all under one name: polars takes names such as * for patterns
+    """Return the columns of a frame, in the order of `names`."""
+    # all with the same name: polars takes names such as * for patterns
     cells = zip(names, frame.get_columns(), strict=True)
     columns = {name: values.alias("values") for name, values in cells}
     return Rows(columns=columns, lines=row_numbers(frame.height) if lines is None else lines)
@@ -252,7 +252,7 @@ def _rows_of_frame(
 
 
 def _open_delimited(file: DataFile) -> Table:
-    """Parse by polars, which counts neither lines nor the fields of a row: that is done first."""
+    """Parse with polars; count lines and fields first, since polars does not."""
     data = file.read()
     file.check_kind(data)
     latin = None if file.encoding else decode_windows_1252(data)
@@ -277,7 +277,7 @@ def _open_delimited(file: DataFile) -> Table:
     is_filled = n_fields[1:] > 0
 
     def load(columns: Sequence[str]) -> Rows:
-        # Positions instead of names: a header may hold names that polars would rename.
+        # Positions instead of names, since polars would rename some.
         positions = sorted(header.index(column) for column in columns)
         schema = {f"{index}": pl.String for index in range(len(header))}
         found = ""
@@ -308,7 +308,7 @@ def _slices(data: bytes) -> Iterator[bytes]:
 def _scan_records(
     data: bytes, *, delimiter: str, file: DataFile, first: int
 ) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
-    """Give the header, and first line and number of fields of every record; a blank one has 0."""
+    """Return the header, and first line and number of fields of every record; a blank one has 0."""
     if b'"' in data or data.count(b"\r") != data.count(b"\r\n"):
         lines = numbered_lines(_slices(data), first=first)
         header: list[str] = []
@@ -331,7 +331,10 @@ def _scan_records(
 
 
 def _delimited_rows(file: DataFile, check: HeaderCheck) -> FoundRows:
-    """One row a record, every cell as text; after a fault what follows could not be trusted."""
+    """Yield one row per record, with text cells.
+
+    Stop at an error, since later rows may be wrong.
+    """
     lines = file.lines()
     start = next((found for found in lines if found[1] is None or found[1].strip(b"\r")), None)
     if start is None:
@@ -358,7 +361,7 @@ def _ragged_row_error(file: DataFile, line: int, *, n_wanted: int, n_found: int)
 
 
 def _open_workbook(file: DataFile) -> Table:
-    """Take the cells of a sheet as text, so that 3 is no 3.0; rows are numbered as shown."""
+    """Read the cells of a sheet as text, so that 3 is not 3.0; number rows as shown."""
     try:
         import fastexcel
     except ImportError as error:
@@ -444,7 +447,7 @@ def _document_rows(
 
 
 def _rows_of_document(document: Any, *, file: DataFile, id_column: str) -> Iterable[Any]:
-    """Give the rows of a list, or of an object that holds them by their ids."""
+    """Return the rows of a list, or of an object that holds them by their ids."""
     if isinstance(document, list):
         return document
     if isinstance(document, dict):
@@ -463,7 +466,7 @@ def read_given_rows(
     source: str,
     keep_nan: Collection[str] = (),
 ) -> FoundRows:
-    """Take rows in memory, with Python's values for those of NumPy."""
+    """Read rows in memory, with NumPy values as Python's."""
     for line, row in zip(count(1) if lines is None else lines, rows, strict=False):
         value = plain_value(row, keep_nan=keep_nan)
         if not is_unicode(value):
@@ -473,7 +476,7 @@ def read_given_rows(
 
 
 def table_rows(table: Table) -> FoundRows:
-    """Give the rows of a table, a few at once as Python values."""
+    """Return the rows of a table, a few at once as Python values."""
     rows = table.load(table.columns)
 
     def objects() -> Iterator[dict[str, Any]]:
@@ -500,9 +503,9 @@ def _explain_broken_parquet(source: str) -> Iterator[None]:
 
 
 def _path_or_bytes(file: DataFile) -> Path | bytes:
-    """Leave a file on disk where it is; everything else becomes bytes, or its own error.
+    """Return the path of a file on disk, else bytes, or raise.
 
-    So a path that is no file, such as an address, is never handed to polars.
+    So polars never gets a path that is not a file, such as an address.
     """
     if isinstance(file.source, str | Path) and file.name != "<stdin>":
         path = Path(file.source)
@@ -512,9 +515,9 @@ def _path_or_bytes(file: DataFile) -> Path | bytes:
 
 
 def _open_parquet(file: DataFile, *, only: tuple[str, str] | None) -> Table:
-    """Load only the columns that are needed, and of a file on disk perhaps only some rows."""
+    """Load only the needed columns, and of a file on disk only the chosen rows where possible."""
     opened = _path_or_bytes(file)
-    # Through an open file, since polars takes the name of a file for a pattern.
+    # Through an open file, since polars takes file names for patterns.
     opening = opened.open("rb") if isinstance(opened, Path) else io.BytesIO(opened)
     with _explain_broken_parquet(file.name), opening as stream:
         columns = tuple(pl.read_parquet_schema(stream))
@@ -547,14 +550,17 @@ def _chosen_rows(
         lazy = lazy.select(number, *needed).filter(pl.col(column) == value)
         frame = lazy.collect(engine="streaming")
     except BROKEN_PARQUET:
-        return None  # whatever is wrong is said where all rows are loaded
+        return None  # errors are reported when all rows are loaded
     if frame.is_empty():
         return None
     return _rows_of_frame(frame.drop(number), needed, lines=line_numbers(frame[number]))
 
 
 def _parquet_rows(file: DataFile, check: HeaderCheck) -> FoundRows:
-    """One row a row, unpacked a slice at a time; a stream is held, as it is read from its end."""
+    """Yield rows slice by slice.
+
+    A stream is held as a whole, since Parquet is read from its end.
+    """
     opened = _path_or_bytes(file)
     start, n_rows = 0, _MIN_ROWS
     while True:
@@ -582,7 +588,7 @@ def _parquet_rows(file: DataFile, check: HeaderCheck) -> FoundRows:
 
 
 def open_frame(frame: Any, source: str) -> Table:
-    """Make a table of a data frame of any library."""
+    """Make a table from a data frame of any library."""
     known = _check_frame(frame, source=source)
 
     def load(needed: Sequence[str]) -> Rows:
@@ -593,7 +599,7 @@ def open_frame(frame: Any, source: str) -> Table:
 
 
 def _check_frame(frame: Any, *, source: str) -> nw.DataFrame[Any]:
-    """Take a data frame of any library whose columns have names of their own, of text."""
+    """Check a data frame of any library: its columns must have unique text names."""
     try:
         known: nw.DataFrame[Any] = nw.from_native(frame, eager_only=True)
     except TypeError as error:
@@ -618,9 +624,9 @@ def _check_frame(frame: Any, *, source: str) -> nw.DataFrame[Any]:
 
 
 def _column(series: nw.Series[Any]) -> Column:
-    """Take a typed column, or plain values where pandas holds Python objects."""
+    """Return a typed column, or plain values where pandas holds Python objects."""
     if series.dtype not in (nw.Object, nw.Unknown):
-        # no pyarrow, or text that it refuses
+        # without pyarrow, or with text that it refuses
         with suppress(ImportError, TypeError, ValueError):
             return pl.Series(series.to_polars()).alias("values")  # * is a pattern to polars
     absent = series.is_null().to_list()

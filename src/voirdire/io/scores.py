@@ -1,4 +1,4 @@
-"""Reads a table of scores: a number per row, and the columns that say how it came about."""
+"""Reads a table of scores: a number per row, with columns of its facets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["read_scores"]
 
 
 def read_scores(source: Source, *, score: str, facets: Sequence[str]) -> pl.DataFrame:
-    r"""Read scores and what they were made under, such as the item, the run and the prompt.
+    r"""Read scores and their facets, such as the item, the run and the prompt.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def read_scores(source: Source, *, score: str, facets: Sequence[str]) -> pl.Data
         empty = frame.filter(pl.col(name).is_null())
         if not empty.is_empty():
             where = place(table.source, line=empty["line"][0], column=shorten(name))
-            msg = f"{where} must say under what the score was made, got nothing."
+            msg = f"{where} must hold a value for every score, got nothing."
             raise InputError(msg)
     return frame.drop("line")
 

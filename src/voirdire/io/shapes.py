@@ -19,8 +19,8 @@ keys                                            read as
 `error`                                         a request that failed: set aside
 ==============================================  ====================================
 
-A row that is no object but a list of a prompt and a list of completions is the layout of the
-authors of rule-based rewards.
+A row that is a list of a prompt and a list of completions has the layout of the authors of
+rule-based rewards.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from voirdire.io.files import RowError, decode_json, got
 from voirdire.io.messages import (
     Draft,
     ParsedMessage,
-    answer_of_text,
-    answer_of_turn,
-    as_prompt,
     is_message,
+    make_prompt,
     parse_message,
     parse_messages,
     prompt_of_text,
+    select_text_answer,
+    select_turn_answer,
     split_turn,
     turn_start,
 )
@@ -76,11 +76,11 @@ ShapeName: TypeAlias = Literal[
 ]
 
 ID_COLUMNS = ("custom_id", "id", "item")
-"""Where an item's id stands; the first that holds something."""
+"""Keys of an item's id; the first with a value is used."""
 
 _CHATS = ("messages", "conversations")
 _RESPONSES = ("response", "response", "completion")
-"""Our name for a response, and those of others."""
+"""Names of a response: ours, then others."""
 _PROMPTS = ("prompt", "question", "instruction", "input")
 _RATERS = {"annotator", "judge", "rater"}
 _MAX_SHAPES = 1_000
@@ -89,14 +89,14 @@ _MAX_NAMES_SHOWN = 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowShape:
-    """Where in a row everything stands; None for what is not there.
+    """The keys of the parts of a row; None for a part that is missing.
 
     Attributes
     ----------
     name : str
         The shape.
     judged : str
-        What of its responses is judged.
+        Which part of its responses is judged.
     body : str or None
         The key of the response, the messages or the choices, or of the first of two responses;
         where there is no response, the key that was declared for it.
@@ -105,9 +105,9 @@ class RowShape:
     prompt : str or None
         The key of the prompt.
     prompt_rest : str or None
-        The key of the text that goes on with the prompt: `input` beside `instruction`.
+        The key of the text that continues the prompt: `input` beside `instruction`.
     request : str or None
-        The key of the request that a server was sent, where no prompt stands elsewhere.
+        The key of the request to a server, where there is no other prompt.
     chat : str or None
         The key, one of these, under which text is messages as JSON.
     id, behavior, group, cluster : str or None
@@ -132,7 +132,7 @@ class RowShape:
 
 
 class ShapeFinder:
-    """Tell the shapes of rows, each set of keys once."""
+    """Finds the shapes of rows, once per set of keys."""
 
     def __init__(self, reading: ItemReading, *, source: str, is_tabular: bool) -> None:
         self.reading = reading
@@ -144,14 +144,16 @@ class ShapeFinder:
         self.unseen = {*self.columns.values(), *reading.json_columns}
         self._known: dict[tuple[str, ...], RowShape] = {}
         content = ("prompt", "response", "other", "messages", "chosen", "rejected", "ranked")
-        # A column given for one part of an item is not taken for another by its name.
+        # A column that is declared for one part is not used for another.
         self._taken = {self.columns[name] for name in content if name in self.columns}
 
     def shape(self, keys: tuple[str, ...]) -> RowShape:
-        """Tell the shape of a row with these keys, nulls left out."""
+        """Return the shape of a row with these keys, nulls left out."""
         known = self._known.get(keys)
         if known is None:
-            if len(self._known) >= _MAX_SHAPES:  # rows of a hostile file may all differ
+            if (
+                len(self._known) >= _MAX_SHAPES
+            ):  # a hostile file may have different keys in every row
                 self._known.clear()
             known = self._known[keys] = self._find(keys)
         return known
@@ -164,24 +166,24 @@ class ShapeFinder:
             self._refuse(header, missing="response", way_out=self.way_out(header))
 
     def has_response(self, keys: tuple[str, ...]) -> bool:
-        """Tell keys that may give an item."""
+        """Return whether rows with these keys may become items."""
         return self.shape(keys).name not in ("failed", "none")
 
     def check_seen(self, header: Sequence[str]) -> None:
-        """Refuse a declared column that was not seen; `header` is shown beside it."""
+        """Refuse a declared column that does not exist; the message shows `header`."""
         if self.unseen:
             missing = min(self.unseen)
             ours = "columns" if missing in self.columns.values() else "json_columns"
             self._refuse(header, missing=missing, way_out=f"Correct `{ours}`.")
 
     def way_out(self, header: Sequence[str]) -> str:
-        """Say what to do about columns that give no item."""
+        """Return what to do about columns that give no item."""
         if {"item", "label"} <= set(header) or not _RATERS.isdisjoint(header):
             return "This looks like labels: name the file of the responses that they are about."
         return 'Name it with columns={"response": ...}.'
 
     def shown(self, header: Sequence[str]) -> str:
-        """Show columns by name, not too many of them."""
+        """List the first columns by name."""
         known = ", ".join(shorten(repr(column)) for column in header[:_MAX_NAMES_SHOWN])
         more = len(header) - _MAX_NAMES_SHOWN
         rest = f" and {more} more" if more > 0 else ""
@@ -213,7 +215,7 @@ class ShapeFinder:
             is_ours = prompt == "instruction" and "prompt" not in self.columns
             rest = self._key(keys, "", "input") if is_ours else None
             chat = body if chat == body else None
-        elif chat is not None and chat != body:  # else all but its last turn is the prompt
+        elif chat is not None and chat != body:  # else the prompt is all but the last turn
             prompt = chat
         else:
             request = "request" if "request" in keys else None
@@ -232,7 +234,7 @@ class ShapeFinder:
     def _find_ranked_list(
         self, keys: tuple[str, ...]
     ) -> tuple[ShapeName, str | None, str | None] | None:
-        """Tell a ranked list; beside a response only a column that was declared is one."""
+        """Find the key of a ranked list; beside a response only a declared column counts."""
         ranked = self._key(keys, "ranked", "ranked")
         is_alone = "ranked" in self.columns or self._key(keys, *_RESPONSES) is None
         return ("ranked", ranked, None) if ranked is not None and is_alone else None
@@ -240,7 +242,7 @@ class ShapeFinder:
     def _responses(
         self, keys: tuple[str, ...], *, chat: str | None, prompt: str | None
     ) -> tuple[ShapeName, str | None, str | None]:
-        """Tell the shape, and where one response stands or two do, of which a row may miss one."""
+        """Return the shape, and the keys of one response or of two, one of which may be missing."""
         given = self.columns
         response = self._key(keys, *_RESPONSES)
         is_free = response is None and "response" not in given
@@ -270,7 +272,7 @@ class ShapeFinder:
         )
 
     def _is_unnamed(self, key: str) -> bool:
-        """Tell the index column that pandas writes and reads without a name."""
+        """Return whether a column is the index that pandas writes without a name."""
         return self.is_tabular and (not key.strip() or key.startswith("Unnamed: "))
 
 
@@ -281,14 +283,14 @@ _TWO = 2
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CompletionList:
-    """A row that lists completions of one prompt, each written as a row of its own.
+    """A row that lists completions of one prompt, with a row for each completion.
 
     Attributes
     ----------
     group : str
-        What completions of the row are together.
+        Group of the completions of the row.
     rows : tuple of dict or RowError
-        One for each completion, or why it is none.
+        One for each completion, or why it cannot be read.
     levels : tuple of int
         The place of each in the ranking, 0 the best; empty where the row ranks nothing.
     """
@@ -301,7 +303,7 @@ class CompletionList:
 def completions_of(row: Any, *, columns: Mapping[str, str], place: str) -> CompletionList | None:
     """Read `[prompt, [completion, ...]]`, the layout of the authors of rule-based rewards.
 
-    None says that the row is something else.
+    None where the row has another layout.
     """
     if not isinstance(row, list | tuple) or len(row) != _TWO:
         return None
@@ -327,7 +329,7 @@ def completions_of(row: Any, *, columns: Mapping[str, str], place: str) -> Compl
 def read_ranked_completions(
     row: Mapping[str, Any], shape: RowShape, *, columns: Mapping[str, str], name: str
 ) -> CompletionList:
-    """Read a ranked list, best first; completions of a list within it are ties.
+    """Read a ranked list, best first; a list within it holds ties.
 
     Raises
     ------
@@ -356,14 +358,14 @@ def read_ranked_completions(
 
 
 def _is_tie(found: Any) -> bool:
-    """Tell a list of completions from one completion that is a list of messages."""
+    """Return whether a value is a list of completions, and not one completion of messages."""
     if not isinstance(found, list | tuple):
         return False
     return not any(isinstance(entry, dict) and is_message(entry) for entry in found)
 
 
 def _name(row: dict[str, Any], name: str, columns: Mapping[str, str]) -> dict[str, Any]:
-    """Give a row an id of ours, under the key that is looked at first."""
+    """Return a copy of a row with our own id, under the first key of ids."""
     if "id" not in columns:
         row.pop("custom_id", None)
     row[columns.get("id", "id")] = name
@@ -374,7 +376,7 @@ def _name(row: dict[str, Any], name: str, columns: Mapping[str, str]) -> dict[st
 
 
 def drafts_of(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
-    """Give every item of a row, or why it is none.
+    """Return every item of a row, or why it cannot be read.
 
     Raises
     ------
@@ -395,7 +397,7 @@ def drafts_of(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
     if shape.name == "response":
         return _response(row, shape)
     value = _decode_messages(row[column], column)
-    if isinstance(value, dict) and "response" in value:  # both sides, as a training run has them
+    if isinstance(value, dict) and "response" in value:  # both sides, as in a training run
         sides = {key: side for key, side in value.items() if side is not None}
         prompt = "prompt" if "prompt" in sides else None
         apart = replace(shape, name="response", body="response", prompt=prompt, chat=None)
@@ -410,7 +412,7 @@ def drafts_of(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
 
 
 def _messages(row: dict[str, Any], column: str) -> list[ParsedMessage]:
-    """Messages as they are, or as JSON in a cell of text."""
+    """Return messages, decoded where a text cell holds them as JSON."""
     return parse_messages(_decode_messages(row[column], column), column=column)
 
 
@@ -426,7 +428,7 @@ def _response(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
     response = row[column]
     prompt = _prompt(row, shape)
     if isinstance(response, str):
-        return [Draft(prompt=prompt, answer=answer_of_text(response, judged=shape.judged))]
+        return [Draft(prompt=prompt, answer=select_text_answer(response, judged=shape.judged))]
     if isinstance(response, dict) and response.keys() & {"choices", "body", "status_code"}:
         reply = _reply(response, error=row.get("error"), column=column)
         return _choices(reply, shape, prompt=prompt)
@@ -451,18 +453,18 @@ def _prompt(row: dict[str, Any], shape: RowShape) -> tuple[Message, ...]:
         return prompt_of_text(f"{value}\n\n{rest}" if is_text else value)
     if not isinstance(value, str | list | tuple | dict):
         raise RowError(f"prompt must be text or messages, got {got(value)}", column=column)
-    return as_prompt(_messages(row, column))
+    return make_prompt(_messages(row, column))
 
 
 # Two responses, the prompt apart or in both ---------------------------------------------------
 
 
 def _sides(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
-    """Give the chosen response and the rejected one, each an item of one group.
+    """Return the chosen response and the rejected one, each an item of one group.
 
-    Messages are the whole conversation where no prompt stands apart, or where they begin with one
-    by somebody else than assistant and tools. What both sides then begin with is the prompt, at
-    least up to the last such message. A side that is not there has an empty turn.
+    Messages are the whole conversation where there is no separate prompt, or where they begin with
+    a message by neither assistant nor tool. The common beginning of both sides is then the prompt,
+    at least up to the last such message. A missing side has an empty turn.
     """
     columns = {"chosen": shape.body or "", "rejected": shape.second or ""}
     values = {name: row.get(column) for name, column in columns.items()}
@@ -492,11 +494,11 @@ def _sides(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
         try:
             prompt = () if is_whole else _prompt(row, shape)
             if name in texts:
-                answer = answer_of_text(texts[name], judged=shape.judged)
+                answer = select_text_answer(texts[name], judged=shape.judged)
             else:
                 start = max(turn_start(messages), n_shared)
-                answer = answer_of_turn(messages[start:], judged=shape.judged, column=column)
-                prompt += as_prompt(messages[:start])
+                answer = select_turn_answer(messages[start:], judged=shape.judged, column=column)
+                prompt += make_prompt(messages[:start])
             drafts.append(Draft(prompt=prompt, answer=answer, **about))
         except RowError as error:
             drafts.append(error)
@@ -504,7 +506,7 @@ def _sides(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
 
 
 def _pair(row: dict[str, Any], shape: RowShape) -> Draft:
-    """Give one item with both responses, if they answer one prompt."""
+    """Return one item with both responses, if they answer the same prompt."""
     columns = [shape.body or "", shape.second or ""]
     if shape.chat == shape.body and isinstance(row[columns[0]], str):
         decoded = decode_json(row[columns[0]], what="messages", column=shape.body)
@@ -517,7 +519,7 @@ def _pair(row: dict[str, Any], shape: RowShape) -> Draft:
         if isinstance(side, RowError):
             raise side
         drafts.append(side)
-    # A text without a prompt beside it answers whatever the other one does.
+    # A text without a prompt answers the prompt of the other one.
     is_apart = shape.prompt is not None or shape.request is not None
     prompts = [
         draft.prompt
@@ -541,7 +543,7 @@ def _pair(row: dict[str, Any], shape: RowShape) -> Draft:
 def _choices(
     reply: dict[str, Any], shape: RowShape, *, prompt: tuple[Message, ...]
 ) -> list[Draft | RowError]:
-    """Make an item of every choice of a reply."""
+    """Make an item from every choice of a reply."""
     column = shape.body or ""
     choices = reply.get("choices")
     if not isinstance(choices, list | tuple) or not choices:
@@ -550,7 +552,7 @@ def _choices(
     for number, choice in enumerate(choices):
         try:
             said = _parse_choice(choice, number, column=column)
-            answer = answer_of_turn([said], judged=shape.judged, column=column)
+            answer = select_turn_answer([said], judged=shape.judged, column=column)
         except RowError as error:
             drafts.append(error)
             continue
@@ -565,7 +567,7 @@ def _choices(
 
 
 def _parse_choice(choice: Any, number: int, *, column: str) -> ParsedMessage:
-    """Read the message of a choice; of a plain completion its text."""
+    """Read the message of a choice, or the text of a plain completion."""
     if not isinstance(choice, dict):
         raise RowError(f"choice {number} must be an object, got {got(choice)}", column=column)
     message, text = choice.get("message"), choice.get("text")
@@ -577,7 +579,7 @@ def _parse_choice(choice: Any, number: int, *, column: str) -> ParsedMessage:
 
 
 def _reply(response: dict[str, Any], *, error: Any, column: str) -> dict[str, Any]:
-    """Unwrap the reply, or say why the request failed."""
+    """Unwrap the reply, or raise where the request failed."""
     body = response.get("body", response) if "choices" not in response else response
     if isinstance(body, dict) and body.get("choices") is not None:
         return body
@@ -592,7 +594,7 @@ def _reply(response: dict[str, Any], *, error: Any, column: str) -> dict[str, An
 
 
 def _failure(error: Any) -> str:
-    """Say of a request that failed why it did."""
+    """Make the error of a failed request."""
     if isinstance(error, dict):
         words = [error[key] for key in ("code", "message") if error.get(key) is not None]
         error = ": ".join(str(word) for word in words) or None
@@ -610,4 +612,4 @@ def _request_prompt(request: Any) -> tuple[Message, ...]:
     messages, prompt = request.get("messages"), request.get("prompt")
     if messages is None and isinstance(prompt, str):
         return prompt_of_text(prompt)
-    return as_prompt(parse_messages([] if messages is None else messages, column="request"))
+    return make_prompt(parse_messages([] if messages is None else messages, column="request"))

@@ -1,7 +1,7 @@
 """Codes the values of a column, and writes each value as one text: 3 and 3.0 are ``"3"``.
 
-Labels and names repeat, so each distinct value is read once, whatever it comes from: text of a CSV,
-a typed column, JSON, or Python's own types.
+Labels and names repeat, so each distinct value is read once, from text of a CSV, a typed column,
+JSON, or Python's own types.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ __all__ = [
     "Sort",
     "code_names",
     "code_values",
+    "detect_sort",
+    "format_name",
     "is_unnamed",
-    "name_text",
     "numbers",
     "plain_value",
     "refuse_column",
-    "sort_of",
     "sorts_in",
     "texts",
 ]
 
 Sort: TypeAlias = Literal["text", "number", "truth", "list", "object"]
-"""What a cell holds: whole numbers and fractions are one sort."""
+"""Sorts of cells; whole numbers and fractions are one sort."""
 
 _MAX_WHOLE = 9e18
-"""Beyond this a float has no exact integer type to pass through."""
+"""Beyond this a float is not an exact integer."""
 
 _MOST_NAMES = 20
 _NESTED = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Null)
@@ -53,20 +53,20 @@ _NESTED = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Null)
 
 @dataclass(frozen=True)
 class CodedColumn:
-    """A column as its distinct values, in order of appearance, and their codes; -1 is nothing."""
+    """A column as its distinct values, in order of appearance, and their codes; -1 is None."""
 
     values: list[Any]
     codes: NDArray[np.int32]
 
     def where(self, kept: NDArray[np.bool_]) -> CodedColumn:
-        """Return some rows; values that none of them has stay."""
+        """Return some rows; unused values are kept."""
         return CodedColumn(self.values, self.codes[kept])
 
     def used_codes(self) -> list[int]:
         """List the codes that rows have, in order of appearance."""
         n_rows = len(self.codes)
-        first = np.full(len(self.values) + 1, n_rows)  # the last is that of code -1
-        first[self.codes[::-1]] = np.arange(n_rows)[::-1]  # what is written last stays
+        first = np.full(len(self.values) + 1, n_rows)  # the last entry is that of code -1
+        first[self.codes[::-1]] = np.arange(n_rows)[::-1]  # the last assignment counts
         order = np.argsort(first[:-1])
         return order[: np.count_nonzero(first[:-1] < n_rows)].tolist()  # type: ignore[no-any-return]
 
@@ -79,12 +79,12 @@ class CodedColumn:
         return int(np.argmax(self.codes == code))
 
     def value(self, row: int) -> Any:
-        """Give what a row has, None where that is nothing."""
+        """Return the value of a row; None where there is none."""
         code = self.codes[row]
         return None if code < 0 else self.values[code]
 
     def recode(self, values: Sequence[Any], *, nothing: Any = None) -> CodedColumn:
-        """Put other values for these; equal ones become one, and None is nothing."""
+        """Replace the values; merge equal ones, and code None as -1."""
         known: dict[Any, int] = {}
         place = [
             -1 if value is None else known.setdefault(value, len(known))
@@ -93,24 +93,24 @@ class CodedColumn:
         return CodedColumn(list(known), np.array(place, np.int32)[self.codes])
 
     def under(self, other: CodedColumn) -> CodedColumn:
-        """Give the values of another column where it has any."""
+        """Return the values of another column where it has any, else these."""
         moved = np.where(other.codes < 0, self.codes, other.codes + len(self.values))
         return CodedColumn([*self.values, *other.values], moved)
 
     def series(self, dtype: Any) -> pl.Series:
-        """Give every row its value."""
+        """Return the value of every row."""
         values = pl.Series([*self.values, None], dtype=dtype)
         return values.gather(np.where(self.codes < 0, len(self.values), self.codes))
 
     @staticmethod
     def constant(value: Any, n_rows: int) -> CodedColumn:
-        """Repeat one value; None is nothing."""
+        """Make a column of one repeated value."""
         values = [] if value is None else [value]
         return CodedColumn(values, np.full(n_rows, len(values) - 1, np.int32))
 
     @staticmethod
     def join(parts: Sequence[CodedColumn]) -> CodedColumn:
-        """Put columns under each other."""
+        """Concatenate columns."""
         merged = code_values([value for part in parts for value in part.values])
         places = np.append(merged.codes, -1)
         starts = np.cumsum([0, *(len(part.values) for part in parts)])
@@ -122,7 +122,7 @@ class CodedColumn:
 
 
 def plain_value(raw: Any) -> Any:
-    """Turn values of numpy and pandas into Python's own; what they call missing is None."""
+    """Turn values of numpy and pandas into Python's; their missing values become None."""
     if raw is None or isinstance(raw, str | bool | int | list | tuple | AbstractSet | Failure):
         return raw
     if isinstance(raw, float):
@@ -172,7 +172,7 @@ def _code_series(column: pl.Series) -> CodedColumn:
 
 
 def _key(value: Any) -> Any:
-    """Give a hashable stand-in under which values of different types stay apart."""
+    """Return a hashable key that keeps values of different types apart."""
     kind = type(value)
     if kind is str or value is None:
         return value
@@ -183,8 +183,8 @@ def _key(value: Any) -> Any:
     return (value, kind) if isinstance(value, int | float) else (repr(value), kind)
 
 
-def name_text(value: Any) -> str | None:
-    """Write a value as text: 3 and 3.0 are both "3"; blank text is none."""
+def format_name(value: Any) -> str | None:
+    """Write a value as text: 3 and 3.0 are both "3"; blank text is None."""
     if isinstance(value, str):
         return value if value and not value.isspace() else None
     if value is None:
@@ -204,17 +204,17 @@ def name_text(value: Any) -> str | None:
 
 
 def code_names(column: Column | CodedColumn, *, source: str) -> CodedColumn:
-    """Code a column of names: as text, blanks as nothing."""
+    """Code a column of names: as text, blanks as None."""
     coded = code_values(column)
     names: list[Any] = coded.values
     if not (set(map(type, names)) <= {str} and all(map(str.strip, names))):
-        names = [name_text(value) for value in names]
-    text_series(names, source=source)  # half a surrogate pair is refused
+        names = [format_name(value) for value in names]
+    text_series(names, source=source)  # lone surrogates are refused
     return coded if names == coded.values else coded.recode(names)
 
 
 def texts(column: Column, *, source: str) -> pl.Series:
-    """Any column as text, blank text as null; lists and objects become JSON."""
+    """Convert any column to text, blank text to null, lists and objects to JSON."""
     if isinstance(column, pl.Series) and (column.dtype == pl.String or column.dtype.is_integer()):
         text = column.cast(pl.String)
         return text.set(text.str.strip_chars() == "", None)
@@ -222,7 +222,7 @@ def texts(column: Column, *, source: str) -> pl.Series:
 
 
 def numbers(column: Column) -> pl.Series:
-    """Give a column of numbers as Float64; nan becomes null, what no float can hold infinite."""
+    """Return a column of numbers as Float64; nan becomes null, too large numbers infinite."""
     if isinstance(column, list):
         column = pl.Series([_as_float(value) for value in column], dtype=pl.Float64)
     return column.cast(pl.Float64).fill_nan(None)
@@ -235,8 +235,8 @@ def _as_float(value: Any) -> float | None:
         return math.inf
 
 
-def sort_of(value: Any) -> Sort:
-    """Tell the sort of a value."""
+def detect_sort(value: Any) -> Sort:
+    """Return the sort of a value."""
     if isinstance(value, str):
         return "text"
     if isinstance(value, bool):
@@ -250,16 +250,16 @@ def sort_of(value: Any) -> Sort:
 
 
 def sorts_in(column: Column) -> set[Sort]:
-    """Tell the sorts of the values that a column holds."""
+    """Return the sorts of the values that a column holds."""
     if isinstance(column, pl.Series):
         column = numbers(column) if column.dtype.is_decimal() else column
         column = column.drop_nulls().head(1).to_list()
     kinds = dict(zip(map(type, column), column, strict=True))
-    return {sort_of(value) for value in kinds.values() if value is not None}
+    return {detect_sort(value) for value in kinds.values() if value is not None}
 
 
 def is_unnamed(column: str) -> bool:
-    """Tell the index column that pandas writes and reads without a name."""
+    """Return whether a column is the index that pandas writes without a name."""
     return not column.strip() or column.startswith("Unnamed: ")
 
 

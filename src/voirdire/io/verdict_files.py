@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 VerdictFormat: TypeAlias = Literal["parquet", "jsonl", "csv"]
-"""How a file of verdicts is written."""
+"""Formats of files of verdicts."""
 
 _SUFFIXES: dict[str, VerdictFormat] = {
     ".parquet": "parquet",
@@ -45,7 +45,7 @@ _HEAD_BYTES = 1 << 18
 
 
 def verdict_format(output: Path) -> VerdictFormat:
-    """Tell by the ending of its name how a file of verdicts is written."""
+    """Return the format of a file of verdicts, by the ending of its name."""
     found = _SUFFIXES.get(output.suffix.lower())
     if found is None:
         msg = f"`output` must end in .parquet, .jsonl or .csv, got {str(output)!r}. Rename it."
@@ -68,7 +68,7 @@ def encode_part(frame: pl.DataFrame, written_as: VerdictFormat) -> bytes:
 def join_parts(
     parts: Sequence[Path], target: Path, *, written_as: VerdictFormat, columns: Sequence[str]
 ) -> None:
-    """Put parts under each other in one file, in bounded memory.
+    """Concatenate parts into one file, in bounded memory.
 
     Raises
     ------
@@ -88,19 +88,19 @@ def join_parts(
 
 @contextmanager
 def sync_file(path: Path) -> Iterator[None]:
-    """Make sure that what was written to a file is on the disk at the end."""
+    """Make sure that a written file is on the disk."""
     yield
     with path.open("rb+") as file:
         os.fsync(file.fileno())
 
 
 def layout_of_file(path: Path) -> VerdictLayout | None:
-    """Tell whether a file holds verdicts of ours, by its columns, and in which layout."""
+    """Return whether a file holds verdicts of ours, by its columns, and in which layout."""
     return is_verdict_table(columns_of_file(path))
 
 
 def columns_of_file(path: Path) -> tuple[str, ...]:
-    """Name the columns of a table, of the first row in JSONL; none where it cannot be told."""
+    """Return the columns of a table, of the first row in JSONL; none where it cannot be read."""
     try:
         return _columns(path, verdict_format(path))
     except (OSError, ValueError):
@@ -117,7 +117,7 @@ def _sink(parts: Sequence[Path], target: Path) -> None:
 
 
 def _as_os_error(error: Exception) -> OSError:
-    """Find the number of the system's error in the words of polars."""
+    """Make an `OSError` from the message of a polars error."""
     why = str(error).partition("\n")[0]
     found = re.search(r"os error (\d+)", why)
     number = int(found[1]) if found else 0

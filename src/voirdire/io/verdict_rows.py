@@ -1,4 +1,4 @@
-"""Every row of a table of verdicts, whatever the rubric: for people who read it."""
+"""Reads every row of a table of verdicts, of any rubric, for display."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from voirdire.io.rows import open_table
 from voirdire.io.values import texts
 from voirdire.records.thresholds import (
     USUAL_THRESHOLD,
+    get_thresholds,
     threshold_from_cell,
-    threshold_of_each,
 )
 from voirdire.records.verdict_tables import is_verdict_table
 
@@ -36,7 +36,7 @@ _THEIRS = {
     "reason": ("reason", "reasoning", "rationale", "explanation"),
     "response": ("response", "completion"),
 }
-"""What a table may call a column; the first that it has counts."""
+"""Names of each column in tables; the first that exists is used."""
 _NOT_ASKED = ("fingerprint", "threshold", "answered_by", "group", "cluster", "index", "")
 _MOST_SHOWN = 8
 _SAMPLE = 50
@@ -82,7 +82,7 @@ def read_verdict_rows(data: bytes, *, name: str, format: str) -> pl.DataFrame:  
 
 
 class _NamedBytes(io.BytesIO):
-    """Bytes that errors call by the name of their file."""
+    """Bytes with the name of their file for errors."""
 
     def __init__(self, data: bytes, name: str) -> None:
         super().__init__(data)
@@ -98,7 +98,7 @@ def _is_asked(column: str, names: dict[str, str | None]) -> bool:
 
 
 def _check(table: Table, names: dict[str, str | None], *, is_wide: bool) -> None:
-    """Refuse a table of something else: of labels that people gave, or of items."""
+    """Refuse other tables: of people's labels, or of items."""
     is_by_people = "annotator" in table.columns and not names["judge"]
     is_marked = bool(names["judge"]) or "fingerprint" in table.columns
     has_labels = bool(names["label"] or names["probability"])
@@ -118,8 +118,8 @@ def _check(table: Table, names: dict[str, str | None], *, is_wide: bool) -> None
 def _unfold(
     frame: pl.DataFrame, asked: dict[str, pl.Series], threshold: str | None
 ) -> pl.DataFrame:
-    """Put the questions of a wide table under each other, an item's rows together."""
-    cuts = threshold_of_each(_threshold(threshold), list(asked))
+    """Unpivot a wide table, with the rows of an item together."""
+    cuts = get_thresholds(_threshold(threshold), list(asked))
     parts = [
         _answers(frame.with_row_index("place"), name, values, float(cut))
         for (name, values), cut in zip(asked.items(), cuts, strict=True)
@@ -139,7 +139,7 @@ def _threshold(cell: str | None) -> float | dict[str, float]:
 
 
 def _answers(frame: pl.DataFrame, name: str, values: pl.Series, cut: float) -> pl.DataFrame:
-    """Give the answers to a question: probabilities, or else labels."""
+    """Return the answers to a question: probabilities, or else labels."""
     given = values.drop_nulls().head(_SAMPLE)
     numbers = given.cast(pl.Float64, strict=False)
     is_probability = bool(numbers.is_between(0, 1).fill_null(value=False).all())
@@ -152,5 +152,5 @@ def _answers(frame: pl.DataFrame, name: str, values: pl.Series, cut: float) -> p
         probability=said.cast(pl.String) if is_probability else pl.lit(None, dtype=pl.String),
         source=pl.lit("derived" if is_class else None, dtype=pl.String),
     )
-    # a class of another behavior says nothing of the item
+    # a class of another behavior does not concern the item
     return found.filter(pl.col("label").is_not_null()) if is_class else found

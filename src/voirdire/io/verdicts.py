@@ -23,8 +23,8 @@ from voirdire.io.verdict_files import VerdictFormat
 from voirdire.records import Failure, Verdicts
 from voirdire.records.thresholds import (
     USUAL_THRESHOLD,
+    select_threshold,
     threshold_from_cell,
-    threshold_on,
 )
 from voirdire.records.verdict_tables import LONG_COLUMNS, is_verdict_table
 from voirdire.records.verdicts import NO_VERDICT
@@ -58,7 +58,7 @@ def read_verdicts(
     numbers_of: Collection[str] = (),
     format: VerdictFormat | None = None,  # noqa: A002  # the word people use for it
 ) -> Verdicts:
-    """Read what a judge said of items.
+    """Read a judge's verdicts on items.
 
     Parameters
     ----------
@@ -148,9 +148,9 @@ def read_verdicts(
 
 
 def add_numbers(given: Verdicts, rubric: Rubric, questions: Collection[str]) -> Verdicts:
-    """Put answers to scale and choice questions beside the probabilities, as far as there are any.
+    """Add answers to scale and choice questions to the probabilities, where there are any.
 
-    Verdicts that hold them as numbers already stay as they are.
+    Verdicts that hold them as numbers already are returned unchanged.
     """
     for name in questions:
         question = rubric.question(name)
@@ -172,7 +172,7 @@ def add_numbers(given: Verdicts, rubric: Rubric, questions: Collection[str]) -> 
 
 
 def _list_sources(source: Any) -> list[Any]:
-    """Tell one source from a sequence of them."""
+    """Return the sources as a sequence."""
     if isinstance(source, str | Path):
         return list(files_of(source))
     if not isinstance(source, Sequence) or isinstance(source, bytes):
@@ -206,7 +206,7 @@ def _check_negated(negated: Collection[str], rubric: Rubric) -> None:
 
 
 def _take_verdicts(given: Verdicts, rubric: Rubric, *, negated: Collection[str]) -> Verdicts:
-    """Take verdicts as they are, with those turned whose absence was asked for."""
+    """Return verdicts in memory, with negated propositions reversed."""
     numbered = [name for row in rubric.questions for name in row.number_names]
     if not set(given.questions) & {*rubric.propositions, *numbered}:
         _refuse_rubric(MEMORY, rubric)
@@ -219,7 +219,7 @@ def _take_verdicts(given: Verdicts, rubric: Rubric, *, negated: Collection[str])
 
 
 def _reorder_questions(given: Verdicts, names: Sequence[str]) -> Verdicts:
-    """Put what there are verdicts on in the order of the rubric."""
+    """Sort the questions with verdicts in the order of the rubric."""
     return given.on([name for name in names if name in given.questions])
 
 
@@ -248,7 +248,7 @@ def _refuse_rubric(source: str, rubric: Rubric) -> NoReturn:
 
 
 class _TableReader:
-    """Reads one table; every fault is told with its place."""
+    """Reads one table; errors name the place."""
 
     def __init__(
         self,
@@ -289,7 +289,10 @@ class _TableReader:
         self.judges: tuple[str, ...] = ()
 
     def verdicts(self, judge: str | None, *, stem: str) -> Verdicts | None:
-        """Give the verdicts of a judge, or of the only one; None where they are of others."""
+        """Return the verdicts of a judge, or of the only one.
+
+        None where the table has only others.
+        """
         if self._judge is None:
             self.judges = (stem if judge is None else judge,)
         else:
@@ -333,7 +336,7 @@ class _TableReader:
             failures={(row, columns[column]): why for (row, column), why in failures.items()},
             judge=judge,
             fingerprint=fingerprint,
-            threshold=threshold_on(
+            threshold=select_threshold(
                 usual if threshold is None else threshold,
                 [name for name in names if name in self._rubric.propositions],
             ),
@@ -355,7 +358,10 @@ class _TableReader:
         probabilities: NDArray[np.float64],
         given: NDArray[np.bool_],
     ) -> dict[tuple[int, int], Failure]:
-        """Fill in the answers to scale and choice questions; give the reasons of missing ones."""
+        """Fill in the answers to scale and choice questions.
+
+        Return the reasons of missing answers.
+        """
         failures: dict[tuple[int, int], Failure] = {}
         for question in self._answered:
             is_its = np.ones(at_item.size, dtype=bool)
@@ -419,7 +425,10 @@ class _TableReader:
         probabilities: NDArray[np.float64],
         given: NDArray[np.bool_],
     ) -> dict[tuple[int, int], Failure]:
-        """Fill the grid from one row per item and question; give the reasons of what is missing."""
+        """Fill the grid from one row per item and question.
+
+        Return the reasons of missing answers.
+        """
         said = self._text("question")
         at_question = _codes(said, pl.Series(self._propositions))
         answered = said.is_in([row.id for row in self._answered]).fill_null(value=False)
@@ -429,7 +438,7 @@ class _TableReader:
                 self._refuse_questions()
             return {}
         ids = ids.filter(pl.Series(is_ours))
-        # answers of other kinds need not be read at all
+        # answers of other kinds are not needed
         self._rows = self._rows.where(pl.Series(is_ours))
         at_item, at_question = at_item[is_ours], at_question[is_ours]
         cells = at_item * len(self._propositions) + at_question
@@ -466,7 +475,7 @@ class _TableReader:
         return {}
 
     def _values(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Give probabilities; and where there is a label but none."""
+        """Return probabilities, and where there is a label without one."""
         nowhere = np.zeros(len(self._rows.lines), dtype=bool)
         if "probability" not in self._rows.columns:
             return self._probabilities(self._label or "", words=True), nowhere
@@ -483,7 +492,10 @@ class _TableReader:
         return values, stated & np.isnan(values)
 
     def _probabilities(self, column: str, *, words: bool = False) -> NDArray[np.float64]:
-        """Read numbers in [0, 1], and words of truth where those are answers; nan for nothing."""
+        """Read numbers in [0, 1], and words for true and false where those are answers.
+
+        Nan for none.
+        """
         values = self._rows.columns[column]
         sorts = sorts_in(values)
         if sorts <= {"number"} and sorts:
@@ -545,7 +557,7 @@ class _TableReader:
         return tuple(found)
 
     def _long_threshold(self) -> dict[str, float] | None:
-        """Give the one that the rows of each proposition state; None where none does."""
+        """Return the threshold in the rows of each proposition; None where there is none."""
         if "threshold" not in self._rows.columns:
             return None
         stated = pl.DataFrame(
@@ -572,7 +584,7 @@ class _TableReader:
             raise InputError(msg) from error
 
     def _take_single_value(self, name: str, values: Sequence[Any]) -> Any:
-        """Give the one value that rows state; None where they state none."""
+        """Return the single value of a column; None where it is empty."""
         if len(values) > 1:
             shown = " and ".join(
                 repr(shorten(f"{value}", width=24)) for value in sorted(values)[:2]
@@ -590,7 +602,7 @@ class _TableReader:
         return self._text(column).drop_nulls().unique().to_list()
 
     def _text(self, column: str) -> pl.Series:
-        """Give a column as text; what is blank is nothing."""
+        """Return a column as text, blanks as null."""
         text = texts(self._rows.columns[column], source=self.source).str.strip_chars()
         return text.set(text == "", None)
 
@@ -624,7 +636,7 @@ class _TableReader:
 
 
 def _codes(values: pl.Series, known: pl.Series) -> NDArray[np.int64]:
-    """Give the place of each value among the known ones; -1 where it is not there."""
+    """Return the place of each value among the known ones; -1 where it is not there."""
     kinds = pl.Enum(known)
     found = values.cast(kinds, strict=False).to_physical().cast(pl.Int64)
     return found.fill_null(-1).to_numpy()
@@ -638,25 +650,27 @@ def _first_repeat(codes: NDArray[np.int64]) -> int:
 
 
 def _is_stated(values: Column) -> pl.Series:
-    """Where a number stands, one that is not finite or too large for a column included."""
+    """Return which values are numbers, including infinite and too large ones."""
     if not isinstance(values, pl.Series):
-        there = [value is not None and value == value for value in values]  # nan is not itself
+        there = [
+            value is not None and value == value for value in values
+        ]  # nan differs from itself
         return pl.Series(there, dtype=pl.Boolean)
     return values.is_not_null() & ~values.cast(pl.Float64).is_nan().fill_null(value=False)
 
 
-# JSON Lines: ours by the column, anybody's by the row -------------------------------------------
+# JSON Lines: our own by columns, others by rows -----------------------------------------------
 
 _LINE_TYPES = {
     name: pl.Float64 if name in ("probability", "threshold") else pl.String for name in LONG_COLUMNS
 }
 
 _UNSEEN = (b'"negated"', b"\n\n", b"\n\r\n")
-"""What the typed reading would not see, or would count otherwise: then rows are read one by one."""
+"""Content that the typed reader would miss or read otherwise; then rows are read one by one."""
 
 
 class _NamedBytes(io.BytesIO):
-    """Bytes that errors call by the name of their file."""
+    """Bytes with the name of their file for errors."""
 
     name = ""
 
@@ -677,7 +691,7 @@ def _open_lines(file: DataFile) -> Table:
 
 
 def _read_typed_lines(data: bytes) -> pl.DataFrame | None:
-    """Read a long table of ours; None where it is not one from the first row to the last."""
+    """Read a long table of ours; None where some row does not fit."""
     try:
         first = json.loads(data[: data.find(b"\n") + 1] or data)
     except (ValueError, RecursionError):

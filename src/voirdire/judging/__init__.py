@@ -1,6 +1,6 @@
 """Ask a judge about items: verdicts with probabilities, in memory or from file to file.
 
-Nothing heavy is imported here: numpy and polars arrive with the first name that is used.
+Nothing heavy is imported here: numpy and polars are imported when the first name is used.
 """
 
 from __future__ import annotations

@@ -17,12 +17,12 @@ from voirdire.errors import DegenerateDataWarning, NoDataError
 from voirdire.io.declared import ItemLayout
 from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord
 from voirdire.judging.engine.run import judge_batches, judge_batches_async
-from voirdire.judging.given_items import given_items
+from voirdire.judging.given_items import read_items_in_memory
 from voirdire.judging.item_batches import CALL_ITEMS
-from voirdire.judging.notes import SeenItems, distrust
+from voirdire.judging.notes import SeenItems, note_distrust
 from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
-from voirdire.judging.runs.outputs import opened_store
-from voirdire.judging.verdict_making import verdicts_on
+from voirdire.judging.runs.outputs import open_run_store
+from voirdire.judging.verdict_making import judge_at_once
 from voirdire.records.verdicts import Verdicts
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def judge(
     found = judge_by_plan(
         given.items, given.plan, store=store, retry_failures=retry_failures, progress=progress
     )
-    return given.completed(found)
+    return given.complete(found)
 
 
 async def ajudge(
@@ -177,7 +177,7 @@ async def ajudge(
     found = await ajudge_by_plan(
         given.items, given.plan, store=store, retry_failures=retry_failures, progress=progress
     )
-    return given.completed(found)
+    return given.complete(found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,8 +188,8 @@ class _PlannedItems:
     dropped: tuple[Dropped, ...]
     plan: JudgingPlan
 
-    def completed(self, found: Verdicts) -> Verdicts:
-        """Say in the verdicts what was set aside, and what the reader should know."""
+    def complete(self, found: Verdicts) -> Verdicts:
+        """Add the dropped rows and the notes to the verdicts."""
         if found.questions and np.isnan(found.probabilities).all():
             why = next(iter(found.missing.values()), "")
             msg = f"none of {len(found.items)} items got an answer: {why}"
@@ -197,7 +197,7 @@ class _PlannedItems:
         seen = SeenItems(self.plan)
         for item in self.items:
             seen.add(item)
-        notes = (*self.plan.notes, *seen.notes(), *distrust(self.plan.judge))
+        notes = (*self.plan.notes, *seen.notes(), *note_distrust(self.plan.judge))
         return replace(found, dropped=self.dropped, notes=notes)
 
 
@@ -214,7 +214,7 @@ def _plan_items(
         judge, rubric, threshold=threshold, judged=judged, whole=False, base_url=base_url
     )
     check_behavior(behavior, plan.rubric)
-    found, dropped = given_items(items, plan.reading(ItemLayout(behavior=behavior)))
+    found, dropped = read_items_in_memory(items, plan.reading(ItemLayout(behavior=behavior)))
     if not found:
         why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
         msg = f"`items` must hold at least one item, got none.{why}"
@@ -281,7 +281,7 @@ def judge_items(
         yield from judge_batches(pending, plan)
         return
     while batch := list(islice(pending, size)):
-        yield verdicts_on(batch, plan)
+        yield judge_at_once(batch, plan)
 
 
 def _of_behavior(item: Item, behavior: str) -> Item:
@@ -301,7 +301,7 @@ def judge_by_plan(
     if not needs_engine(plan.judge):
         pieces = []
         for start in range(0, len(items), CALL_ITEMS):
-            pieces.append(verdicts_on(items[start : start + CALL_ITEMS], plan))
+            pieces.append(judge_at_once(items[start : start + CALL_ITEMS], plan))
             if progress is not None:
                 n_done = min(start + CALL_ITEMS, len(items))
                 progress(JudgingProgress(n_items=n_done, n_reused=0, n_dropped=0))
@@ -355,6 +355,6 @@ def _record(plan: JudgingPlan, progress: Callable[[JudgingProgress], None] | Non
 def _open_store(
     store: str | Path | Literal[False] | None, plan: JudgingPlan
 ) -> AbstractContextManager[ReplyStore | None]:
-    """Open the store that is named; by default one in the current folder where calls cost."""
+    """Open the given store; by default one in the current folder where calls cost money."""
     is_needed = needs_engine(plan.judge) and plan.judge.is_remote
-    return opened_store(False if store is None and not is_needed else store)
+    return open_run_store(False if store is None and not is_needed else store)

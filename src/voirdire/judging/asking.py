@@ -1,4 +1,4 @@
-"""Describes what one call asks a model, and what its reply says."""
+"""Records of one call: the questions that it asks, and the answers in its reply."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Ask:
     questions : tuple of Question
         In the order in which they are asked; one of them where the mode is ``"single"``.
     probability : {"logprob", "stated", "vote"}
-        What is asked for of boolean questions: true or false, whose token's probability is read;
-        a number in [0, 1]; or true or false, one of several samples.
+        How boolean questions are asked: for true or false, with the probability of the token; for a
+        number in [0, 1]; or for true or false as one of several samples.
     mode : {"joint", "single"}
         Whether the questions come before the item, for servers that keep the beginning of a
         prompt, or after it.
@@ -45,15 +45,15 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What one reply says.
+    """The answers in one reply.
 
     Attributes
     ----------
     values : tuple of Answer or Failure
-        One per question of the `Ask`, in its order; a failure where this one could not be read and
-        others could. A boolean's is a probability in [0, 1]; where
-        samples vote, this sample's is 0.0 or 1.0. A pairwise one is ``"A"``, ``"B"`` or
-        ``"tie"`` and means the item's own A and B, however they were shown.
+        One per question of the `Ask`, in its order; a failure where this answer could not be read
+        and others could. A boolean answer is a probability in [0, 1], or 0.0 or 1.0 where samples
+        vote. A pairwise answer is ``"A"``, ``"B"`` or ``"tie"``, of the item's own A and B in
+        whichever order they were shown.
     missing_mass : tuple of float or None
         Per question the probability of tokens that are neither true nor false, in [0, 1], and nan
         where the question is not boolean; None where no log-probabilities were read.

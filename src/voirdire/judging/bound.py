@@ -1,4 +1,4 @@
-"""Joins judges with the questions of one rubric, as a plan of judging needs them."""
+"""Joins a judge with the questions of one rubric."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from voirdire.judging.call_plan import CallPlan, plan_calls
-from voirdire.judging.fingerprint import hash_of
+from voirdire.judging.fingerprint import hash_content
 from voirdire.judging.judges.cascade import DEFAULT, Bounds, is_unsure, read_bounds
-from voirdire.judging.notes import distrust
+from voirdire.judging.notes import note_distrust
 from voirdire.judging.prompts import PROMPT_VERSION
 from voirdire.judging.reading import READING_VERSION
-from voirdire.records.thresholds import threshold_of_each
+from voirdire.records.thresholds import get_thresholds
 from voirdire.rubrics.rubric import question_document
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class EngineJudge(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What verdicts call it."""
+        """Its name in verdicts."""
 
     @property
     def questions(self) -> tuple[str, ...]:
@@ -62,37 +62,37 @@ class EngineJudge(ABC):
     @property
     @abstractmethod
     def fingerprint(self) -> str:
-        """Hash over everything that its answers depend on, but for class logic and threshold."""
+        """Hash of everything that its answers depend on, except class logic and threshold."""
 
     @property
     @abstractmethod
     def asked(self) -> dict[str, Any]:
-        """Everything that its answers depend on besides questions and item, for the record."""
+        """All settings that its answers depend on, besides questions and item."""
 
     @property
     @abstractmethod
     def sees_images(self) -> bool:
-        """Whether it may be asked about images."""
+        """Whether it can be asked about images."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the reader of its verdicts should know."""
+        """Notes for the reader of its verdicts."""
         return ()
 
     @property
     @abstractmethod
     def is_remote(self) -> bool:
-        """Whether a model on a server is asked, so that replies are kept by default."""
+        """Whether its model is on a server, so that replies are stored by default."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoundJudge(EngineJudge):
-    """A `LlmJudge` that is asked the questions of one rubric.
+    """A `LlmJudge` with the questions of one rubric.
 
     Attributes
     ----------
     judge : LlmJudge
-        Who answers, and how it is asked.
+        The judge with its settings.
     rubric : Rubric
         What is asked.
     """
@@ -102,7 +102,7 @@ class BoundJudge(EngineJudge):
 
     @property
     def name(self) -> str:
-        """What verdicts call it."""
+        """Its name in verdicts."""
         return self.judge.name
 
     @property
@@ -122,7 +122,7 @@ class BoundJudge(EngineJudge):
 
     @property
     def asked(self) -> dict[str, Any]:
-        """Everything that a reply depends on besides questions and item, for the record."""
+        """All settings that a reply depends on, besides questions and item."""
         asked = {"name": self.judge.chat_model.name, **self.judge.asking, "prompt": PROMPT_VERSION}
         return asked | self._calibration_hash
 
@@ -133,7 +133,7 @@ class BoundJudge(EngineJudge):
 
     @cached_property
     def calibrators(self) -> tuple[tuple[int, Calibrator], ...]:
-        """Places of the questions whose probabilities are calibrated, and how."""
+        """Calibrators by the place of their question."""
         known = self.judge.known_calibration
         rows = {} if known is None else known.questions
         return tuple(
@@ -149,20 +149,20 @@ class BoundJudge(EngineJudge):
 
     @cached_property
     def reply_fingerprint(self) -> str:
-        """Hash over everything that a reply depends on besides the item."""
+        """Hash of everything that a reply depends on besides the item."""
         return reply_fingerprint(self.judge.asking, self.rubric)
 
     @property
     def described(self) -> dict[str, Any]:
-        """What a store says of whose replies it holds."""
+        """Description of the judge in a store of replies."""
         return {"name": self.judge.name, "asking": self.judge.asking}
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash over everything that its answers depend on, but for class logic and threshold."""
+        """Hash of everything that its answers depend on, except class logic and threshold."""
         judge = self.judge
         one_order = {} if judge.both_orders else {"both_orders": False}
-        return hash_of(
+        return hash_content(
             one_order
             | self._calibration_hash
             | {
@@ -171,21 +171,21 @@ class BoundJudge(EngineJudge):
                 "reading": READING_VERSION,
                 "n_samples": judge.n_samples if judge.probability == "vote" else None,
                 "n_orders": judge.n_orders if judge.mode == "joint" else None,
-                "route": False,  # of a setting that went: fingerprints stay what they were
+                "route": False,  # of a removed setting, so that fingerprints do not change
             }
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoundCascade(BoundJudge):
-    """A language model with a rubric that is asked only what a first judge is unsure of.
+    """A cascade with the questions of one rubric.
 
-    What it says of calls and replies is the language model's: stored replies serve both.
+    Calls and replies are those of the language model alone, so that both share stored replies.
 
     Attributes
     ----------
     cascade : CascadeJudge
-        What it was made from.
+        The judge with its settings.
     first : JudgingPlan
         The first judge, with the same rubric.
     """
@@ -195,7 +195,7 @@ class BoundCascade(BoundJudge):
 
     @property
     def name(self) -> str:
-        """What verdicts call it."""
+        """Its name in verdicts."""
         return self.cascade.name or f"{self.first.judge.name}+{self.judge.name}"
 
     @property
@@ -210,13 +210,13 @@ class BoundCascade(BoundJudge):
 
     @property
     def answerers(self) -> tuple[str, str]:
-        """What the first judge and the language model are called where one of them answered."""
+        """Names of the first judge and of the language model in verdicts."""
         first, then = self.first.judge.name, self.judge.name
         return (first, then) if first != then else (f"{first} (first)", f"{then} (then)")
 
     @property
     def sources(self) -> dict[str, ProbabilitySource]:
-        """Where the probabilities of each of the answerers come from."""
+        """Source of the probabilities of each of the two judges."""
         first, then = self.answerers
         return {first: self.first.judge.source, then: self.judge.probability}
 
@@ -227,18 +227,18 @@ class BoundCascade(BoundJudge):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the reader of its verdicts should know of the first judge."""
-        return (*self.first.notes, *distrust(self.first.judge))
+        """Notes about the first judge for the reader of its verdicts."""
+        return (*self.first.notes, *note_distrust(self.first.judge))
 
     @property
     def asked(self) -> dict[str, Any]:
-        """Everything that its answers depend on besides questions and item, for the record."""
+        """All settings that its answers depend on, besides questions and item."""
         first = {"name": self.first.judge.name, "fingerprint": self.first.judge.fingerprint}
         return {**super().asked, "first": first, "unsure": self._bounds_by_question}
 
     @cached_property
     def bounds(self) -> tuple[Bounds | None, ...]:
-        """By proposition between which probabilities the first judge is unsure."""
+        """Bounds by proposition, between which the first judge is unsure."""
         known = read_bounds(self.cascade.unsure)
         named = self.cascade.propositions
         return tuple(
@@ -248,8 +248,8 @@ class BoundCascade(BoundJudge):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash over both judges and the bounds."""
-        return hash_of(
+        """Hash of both judges and the bounds."""
+        return hash_content(
             {
                 "first": self.first.judge.fingerprint,
                 "then": self.then.fingerprint,
@@ -263,18 +263,18 @@ class BoundCascade(BoundJudge):
         return {name: list(pair) for name, pair in pairs if pair is not None}
 
     def goes_on(self, answers: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Tell by the first judge's answers which items go on: (n_items,)."""
+        """Return which items go to the second judge, by the first judge's answers: (n_items,)."""
         return is_unsure(answers, self.bounds)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoundJury(EngineJudge):
-    """A jury whose judges are all asked the questions of one rubric.
+    """A jury with the questions of one rubric.
 
     Attributes
     ----------
     jury : JuryJudge
-        What it was made from.
+        The judge with its settings.
     rubric : Rubric
         What is asked.
     members : tuple of JudgingPlan
@@ -287,7 +287,7 @@ class BoundJury(EngineJudge):
 
     @property
     def name(self) -> str:
-        """What verdicts call it."""
+        """Its name in verdicts."""
         return self.jury.name or " & ".join(plan.judge.name for plan in self.members)
 
     @property
@@ -297,13 +297,15 @@ class BoundJury(EngineJudge):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the reader should know of its judges, each thing once."""
-        told = [note for plan in self.members for note in (*plan.notes, *distrust(plan.judge))]
-        return tuple(dict.fromkeys(told))
+        """Notes about its judges, each once."""
+        notes = [
+            note for plan in self.members for note in (*plan.notes, *note_distrust(plan.judge))
+        ]
+        return tuple(dict.fromkeys(notes))
 
     @property
     def asked(self) -> dict[str, Any]:
-        """Everything that its answers depend on besides questions and item, for the record."""
+        """All settings that its answers depend on, besides questions and item."""
         return {
             "combine": self.jury.combine,
             "shares": self.jury.shares,
@@ -312,7 +314,7 @@ class BoundJury(EngineJudge):
 
     @property
     def is_remote(self) -> bool:
-        """Whether a judge of it is a model on a server."""
+        """Whether one of its judges is a model on a server."""
         judges = [plan.judge for plan in self.members]
         return any(isinstance(judge, EngineJudge) and judge.is_remote for judge in judges)
 
@@ -323,15 +325,15 @@ class BoundJury(EngineJudge):
 
     @cached_property
     def yes_from(self) -> list[list[float]]:
-        """From which probability on each judge says yes, by judge and proposition."""
+        """Thresholds of yes, by judge and proposition."""
         names = self.rubric.propositions
-        return [threshold_of_each(plan.threshold, names).tolist() for plan in self.members]
+        return [get_thresholds(plan.threshold, names).tolist() for plan in self.members]
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash over all judges, what they weigh, and from where on each says yes."""
+        """Hash of all judges, their weights, and their thresholds."""
         votes = self.yes_from if self.jury.combine == "majority" else None
-        return hash_of(
+        return hash_content(
             {
                 "judges": [row["fingerprint"] for row in self._judge_records],
                 "combine": self.jury.combine,
@@ -347,12 +349,13 @@ class BoundJury(EngineJudge):
 
 
 def reply_fingerprint(asking: Mapping[str, Any], rubric: Rubric) -> str:
-    """Hash over everything that a reply depends on besides the item: its place in the store.
+    """Hash everything that a reply depends on besides the item: the key of the store.
 
-    How many samples or orders there are is not part of it, since each has a call of its own;
-    neither are the questions where each has one, since its name says what is asked; and neither
-    are completion classes, the threshold or the reader of replies: what is paid for is kept.
+    The numbers of samples and orders are left out, since each sample and order has a call of its
+    own. So are the questions where each has a call of its own, since the call's name identifies the
+    question. Completion classes, threshold and reader are left out as well, so that a change of
+    them does not lose replies that are paid for.
     """
     documents = [question_document(row) for row in rubric.questions]
     questions = None if asking.get("mode") == "single" else documents
-    return hash_of({"asking": asking, "prompt": PROMPT_VERSION, "questions": questions})
+    return hash_content({"asking": asking, "prompt": PROMPT_VERSION, "questions": questions})

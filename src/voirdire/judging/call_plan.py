@@ -14,7 +14,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.judging.asking import Answers, Ask
 from voirdire.judging.client.call import Call
-from voirdire.judging.fingerprint import hash_of
+from voirdire.judging.fingerprint import hash_content
 from voirdire.judging.prompts import PromptBuilder, new_nonce
 from voirdire.judging.reading import ReplyReader
 from voirdire.records import Failure
@@ -36,10 +36,10 @@ __all__ = [
     "draw_orders",
     "explain_calls",
     "find_asked_places",
-    "item_key",
+    "hash_item",
     "limit_examples",
+    "name_single_call",
     "plan_calls",
-    "single_name",
 ]
 
 T = TypeVar("T")
@@ -52,15 +52,15 @@ class CallSpec:
     Attributes
     ----------
     name : str
-        Its name in the store.
+        Name of the call in the store.
     ask : Ask
-        What it asks.
+        Its questions.
     builder : PromptBuilder
         Makes its requests.
     reader : ReplyReader
         Reads its replies.
     places : tuple of int
-        Where in the rubric each question that it asks stands.
+        Place in the rubric of each of its questions.
     top_logprobs, seed : int or None
         As in a `ChatRequest`.
     temperature : float or None
@@ -77,7 +77,7 @@ class CallSpec:
     seed: int | None
 
     def call(self, item: Item, *, key: bytes, nonce: str | None = None) -> Call[Answers]:
-        """Make the call about one item; without a nonce every attempt has one of its own."""
+        """Make the call about one item; without a nonce every attempt draws one."""
         request = partial(self.request, item, nonce=nonce)
         return Call(
             item=key,
@@ -89,15 +89,15 @@ class CallSpec:
 
     @property
     def can_ask_again(self) -> bool:
-        """Whether questions that a reply left open are asked again without the others."""
+        """Whether questions without an answer are asked again alone."""
         return len(self.places) > 1 and self.ask.probability != "vote"
 
     def asks_again(self, lacking: Sequence[int]) -> bool:
-        """Say whether so few answers are lacking that only those are asked for again."""
+        """Return whether few enough answers are lacking to ask for those alone."""
         return self.can_ask_again and 0 < len(lacking) <= max(1, len(self.places) // 4)
 
     def again(self, lacking: Sequence[int]) -> CallSpec:
-        """Make the call that asks some of the questions again, by their places in this one."""
+        """Make the spec of a call with only the questions at these places."""
         questions = tuple(self.ask.questions[k] for k in lacking)
         ask = replace(self.ask, questions=questions)
         places = tuple(self.places[k] for k in lacking)
@@ -134,11 +134,11 @@ class CallPlan:
     Attributes
     ----------
     specs : tuple of CallSpec
-        What verdicts are made of.
+        The calls that verdicts are made from.
     check : CallSpec or None
-        The same questions in another order, which the first items of a run are also asked.
+        The same questions in another order, asked about the first items of a run as well.
     n_check : int
-        How many items those are.
+        Number of those items.
     shares_fence : bool
         Whether the calls about one item have one nonce, so that their prompts begin alike and the
         item is paid for once where a server keeps the beginning of a prompt.
@@ -151,7 +151,7 @@ class CallPlan:
 
 
 def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
-    """Lay out the calls that a judge needs for a rubric."""
+    """Plan the calls that a judge needs for a rubric."""
     questions = tuple(limit_examples(row, judge.shown_examples) for row in rubric.questions)
     kinds = {row.kind for row in questions}
     if not questions:
@@ -166,9 +166,9 @@ def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
     sides = (False, True) if kinds == {"pairwise"} and judge.both_orders else (False,)
     parts: list[tuple[str, list[tuple[int, ...]]]]
     if judge.mode == "single":
-        parts = [(single_name(row), [(place,)]) for place, row in enumerate(rubric.questions)]
+        parts = [(name_single_call(row), [(place,)]) for place, row in enumerate(rubric.questions)]
     else:
-        n_orders = max(judge.n_orders, 2)  # one more than is asked, for the check
+        n_orders = max(judge.n_orders, 2)  # one more, for the order check
         parts = [("joint", draw_orders(len(questions), n_orders=n_orders, seed=judge.seed))]
     specs = tuple(
         _spec(judge, questions, orders, order=order, sample=sample, swapped=swapped, part=part)
@@ -186,7 +186,7 @@ def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
 
 
 def explain_calls(judge: LlmJudge, plan: CallPlan, *, n_items: int) -> tuple[str, ...]:
-    """Say why a run needs more calls than it has items."""
+    """Explain why a run needs more calls than it has items."""
     n_questions = len({spec.places for spec in plan.specs}) if judge.mode == "single" else 1
     n_sides = len({spec.ask.swapped for spec in plan.specs})
     n_repeats = len(plan.specs) // (n_questions * n_sides)
@@ -210,16 +210,16 @@ def explain_calls(judge: LlmJudge, plan: CallPlan, *, n_items: int) -> tuple[str
     return tuple(found)
 
 
-def single_name(question: Question) -> str:
-    """Name the call by what is asked, so that editing one question pays for that one alone."""
-    return f"single/{question.id}/{hash_of(question_document(question))[7:23]}"
+def name_single_call(question: Question) -> str:
+    """Name a call after its question, so that editing one question repeats only its own calls."""
+    return f"single/{question.id}/{hash_content(question_document(question))[7:23]}"
 
 
 def draw_orders(n_questions: int, *, n_orders: int, seed: int) -> list[tuple[int, ...]]:
-    """Give different orders of questions, the rubric's own first; fewer where there are no more.
+    """Draw different orders of questions, the rubric's own first; fewer where there are no more.
 
-    They are the same few for all items, so that servers can keep the beginning of a prompt, and
-    those of a longer list begin with those of a shorter one.
+    All items have the same orders, so that servers can cache the beginning of a prompt. A longer
+    list begins with the orders of a shorter one.
     """
     found = [tuple(range(n_questions))]
     draws = np.random.default_rng([seed, n_questions])
@@ -231,12 +231,12 @@ def draw_orders(n_questions: int, *, n_orders: int, seed: int) -> list[tuple[int
 
 
 def find_asked_places(name: str, rubric: Rubric, *, seed: int) -> tuple[int, ...] | None:
-    """Say which questions of a rubric a call of this name asked, in which order."""
+    """Return the places of the questions that a call of this name asked, in their order."""
     first, *words = name.split("/")
     rows = rubric.questions
     if first != "joint":
         for place, row in enumerate(rows):
-            if f"{name}/".startswith(f"{single_name(row)}/"):
+            if f"{name}/".startswith(f"{name_single_call(row)}/"):
                 return (place,)
         return None
     if "again" in words:
@@ -248,14 +248,14 @@ def find_asked_places(name: str, rubric: Rubric, *, seed: int) -> tuple[int, ...
     return orders[order] if order < len(orders) else None
 
 
-def item_key(item: Item) -> bytes:
-    """SHA-256 over what a prompt shows of an item: conversation and responses."""
-    told = [[row.role, row.content, *row.images] for row in item.prompt]
-    return hashlib.sha256(as_bytes([told, item.response, item.other])).digest()
+def hash_item(item: Item) -> bytes:
+    """SHA-256 of the conversation and responses that a prompt shows."""
+    shown = [[row.role, row.content, *row.images] for row in item.prompt]
+    return hashlib.sha256(as_bytes([shown, item.response, item.other])).digest()
 
 
 def limit_examples(question: Question, n_examples: int | None) -> Question:
-    """Leave so many examples of each answer; of no the last ones, which are the near misses."""
+    """Keep `n_examples` examples of each answer; of no the last ones, which are near misses."""
     if n_examples is None:
         return question
     return replace(
@@ -271,7 +271,7 @@ def limit_examples(question: Question, n_examples: int | None) -> Question:
 
 
 def _pair_orders_with_samples(judge: LlmJudge, *, n_orders: int) -> list[tuple[int, int | None]]:
-    """Pairs of an order and a sample; samples go through the orders in turn."""
+    """Return pairs of an order and a sample; samples use the orders in turn."""
     if judge.probability == "vote":
         return [(sample % n_orders, sample) for sample in range(judge.n_samples)]
     return [(order, None) for order in range(n_orders)]

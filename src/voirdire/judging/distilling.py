@@ -35,7 +35,7 @@ _MOST_NAMED = 20
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """A question that cannot be learnt, and why.
+    """A question that cannot be learnt, with the reason.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class LeftOut:
 
 @dataclass(frozen=True, kw_only=True)
 class Distilled:
-    """A judge that was made from labels, and what it was made from.
+    """A judge that was made from labels, with counts of the labels.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Distilled:
     n_strangers : int
         Items that have labels and are not in the file of items.
     raters : tuple of str
-        Whose labels these are.
+        Who gave the labels.
     left_out : tuple of LeftOut
         Questions that cannot be learnt, each with the reason.
     tied : tuple of Dropped
@@ -172,7 +172,7 @@ def distill_files(
         raise NoDataError(msg)
     rows = np.flatnonzero(~np.isnan(answers[:, kept]).all(axis=1))
     learnt = [wanted[place] for place in kept]
-    texts: dict[str, Any] = {}  # the wording, which a judge keeps to notice another one
+    texts: dict[str, Any] = {}  # the judge stores the wording, to notice a changed one
     if asked is not None:
         texts = {each: dict(asked.question(each).text) for each in learnt}
     judge = distill_judge(
@@ -211,7 +211,7 @@ def distill_files(
 
 
 def _read_labels(source: Path, *, threshold: float | None) -> LabelTable:
-    """Read a judge's verdicts, or else annotations."""
+    """Read verdicts or annotations."""
     from voirdire.io import read_labels
 
     if layout_of_file(source) == "wide":
@@ -227,7 +227,7 @@ def _read_labels(source: Path, *, threshold: float | None) -> LabelTable:
 
 
 def _count_votes(given: LabelTable) -> pl.DataFrame:
-    """Give a row per question and item, with what most of its raters say."""
+    """Return a row per question and item, with the majority of its raters."""
     n_yes, n = pl.col("n_yes").cast(pl.Int64), pl.col("n").cast(pl.Int64)
     return (
         given.frame.lazy()
@@ -242,7 +242,7 @@ def _count_votes(given: LabelTable) -> pl.DataFrame:
 def _join(
     items: Sequence[Item], votes: pl.DataFrame, questions: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Give 1 for yes, 0 for no, nan for no label: (n_items, n_questions)."""
+    """Return 1 for yes, 0 for no, nan for no label: (n_items, n_questions)."""
     places = {item.id: place for place, item in enumerate(items)}
     labelled = set(votes["item"])
     if not labelled & places.keys():
@@ -265,7 +265,7 @@ def _join(
 def _find_obstacle(
     column: NDArray[np.float64], groups: NDArray[np.intp], *, n_folds: int
 ) -> str | None:
-    """Say why a question cannot be learnt, if it cannot."""
+    """Return why a question cannot be learnt; None where it can."""
     known = ~np.isnan(column)
     if not known.any():
         return "no labels"
@@ -286,7 +286,7 @@ def _find_obstacle(
 def _questions(
     rubric: Rubric | None, questions: Sequence[str], known: Sequence[str]
 ) -> tuple[str, ...]:
-    """Choose the questions to learn, and refuse one that nobody answered."""
+    """Choose the questions to learn; refuse one without labels."""
     if rubric is None and not questions:
         msg = "`rubric` must be named, or at least one of the `questions`, got neither."
         raise InputError(msg)

@@ -1,4 +1,4 @@
-"""Hashes everything that a verdict depends on, so that no other verdict is taken for it."""
+"""Hashes everything that a verdict depends on, so that different verdicts are never mixed up."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from voirdire.judging.port import Answerer
     from voirdire.rubrics.rubric import Rubric
 
-__all__ = ["canonical_json", "hash_of", "verdict_fingerprint"]
+__all__ = ["hash_content", "to_canonical_json", "verdict_fingerprint"]
 
 
 def verdict_fingerprint(
     judge: Answerer, *, rubric: Rubric, threshold: Threshold, judged: Judged
 ) -> str:
     """``sha256:`` and 64 digits over judge, rubric, threshold, what is judged and class rule."""
-    return hash_of(
+    return hash_content(
         {
             "judge": judge.fingerprint,
             "rubric": rubric.content_hash,
@@ -29,12 +29,12 @@ def verdict_fingerprint(
     )
 
 
-def hash_of(content: Any) -> str:
+def hash_content(content: Any) -> str:
     """``sha256:`` and 64 hexadecimal digits over canonical JSON."""
-    return f"sha256:{hashlib.sha256(canonical_json(content)).hexdigest()}"
+    return f"sha256:{hashlib.sha256(to_canonical_json(content)).hexdigest()}"
 
 
-def canonical_json(content: Any) -> bytes:
+def to_canonical_json(content: Any) -> bytes:
     """JSON with sorted keys and no spaces."""
     return json.dumps(
         content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False

@@ -15,17 +15,19 @@ from voirdire.records import Dropped, Item
 if TYPE_CHECKING:
     from voirdire.io import ItemReading
 
-__all__ = ["given_items"]
+__all__ = ["read_items_in_memory"]
 
 
 class _Rows(io.BytesIO):
-    """Rows as a file of items would hold them; errors call them by this name."""
+    """Rows in memory in the place of a file; errors use this name."""
 
     name = "items"
 
 
-def given_items(items: Any, reading: ItemReading) -> tuple[Sequence[Item], tuple[Dropped, ...]]:
-    """Take records as they are, and read rows as a file of items is read."""
+def read_items_in_memory(
+    items: Any, reading: ItemReading
+) -> tuple[Sequence[Item], tuple[Dropped, ...]]:
+    """Return records as they are; read rows as a file of items is read."""
     if hasattr(items, "columns"):
         from voirdire.io import items_from_frame
 
@@ -65,7 +67,7 @@ def _rows(items: Any) -> list[Any]:
 
 
 def _drop_items_with_images(items: Sequence[Item]) -> tuple[Sequence[Item], tuple[Dropped, ...]]:
-    """Set items aside whose images the judge does not see."""
+    """Drop items with images where the judge cannot see images."""
     from voirdire.io.files import RowError
     from voirdire.io.messages import check_images
 
@@ -91,7 +93,7 @@ def _check_ids(items: Sequence[Item]) -> None:
 
 
 def _to_plain(value: Any) -> Any:
-    """Give what JSON can hold for NumPy's scalars and arrays, sets, and anything else."""
+    """Convert NumPy's scalars and arrays, sets, and other objects to JSON values."""
     if hasattr(value, "tolist"):
         return value.tolist()
     return sorted(value, key=str) if isinstance(value, set | frozenset) else str(value)

@@ -9,14 +9,14 @@ if TYPE_CHECKING:
 
     from voirdire.records import Item
 
-__all__ = ["CALL_CHARACTERS", "CALL_ITEMS", "item_batches"]
+__all__ = ["CALL_CHARACTERS", "CALL_ITEMS", "split_into_batches"]
 
 CALL_ITEMS = 1_000
 CALL_CHARACTERS = 1 << 21
-"""Items and characters, about, that a judge is asked about at once."""
+"""Items and characters, about, in one call of a judge."""
 
 
-def item_batches(
+def split_into_batches(
     items: Iterable[Item], *, most_items: int, most_characters: int
 ) -> Iterator[list[Item]]:
     """Cut items into batches that end where either limit is reached."""

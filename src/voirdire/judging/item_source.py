@@ -1,4 +1,4 @@
-"""Reads the items of a file batch by batch, and keeps what is set aside."""
+"""Reads the items of a file batch by batch, and keeps the rows that are set aside."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["ItemSource"]
 
 
 class _SavedInput:
-    """What was kept, from its beginning; errors call it by the name of what was read."""
+    """The saved copy of an input, from its beginning; errors use the name of the input."""
 
     def __init__(self, file: IO[bytes], name: str) -> None:
         file.seek(0)
@@ -37,7 +37,7 @@ class _SavedInput:
 
 @dataclass(kw_only=True, eq=False)
 class ItemSource:
-    """A file of items, and how it is laid out."""
+    """A file of items with its layout."""
 
     source: Any
     layout: ItemLayout
@@ -53,7 +53,7 @@ class ItemSource:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return "<stdin>" if str(self.source) == "-" else str(self.source)
 
     def keep(self) -> None:
@@ -63,9 +63,9 @@ class ItemSource:
         from voirdire.io.items import open_items
 
         file = open_items(self.source, self.layout)
-        self._kept = tempfile.TemporaryFile()  # noqa: SIM115  # it goes with this object
+        self._kept = tempfile.TemporaryFile()  # noqa: SIM115  # it is removed with this object
         weakref.finalize(self, self._kept.close)
-        self._written_as = file.format  # type: ignore[assignment]  # known by its ending
+        self._written_as = file.format  # type: ignore[assignment]  # told by its suffix
         digest = hashlib.sha256()
         for block in file.blocks():
             digest.update(block)
@@ -73,41 +73,41 @@ class ItemSource:
         self._kept.flush()
         self._stamp = (int.from_bytes(digest.digest()),)
 
-    def opened(self) -> Any:
-        """Give what is read: the file, or from its beginning what was kept."""
+    def open_input(self) -> Any:
+        """Return what to read: the file, or its saved copy from the beginning."""
         if self._kept is None:
             return self.source
         return _SavedInput(self._kept, self.name)
 
     def stream_items(self, reading: ItemReading, *, batch_size: int = 1_024) -> Iterator[ItemBatch]:
-        """Read what is opened, a batch at a time."""
+        """Read the items, a batch at a time."""
         from voirdire.io import stream_items
 
         return stream_items(
-            self.opened(), reading=reading, format=self._written_as, batch_size=batch_size
+            self.open_input(), reading=reading, format=self._written_as, batch_size=batch_size
         )
 
     def _is_pipe(self) -> bool:
-        """Whether what is read can be read only once."""
+        """Whether the input can be read only once."""
         if not isinstance(self.source, str | Path):
             return False
         return str(self.source) == "-" or Path(self.source).is_fifo()
 
     def key(self) -> dict[str, Any]:
-        """Say which file it is, as it is now, and how it is read."""
+        """Identify the file in its present state and its layout, to recognise an earlier run."""
         usual = vars(ItemLayout())
         said = {name: x for name in usual if (x := getattr(self.layout, name)) != usual[name]}
         return {"stamp": [str(number) for number in self._stamp or ()], "reading": said}
 
     def notes(self) -> tuple[str, ...]:
-        """Say what there is to say of the items that were read last."""
+        """Return the notes about the items that were read last."""
         return () if self._seen is None else self._seen.notes()
 
     def stream(self, plan: JudgingPlan, set_aside: SetAside) -> Iterator[Item]:
-        """Read items; those of a behavior that the rubric does not have are set aside.
+        """Read items; set those aside whose behavior the rubric does not have.
 
-        Before the first one, the whole file is gone through: what is wrong with it is said before
-        anything is judged or paid for.
+        The whole file is checked before the first item, so that errors come before anything is
+        judged or paid for.
         """
         from voirdire.io.items import check_items
 
@@ -116,7 +116,7 @@ class ItemSource:
         self.keep()
         reading = plan.reading(self.layout)
         if isinstance(self.source, str | Path) and not self._is_checked:
-            check_items(self.opened, replace(reading, format=self._written_as))
+            check_items(self.open_input, replace(reading, format=self._written_as))
             self._is_checked = True
         for batch in self.stream_items(reading):
             set_aside.add(batch.dropped)
@@ -128,7 +128,7 @@ class ItemSource:
                     set_aside.add([self._unknown(item, plan)])
 
     def check_unchanged(self) -> None:
-        """Refuse what was read from a file that changed meanwhile."""
+        """Raise an error where the file changed while it was read."""
         if self._kept is None and self._stamp != self._stamp_now():
             msg = (
                 f"{self.name}: must not change while it is judged. The finished parts are kept: "
@@ -137,7 +137,7 @@ class ItemSource:
             raise InputError(msg)
 
     def refuse_empty(self, set_aside: SetAside) -> NoReturn:
-        """Say that nothing in the file can be judged."""
+        """Raise an error where nothing in the file can be judged."""
         why = ""
         if set_aside.first:
             first = set_aside.first[0]

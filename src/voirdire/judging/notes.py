@@ -1,4 +1,4 @@
-"""Notes what a reader of verdicts should know of the judge and of its items."""
+"""Writes the notes about the judge and its items that a reader of verdicts should know."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from voirdire.judging.port import Answerer
     from voirdire.records import Item
 
-__all__ = ["SeenItems", "distrust"]
+__all__ = ["SeenItems", "note_distrust"]
 
 
-def distrust(judge: Answerer) -> tuple[str, ...]:
-    """Say on which propositions a judge's own card does not trust it, if on any."""
+def note_distrust(judge: Answerer) -> tuple[str, ...]:
+    """Return a note on the propositions that a judge's own card does not trust, if any."""
     names = ", ".join(getattr(getattr(judge, "card", None), "untrusted", ()))
     if not names:
         return ()
@@ -25,12 +25,12 @@ def distrust(judge: Answerer) -> tuple[str, ...]:
 
 @dataclass
 class SeenItems:
-    """Counts, while items come, those about which there is something to say.
+    """Counts the items that notes are written about.
 
     Attributes
     ----------
     plan : JudgingPlan
-        What they are judged by.
+        The plan of judging.
     n, n_without_prompt, n_without_behavior, n_with_other, n_blank, n_of_other_language : int
         Items so far, and those without a prompt, without a behavior, with a second response, with
         nothing in their response, and with a response in none of the languages of a local judge.
@@ -49,19 +49,19 @@ class SeenItems:
         self._languages = () if "other" in languages else languages
 
     def add(self, item: Item) -> None:
-        """Count one more."""
+        """Count one more item."""
         self.n += 1
         self.n_without_prompt += not item.prompt
         self.n_without_behavior += item.behavior is None
         self.n_with_other += item.other is not None
         self.n_blank += not item.response.strip()
         if self._languages:
-            from voirdire.judging.local.languages import language_of
+            from voirdire.judging.local.languages import detect_language
 
-            self.n_of_other_language += language_of(item.response) not in self._languages
+            self.n_of_other_language += detect_language(item.response) not in self._languages
 
     def notes(self) -> tuple[str, ...]:
-        """Say what there is to say."""
+        """Write the notes."""
         found = []
         if self.n_without_prompt:
             found.append(
@@ -72,25 +72,25 @@ class SeenItems:
             whole = self.n_without_behavior == self.n
             which = "the items" if whole else f"{self.n_without_behavior:,} of {self.n:,} items"
             found.append(
-                f"{which} name no behavior, so that their questions are judged and no completion "
-                "classes are given: `voirdire judge --behavior ID` names one for all of them"
+                f"{which} have no behavior: their questions are judged, but they get no completion "
+                "classes. `voirdire judge --behavior ID` sets one for all of them"
             )
         if self.n_with_other and not self.plan.asks_about_pairs:
             found.append(
-                f"{self.n_with_other:,} items hold a second response, which no question of the "
-                "rubric is about"
+                f"{self.n_with_other:,} items have a second response, but no question of the "
+                "rubric is about it"
             )
         if self.n_blank:
             found.append(
-                f"{self.n_blank:,} of {self.n:,} items have an empty response: what a judge says "
-                "of nothing means little"
+                f"{self.n_blank:,} of {self.n:,} items have an empty response, and verdicts on an "
+                "empty response mean little"
             )
         if self.n_of_other_language:
             names = [_LANGUAGES[name] for name in self._languages]
             known = f"not in {names[0]}" if len(names) == 1 else f"in neither {' nor '.join(names)}"
             found.append(
                 f"{self.n_of_other_language:,} of {self.n:,} responses are {known}: "
-                f"{shorten(self.plan.judge.name)!r} was made from no other language"
+                f"{shorten(self.plan.judge.name)!r} was trained on no other language"
             )
         return tuple(found)
 

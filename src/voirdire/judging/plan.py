@@ -1,4 +1,4 @@
-"""Plans how a judge answers a rubric and how answers become labels, before any is judged."""
+"""Plans a run of judging: the judge, the rubric, and the thresholds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from voirdire.judging.judges.jury import JuryJudge
 from voirdire.judging.judges.llm_judge import LlmJudge
 from voirdire.judging.local.bundled import BUNDLED
 from voirdire.judging.port import Answerer, Judge
-from voirdire.records.thresholds import USUAL_THRESHOLD, threshold_on
+from voirdire.records.thresholds import USUAL_THRESHOLD, select_threshold
 from voirdire.rubrics import OUR_NAMES
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "JudgingPlan",
-    "answers_of",
+    "ask_in_process",
     "asks_a_model",
     "check_behavior",
     "is_cascade",
@@ -54,19 +54,19 @@ class JudgingPlan:
     Attributes
     ----------
     judge : Judge
-        Who answers.
+        The judge.
     rubric : Rubric
-        What is asked.
+        The rubric.
     threshold : float, or mapping of str to float
-        In (0, 1): a proposition is true from this probability on; one for all, or one for each.
+        In (0, 1): a proposition is true from this probability on; one number, or one for each.
     judged : {"final_answer", "with_reasoning", "whole_turn"}
         What of a response is judged.
     fingerprint : str
-        Hash over all of this.
+        Hash of all of this.
     columns : tuple of int
-        Where the judge's answers to the propositions of the rubric stand.
+        Columns of the judge's answers to the propositions of the rubric.
     notes : tuple of str
-        What the reader of the verdicts should know.
+        Notes for the reader of the verdicts.
     """
 
     judge: Answerer
@@ -88,7 +88,7 @@ class JudgingPlan:
         return bool(getattr(self.judge, "sees_images", False))
 
     def reading(self, layout: ItemLayout) -> ItemReading:
-        """Say how the items of a file are read that are judged by this plan."""
+        """Return how the items of a file are read for this plan."""
         return layout.reading(
             judged=self.judged,
             pairs=self.asks_about_pairs,
@@ -108,7 +108,7 @@ def plan_judging(
 ) -> JudgingPlan:
     """Load judge and rubric where they are named, and check that they suit each other.
 
-    Unless the `whole` rubric must be answered, what the judge does not answer is left out.
+    Questions that the judge does not answer are left out, unless `whole` is set.
     """
     check_choice("judged", judged, Judged)
     questions = _load_rubric(rubric)
@@ -117,7 +117,7 @@ def plan_judging(
     questions, left_out = (
         _drop_unused(answering, questions) if whole else _select_answered(answering, questions)
     )
-    limit = threshold_on(limit, questions.propositions)
+    limit = select_threshold(limit, questions.propositions)
     if asks_a_model(answering):
         _check_calibration(answering, threshold=limit, judged=judged)
     return JudgingPlan(
@@ -141,7 +141,7 @@ def plan_judging(
 
 
 def _threshold(given: Threshold | None, judge: Answerer, rubric: Rubric) -> Threshold:
-    """Take what the caller says, else the rubric, else the judge."""
+    """Return the caller's threshold, else the rubric's, else the judge's."""
     found = rubric.threshold if given is None else given
     if found is None:
         return getattr(judge, "thresholds", USUAL_THRESHOLD)
@@ -159,27 +159,27 @@ def _threshold(given: Threshold | None, judge: Answerer, rubric: Rubric) -> Thre
 
 
 def asks_a_model(judge: Answerer) -> TypeGuard[BoundJudge]:
-    """Tell whether a judge of a plan is a language model, which answers every kind of question."""
+    """Return whether the judge is a language model, which answers every kind of question."""
     return isinstance(judge, BoundJudge)
 
 
 def is_cascade(judge: Answerer) -> TypeGuard[BoundCascade]:
-    """Tell whether a judge of a plan is a cascade: two judges, one of whom answers each item."""
+    """Return whether the judge is a cascade."""
     return isinstance(judge, BoundCascade)
 
 
 def is_jury(judge: Answerer) -> TypeGuard[BoundJury]:
-    """Tell whether a judge of a plan is a jury."""
+    """Return whether the judge is a jury."""
     return isinstance(judge, BoundJury)
 
 
 def needs_engine(judge: Answerer) -> TypeGuard[EngineJudge]:
-    """Tell whether a judge of a plan makes calls, so that an engine asks it."""
+    """Return whether the judge makes calls, so that it needs an engine."""
     return isinstance(judge, EngineJudge)
 
 
 def check_behavior(behavior: str | None, rubric: Rubric) -> None:
-    """Refuse the name of a behavior that the rubric does not have."""
+    """Refuse a behavior that the rubric does not have."""
     if behavior is not None and rubric.behaviors:
         rubric.behavior(behavior)
 
@@ -215,7 +215,7 @@ def _load_judge(
 
 
 def _load_named_judge(name: str | Path, *, base_url: str | None) -> Any:
-    """Load what a name or a file stands for."""
+    """Load the judge of a name or a file."""
     from voirdire.judging.judges.cascade_jury_files import load_judge_file
     from voirdire.models import is_model_name
 
@@ -241,7 +241,7 @@ def _refuse_base_url(base_url: str, judge: object) -> NoReturn:
 
 
 def _bind_jury(jury: JuryJudge, rubric: Rubric, judged: Judged) -> BoundJury:
-    """Give every judge of a jury the questions of a rubric, and check that they suit each other."""
+    """Bind every judge of a jury to a rubric, and check that they suit each other."""
     members = tuple(plan_judging(judge, rubric, judged=judged) for judge in jury.judges)
     names = [plan.judge.name for plan in members]
     again = next((name for k, name in enumerate(names) if name in names[:k]), None)
@@ -264,7 +264,7 @@ def _bind_jury(jury: JuryJudge, rubric: Rubric, judged: Judged) -> BoundJury:
 
 
 def _check_first(first: Judge | str | Path) -> Judge | str | Path:
-    """Refuse a file that is not there in words about `first`."""
+    """Refuse a file that does not exist, with a message about `first`."""
     if isinstance(first, str | Path) and str(first) != BUNDLED and not Path(first).is_file():
         msg = (
             f"`first` must be {BUNDLED!r} or a file that `voirdire distill` wrote, got "
@@ -276,7 +276,7 @@ def _check_first(first: Judge | str | Path) -> Judge | str | Path:
 
 
 def _bind_cascade(cascade: CascadeJudge, rubric: Rubric) -> BoundCascade:
-    """Give a cascade the questions of a rubric, and check that they suit each other."""
+    """Bind a cascade to a rubric, and check that they suit each other."""
     others = [row.id for row in rubric.questions if row.kind != "boolean"]
     if others:
         msg = (
@@ -288,7 +288,7 @@ def _bind_cascade(cascade: CascadeJudge, rubric: Rubric) -> BoundCascade:
     if isinstance(first.judge, BoundJudge):
         msg = (
             f"`first` must be a judge in process, got {shorten(first.judge.name)!r}, which asks a "
-            "language model. That one stands in `then`."
+            "language model. Put that one in `then`."
         )
         raise InputError(msg)
     bound = BoundCascade(judge=cascade.then, rubric=rubric, cascade=cascade, first=first)
@@ -309,8 +309,8 @@ def _check_calibration(judge: BoundJudge, *, threshold: Threshold, judged: Judge
     if known is None:
         return
     raw = BoundJudge(judge=replace(judge.judge, calibration=None), rubric=judge.rubric)
-    # a threshold is part of a fingerprint, and may be another one by now: probabilities are not
-    fitted = threshold_on(known.threshold, judge.rubric.propositions)
+    # compare without the threshold, which may have changed: probabilities do not depend on it
+    fitted = select_threshold(known.threshold, judge.rubric.propositions)
     own, same = (
         verdict_fingerprint(raw, rubric=judge.rubric, threshold=each, judged=judged)
         for each in (threshold, fitted)
@@ -327,7 +327,7 @@ def _check_calibration(judge: BoundJudge, *, threshold: Threshold, judged: Judge
 
 
 def _check_file(judge: str | Path) -> None:
-    """Refuse what is neither a judge of ours nor a model, with the right way out."""
+    """Refuse a file that is neither a judge of ours nor a model, and say what to do."""
     if str(judge) == "local" or Path(judge).exists():
         if Path(judge).suffix.lower() in (".yaml", ".yml"):
             msg = (
@@ -349,19 +349,19 @@ def _check_file(judge: str | Path) -> None:
 
 
 def _select_answered(judge: Answerer, rubric: Rubric) -> tuple[Rubric, tuple[str, ...]]:
-    """Leave out what the judge does not answer, and the classes, which need all of it."""
+    """Leave out the questions that the judge does not answer, and the classes, which need all."""
     lacking = _list_unanswered(judge, rubric.propositions)
     if not lacking or len(lacking) == len(rubric.propositions):
         return rubric, ()
     answered = tuple(row for row in rubric.questions if row.id not in lacking)
     classes = " and the completion classes" * bool(rubric.behaviors)
     names = _list_names(lacking)
-    note = f"left out, since {shorten(judge.name)!r} does not answer it: {names}{classes}"
+    note = f"not asked, since {shorten(judge.name)!r} does not answer it: {names}{classes}"
     return replace(rubric, questions=answered, expressions={}, behaviors=()), (note,)
 
 
 def _drop_unused(judge: Answerer, rubric: Rubric) -> tuple[Rubric, tuple[str, ...]]:
-    """Leave out what the judge does not answer and no behavior uses."""
+    """Leave out questions that the judge does not answer and no behavior uses."""
     idle = _list_unanswered(judge, rubric.unused_propositions)
     if not idle:
         return rubric, ()
@@ -389,12 +389,12 @@ def _columns(judge: Answerer, rubric: Rubric) -> tuple[int, ...]:
 
 
 def _list_unanswered(judge: Answerer, names: Sequence[str]) -> list[str]:
-    """List the propositions that a judge answers neither under this name nor under ours."""
+    """List the propositions that a judge answers under no known name."""
     return [name for name in names if not {name, OUR_NAMES.get(name)} & {*judge.questions}]
 
 
 def refuse_kinds(rubric: Rubric) -> NoReturn:
-    """Say that none of the rubric's questions can be answered with a probability."""
+    """Raise an error where the rubric has no boolean question."""
     kinds = ", ".join(dict.fromkeys(row.kind for row in rubric.questions)) or "none"
     msg = (
         f"`rubric` must ask boolean questions, got {shorten(rubric.name)!r} with questions of kind "
@@ -404,7 +404,7 @@ def refuse_kinds(rubric: Rubric) -> NoReturn:
 
 
 def _list_member_notes(judge: Answerer) -> tuple[str, ...]:
-    """Give what is to be known of the judges that a judge is made of."""
+    """Collect the notes of the judges in a cascade or jury."""
     return judge.notes if needs_engine(judge) else ()
 
 
@@ -416,7 +416,7 @@ def _note_unasked(judge: Answerer, rubric: Rubric) -> list[str]:
 
 
 def _note_reworded(judge: Answerer, rubric: Rubric) -> list[str]:
-    """Name the questions whose text is another than the one that the judge was made for."""
+    """Write a note on the questions whose text differs from the one that the judge was made for."""
     known = getattr(judge, "question_texts", None) or {}
     changed = [
         row.id
@@ -429,7 +429,7 @@ def _note_reworded(judge: Answerer, rubric: Rubric) -> list[str]:
 
 
 def _note_missing_examples(judge: Answerer, rubric: Rubric) -> list[str]:
-    """Say where a model is not shown the examples of the rubric."""
+    """Write a note where the prompt leaves out the examples of the rubric."""
     if not asks_a_model(judge) or judge.judge.shown_examples != 0:
         return []
     if not any(row.yes_examples or row.no_examples for row in rubric.questions):
@@ -440,7 +440,7 @@ def _note_missing_examples(judge: Answerer, rubric: Rubric) -> list[str]:
 
 
 def _note_uncalibrated(judge: Answerer, rubric: Rubric) -> list[str]:
-    """Name the propositions whose probabilities a calibration leaves as they are."""
+    """Write a note on the propositions that a calibration does not cover."""
     if not asks_a_model(judge) or (known := judge.judge.known_calibration) is None:
         return []
     lacking = [name for name in rubric.propositions if name not in known.questions]
@@ -453,8 +453,8 @@ def _list_names(names: list[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def answers_of(items: Sequence[Item], plan: JudgingPlan) -> NDArray[np.float64]:
-    """Ask the judge, take the columns of the rubric, and trust no judge to keep to [0, 1]."""
+def ask_in_process(items: Sequence[Item], plan: JudgingPlan) -> NDArray[np.float64]:
+    """Ask the judge, check that its answers are in [0, 1], and return the rubric's columns."""
     if not isinstance(plan.judge, Judge):
         msg = "a language model is asked by an engine"
         raise TypeError(msg)

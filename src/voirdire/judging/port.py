@@ -1,4 +1,4 @@
-"""Defines what every judge of items has: a name, its questions, and probabilities."""
+"""Defines the interface of judges: a name, questions, and probabilities."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["Answerer", "Judge"]
 
 
 class Answerer(Protocol):
-    """Whoever stands behind verdicts: a judge, or a language model with its questions."""
+    """What every source of verdicts has: a judge, or a language model with its questions."""
 
     @property
     def name(self) -> str:
-        """What verdicts call it."""
+        """Its name in verdicts."""
 
     @property
     def questions(self) -> tuple[str, ...]:
@@ -29,19 +29,19 @@ class Answerer(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Hash over everything that its answers depend on, but for rubric and threshold."""
+        """Hash of everything that its answers depend on, except rubric and threshold."""
 
     @property
     def source(self) -> ProbabilitySource:
-        """Where its probabilities come from."""
+        """The source of its probabilities."""
 
 
 @runtime_checkable
 class Judge(Answerer, Protocol):
-    """Whatever answers boolean questions about items with probabilities.
+    """A judge that answers boolean questions about items with probabilities.
 
-    A judge may also have `thresholds`, a mapping of questions to numbers in (0, 1): from which
-    probability on its answer is yes, where neither the rubric nor the caller says.
+    It may also have `thresholds`, a mapping of questions to numbers in (0, 1): its answer is yes
+    from this probability on, where neither the rubric nor the caller sets another.
     """
 
     def probabilities(self, items: Sequence[Item]) -> NDArray[np.float64]:

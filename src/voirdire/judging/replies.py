@@ -14,11 +14,11 @@ from voirdire._validation import check_count, shorten
 from voirdire.errors import InputError, UnsupportedError, VerdictParseError
 from voirdire.judging.asking import Ask
 from voirdire.judging.bound import reply_fingerprint
-from voirdire.judging.call_plan import find_asked_places, item_key, limit_examples
+from voirdire.judging.call_plan import find_asked_places, hash_item, limit_examples
 from voirdire.judging.client import CallFailure, decode_attempt
 from voirdire.judging.prompts import PromptBuilder
 from voirdire.judging.reading import ReplyReader
-from voirdire.judging.runs.outputs import STORE_NAME, opened_store
+from voirdire.judging.runs.outputs import STORE_NAME, open_run_store
 from voirdire.rubrics import load_rubric
 
 if TYPE_CHECKING:
@@ -47,21 +47,21 @@ _HASH_DIGITS = 64
 
 @dataclass(frozen=True, kw_only=True)
 class StoredJudge:
-    """A judge, or a writer of completions, that a store knows.
+    """A judge, or a writer of completions, with replies in a store.
 
     Attributes
     ----------
     number : int
-        What the store calls it.
+        Its number in the store.
     name : str
-        What it was called when it was first used.
+        Its name when it was first used.
     model, mode, probability, language : str or None
         Which model was asked, and how; None where the store does not say.
     is_read : bool
-        Whether its replies are read: the rubric, and this release, ask what it was asked. Else
-        nobody knows which of them cannot be read, and none of them counts as failed.
+        Whether its replies can be read: the rubric and this release ask the same questions as it
+        was asked. Else unreadable replies are not known, and none counts as failed.
     n_calls, n_failed : int
-        Attempts that are stored, and those of them that are no readable reply.
+        Stored attempts, and how many of them have no readable reply.
     """
 
     number: int
@@ -77,20 +77,20 @@ class StoredJudge:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredItem:
-    """What is stored of one item by one judge, in brief.
+    """The stored attempts about one item by one judge, in brief.
 
     Attributes
     ----------
     item : str
         Hash of the conversation and the responses, 64 hexadecimal digits.
     id : str or None
-        Its id, where the items were given and hold it.
+        Its id, where the items were given and one of them has this hash.
     judge : int
         The judge's number.
     n_calls, n_failed : int
-        Attempts that are stored, and those of them that are no readable reply.
+        Stored attempts, and how many of them have no readable reply.
     reason : str or None
-        Why the last of those is none.
+        Why the last of those failed.
     """
 
     item: str
@@ -103,14 +103,14 @@ class StoredItem:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplyListing:
-    """What a store holds, in brief.
+    """The contents of a store, in brief.
 
     Attributes
     ----------
     judges : tuple of StoredJudge
         In the order in which they were first used.
     items : tuple of StoredItem
-        Those with most failures first; not more than were asked for.
+        Those with most failures first; at most `limit`.
     n_items : int
         How many there are.
     """
@@ -122,7 +122,7 @@ class ReplyListing:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredAttempt:
-    """One attempt at a call, and what came of it.
+    """One attempt at a call, and its outcome.
 
     Attributes
     ----------
@@ -133,16 +133,16 @@ class StoredAttempt:
     attempt : int
         From 0.
     outcome : {"reply", "unreadable", "failure", "damaged"}
-        A reply; a reply that is not what was asked for; no reply; or a row that was damaged on
-        the disk. Without the rubric that was asked, nobody knows what is unreadable.
+        A reply; a reply in another form than was asked for; no reply; or a row that was damaged on
+        the disk. Without the rubric that was asked, unreadable replies are not known.
     form : {"json_schema", "json_object", "text"} or None
         How the reply was asked for.
     text, finish_reason, model : str or None
-        The reply, whole; why it ended, and who the server says it is.
+        The whole reply; why it ended; and the model that the server names.
     prompt_tokens, completion_tokens : int or None
-        What was charged, where the server said so.
+        Tokens that were charged, where the server reports them.
     reason : str or None
-        What is wrong.
+        Why it failed.
     status : int or None
         The HTTP status of a failure, where there was one.
     n_tries : int or None
@@ -166,7 +166,7 @@ class StoredAttempt:
 
 @dataclass(frozen=True, kw_only=True)
 class SentPrompt:
-    """What a model was sent in one call, made anew: a store does not hold it.
+    """The prompt of one call, built again: a store does not keep prompts.
 
     Attributes
     ----------
@@ -188,20 +188,20 @@ class SentPrompt:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemReplies:
-    """Everything that a store holds of one item.
+    """Everything that a store holds about one item.
 
     Attributes
     ----------
     item : str
         Hash of the conversation and the responses, 64 hexadecimal digits.
     id : str or None
-        Its id, where the items were given and hold it.
+        Its id, where the items were given and one of them has this hash.
     judges : tuple of StoredJudge
-        Those that were asked about it; they count what is shown here.
+        Those that were asked about it, with the counts of this listing.
     attempts : tuple of StoredAttempt
-        By judge, by call, and as they were made.
+        By judge, by call, and in the order in which they were made.
     sent : tuple of SentPrompt
-        One for each call whose prompt can be made anew.
+        One for each call whose prompt can be built again.
     unsent : str or None
         Why prompts are missing.
     """
@@ -227,7 +227,8 @@ def list_replies(
     Parameters
     ----------
     store : ReplyStore, str or path
-        Where replies are kept, as `voirdire.store.open_store` takes it; nothing is made or changed.
+        Where replies are stored, as `voirdire.store.open_store` takes it; nothing is created or
+        changed.
     rubric : Rubric, str or path, optional
         What was asked. Of judges that were asked something else, only calls without a reply count
         as failed.
@@ -283,19 +284,20 @@ def read_replies(
     items: Iterable[Item] | None = None,
     failed: bool = False,
 ) -> ItemReplies:
-    """Read everything that a store holds of one item, and make anew what models were sent.
+    """Read everything that a store holds about one item, and build the prompts again.
 
     Parameters
     ----------
     store : ReplyStore, str or path
-        Where replies are kept, as `voirdire.store.open_store` takes it; nothing is made or changed.
+        Where replies are stored, as `voirdire.store.open_store` takes it; nothing is created or
+        changed.
     item : str
-        How its hash begins, as `list_replies` gives it; or its id, where `items` are given.
+        The beginning of its hash, as `list_replies` gives it; or its id, where `items` are given.
     rubric : Rubric, str or path, optional
         What was asked.
     items : iterable of Item, optional
-        The items that were judged. A store holds their hashes alone; what was sent is shown where
-        the item is among them.
+        The items that were judged. A store holds only their hashes; prompts are shown where the
+        item is among them.
     failed : bool, optional
         Whether only attempts that are no readable reply are shown.
 
@@ -306,12 +308,12 @@ def read_replies(
     Raises
     ------
     InputError
-        If there is no such store, if nothing is stored of the item, or if several hashes begin
-        so.
+        If there is no such store, if nothing is stored about the item, or if several hashes have
+        this beginning.
     """
     asked = load_rubric(rubric)
     shown = None if items is None else _find(items, item)
-    digits = item.lower() if shown is None else item_key(shown).hex()
+    digits = item.lower() if shown is None else hash_item(shown).hex()
     first, last = _bounds(digits, is_id_possible=items is not None)
     with _open_existing(store) as opened:
         judges = [_StoredAsking(record, asked) for record in opened.judges()]
@@ -322,11 +324,11 @@ def read_replies(
                 found[call.item] = None
                 if len(found) > 1:
                     listed = " and ".join(each.hex()[: len(digits) + 8] for each in found)
-                    msg = f"`item` must be how one hash begins, got {digits!r}, which begins "
-                    raise InputError(f"{msg}{listed}. Write more of it.")
+                    msg = f"`item` must be the beginning of one hash, got {digits!r}, which begins "
+                    raise InputError(f"{msg}{listed}. Write more digits.")
                 attempts.append(judge.attempt(call))
     if not found:
-        msg = f"`item` must be an item about which a reply is stored, got {shorten(item)!r}."
+        msg = f"`item` must be an item with a stored reply, got {shorten(item)!r}."
         raise InputError(f"{msg} List the items of the store without it.")
     attempts = [row for row in attempts if row.outcome != "reply" or not failed]
     counted = [_count_attempts(judge.described, attempts) for judge in judges]
@@ -342,7 +344,7 @@ def read_replies(
 
 
 class _StoredAsking:
-    """How a judge of a store asked, as far as its description and the rubric tell."""
+    """Settings of a judge in a store, as far as its description and the rubric say."""
 
     def __init__(self, record: JudgeRecord, rubric: Rubric) -> None:
         self.record = record
@@ -353,7 +355,7 @@ class _StoredAsking:
 
     @cached_property
     def described(self) -> StoredJudge:
-        """What people are told of it."""
+        """Its description for people."""
         model = self._asking.get("model")
         return StoredJudge(
             number=self.record.id,
@@ -372,11 +374,11 @@ class _StoredAsking:
 
     @cached_property
     def _is_known(self) -> bool:
-        """Whether the rubric and this release ask what was asked."""
+        """Whether the rubric and this release ask the same questions as the stored calls."""
         return reply_fingerprint(self._asking, self._rubric) == self.record.fingerprint
 
     def _ask(self, call: str) -> Ask | None:
-        """Make anew what a call asked; None where the rubric asks something else."""
+        """Build the `Ask` of a call again; None where the rubric asks something else."""
         if not self._is_known:
             return None
         places = find_asked_places(call, self._rubric, seed=self._asking["seed"])
@@ -395,7 +397,7 @@ class _StoredAsking:
         return None if ask is None else ReplyReader(ask)
 
     def attempt(self, call: StoredCall) -> StoredAttempt:
-        """Say what came of a stored call."""
+        """Return the outcome of a stored call."""
         row = StoredAttempt(
             judge=self.record.id, call=call.name, attempt=call.attempt, outcome="reply"
         )
@@ -434,9 +436,9 @@ class _StoredAsking:
 def _rebuild_prompts(
     judges: Sequence[_StoredAsking], attempts: Sequence[StoredAttempt], item: Item | None
 ) -> tuple[tuple[SentPrompt, ...], str | None]:
-    """Make the prompts of calls anew, and say why some are missing."""
+    """Build the prompts of calls again, and say why some are missing."""
     if item is None:
-        return (), "the store holds hashes of items, not the items: name their file as `items`"
+        return (), "the store holds only hashes of items: name their file as `items`"
     found: list[SentPrompt] = []
     unsent = None
     by_number = {judge.record.id: judge for judge in judges}
@@ -444,7 +446,7 @@ def _rebuild_prompts(
         ask = by_number[number].ask(call)
         if ask is None:
             unsent = (
-                f"judge {number} was asked something else than this `rubric`, or by another "
+                f"judge {number} was asked another rubric than this `rubric`, or by another "
                 "release: name the rubric that it was asked"
             )
             continue
@@ -458,11 +460,11 @@ def _rebuild_prompts(
 
 @contextmanager
 def _open_existing(store: ReplyStore | str | Path) -> Iterator[ReplyStore]:
-    """Open a store that is there; a file that is not is not made."""
-    with opened_store(store, makes=False) as opened:
+    """Open an existing store; never create one."""
+    with open_run_store(store, makes=False) as opened:
         if opened is None:
-            msg = f"`store` must be a store of replies, got {str(store)!r}, which is no file. Name "
-            raise InputError(f"{msg}{STORE_NAME} beside the verdicts.")
+            msg = f"`store` must be a store of replies, got {str(store)!r}, which does not "
+            raise InputError(f"{msg}exist. Name {STORE_NAME} beside the verdicts.")
         yield opened
 
 
@@ -487,32 +489,32 @@ def _ids_of(items: Iterable[Item], hashes: set[str]) -> dict[str, str]:
     """Name the items with these hashes; the first of two with one hash."""
     found: dict[str, str] = {}
     for item in items:
-        digits = item_key(item).hex()
+        digits = hash_item(item).hex()
         if digits in hashes:
             found.setdefault(digits, item.id)
     return found
 
 
 def _find(items: Iterable[Item], wanted: str) -> Item | None:
-    """Find an item by its id, or else by how its hash begins."""
+    """Find an item by its id, or else by the beginning of its hash."""
     begins = None
     for item in items:
         if item.id == wanted:
             return item
-        if begins is None and item_key(item).hex().startswith(wanted.lower()):
+        if begins is None and hash_item(item).hex().startswith(wanted.lower()):
             begins = item
     return begins
 
 
 def _bounds(digits: str, *, is_id_possible: bool) -> tuple[bytes, bytes]:
-    """Give the first and the last hash that begin so."""
+    """Return the first and the last hash with this beginning."""
     try:
         first, last = (bytes.fromhex(digits.ljust(_HASH_DIGITS, end)) for end in "0f")
     except ValueError:
         first = b""
     if not digits or len(first) != _HASH_DIGITS // 2:
         rule = "an id of `items`, or " if is_id_possible else ""
-        msg = f"`item` must be {rule}how a hash begins, in hexadecimal digits, got "
+        msg = f"`item` must be {rule}the beginning of a hash, in hexadecimal digits, got "
         way_out = "List the items of the store" if is_id_possible else "Name `items` to use an id"
         raise InputError(f"{msg}{shorten(digits)!r}. {way_out}.")
     return first, last

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voirdire.judging.fingerprint import hash_of
+from voirdire.judging.fingerprint import hash_content
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ __all__ = ["ScriptedJudge"]
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptedJudge:
-    """Answers by a function.
+    """A judge whose answers are a function of the item.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class ScriptedJudge:
     version : str
         Part of the fingerprint: change it when `answer` changes.
     source : str
-        Where the probabilities are said to come from.
+        The source of probabilities that verdicts name.
     """
 
     questions: tuple[str, ...]
@@ -46,8 +46,8 @@ class ScriptedJudge:
 
     @property
     def fingerprint(self) -> str:
-        """Hash over name, version and questions."""
-        return hash_of([self.name, self.version, list(self.questions)])
+        """Hash of name, version and questions."""
+        return hash_content([self.name, self.version, list(self.questions)])
 
     def probabilities(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """Answer every question about every item."""

@@ -1,4 +1,4 @@
-"""What a run over a file of items is told: how the file is laid out, what is kept, and where."""
+"""Settings of a run over a file of items."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings(ItemLayout):
-    """How a run that judges the items of a file keeps what it has, and goes on.
+    """Where a run stores replies, and how it continues an interrupted run.
 
     Attributes
     ----------
     store : str, path or None
-        Where replies are kept: a file, or postgresql://... Default: voirdire-replies.sqlite beside
-        the output.
+        Where replies are stored: a file, or postgresql://... Default: voirdire-replies.sqlite
+        beside the output.
     retry_failures : bool
-        Call again where an earlier run failed.
+        Repeat the calls that failed in an earlier run.
     restart : bool
-        Throw away what an interrupted run left.
+        Discard the finished parts of an interrupted run.
     workers : int or "auto"
         Processes of a local judge, at least 1; "auto" takes one per core, at most 8, once 20,000
         items are judged. Above 1, a script must guard its start with ``if __name__ ==
@@ -64,8 +64,8 @@ class JudgingSettings(RunSettings):
     Attributes
     ----------
     threshold : float, or mapping of str to float, or None
-        A proposition is true from this probability on. Fix it beforehand. Default: what the rubric
-        says, else the judge, else 0.5.
+        A proposition is true from this probability on. Fix it beforehand. Default: the rubric's,
+        else the judge's, else 0.5.
     judged : {"final_answer", "with_reasoning", "whole_turn"}
         What of a response is judged, where it has reasoning or tool turns.
     layout : {"long", "wide"}

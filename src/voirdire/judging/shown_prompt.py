@@ -1,4 +1,4 @@
-"""Shows people what a model is asked."""
+"""Shows the prompt that a model is sent."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def show_prompt(
     n_examples: int | None = None,
     form: ReplyForm = "json_schema",
 ) -> str:
-    """Show what a language model is asked.
+    """Show the prompt that a language model is sent.
 
     Parameters
     ----------

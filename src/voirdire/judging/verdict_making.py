@@ -1,4 +1,4 @@
-"""Makes verdicts of the answers of judges, and works out the completion classes."""
+"""Makes verdicts from the answers of judges, and computes the completion classes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voirdire.judging.plan import answers_of, is_cascade, needs_engine
+from voirdire.judging.plan import ask_in_process, is_cascade, needs_engine
 from voirdire.records import Failure
-from voirdire.records.thresholds import threshold_of_each
+from voirdire.records.thresholds import get_thresholds
 from voirdire.records.verdicts import BehaviorClasses, CallDetails, Verdicts
 from voirdire.rubrics import class_probabilities, hard_classes
 
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rubrics import Behavior, Rubric
 
-__all__ = ["table_columns", "verdict_batch", "verdicts_of_run", "verdicts_on"]
+__all__ = ["judge_at_once", "make_run_verdicts", "make_verdicts", "name_table_columns"]
 
 
-def verdicts_on(items: Sequence[Item], plan: JudgingPlan) -> Verdicts:
-    """Judge these items at once."""
-    probabilities = answers_of(items, plan)
+def judge_at_once(items: Sequence[Item], plan: JudgingPlan) -> Verdicts:
+    """Judge items in one call."""
+    probabilities = ask_in_process(items, plan)
     failures = {
         (int(row), int(column)): Failure(reason="no probability")
         for row, column in np.argwhere(np.isnan(probabilities))
     }
-    return verdict_batch(items, plan, probabilities=probabilities, failures=failures)
+    return make_verdicts(items, plan, probabilities=probabilities, failures=failures)
 
 
-def verdict_batch(
+def make_verdicts(
     items: Sequence[Item],
     plan: JudgingPlan,
     *,
@@ -47,7 +47,7 @@ def verdict_batch(
     failures: Mapping[tuple[int, int], Failure],
     details: CallDetails | None = None,
 ) -> Verdicts:
-    """Work out the completion classes, and put everything together."""
+    """Compute the completion classes, and make the verdicts."""
     rubric = plan.rubric
     behaviors = tuple(item.behavior for item in items)
     if rubric.behaviors:
@@ -70,29 +70,29 @@ def verdict_batch(
     )
 
 
-def table_columns(plan: JudgingPlan, layout: VerdictLayout) -> tuple[str, ...]:
-    """Name the columns of the table of a plan's verdicts, or say why there can be no such table."""
+def name_table_columns(plan: JudgingPlan, layout: VerdictLayout) -> tuple[str, ...]:
+    """Return the columns of the table of a plan's verdicts, or raise where they clash."""
     details = None
     if needs_engine(plan.judge):
         details = _arrays([], plan.rubric)[2]
     nothing = np.empty((0, len(plan.rubric.propositions)))
-    empty = verdict_batch([], plan, probabilities=nothing, failures={}, details=details)
+    empty = make_verdicts([], plan, probabilities=nothing, failures={}, details=details)
     whole = replace(empty, answered_by=() if is_cascade(plan.judge) else None)
     return tuple(whole.frame(layout).columns)
 
 
-def verdicts_of_run(
+def make_run_verdicts(
     items: Sequence[Item],
     given: Sequence[ItemVerdict],
     plan: JudgingPlan,
     *,
     record: RunRecord | None = None,
 ) -> Verdicts:
-    """Put together what an engine said of items, and add it to the record of the run."""
+    """Make verdicts from an engine's answers, and add them to the record of the run."""
     probabilities, failures, details = _arrays(given, plan.rubric)
     if record is not None:
         record.add(given, details)
-    found = verdict_batch(
+    found = make_verdicts(
         items, plan, probabilities=probabilities, failures=failures, details=details
     )
     if not is_cascade(plan.judge):
@@ -105,7 +105,7 @@ def verdicts_of_run(
 def _arrays(
     verdicts: Sequence[ItemVerdict], rubric: Rubric
 ) -> tuple[NDArray[np.float64], dict[tuple[int, int], Failure], CallDetails]:
-    """Lay the verdicts of several items out: probabilities, why some are missing, the rest."""
+    """Arrange the verdicts of several items as arrays: probabilities, failures, other answers."""
     kinds = [row.kind for row in rubric.questions]
     asked = [place for place, kind in enumerate(kinds) if kind == "boolean"]
     others = [place for place, kind in enumerate(kinds) if kind != "boolean"]
@@ -139,7 +139,7 @@ def _check_behaviors(items: Sequence[Item], rubric: Rubric) -> None:
     known = {row.id for row in rubric.behaviors} | {None}
     for item in items:
         if item.behavior not in known:
-            rubric.behavior(str(item.behavior))  # says what is known
+            rubric.behavior(str(item.behavior))  # the message lists the known behaviors
 
 
 def _classes(
@@ -168,8 +168,8 @@ def _classes(
 def _hard(
     rubric: Rubric, behavior: Behavior, chosen: NDArray[np.float64], *, threshold: Threshold
 ) -> NDArray[np.int64]:
-    """Threshold, then evaluate; a missing answer stays missing."""
-    labels: NDArray[np.generic] = chosen >= threshold_of_each(threshold, rubric.propositions)
+    """Apply the threshold, then evaluate the classes; a missing answer stays missing."""
+    labels: NDArray[np.generic] = chosen >= get_thresholds(threshold, rubric.propositions)
     missing = np.isnan(chosen)
     if missing.any():
         labels = np.where(missing, np.nan, labels)
@@ -179,7 +179,7 @@ def _hard(
 def _numbers(
     rows: Sequence[Sequence[Answer | None] | None], places: Sequence[int], *, n_all: int
 ) -> NDArray[np.float64]:
-    """Give the chosen columns of rows, nan where there is nothing."""
+    """Return the chosen columns of rows, nan where there is nothing."""
     if all(row is None for row in rows):
         return np.full((len(rows), len(places)), np.nan)
     nothing = (None,) * n_all

@@ -1,7 +1,7 @@
-"""Defines language models behind one port, which takes a request and gives a reply.
+"""Language models behind one interface: a request in, a reply out.
 
-Nothing heavy is imported here: the HTTP client arrives with the first call, the libraries of
-providers and of models in this process with the first model of theirs.
+Nothing heavy is imported here: the HTTP client is imported at the first call, other libraries with
+their first model.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds out what a model's server can do by asking it."""
+"""Checks the abilities of a model's server with test calls."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SCHEMA = msgspec.json.encode(
     }
 )
 _SYSTEM = "You answer with one JSON object and nothing else: no code fence, no other words."
-# With a schema the key is not named: who writes it has seen the schema.
+# With a schema the prompt does not name the key: a reply with the key proves that it was used.
 _OPEN = "Are the leaves of most trees green in summer? Answer as JSON, true or false."
 _NAMED = f'{_OPEN} The object has the one key "{_KEY}".'
 _MAX_TOKENS = 64
@@ -59,7 +59,7 @@ class ModelCheckStep:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCheck:
-    """What a server can do.
+    """Abilities of a server.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class ModelCheck:
 
 
 async def check_model(model: ChatModel) -> ModelCheck:
-    """Find out what a model's server can do: forms of reply, log-probabilities, a seed.
+    """Check what a model's server can do: forms of reply, log-probabilities, a seed.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class _Asking:
     async def ask(
         self, feature: str, request: ChatRequest, *, problem_of: Callable[[Reply], str | None]
     ) -> Reply | None:
-        """Ask once, and keep what that says of a feature; None where no reply came."""
+        """Make one call and record the result for a feature; None where no reply came."""
         reply = None
         try:
             reply = await self.model.reply(request)
@@ -154,7 +154,7 @@ class _Asking:
 
 
 async def _most_logprobs(asking: _Asking, form: ReplyForm) -> int | None:
-    """Find how many likely tokens come; 0 for none, None where that stays open."""
+    """Find the most likely tokens per token; 0 for none, None where it is not known."""
     for number in _NUMBERS:
         reply = await asking.ask(
             f"logprobs {number}",
@@ -190,7 +190,7 @@ def _request(
 
 
 def _problem(reply: Reply) -> str | None:
-    """Say what is wrong with a reply; plain text may be anything but empty."""
+    """Return the problem of a reply; plain text must only not be empty."""
     if reply.form == "text":
         return None if reply.text.strip() else "the reply is empty"
     try:
@@ -198,7 +198,7 @@ def _problem(reply: Reply) -> str | None:
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
         return "the reply is no JSON"
     if not isinstance(read, dict):
-        return "the reply is no JSON object"
+        return "the reply is not a JSON object"
     if reply.form == "json_schema" and not (list(read) == [_KEY] and isinstance(read[_KEY], bool)):
-        return "the reply does not keep to the schema"
+        return "the reply does not follow the schema"
     return None

@@ -20,7 +20,7 @@ _ENDPOINT = "/chat/completions"
 _HOST = re.compile(r"[A-Za-z0-9._-]+")
 _SECRET_NAME = re.compile(r"key|token|secret|sig|password|auth", re.IGNORECASE)
 _HIDDEN = "***"
-# What looks like a key of somebody's, even if it is not the one that was sent.
+# Text that looks like a key, even if it is not the key that was sent.
 _KEY_LIKE = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|fw|nvapi|tgp|csk|hf)[-_][-_*.A-Za-z0-9]{8,}|\bAIza[-_*A-Za-z0-9]{8,}"
     r"|(?<=\bBearer )(?=\S*\d)[-._~+/=A-Za-z0-9]{8,}",
@@ -29,8 +29,8 @@ _KEY_LIKE = re.compile(
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HEADER = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _TRANSPORT = {"host", "content-length", "content-type", "transfer-encoding", "connection"}
-_SHORTEST = 4  # a shorter value is no secret, and hiding it would riddle the text with holes
-_NO_WORD = 16  # a shorter one, such as "none" for a server of one's own, may stand in a reply
+_SHORTEST = 4  # a shorter value is not a secret, and may be part of common words
+_NO_WORD = 16  # a shorter one, such as "none" for a local server, may occur in a reply
 
 
 def check_base_url(base_url: str) -> str:
@@ -61,7 +61,7 @@ def check_base_url(base_url: str) -> str:
 
 
 def _is_host(host: str | None) -> bool:
-    """Whether the HTTP client can make a name for the resolver of it, or it is an IP address."""
+    """Whether it is an IP address or a name that the HTTP client can resolve."""
     try:
         if host and not _HOST.fullmatch(host):
             return bool(ipaddress.ip_address(host))
@@ -71,7 +71,7 @@ def _is_host(host: str | None) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine."""
+    """Return whether a host is this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -81,7 +81,7 @@ def is_loopback(host: str) -> bool:
 
 
 class Keys:
-    """Headers that carry secrets, held in a closure so that no repr or dump shows them."""
+    """Headers with secrets, kept in a closure so that no repr or dump shows them."""
 
     __slots__ = ("_reveal",)
 
@@ -98,23 +98,23 @@ class Keys:
         raise TypeError(msg)
 
     def headers(self) -> dict[str, str]:
-        """Give the headers to send."""
+        """Return the headers to send."""
         return dict(self._reveal()[0])
 
     def are_in(self, body: bytes) -> bool:
-        """Tell whether a body repeats a secret; one so short that it may be a word is none."""
+        """Return whether a body contains a secret; short ones, which may be words, are ignored."""
         secrets = self._reveal()[1]
         return any(len(word) >= _NO_WORD and word.encode() in body for word in secrets)
 
     def hide(self, text: str) -> str:
-        """Take every secret, and whatever looks like one, out of a text."""
+        """Remove every secret, and text that looks like one."""
         for secret in self._reveal()[1]:
             text = text.replace(secret, _HIDDEN)
         return _KEY_LIKE.sub(_HIDDEN, text)
 
 
 def looks_like_key(text: str) -> bool:
-    """Tell whether somebody's key seems to stand in a text."""
+    """Return whether a text seems to contain a key."""
     return _KEY_LIKE.search(text) is not None
 
 
@@ -139,7 +139,7 @@ def read_keys(api_key_env: str | None, header_variables: Mapping[str, str]) -> K
 
 
 def _read(variable: str, purpose: str) -> str:
-    if not _VARIABLE.fullmatch(variable):  # perhaps the key itself: it is not shown
+    if not _VARIABLE.fullmatch(variable):  # not shown, since it may be the key
         msg = "`api_key_env` and `headers` must name environment variables, such as OPENAI_API_KEY,"
         raise InputError(f"{msg} got something else. Keys themselves stay in the environment.")
     value = os.environ.get(variable, "").strip()

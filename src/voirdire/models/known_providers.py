@@ -1,7 +1,7 @@
 """Lists providers by the prefix of a model's name: addresses, keys and capabilities.
 
-What a row declares stands in the provider's public documentation; where that is silent, or where it
-depends on the model, the row leaves it open and `voirdire.models.check_model` finds it out.
+The rows follow the providers' public documentation. Where that does not say, or where it depends on
+the model, the row has None, and `voirdire.models.check_model` finds it out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NATIVE = "native"
 
 @dataclass(frozen=True, kw_only=True)
 class Provider:
-    """Where models of a prefix are, and how they want to be asked.
+    """A provider: its address, keys, abilities, and dialect.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Provider:
         How many likely tokens it gives at most, and the same for models that think before they
         reply; 0 for none; None where it depends on the model or is not said.
     dialect : Dialect
-        How it wants parameters, as far as that does not depend on the model.
+        Its form of parameters, where that does not depend on the model.
     """
 
     base_url: str
@@ -59,7 +59,7 @@ class Provider:
     dialect: Dialect = _PLAIN
 
     def is_at(self, base_url: str) -> bool:
-        """Tell whether an address is its own, or one of its regions; never in the clear."""
+        """Return whether an address is its own, or of one of its regions; only with https."""
         own, here = urlsplit(self.base_url), urlsplit(base_url)
         host, name = here.hostname or "", own.hostname or ""
         if here.scheme != own.scheme or ":" in host:  # [::1%.its.name] is an IP address
@@ -67,7 +67,7 @@ class Provider:
         return host == name or (host.endswith(f".{name}") and here.scheme == "https")
 
     def dialect_for(self, model: str, *, base_url: str) -> Dialect:
-        """Give the dialect for one of its models, at its own address or another."""
+        """Return the dialect for one of its models, at its own address or another."""
         guessed = guess_dialect(model, base_url=base_url)
         return replace(
             self.dialect,
@@ -77,9 +77,9 @@ class Provider:
         )
 
     def capabilities_for(self, *, thinks: bool, effort: str | None) -> Capabilities:
-        """Give what one of its models can do."""
+        """Return the abilities of one of its models."""
         top = self.top_logprobs[thinks]
-        if thinks and effort == "none":  # it may give what it withholds otherwise; nobody says
+        if thinks and effort == "none":  # its abilities may differ there, and are not documented
             top = None
         return Capabilities(forms=self.forms, top_logprobs=top)
 
@@ -177,15 +177,15 @@ PROVIDERS = {
 
 
 def check_key_of_file(variable: str | None, *, model: str, base_url: str | None) -> None:
-    """Refuse a key that a file names, where whoever runs it has not said that it may.
+    """Refuse a key that a file names and the user has not allowed.
 
     It may be the provider's own, on the way to that provider, or one that is allowed for that
-    address by ``VOIRDIRE_KEY_VARIABLES``. Who wrote a file chose the address in it too: any
-    variable, such as the password of a database, would else be sent to whoever asks for it.
+    address by ``VOIRDIRE_KEY_VARIABLES``. The author of a file chooses the address too, and could
+    else have any variable sent there, such as the password of a database.
     """
     prefix, _, rest = model.partition("/")
     if variable is None:
-        if prefix == _NATIVE and base_url is not None:  # its library looks for keys by itself
+        if prefix == _NATIVE and base_url is not None:  # its library finds keys itself
             msg = (
                 f"a file with an address for {shorten(model)!r} must name the key for it too, got "
                 "none. Write `api_key_env: MY_KEY` beside it."
@@ -217,7 +217,7 @@ def _is_providers_own(variable: str, *, prefix: str, rest: str, base_url: str | 
 
 
 def _place(prefix: str, *, rest: str, base_url: str | None) -> str:
-    """Name where a key would go: a host; with ``http://`` where others could read it."""
+    """Return the host that would get a key; with ``http://`` where it is not encrypted."""
     provider = PROVIDERS.get(prefix)
     if base_url is None and provider is None:
         return f"{prefix}/{rest.partition('/')[0]}" if prefix == _NATIVE else prefix
@@ -232,7 +232,7 @@ def _strip_port(place: str) -> str:
 
 
 def _read_allowed_addresses(variable: str) -> set[str]:
-    """Read for where a variable is allowed."""
+    """Read the addresses that a variable is allowed for."""
     found = set()
     for entry in filter(None, map(str.strip, os.environ.get(_ALLOWED, "").split(","))):
         match = _ALLOWED_ENTRY.fullmatch(entry)

@@ -1,4 +1,4 @@
-"""Defines what every language model has: a name, its settings, and a reply to a request."""
+"""Defines the interface of language models: a name, settings, and a reply to a request."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     messages : tuple of Message
-        The conversation, the system's message first.
+        The conversation, with the system message first.
     form : {"json_schema", "json_object", "text"}
-        How the model is held to the form of its reply.
+        How the form of the reply is enforced.
     schema : bytes
         JSON Schema of the reply, as JSON; empty where the form is ``"text"``. Also sent with
         ``"json_object"`` to servers that take it there.
@@ -39,8 +39,8 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     seed : int or None
         For servers that can repeat themselves.
     prefill : str
-        What the reply must begin with, whatever the model: text that the form leaves no choice
-        about. Models that can, start there; others ignore it.
+        The fixed beginning of the reply in this form. Models that can continue from it do; others
+        ignore it.
     """
 
     messages: tuple[Message, ...]
@@ -54,7 +54,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model's server can do, declared or found by a check.
+    """Abilities of a model's server, declared or found by a check.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
         The forms of reply that it knows, the strictest first; never empty.
     top_logprobs : int or None
         How many likely tokens it gives at most; 0 where it gives no log-probabilities; None where
-        nobody knows yet.
+        it is not yet known.
     images : bool
         Whether it sees images.
     """
@@ -74,7 +74,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """Whatever replies to a conversation.
+    """A language model, which replies to a conversation.
 
     A model may also have `is_remote`, true where it is on a server, so that replies are stored by
     default; and `asks_one_question`, true where it answers one question a request.
@@ -82,23 +82,23 @@ class ChatModel(Protocol):
 
     @property
     def name(self) -> str:
-        """What verdicts call it, such as ``"openai/gpt-4o-mini"``."""
+        """Its name in verdicts, such as ``"openai/gpt-4o-mini"``."""
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Everything that its replies depend on, as JSON values; part of the fingerprint.
+        """All settings that its replies depend on, as JSON values; part of the fingerprint.
 
         Never a key or another secret.
         """
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it can do, as far as it is known."""
+        """Its known abilities."""
 
     async def reply(self, request: ChatRequest) -> Reply:
-        """Answer one request; a `ModelCallError` says why there is no reply.
+        """Answer one request; raise a `ModelCallError` where there is no reply.
 
-        It neither waits for its turn nor tries again: that is the runner's business.
+        It neither waits for rate limits nor retries: the caller does.
         """
 
     async def close(self) -> None:
@@ -118,7 +118,7 @@ class SamplingChatModel(ChatModel, Protocol):
     """A model that gives several replies to one request for the price of one prompt."""
 
     async def samples(self, request: ChatRequest, n: int) -> Sequence[Reply]:
-        """Give up to `n` replies to one request; a `ModelCallError` says why there is none.
+        """Return up to `n` replies to one request; a `ModelCallError` says why there is none.
 
         A server may give fewer than it is asked for. Their usages add up to what the call was
         charged: the prompt counts with the first, the tokens of the replies are divided as well

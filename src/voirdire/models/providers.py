@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ProvidersModel"]
 
-# What each exception of any-llm is to us, by name; the nearest ancestor counts.
+# Our error for each exception of any-llm, by name; the nearest ancestor counts.
 _KINDS: dict[str, type[ModelCallError]] = {
     "AuthenticationError": AccessError,
     "BatchNotCompleteError": BadRequestError,
@@ -63,14 +63,14 @@ _KINDS: dict[str, type[ModelCallError]] = {
 }
 _UNKNOWN_ARGUMENT = re.compile(r"unexpected keyword argument '(\w+)'")
 _ANTHROPIC_FORM = re.compile(r"output_(?:format|config)|structured output", re.IGNORECASE)
-# What providers cannot do, whatever the model.
+# Features that a provider lacks for every model.
 _DECLARED = dict.fromkeys(
     ("anthropic", "azureanthropic", "vertexaianthropic"),
     Capabilities(forms=("json_schema", "text"), top_logprobs=0),
 )
 _SECRET_NAMES = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)S?(?:_ID)?$", re.IGNORECASE)
-_OURS = {"api_base", "api_key", "timeout"}  # what any-llm is told beside what a request holds
-# What providers' libraries call another address, or what holds one: keys would go there too.
+_OURS = {"api_base", "api_key", "timeout"}  # arguments of any-llm besides those of a request
+# Arguments that hold another address, which would get the keys too.
 _ADDRESS_NAMES = re.compile(
     r"ur[il]$|host|endpoint|server|proxy|http|client|api_base", re.IGNORECASE
 )
@@ -176,12 +176,12 @@ class ProvidersModel:
 
     @property
     def name(self) -> str:
-        """What verdicts call it."""
+        """Its name in verdicts."""
         return self._name
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Provider, model, address, and what is sent with every request; never a key."""
+        """Provider, model, address, and fixed fields of requests; never a key."""
         return {
             "provider": self._provider,
             "model": self._model,
@@ -194,7 +194,7 @@ class ProvidersModel:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What was declared, or what is known of the provider."""
+        """The declared abilities, or those of the provider."""
         return self._capabilities
 
     async def reply(self, request: ChatRequest) -> Reply:
@@ -237,7 +237,7 @@ class ProvidersModel:
                 await closing
 
     async def _call_provider(self, errors: CallErrors) -> Any:
-        """Call; give what came or, instead of raising it where keys may be near, the error."""
+        """Call; return what came or, instead of raising it where keys may be near, the error."""
         import pydantic
         from any_llm.exceptions import AnyLLMError
 
@@ -253,7 +253,7 @@ class ProvidersModel:
             return ServerError(self._sentence(f"the provider's reply has another form: {error}"))
 
     def _translate_error(self, error: Exception, errors: CallErrors) -> ModelCallError:
-        """Say in our words why there is no reply: an answer of the server, or none at all."""
+        """Make our error of a provider's error."""
         status = getattr(error, "status_code", None)
         if isinstance(status, int) and status >= 400:
             return _translate_answer(error, status=status, errors=errors)
@@ -284,7 +284,7 @@ class ProvidersModel:
         }
 
     def _client(self) -> Any:
-        """Give the running event loop's client: connections belong to the loop they began in."""
+        """Return the running event loop's client: connections belong to the loop they began in."""
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
         if client is None:
@@ -376,7 +376,7 @@ def _check_extra(extra: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def _translate_answer(error: Exception, *, status: int, errors: CallErrors) -> ModelCallError:
-    """Place an answer of the server by the same rules as any other server's."""
+    """Make the error of a server's answer, by the same rules as for any server."""
     original = getattr(error, "original_exception", None)
     body = getattr(original, "body", None)
     headers = getattr(getattr(original, "response", None), "headers", None)
@@ -395,7 +395,7 @@ def _translate_answer(error: Exception, *, status: int, errors: CallErrors) -> M
 
 
 def _kind(error: Exception) -> type[ModelCallError]:
-    """Place an error without a status: the connection, the library, or a request not sent."""
+    """Make the error of a failed connection, a missing library, or a request that was not sent."""
     original = getattr(error, "original_exception", None)
     if "JSON" in type(original).__name__:
         return ServerError
@@ -408,7 +408,7 @@ def _kind(error: Exception) -> type[ModelCallError]:
 
 
 def _unknown_parameter(error: Exception, *, request: ChatRequest) -> str | None:
-    """Name the part of the request that a provider's library does not know."""
+    """Return the part of the request that a provider's library does not support."""
     found = _UNKNOWN_ARGUMENT.search(str(error))
     named = found[1] if found else getattr(error, "parameter_name", None)
     if not isinstance(named, str):

@@ -30,7 +30,7 @@ _KNOWN = (*PROVIDERS, _NATIVE, _IN_PROCESS)
 
 
 def is_model_name(text: str) -> bool:
-    """Tell the name of a language model from a file's path.
+    """Return the name of a language model from a file's path.
 
     Parameters
     ----------
@@ -202,5 +202,5 @@ def _native(rest: str, *, name: str, settings: Mapping[str, Any]) -> ChatModel:
 def _load_in_process(path: str, *, name: str, settings: Mapping[str, Any]) -> ChatModel:
     from voirdire.models.transformers_model import TransformersModel
 
-    # A folder of this machine would tell whoever reads the verdicts where it is.
+    # The path of a folder would show readers of the verdicts where it is.
     return TransformersModel(path, name=None if Path(path).exists() else name, **settings)

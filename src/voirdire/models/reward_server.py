@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 TOKEN_ENV = "VOIRDIRE_TOKEN"  # noqa: S105  # a variable's name
-"""The variable that holds the token, where the server wants one."""
+"""Environment variable of the token, where the server needs one."""
 
 _NAME = "the reward server"
 _TIMEOUT_S = 3_600.0
@@ -50,21 +50,21 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 _LEAST_S = 0.001
 _MOST_TRIES = 3
 _PASSING = (None, 408, 425, 429, 502, 503, 504)
-"""What passes: a busy server, one that is just starting, and no connection at all."""
+"""Transient errors: a busy server, one that is starting, and no connection."""
 
 _HEADROOM = 0.9
-"""Share of the time left that the server may take: its answer has to travel."""
+"""Share of the remaining time that the server may use, since its answer needs time too."""
 
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 RefusalCode: TypeAlias = Literal[
     "malformed", "no_token", "not_found", "wrong_method", "too_slow", "no_number", "too_large",
     "wrong_type", "wrong_host", "wrong_form", "internal", "queue_full", "ending", "not_ready",
 ]  # fmt: skip
-"""What our own servers say of a refusal; any other word is a stranger's, and is not repeated."""
+"""Codes of our own servers; other words are not repeated in messages."""
 
 
 class RewardName(msgspec.Struct, frozen=True, kw_only=True):
-    """Which reward paid: its name and hash, and the fingerprint of the verdicts it was given."""
+    """The reward: its name and hash, and the fingerprint of its verdicts."""
 
     name: str
     content_hash: str
@@ -72,14 +72,14 @@ class RewardName(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Probabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """That each proposition is true: a row per item, a column per proposition, null if unknown."""
+    """Probabilities: a row per item, a column per proposition, null if unknown."""
 
     propositions: tuple[str, ...]
     values: list[list[float | None]]
 
 
 class ServerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server answers about items, in their order.
+    """A server's answer about items, in their order.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class ServerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     answered_by: list[str | None] | None = None
 
     def check(self, n_items: int) -> None:
-        """Refuse an answer that cannot be one about so many items; a `ServerError`."""
+        """Raise a `ServerError` where an answer does not fit so many items."""
         rows = self.probabilities.values
         lists: list[Sequence[object]] = [self.rule_rewards, self.behaviors, self.missing, rows]
         lists += [] if self.answered_by is None else [self.answered_by]
@@ -129,7 +129,7 @@ class ServerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_reward_server(text: object) -> bool:
-    """Tell the address of a server from the path of a file."""
+    """Return the address of a server from the path of a file."""
     return isinstance(text, str) and text.startswith(("http://", "https://"))
 
 
@@ -172,7 +172,7 @@ class RewardServer:
         self._asked: HttpConnection | None = None
 
     async def description(self) -> dict[str, Any]:
-        """Read which reward it is; its `document` is the whole."""
+        """Read the description of the reward, with its `document`."""
         connection = self._connection("/v1/reward")
         try:
             answer = await _within(_DESCRIBED_S, connection.get())
@@ -213,7 +213,7 @@ class RewardServer:
         raise AssertionError  # pragma: no cover  # counting has no end
 
     async def close(self) -> None:
-        """Close what is open."""
+        """Close the connections."""
         asked, self._asked = self._asked, None
         if asked is not None:
             await asked.close()
@@ -249,7 +249,7 @@ class RewardServer:
 
 
 def encode_json(content: Any) -> bytes:
-    """Write JSON; half a surrogate pair, which is no text, as an escape."""
+    """Encode JSON, with lone surrogates as escapes."""
     try:
         return msgspec.json.encode(content, enc_hook=_to_plain)
     except UnicodeEncodeError:
@@ -259,7 +259,7 @@ def encode_json(content: Any) -> bytes:
 
 
 def _to_plain(value: Any) -> Any:
-    """Give an array of Parquet, or whatever a tool was called with."""
+    """Convert arrays of Parquet, and arguments of tools, to plain values."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
@@ -287,7 +287,7 @@ def _check_status(answer: HttpAnswer) -> None:
 
 
 def _code(body: bytes) -> str:
-    """Give the word of a refusal where it is one of ours, and nothing else that stands in it."""
+    """Return the code of a refusal where it is one of ours, and no other text."""
     try:
         code = msgspec.json.decode(body)["error"]["code"]
     except (*_UNREADABLE, KeyError, TypeError):

@@ -1,7 +1,7 @@
 """Runs a model of the `transformers` library in this process, one question a request.
 
-A yes-or-no question costs one pass: what could stand next tells how probable true and false are.
-Whatever else is asked is generated freely.
+A yes-or-no question costs one pass: the next token's distribution gives the probabilities of true
+and false. Other answers are generated freely.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ __all__ = ["TransformersModel"]
 _MOST_TOP_LOGPROBS = 100
 _DEFAULT_MAX_TOKENS = 1_024
 _WORDS = ("true", "false")
-_SPACES = "Ġ▁ "  # as tokenizers name the space before a word
+_SPACES = "Ġ▁ "  # mark of tokenizers for the space before a word
 
 
 @dataclass(kw_only=True, eq=False)
 class _Row:
-    """A request under way: its prompt as tokens, and what is known of its reply."""
+    """A request in progress: its prompt as tokens, and its reply so far."""
 
     request: ChatRequest
     prompt: list[int]
@@ -56,7 +56,7 @@ class _Row:
     room: int  # tokens that the reply may have
     temperature: float
     is_boolean: bool
-    n_shared: int = 0  # tokens of the prompt that were encoded with another one's
+    n_shared: int = 0  # tokens of the prompt that are shared with another prompt
     text: str = ""
     steps: tuple[TokenStep, ...] | None = None
     n_tokens: int = 0
@@ -152,7 +152,7 @@ class TransformersModel:
 
     @property
     def name(self) -> str:
-        """What verdicts call it."""
+        """Its name in verdicts."""
         return self._name
 
     @property
@@ -194,7 +194,7 @@ class TransformersModel:
         return said
 
     async def replies(self, requests: Sequence[ChatRequest]) -> Sequence[Reply | ModelCallError]:
-        """Answer requests together; what they begin with alike is encoded once.
+        """Answer requests together; encode their common beginnings once.
 
         Parameters
         ----------
@@ -288,7 +288,7 @@ class TransformersModel:
         try:
             return self._render(said)
         except jinja2.TemplateError:
-            # Some templates refuse a system message: then it stands before the first other one.
+            # Some templates refuse a system message: then it is joined to the first other one.
             if len(said) < 2 or said[0]["role"] != "system":
                 raise
             system, first, *rest = said
@@ -307,7 +307,10 @@ class TransformersModel:
             yield rows[start : start + self._batch_size]
 
     def _weigh(self, group: Sequence[_Row]) -> None:
-        """Encode what rows share, then their rests in batches; answer by what could stand next."""
+        """Encode the common beginning of rows, then their rests in batches.
+
+        Answer from the next token.
+        """
         import torch
         from transformers import DynamicCache
 
@@ -321,7 +324,7 @@ class TransformersModel:
             own = kept if batch[-1] is group[-1] else copy.deepcopy(kept)
             if shared:
                 own.batch_repeat_interleave(len(batch))
-            # Padding stands on the right, where no token of the prompt sees it.
+            # Padding is on the right, where it does not affect the prompt.
             rests = [row.prompt[len(shared) :] for row in batch]
             ends = [len(rest) - 1 for rest in rests]
             places = sorted(set(ends))
@@ -335,15 +338,17 @@ class TransformersModel:
                 logits_to_keep=torch.tensor(places, device=device),
             ).logits
             for row, end, found in zip(batch, ends, logits, strict=True):
-                self._say(row, found[places.index(end)].float().log_softmax(dim=-1).cpu())
+                self._answer_true_or_false(
+                    row, found[places.index(end)].float().log_softmax(dim=-1).cpu()
+                )
 
-    def _say(self, row: _Row, logprobs: torch.Tensor) -> None:
-        """Answer true or false, with what else could have stood there."""
+    def _answer_true_or_false(self, row: _Row, logprobs: torch.Tensor) -> None:
+        """Answer true or false, with the alternatives."""
         weights = [float(logprobs[tokens].logsumexp(0)) for tokens in self._beginnings]
         side = int(weights[1] > weights[0])
         if row.temperature:
             odds = math.exp(-abs(weights[1] - weights[0]) / row.temperature)
-            side ^= _dice(row).random() < odds / (1 + odds)
+            side ^= _make_generator(row).random() < odds / (1 + odds)
         tokens = self._beginnings[side]
         taken = tokens[int(logprobs[tokens].argmax())]
         said = self._token_text(taken)
@@ -365,7 +370,7 @@ class TransformersModel:
         width = max(len(row.prompt) for row in rows)
         pads = [width - len(row.prompt) for row in rows]
         ends = _end_tokens(self._model, self._tokenizer) or [0]
-        dice = [torch.Generator().manual_seed(_dice(row).getrandbits(63)) for row in rows]
+        dice = [torch.Generator().manual_seed(_make_generator(row).getrandbits(63)) for row in rows]
 
         def add_noise(ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # noqa: ARG001
             """Add Gumbel noise: the largest sum is a draw at the temperature."""
@@ -405,7 +410,7 @@ class TransformersModel:
             row.finish_reason = "stop" if has_stopped else "length"
 
     def _has_object(self, row: _Row, tokens: list[int]) -> bool:
-        """Tell whether a reply under a schema is whole."""
+        """Return whether a reply with a schema is complete."""
         if row.request.form == "text" or not tokens or "}" not in self._token_text(tokens[-1]):
             return False
         try:
@@ -415,7 +420,7 @@ class TransformersModel:
         return True
 
     def _text(self, tokens: list[int]) -> str:
-        """Decode tokens behind another text, so that they keep the space before them."""
+        """Decode tokens after another text, to keep the space before them."""
         text = self._tokenizer.decode(
             [*self._anchor, *tokens], skip_special_tokens=False, clean_up_tokenization_spaces=False
         )
@@ -423,7 +428,7 @@ class TransformersModel:
 
 
 def _find_question(schema: bytes, *, model: str) -> tuple[str, str | None]:
-    """Give the key of a schema's question, and the type of its answer."""
+    """Return the key of a schema's question, and the type of its answer."""
     properties = json.loads(schema or b"{}").get("properties", {})
     if len(properties) != 1:
         msg = (
@@ -436,7 +441,7 @@ def _find_question(schema: bytes, *, model: str) -> tuple[str, str | None]:
 
 
 def _groups(rows: Sequence[_Row]) -> list[list[_Row]]:
-    """Put together what shares at least half of its tokens with the first of its group."""
+    """Group rows that share at least half of their tokens with the first of the group."""
     groups: list[list[_Row]] = []
     for row in sorted(rows, key=lambda row: row.prompt):
         if groups and 2 * _n_alike(groups[-1][0], row) >= len(row.prompt):
@@ -444,7 +449,9 @@ def _groups(rows: Sequence[_Row]) -> list[list[_Row]]:
         else:
             groups.append([row])
     for first, *others in groups:
-        for row in others:  # sorted, so that all share what the first and the last do
+        for (
+            row
+        ) in others:  # sorted, so that all share the common beginning of the first and the last
             row.n_shared = min(_n_alike(first, others[-1]), len(first.prompt) - 1)
     return groups
 
@@ -455,7 +462,7 @@ def _n_alike(one: _Row, other: _Row) -> int:
 
 
 def _beginnings(tokenizer: Any) -> list[list[int]]:
-    """List the tokens with which true begins, and those of false, behind a space or not."""
+    """List the tokens that begin true, and those of false, with or without a space before."""
     names = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
     bare = [str(name).lstrip(_SPACES) for name in names]
     return [
@@ -464,14 +471,14 @@ def _beginnings(tokenizer: Any) -> list[list[int]]:
     ]
 
 
-def _dice(row: _Row) -> random.Random:
-    """Make dice that fall alike for the same seed and prompt; other prompts have others."""
+def _make_generator(row: _Row) -> random.Random:
+    """Make a random generator from the seed and the prompt."""
     seed = row.request.seed
     return random.Random(None if seed is None else f"{seed} {row.prompt}")  # noqa: S311  # no secret
 
 
 def _load_parts(model: Any, *, tokenizer: Any, device: str | None, dtype: str) -> tuple[Any, Any]:
-    """Load what is named, and keep what is loaded."""
+    """Load a model and a tokenizer given by name; return loaded ones as they are."""
     try:
         import torch  # noqa: F401  # transformers without torch fails later and less clearly
         import transformers
@@ -508,7 +515,7 @@ def _end_tokens(model: Any, tokenizer: Any) -> list[int]:
 
 
 def _digest(model: Any, tokenizer: Any) -> str:
-    """Hash the first numbers of every tensor: other weights give another hash, in no time."""
+    """Hash the first numbers of every tensor, which is fast and differs for other weights."""
     digest = hashlib.sha256(str(tokenizer.chat_template).encode())
     for name, values in model.named_parameters():
         sample = values.detach().flatten()[:256].float().cpu().numpy()

@@ -1,9 +1,9 @@
 """Changes items in controlled ways that leave the answers of a fair judge the same.
 
-`probes` gives them, each with a control; `own_probe` makes one of your function; `degradations`
-gives changes for the worse. Attacks are texts that try
-to steer whoever judges the response they stand in: put them onto items with `attacked`, judge both,
-and let `measure_attacks` say how often the answers went where an attack wanted them.
+`probes` returns them, each with a control; `own_probe` makes one from your function; `degradations`
+returns changes for the worse. Attacks are texts in a response that try to steer the judge: add them
+to items with `attacked`, judge both, and let `measure_attacks` count how often the answers changed
+as an attack wanted.
 """
 
 from __future__ import annotations

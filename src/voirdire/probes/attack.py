@@ -55,9 +55,9 @@ class Attack:
     language : {"en", "zh"}
         What it is written in; English where it is hardly in any language.
     response : str
-        The text that comes onto a response.
+        The text that is added to a response.
     aim : bool
-        What it wants every proposition to be.
+        The answer that it wants for every proposition.
     """
 
     id: str
@@ -68,7 +68,7 @@ class Attack:
 
 
 def attacked(item: Item, attack: Attack) -> Item:
-    r"""Put an attack onto the response of an item.
+    r"""Add an attack to the response of an item.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def small_attacks() -> tuple[Attack, ...]:
 
 
 def _make_attacks(**families: disguise.Parts) -> Iterator[Attack]:
-    """Make the attacks that hardly speak, and that English stands for."""
+    """Make the attacks with hardly any words, which count as English."""
     for family, parts in families.items():
         for name, text, aim in parts:
             yield Attack(

@@ -220,7 +220,7 @@ def _trimmed_phrases(language: Language) -> tuple[re.Pattern[str], re.Pattern[st
 
 
 def _listable(text: str) -> list[str] | None:
-    """Give the sentences of a text that can be written as a list, and is not yet one."""
+    """Return the sentences of a text that can be written as a list, and is not yet one."""
     sentences = [" ".join(sentence.split()) for sentence in split_sentences(text)]
     return None if len(sentences) < 2 or _MARKDOWN.search(text) else sentences
 

@@ -143,7 +143,7 @@ def own_probe(
 
 
 def changed_item(item: Item, change_id: str, response: str) -> Item:
-    """Give an item another response, an id of its own, and the cluster of the item."""
+    """Copy an item with another response, a new id, and the item's cluster."""
     return msgspec.structs.replace(
         item,
         id=f"{item.id}+{change_id}",

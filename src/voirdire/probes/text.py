@@ -129,7 +129,7 @@ def _words(line: str, language: Language) -> int:
 
 @cache
 def _stock(language: Language) -> tuple[tuple[str, ...], ...]:
-    """Give the lines of filler, each with the words that may stand in it."""
+    """Return the lines of filler, each with the words that may stand in it."""
     texts = read_data("texts.yaml")["neutral"]
     return tuple(
         tuple(dict.fromkeys(line.format(x=word) for word in texts["x"])) for line in texts[language]

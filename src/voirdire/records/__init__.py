@@ -1,7 +1,6 @@
 """Defines the frozen records that travel between the layers.
 
-Loaded when they are first used: items and replies bring msgspec, verdicts
-numpy and polars, the others nothing.
+They are loaded when they are first used, since verdicts need numpy and polars.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class Certificate:
     content_hash: str
 
     def as_content(self) -> dict[str, Any]:
-        """Give the certificate as its file has it."""
+        """Return the certificate as its file has it."""
         content = {each.name: getattr(self, each.name) for each in fields(self)}
         optional = ("population", "against_majority")
         return {k: x for k, x in content.items() if x is not None or k not in optional}

@@ -11,7 +11,7 @@ __all__ = ["as_plain", "without_nan"]
 
 
 def as_plain(record: Any) -> Any:
-    """Give a record as JSON holds it: its fields, and those properties that its `PLAIN` names.
+    """Return a record as JSON holds it: its fields, and those properties that its `PLAIN` names.
 
     Parameters
     ----------

@@ -17,33 +17,33 @@ if TYPE_CHECKING:
 
 __all__ = [
     "USUAL_THRESHOLD",
+    "format_threshold",
+    "get_thresholds",
+    "select_threshold",
     "threshold_from_cell",
-    "threshold_of_each",
-    "threshold_on",
     "threshold_to_cell",
-    "threshold_words",
 ]
 
 USUAL_THRESHOLD = 0.5
 
 
-def threshold_of_each(threshold: Threshold, names: Sequence[str]) -> NDArray[np.float64]:
-    """Give the threshold of each of these propositions; 1/2 for one that has none."""
+def get_thresholds(threshold: Threshold, names: Sequence[str]) -> NDArray[np.float64]:
+    """Return the threshold of each of these propositions; 1/2 for one that has none."""
     if isinstance(threshold, Mapping):
         return np.array([threshold.get(name, USUAL_THRESHOLD) for name in names], dtype=np.float64)
     return np.full(len(names), float(threshold))
 
 
-def threshold_on(threshold: Threshold, names: Sequence[str]) -> Threshold:
-    """Give what concerns these propositions: one number where it is the same for all of them."""
+def select_threshold(threshold: Threshold, names: Sequence[str]) -> Threshold:
+    """Return what concerns these propositions: one number where it is the same for all of them."""
     if not isinstance(threshold, Mapping):
         return threshold
-    each = dict(zip(names, threshold_of_each(threshold, names).tolist(), strict=True))
+    each = dict(zip(names, get_thresholds(threshold, names).tolist(), strict=True))
     same = set(each.values())
     return each if len(same) > 1 else same.pop() if same else USUAL_THRESHOLD
 
 
-def threshold_words(threshold: Threshold) -> str:
+def format_threshold(threshold: Threshold) -> str:
     """Write a threshold for people."""
     if isinstance(threshold, Mapping):
         low, high = min(threshold.values()), max(threshold.values())

@@ -12,7 +12,7 @@ import polars as pl
 from voirdire._types import VerdictLayout
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.records.thresholds import USUAL_THRESHOLD, threshold_of_each, threshold_to_cell
+from voirdire.records.thresholds import USUAL_THRESHOLD, get_thresholds, threshold_to_cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -200,7 +200,7 @@ def _labels(
     code: NDArray[np.int64],
     state: NDArray[np.int8],
 ) -> pl.Series:
-    """Give truth values; where other questions were asked text, and numbers where all are."""
+    """Return truth values; where other questions were asked text, and numbers where all are."""
     truth = pl.Series(state == _TRUE).set(pl.Series(state == _NONE), None)
     if not others or verdicts.details is None:
         return truth
@@ -225,7 +225,7 @@ def _failures(
     code: NDArray[np.int64],
     state: NDArray[np.int8],
 ) -> pl.Series:
-    """Give the reason of each row without a label, through the list of distinct reasons."""
+    """Return the reason of each row without a label, through the list of distinct reasons."""
     n_asked, n_first = len(verdicts.questions), len(verdicts.questions) + len(others)
     found = {place: why.reason for place, why in verdicts.failures.items()}
     if verdicts.details is not None:
@@ -247,15 +247,15 @@ def _failures(
 
 
 def _thresholds(verdicts: Verdicts, n_names: int) -> NDArray[np.float64]:
-    """Give those of the propositions, and for classes 1/2 where each proposition has its own."""
+    """Return those of the propositions, and for classes 1/2 where each proposition has its own."""
     threshold = verdicts.threshold
     found = np.full(n_names, USUAL_THRESHOLD if isinstance(threshold, Mapping) else threshold)
-    found[: len(verdicts.questions)] = threshold_of_each(threshold, verdicts.questions)
+    found[: len(verdicts.questions)] = get_thresholds(threshold, verdicts.questions)
     return found
 
 
 def _label_series(labels: Sequence[Any], *, as_numbers: bool) -> pl.Series:
-    """Give answers to a question that is not boolean as a column: numbers, or text."""
+    """Return answers to a question that is not boolean as a column: numbers, or text."""
     if as_numbers:
         return pl.Series(labels, dtype=pl.Float64)
     return pl.Series([_label_text(label) for label in labels], dtype=pl.String)

@@ -16,9 +16,9 @@ from voirdire.errors import InputError
 from voirdire.records.failures import Failure
 from voirdire.records.thresholds import (
     USUAL_THRESHOLD,
-    threshold_of_each,
-    threshold_on,
-    threshold_words,
+    format_threshold,
+    get_thresholds,
+    select_threshold,
 )
 from voirdire.records.verdict_tables import VerdictLayout, long_frame, wide_frame
 
@@ -41,7 +41,7 @@ NO_VERDICT = "no verdict"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CallDetails:
-    """What there is to say of verdicts that a language model gave.
+    """Details of the verdicts of a language model.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class BehaviorClasses:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Verdicts:
-    """What a judge said of items.
+    """The verdicts of a judge on items.
 
     A judge's answers in memory have this form wherever they come from: judged now, read from a
     file, or asked for by a reward.
@@ -131,7 +131,7 @@ class Verdicts:
     source : {"logprob", "stated", "vote", "classifier", "cascade"} or None
         Where its probabilities come from; None where a file does not say.
     fingerprint : str
-        Hash over judge, rubric, threshold, what is judged and class rule; empty where a file does
+        Hash of judge, rubric, threshold, what is judged and class rule; empty where a file does
         not say.
     threshold : float, or mapping of str to float
         In (0, 1): a proposition is true from this probability on; one for all, or one for each.
@@ -180,7 +180,7 @@ class Verdicts:
     calls: CallSummary | None = None
 
     def __repr__(self) -> str:
-        """Say how much there is, not what."""
+        """Show sizes, not contents."""
         behaviors = ", ".join(row.behavior for row in self.completion_classes)
         classes = f", classes of {behaviors}" if behaviors else ""
         others = len(self.details.labels) if self.details is not None else 0
@@ -191,7 +191,7 @@ class Verdicts:
         dropped += f", {n_missing} items with missing answers" if n_missing else ""
         return (
             f"<Verdicts of {self.judge!r}: {len(self.items)} items, "
-            f"{asked}{classes}, threshold {threshold_words(self.threshold)}{dropped}>"
+            f"{asked}{classes}, threshold {format_threshold(self.threshold)}{dropped}>"
         )
 
     def _repr_html_(self) -> str:
@@ -200,7 +200,7 @@ class Verdicts:
 
     @cached_property
     def places(self) -> Mapping[str, int]:
-        """Where each item stands."""
+        """Place of each item."""
         return {name: place for place, name in enumerate(self.items)}
 
     @cached_property
@@ -216,9 +216,7 @@ class Verdicts:
     def labels(self) -> NDArray[np.bool_]:
         """Which propositions are true; false where the judge failed."""
         with np.errstate(invalid="ignore"):
-            return np.asarray(
-                self.probabilities >= threshold_of_each(self.threshold, self.questions)
-            )
+            return np.asarray(self.probabilities >= get_thresholds(self.threshold, self.questions))
 
     def frame(self, layout: VerdictLayout = "long") -> pl.DataFrame:
         """Make the verdict table.
@@ -237,7 +235,7 @@ class Verdicts:
         return wide_frame(self) if layout == "wide" else long_frame(self)
 
     def probability(self, question: str) -> NDArray[np.float64]:
-        """Give the probability that a proposition is true, or that a class is the one.
+        """Return the probability that a proposition is true, or that a class is the one.
 
         Parameters
         ----------
@@ -263,7 +261,7 @@ class Verdicts:
         raise InputError(msg)
 
     def answers(self, question: str) -> list[Any]:
-        """Give the answers to a question of any kind.
+        """Return the answers to a question of any kind.
 
         Parameters
         ----------
@@ -278,7 +276,7 @@ class Verdicts:
         """
         if question in self.questions:
             values = self.probability(question)
-            [threshold] = threshold_of_each(self.threshold, [question])
+            [threshold] = get_thresholds(self.threshold, [question])
             return [None if np.isnan(x) else bool(x >= threshold) for x in values]
         if self.details is None or question not in self.details.labels:
             msg = f"`question` must have been asked, got {shorten(question)!r}."
@@ -286,7 +284,7 @@ class Verdicts:
         return list(self.details.labels[question])
 
     def classes(self, behavior: str) -> pl.DataFrame:
-        """Give the completion classes under one behavior.
+        """Return the completion classes under one behavior.
 
         Parameters
         ----------
@@ -318,7 +316,7 @@ class Verdicts:
         raise InputError(msg)
 
     def take(self, items: Sequence[str]) -> Self:
-        """Give the probabilities of these items in this order; those without any are missing.
+        """Return the probabilities of these items in this order; those without any are missing.
 
         Parameters
         ----------
@@ -351,7 +349,7 @@ class Verdicts:
         )
 
     def on(self, questions: Sequence[str]) -> Self:
-        """Give the probabilities of these propositions, in this order.
+        """Return the probabilities of these propositions, in this order.
 
         Parameters
         ----------
@@ -376,7 +374,7 @@ class Verdicts:
                 for (row, column), why in self.failures.items()
                 if column in new
             },
-            threshold=threshold_on(self.threshold, names),
+            threshold=select_threshold(self.threshold, names),
         )
 
     def with_numbers(
@@ -413,7 +411,7 @@ class Verdicts:
         )
 
     def with_reasons(self, reasons: Mapping[str, str]) -> Self:
-        """Say why the missing answers of items are missing.
+        """Return why the missing answers of items are missing.
 
         Parameters
         ----------
@@ -432,7 +430,7 @@ class Verdicts:
         return replace(self, failures=failures)
 
     def with_probabilities(self, probabilities: NDArray[np.float64]) -> Self:
-        """Give these verdicts with other probabilities, without what was computed from them."""
+        """Return these verdicts with other probabilities, without what was computed from them."""
         return self._drop_details(probabilities=probabilities)
 
     def join(self, other: Verdicts) -> Verdicts:
@@ -515,7 +513,7 @@ class Verdicts:
                 behaviors=tuple(behaviors),
             ),
             questions=questions,
-            threshold=threshold_on(threshold, questions),
+            threshold=select_threshold(threshold, questions),
             judge=self.judge if is_one_run else f"{self.judge} + {other.judge}",
             fingerprint="".join(stated) if is_one_run else both and f"sha256:{both}",
             source=self.source if self.source == other.source else None,
@@ -577,7 +575,7 @@ class Verdicts:
             told.append(("judge", self.judge, other.judge))
         elif self.judge == other.judge and not is_one_run:
             told.append(("fingerprint", self.fingerprint, other.fingerprint))
-        limits = (threshold_of_each(part.threshold, shared).tolist() for part in (self, other))
+        limits = (get_thresholds(part.threshold, shared).tolist() for part in (self, other))
         told += [("threshold", a, b) for a, b in zip(*limits, strict=True) if a != b]
         for what, one, another in told:
             shown = " and ".join(repr(shorten(str(value), width=24)) for value in (one, another))
@@ -623,4 +621,4 @@ def _concatenate_details(details: Sequence[CallDetails], starts: Sequence[int]) 
 
 def _each_threshold(verdicts: Verdicts) -> dict[str, float]:
     names = verdicts.questions
-    return dict(zip(names, threshold_of_each(verdicts.threshold, names).tolist(), strict=True))
+    return dict(zip(names, get_thresholds(verdicts.threshold, names).tolist(), strict=True))

@@ -153,12 +153,12 @@ def drop_lines(
 
 
 def _heading(summary: JudgingSummary) -> str:
-    from voirdire.records.thresholds import threshold_words
+    from voirdire.records.thresholds import format_threshold
 
     reused = f" ({summary.n_reused:,} from an earlier run)" if summary.n_reused else ""
     items = f"{counted(summary.n_items, 'item')}{reused}"
     rubric = f"rubric {shorten(summary.rubric)} {shorten(summary.rubric_version)}"
-    threshold = f", threshold {threshold_words(summary.threshold)}" if summary.questions else ""
+    threshold = f", threshold {format_threshold(summary.threshold)}" if summary.questions else ""
     judge = f"{shorten(summary.judge)!r}{_asked(summary)}"
     return f"{items} judged by {judge} on {rubric}{threshold}\n"
 

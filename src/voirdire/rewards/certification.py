@@ -13,7 +13,7 @@ from voirdire._validation import list_names, shorten
 from voirdire.documents import Form, closest, content_digest, read_document
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
-from voirdire.records.thresholds import threshold_of_each
+from voirdire.records.thresholds import get_thresholds
 from voirdire.rewards.vetoes import veto_propositions
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def _by_certificate(
     threshold = certificate.settings.get("threshold")
     if isinstance(threshold, Mapping):
         threshold = threshold.get(proposition)
-    [meant] = threshold_of_each(model.judge.threshold, [proposition])
+    [meant] = get_thresholds(model.judge.threshold, [proposition])
     if isinstance(threshold, int | float) and threshold != meant:
         reason = f"examined under the threshold {threshold:g} instead of {meant:g}"
         return _said(proposition, "other_judge", reason, mark)

@@ -18,7 +18,7 @@ import polars.selectors as cs
 from voirdire.documents import plain_json
 from voirdire.errors import InputError
 from voirdire.io.verdict_files import columns_of_file, encode_part, verdict_format
-from voirdire.judging.fingerprint import hash_of
+from voirdire.judging.fingerprint import hash_content
 from voirdire.judging.item_source import ItemSource
 from voirdire.judging.plan import check_behavior
 from voirdire.judging.runs.file_judging import judge_source
@@ -525,7 +525,7 @@ def _judge_first(
         with explain_write_errors(folder, kept="Nothing is judged yet"):
             make_folder(folder)
         stack.callback(_remove_bare, folder)
-    key = hash_of({"items": items.key(), "fingerprint": plan.fingerprint})
+    key = hash_content({"items": items.key(), "fingerprint": plan.fingerprint})
     finished = folder / f"{key.rpartition(':')[2]}.parquet"
     if settings.restart:
         finished.unlink(missing_ok=True)

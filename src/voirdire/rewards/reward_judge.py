@@ -215,7 +215,7 @@ def _described(name: str, made_by: Mapping[str, Any]) -> str:
 
 def _language_model(name: str, made_by: Mapping[str, Any]) -> LlmJudge:
     from voirdire.judging import LlmJudge
-    from voirdire.judging.judges.calibration import calibration_of
+    from voirdire.judging.judges.calibration import read_calibration
     from voirdire.models import load_model
 
     settings = made_by.get("model", {})
@@ -237,7 +237,7 @@ def _language_model(name: str, made_by: Mapping[str, Any]) -> LlmJudge:
     asked = {key: made_by[key] for key in _ASKED if key in made_by}
     if "calibration" in made_by:
         what = {"source": "the judge of the reward", "what": "a calibration"}
-        asked["calibration"] = calibration_of(document_of_value(made_by["calibration"], **what))
+        asked["calibration"] = read_calibration(document_of_value(made_by["calibration"], **what))
     model = load_model(name, **settings)
     return LlmJudge(model=model, **asked)
 

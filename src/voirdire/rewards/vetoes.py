@@ -9,7 +9,7 @@ import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, LogicError
-from voirdire.records.thresholds import threshold_of_each
+from voirdire.records.thresholds import get_thresholds
 from voirdire.rubrics import expression_probability
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def veto_values(
             rubric, veto, probabilities=given, propositions=propositions, behavior=behavior
         )
         names = sorted(veto_propositions(rubric, behavior, [veto]))
-        is_vetoed |= found >= threshold_of_each(threshold, names).min()
+        is_vetoed |= found >= get_thresholds(threshold, names).min()
         is_unknown |= np.isnan(found)
     return np.where(is_unknown, np.nan, is_vetoed.astype(np.float64))
 

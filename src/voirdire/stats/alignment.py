@@ -1,8 +1,8 @@
 r"""Defines the scoring functions S(a, others) of the alternative annotator test.
 
 Each alignment is a mean over the other annotators of a score between two labels; `neg_rmse` is
-minus the root of such a mean. A `Scorer` knows how to score arrays of labels pairwise and how to
-compare two sums of scores so that ties are ties.
+minus the root of such a mean. A `Scorer` scores arrays of labels pairwise and compares two sums of
+scores so that ties are exact.
 
 With A and B the label sets and L the number of labels in the universe:
 
@@ -48,7 +48,7 @@ __all__ = [
 
 
 def character_cosine(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
-    """Cosine of the character 1-to-3-gram counts of texts, pair by pair.
+    """Compute the cosine of the character 1-to-3-gram counts of pairs of texts.
 
     Needs no model and no network, and treats every script alike. It sees wording, not meaning:
     give `similarity=` a function over embeddings where meaning is what counts.
@@ -78,7 +78,7 @@ def character_cosine(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _cosine_of_codes(texts: Sequence[Any]) -> Callable[[NDArray[Any], NDArray[Any]], Any]:
-    """Return the same cosine as a function of positions in `texts`, each read only once."""
+    """Return `character_cosine` as a function of positions in `texts`, reading each text once."""
     from sklearn.feature_extraction.text import HashingVectorizer
 
     vectorizer = HashingVectorizer(
@@ -105,23 +105,22 @@ VectorizedScore: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], NDArray[np.
 SET_ALIGNMENTS = frozenset({"jaccard", "jaccard_macro", "jaccard_slots", "hamming"})
 
 _TOLERANCE = 1e-9
-"""Scores closer than this are equal: ties are ties."""
+"""Scores closer than this are ties."""
 
 _ROUNDING = 1e-14
-"""Rounding of a root of a mean of squares, relative to the size of the labels."""
+"""Rounding error of a root mean square, relative to the size of the labels."""
 
 _LARGEST_EXACT = 2**20
-"""Squared differences of whole numbers up to here add up exactly in floats."""
+"""Up to this size, sums of squared differences of whole numbers are exact in floats."""
 
 _ITEMS_AT_ONCE = 1 << 15
-"""Items that are looked at together, while they are in the cache."""
+"""Items per block, to fit the cache."""
 
 
 class Scorer:
-    """Scores labels pairwise, and says which of two sums of scores is closer.
+    """Scores labels pairwise, and compares sums of scores.
 
-    Labels are codes with -1 for missing, and sums are compared to a tolerance, where a scorer of
-    its own does not say otherwise.
+    By default labels are codes with -1 for missing, and sums are compared to a tolerance.
     """
 
     symmetric = True
@@ -130,11 +129,11 @@ class Scorer:
     larger_is_closer = True
 
     def prepare(self, labels: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
-        """Turn labels into whatever `score` works on; the last axis of labels is items."""
+        """Convert labels to the form that `score` takes; the last axis of labels is items."""
         return np.where(present, labels, 0)
 
     def sum_dtype(self, *, weighted: bool) -> np.dtype[Any]:  # noqa: ARG002
-        """In which type scores are summed over annotators."""
+        """Return the type of sums of scores over annotators."""
         return np.dtype(np.float64)
 
     def score(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
@@ -142,17 +141,17 @@ class Scorer:
         raise NotImplementedError
 
     def is_exact(self, judge: NDArray[Any]) -> bool:  # noqa: ARG002
-        """Tell whether unweighted sums of scores with these labels are whole numbers."""
+        """Return whether unweighted sums of scores with these labels are whole numbers."""
         return False
 
     def margin(
         self, judge: NDArray[Any], human: NDArray[Any], n_others: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Give by how much the judge's score is larger, from the sums over the others."""
+        """Return how much larger the judge's score is, from the sums over the others."""
         return np.subtract(judge, human, dtype=np.float64) / n_others
 
     def tolerance(self, labels: NDArray[Any]) -> float | NDArray[np.float64]:  # noqa: ARG002
-        """Within which margin scores are equal, per item where labels decide it."""
+        """Return the tolerance of ties, per item where it depends on the labels."""
         return _TOLERANCE
 
 
@@ -181,7 +180,7 @@ class _SetScorer(Scorer):
     """Scores of label sets, from the sizes of intersection and union."""
 
     def __init__(self, name: str, label_sets: LabelSets) -> None:
-        self._n_labels = max(label_sets.n_labels, 1)  # an empty universe: everyone agrees
+        self._n_labels = max(label_sets.n_labels, 1)  # with an empty universe all sets are equal
         self._words = label_sets.words
         self.cell_width = self._words.shape[1]
         self._name = name
@@ -205,21 +204,24 @@ class _SetScorer(Scorer):
 
 
 class _SquaredErrorScorer(Scorer):
-    """Squared differences: whole-number sums are exact, others are compared as roots of means."""
+    """Scores of squared differences.
+
+    Sums of whole numbers are exact; others are compared as roots of means.
+    """
 
     larger_is_closer = False
 
     def __init__(self, humans: NDArray[np.float64]) -> None:
         scale, self._whole = _scale_of(humans)
         self._unit = unit_of(scale)
-        # 1e-9 of scores as people know them, and less for tiny labels
+        # 1e-9 of usual scores, and less for tiny labels
         self._tolerance = _TOLERANCE * min(scale / self._unit, 1.0)
 
     def prepare(self, labels: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
         return np.where(present, labels / self._unit, 0.0)
 
     def score(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-        with np.errstate(over="ignore"):  # a judge that far off loses all the same
+        with np.errstate(over="ignore"):  # a judge that far off loses in any case
             difference = a - b
             return difference * difference
 
@@ -237,7 +239,7 @@ class _SquaredErrorScorer(Scorer):
 
 
 class _FunctionScorer(Scorer):
-    """A function of label codes, called once for each distinct ordered pair that meets."""
+    """Scores of a user's function, called once for each distinct ordered pair of labels."""
 
     symmetric = False
 
@@ -288,7 +290,7 @@ def make_scorer(
     values: Sequence[Any] | None = None,
     similarity: VectorizedScore | None = None,
 ) -> Scorer:
-    """Choose the scorer of an alignment; whether labels fit it was checked by the caller."""
+    """Choose the scorer of an alignment; the caller has checked that labels fit it."""
     if alignment == "accuracy":
         return AccuracyScorer(n_codes, humans.shape[1])
     if alignment == "neg_rmse":
@@ -303,7 +305,7 @@ def make_scorer(
 
 
 def _scale_of(numbers: NDArray[np.float64]) -> tuple[float, bool]:
-    """Largest absolute label, and whether squared differences are exact in floats."""
+    """Return the largest absolute label, and whether squared differences are exact in floats."""
     scale, whole = 0.0, True
     for start in range(0, len(numbers), _ITEMS_AT_ONCE):
         block = numbers[start : start + _ITEMS_AT_ONCE]
@@ -327,13 +329,13 @@ def _require(name: str, value: Any) -> Any:
 
 
 def _score_codes(function: VectorizedScore, values: Sequence[Any]) -> VectorizedScore:
-    """Make a function of labels one of their codes."""
+    """Turn a function of labels into a function of their codes."""
     labels = _as_label_array(values)
     return lambda first, second: function(labels[first], labels[second])
 
 
 def _as_label_array(values: Sequence[Any]) -> NDArray[Any]:
-    """Numbers become a float array; everything else stays an array of objects."""
+    """Convert numbers to a float array; other labels to an array of objects."""
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return np.asarray(values, dtype=np.float64)
     result = np.empty(len(values), dtype=object)
@@ -347,7 +349,7 @@ def _ratio(part: NDArray[Any], whole: NDArray[Any], *, where_empty: float) -> ND
 
 
 _EXTREME_EXPONENT = 200
-"""Squares of labels with exponents below it neither overflow nor vanish."""
+"""Largest exponent of labels whose squares neither overflow nor underflow."""
 
 
 def unit_of(scale: float) -> float:

@@ -252,18 +252,18 @@ def _check_resampling(n_resamples: int, confidence_level: float, seed: int) -> R
 
 @dataclass(frozen=True, kw_only=True)
 class Names:
-    """How the results call things.
+    """Names in the results.
 
     Attributes
     ----------
     judges, annotators : sequence of str, optional
-        By column; column numbers where there are none.
+        By column; by default column numbers.
     question : str
-        What was asked.
+        The question.
     label : callable
         The name of a label code (or number), for constant controls.
     settings : dict
-        Carried into every result as it is.
+        Copied into every result.
     """
 
     judges: Sequence[str] = ()
@@ -283,7 +283,7 @@ class Names:
 
 
 class _Part:
-    """Judges who were asked about the same items, and what stands beside them."""
+    """Judges who were asked about the same items, with their controls."""
 
     def __init__(
         self,
@@ -325,7 +325,7 @@ class _Part:
 
 
 class _Run:
-    """All judges, by number: their figures, as they are and with failures lost, and the rest."""
+    """Figures of all judges, by number: with failures dropped and lost."""
 
     def __init__(
         self, parts: list[_Part], settings: TestSettings, resampling: Resampling | None
@@ -475,7 +475,7 @@ def _control_rows(
     rows = []
     for kind in ("constant", "random", "majority_vote"):
         places = [place for place, control in enumerate(controls) if control.control == kind]
-        # undefined rates are undefined for every control alike: annotators have too few items
+        # where rates are undefined, annotators have too few items for every control
         best = max(places, key=lambda place: (rates[place], advantages[place]))
         constant = controls[best].constant if kind == "constant" else None
         rows.append(

@@ -216,9 +216,9 @@ def _bin_errors(
     units: NDArray[np.intp],
     sizes: NDArray[np.intp],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Estimate the covariances of the bins' means, shape (n_bins, n_bins), and what they miss.
+    """Estimate the covariances of the bins' means, shape (n_bins, n_bins), with a correction.
 
-    A bin whose items are all alike has no spread; one more group may have been of the other kind.
+    A bin of equal items has no spread, although one more group might have differed.
     """
     n_bins, n_groups = len(sizes), int(units.max()) + 1
     cell = units * n_bins + codes

@@ -1,4 +1,4 @@
-"""Warns the reader of what limits the figures, with the numbers behind each caution."""
+"""Cautions about the figures, each with its numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from voirdire.stats.outcome import Panel
     from voirdire.stats.results import AnnotatorResult, Uncertainty, WorstCase
 
-__all__ = ["caution", "cautions_at_epsilon", "cautions_of_judge", "listed"]
+__all__ = ["caution", "cautions_at_epsilon", "cautions_of_judge", "list_names"]
 
 MANY_TIES = 0.6
 FEW_ANNOTATORS = 3
@@ -39,7 +39,7 @@ def cautions_of_judge(
     method: Method,
     min_items: int,
 ) -> list[Caution]:
-    """Say in sentences what weakens the figures of a judge, whatever ε is."""
+    """Return the cautions about a judge that hold for every ε."""
     found = [*_item_cautions(annotators, untested, min_items), *_panel_cautions(panel)]
     return [*found, *_tie_cautions(annotators)] if method == "t" else found
 
@@ -52,7 +52,7 @@ def cautions_at_epsilon(
     winning_rate: float,
     winning_rate_bh: float,
 ) -> list[Caution]:
-    """Say what weakens its figures at one ε, and that the annotators agree little."""
+    """Return the cautions at one ε, and about low agreement of the annotators."""
     found = []
     if passes(winning_rate) != passes(winning_rate_bh):
         sentence = (
@@ -92,7 +92,7 @@ def _item_cautions(
         figures = {"n_annotators": n_annotators, "needed": FEW_ANNOTATORS}
         yield caution("few_annotators", sentence, **figures)
     if untested:
-        sentence = f"not tested, fewer than {min_items} items each: {listed(untested)}"
+        sentence = f"not tested, fewer than {min_items} items each: {list_names(untested)}"
         yield caution(
             "untested_annotators", sentence, **_name_figures(untested), min_items=min_items
         )
@@ -100,8 +100,8 @@ def _item_cautions(
     if few:
         fewest = min(row.n_items for row in annotators)
         sentence = (
-            f"fewer than {FEW_ITEMS} items for {listed(few)}, the fewest {fewest}: the test has "
-            "little power, and a judge that fails may be fit"
+            f"fewer than {FEW_ITEMS} items for {list_names(few)}, the fewest {fewest}: the test "
+            "has little power, and a judge that fails may be fit"
         )
         yield caution("few_items", sentence, **_name_figures(few), fewest=fewest, few=FEW_ITEMS)
 
@@ -131,7 +131,7 @@ def _panel_cautions(panel: Panel) -> Iterator[Caution]:
 
 
 def _tie_cautions(annotators: Sequence[AnnotatorResult]) -> Iterator[Caution]:
-    # the t-test's size is right where items are many, whatever the share of ties
+    # with many items the t-test's size is correct for any share of ties
     tied = [
         row.annotator
         for row in annotators
@@ -139,8 +139,8 @@ def _tie_cautions(annotators: Sequence[AnnotatorResult]) -> Iterator[Caution]:
     ]
     if tied:
         sentence = (
-            f"more than {MANY_TIES:.0%} of the items are ties for {listed(tied)}: with few items "
-            "the t-test rejects too often there; the outcome rests on the exact test"
+            f"more than {MANY_TIES:.0%} of the items are ties for {list_names(tied)}: with few "
+            "items the t-test rejects too often there; the outcome rests on the exact test"
         )
         yield caution("many_ties", sentence, share=MANY_TIES, **_name_figures(tied))
 
@@ -168,10 +168,10 @@ def _agreement_cautions(panel: Panel) -> Iterator[Caution]:
 
 
 def _unstable(uncertainty: Uncertainty) -> Caution:
-    """Say that a judge passes on some resamples of the items and fails on many others."""
+    """Make the caution that a judge passes on some resamples and fails on many others."""
     what = "clusters" if uncertainty.clustered else "items"
     sentence = (
-        f"the result hangs on which {what} were labelled: with the same {what} drawn again, ω "
+        f"the result depends on which {what} were labelled: with the same {what} drawn again, ω "
         f"reaches .5 in {uncertainty.stability:.0%} of {uncertainty.n_resamples:,} draws (this is "
         "no chance of passing a new study)"
     )
@@ -180,11 +180,11 @@ def _unstable(uncertainty: Uncertainty) -> Caution:
 
 
 def _name_figures(names: Sequence[str]) -> dict[str, Any]:
-    """Give the figures of some annotators: the first few names, and how many there are."""
+    """Return the first few names of annotators, and their number."""
     return {"annotators": [shorten(name) for name in names[:MOST_NAMED]], "n": len(names)}
 
 
-def listed(names: Sequence[str], *, most: int = MOST_NAMED) -> str:
-    """Name the first few, and count the rest."""
+def list_names(names: Sequence[str], *, most: int = MOST_NAMED) -> str:
+    """List the first few names, and count the others."""
     shown = ", ".join(repr(shorten(name)) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -86,16 +86,16 @@ __all__ = [
 ]
 
 ThresholdGoal: TypeAlias = Literal["mcc", "balanced_accuracy", "f1"]
-"""What a threshold makes as large as it can be."""
+"""Figures that a threshold can maximise."""
 
 _FEW = 10
-"""Gold labels that are fewer than this are named."""
+"""Gold labels with fewer items are named in a note."""
 
 _MOST_DRAWS = 2_000
 _FEWEST_DRAWS = 1_000
 _DRAWN_AT_ONCE = 1 << 20
 _MAX_PLACES = 1_000
-"""Distinct probabilities that an interval tells apart."""
+"""Most distinct probabilities in an interval's computation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -333,9 +333,9 @@ def _divide(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
 
 
 class _Margins(NamedTuple):
-    """What figures of tables need, for each label: hits, gold labels, and how often it was given.
+    """Counts for each label: hits, gold labels, and judge's labels.
 
-    Their shape is (..., n_labels): a table of a thousand labels is never drawn as a whole.
+    Their shape is (..., n_labels), so that large tables are never resampled as a whole.
     """
 
     hits: NDArray[Any]
@@ -363,7 +363,7 @@ def _recalls(margins: _Margins) -> NDArray[np.float64]:
 
 def _balanced_accuracy(margins: _Margins) -> NDArray[np.float64]:
     recalls = _recalls(margins)
-    if recalls.shape[-1] == 2:  # one of two labels alone is no balance
+    if recalls.shape[-1] == 2:  # with one of two labels there is no balanced accuracy
         return np.asarray(recalls.mean(axis=-1))
     found = ~np.isnan(recalls)
     return _divide(np.where(found, recalls, 0.0).sum(axis=-1), found.sum(axis=-1))
@@ -388,7 +388,7 @@ _WHOLE: dict[str, _TableFigure] = {
     "balanced_accuracy": _balanced_accuracy,
     "mcc": _mcc,
 }
-"""Figures of tables that are no shares."""
+"""Figures of tables that are not shares."""
 
 _MACRO: dict[str, _TableFigure] = {"f1": lambda margins: _f1_of_labels(margins).mean(axis=-1)}
 _GOALS: dict[str, _TableFigure] = _WHOLE | {"f1": lambda margins: _f1_of_labels(margins)[..., 1]}
@@ -407,7 +407,7 @@ def _worst_case(margins: _Margins) -> dict[str, float]:
 
 
 def _always(table: NDArray[np.int64], *, with_probabilities: bool) -> dict[str, float]:
-    """Give the figures of the constants that do best."""
+    """Return the figures of the best constant answers."""
     n = len(table)
     n_gold = n if n == 2 else max(1, int(np.count_nonzero(table.sum(axis=1))))
     share = _divide(table.sum(axis=1), np.full(n, table.sum()))
@@ -441,7 +441,7 @@ def _find_reason(table: NDArray[np.int64], names: Sequence[str], n_units: int) -
 
 @dataclass(frozen=True, kw_only=True)
 class _Sample:
-    """The compared items, and how their figures get intervals."""
+    """The compared items, with the computation of intervals."""
 
     true: NDArray[np.int64]
     own: NDArray[np.int64]
@@ -503,7 +503,7 @@ class _Sample:
         }
 
     def _draw_margins(self, n: int, rng: np.random.Generator) -> _Margins:
-        """Weigh units at random, and sum up weights by label, over the cells that occur."""
+        """Draw random weights of units, and sum them by label over the cells that occur."""
         from scipy.sparse import coo_array
 
         cells, place = np.unique(self.true * n + self.own, return_inverse=True)
@@ -551,13 +551,13 @@ class _Sample:
     def _draw_cells(
         self, cell: NDArray[np.int64], n_cells: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
-        """Weigh units at random and sum up the weights of each cell, shape (n_draws, n_cells)."""
+        """Draw random weights of units and sum them by cell, shape (n_draws, n_cells)."""
         return np.concatenate([*self._draw(cell, n_cells, _count_draws(n_cells), rng)])
 
     def _draw(
         self, cell: NDArray[np.int64], n_cells: int, n_draws: int, rng: np.random.Generator
     ) -> Iterator[NDArray[np.float64]]:
-        """Draw such weights, some at a time."""
+        """Draw the weights in blocks."""
         step = max(1, _DRAWN_AT_ONCE // (n_cells if self.units is None else self.n_units))
         sizes = [min(step, n_draws - start) for start in range(0, n_draws, step)]
         if self.units is None:
@@ -572,7 +572,7 @@ class _Sample:
             yield np.asarray(members @ rng.standard_exponential((self.n_units, size))).T
 
     def _unit_size(self, counted: NDArray[np.bool_]) -> float:
-        """Count the items in the unit of an item, in the mean over the items."""
+        """Return the mean over items of the number of items in their unit."""
         if self.units is None or not counted.any():
             return 1.0
         sizes = np.bincount(self.units[counted])
@@ -584,9 +584,9 @@ def _count_draws(n_cells: int) -> int:
 
 
 def _concordance(weights: NDArray[Any]) -> NDArray[np.float64]:
-    """Give the share of pairs in order, ties as half.
+    """Return the share of concordant pairs, ties as half.
 
-    Weights are of negatives and positives in turn, at rising probabilities.
+    Weights alternate between negatives and positives, at rising probabilities.
     """
     negatives, positives = weights[..., ::2], weights[..., 1::2]
     below = np.cumsum(negatives, axis=-1) - negatives / 2
@@ -595,7 +595,7 @@ def _concordance(weights: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _estimate_pair_shares(sample: _Sample) -> dict[str, Estimate]:
-    """Estimate the shares that two labels, a positive and a negative one, have."""
+    """Estimate the shares of a positive and a negative label."""
     true, own = sample.true == 1, sample.own == 1
     either = true | own
     both = sample.where(either).share((true & own)[either])
@@ -628,7 +628,7 @@ def _estimate_probability_figures(
 
 
 def _few_places(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Turn values into their places in rising order, neighbours together where there are many."""
+    """Convert values to ranks, with neighbours merged where there are many."""
     distinct, place = np.unique(values, return_inverse=True)
     return np.asarray(place // max(1, -(-len(distinct) // _MAX_PLACES)))
 
@@ -650,16 +650,16 @@ def _label_figures(label: int, sample: _Sample) -> LabelFigures:
 
 @dataclass(frozen=True, kw_only=True)
 class CrossFittedThreshold:
-    """From which probability on an answer is yes, and what that is worth on other items.
+    """A threshold of yes, with figures on items that did not choose it.
 
     Attributes
     ----------
     threshold : float
-        The one that all items together choose, in [0, 1].
+        Chosen on all items, in [0, 1].
     fold_thresholds : tuple of float
-        Those that all items but a fold's choose.
+        Chosen on all items but a fold's.
     goal : {"mcc", "balanced_accuracy", "f1"}
-        What they make as large as it can be.
+        The figure that they maximise.
     result : ClassificationResult
         Each fold judged by the threshold that the others chose: what to report, where that of
         `threshold` on the same items would promise too much.

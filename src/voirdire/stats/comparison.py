@@ -1,10 +1,10 @@
 r"""Compares the judge with each left-out annotator, item by item.
 
-For annotator :math:`j` and item :math:`i` the judge's score :math:`S(f)` and the annotator's
-score :math:`S(h_j)` are both means over the same other annotators, so sums are compared, as
-integers where the alignment allows it and otherwise to a tolerance. Each comparison has one of
-three outcomes, and everything the test needs is a function of how often each occurs. Items come a
-block at a time; controls, which know nothing or everything, are judges like any other.
+For annotator :math:`j` and item :math:`i` the judge's score :math:`S(f)` and the annotator's score
+:math:`S(h_j)` are both means over the same other annotators, so sums are compared, as integers
+where the alignment allows it and otherwise to a tolerance. Each comparison has one of three
+outcomes, and everything the test needs is a function of how often each occurs. Items come a block
+at a time; controls are compared like judges.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 _CELLS_AT_ONCE = 1 << 18
-"""Items times annotators of a block: small enough for the caches, large enough for numpy."""
+"""Items times annotators of a block, to fit the cache."""
 
 _MOST_CONSTANTS = 10
 _SAMPLE = 200_000
@@ -107,7 +107,10 @@ class Raters:
         return 1 + max(int(labels.max(initial=-1)) for labels in given if labels is not None)
 
     def with_weight_codes(self) -> Raters:
-        """Add the codes that imbalance weights count: labels must repeat, so they are whole."""
+        """Add the codes for imbalance weights.
+
+        Labels must be whole numbers, so that they repeat.
+        """
         humans, reference = self.humans, self.reference
         if humans.dtype.kind != "f":
             return replace(self, codes=humans, reference_codes=reference)
@@ -145,7 +148,7 @@ class Control:
 
 @dataclass(frozen=True, kw_only=True)
 class PairedGain:
-    """How much closer a judge is to the annotators than another, its failures lost.
+    """Paired test whether a judge is closer to the annotators than another, failures lost.
 
     `advantage` and `other` are ρ of the two on the judge's items; `p_value` is one-sided, for the
     judge being closer; nan with fewer than two units.
@@ -157,10 +160,10 @@ class PairedGain:
 
 
 class HumanBlock:
-    """A block of items as the annotators labelled them, ready to meet any number of judges.
+    """A block of items with the annotators' labels, to compare with judges.
 
     Labels have the shape (n_items, n_annotators); `reference`, an expert's or gold labels, replaces
-    "the others". Items with fewer labels than `min_annotators` take no part.
+    "the others". Items with fewer labels than `min_annotators` are left out.
     """
 
     def __init__(
@@ -197,8 +200,8 @@ class HumanBlock:
     ) -> NDArray[np.int8]:
         """Compare a judge with every left-out annotator, shape (n_annotators, n_items).
 
-        Several judges come along a first axis, and stay there; all of them have whole numbers, or
-        none. Items that are `failed` are lost outright.
+        Several judges have a first axis, which is kept; either all or none have whole numbers.
+        Items that are `failed` are lost outright.
         """
         judge = judge[..., np.newaxis, :]
         known = is_present(judge)
@@ -218,7 +221,7 @@ class HumanBlock:
         return by_annotator
 
     def medoid(self) -> NDArray[np.intp]:
-        """Which annotator's label agrees best with the rest, per item (the first of equals).
+        """Return the annotator whose label agrees best with the others, per item.
 
         Under `accuracy` this is the majority vote.
         """
@@ -277,7 +280,7 @@ class HumanBlock:
         return result
 
     def _n_others(self) -> NDArray[np.float64]:
-        """Total weight of the other annotators: the denominator of S."""
+        """Return the total weight of the other annotators, the denominator of S."""
         if self._reference is not None:
             return np.ones(self.present.shape)
         quality = 1.0 if self._quality is None else self._quality
@@ -288,8 +291,8 @@ class HumanBlock:
 def _sums_without_each(score: NDArray[Any]) -> NDArray[Any]:
     """Sum floats over the last axis but one, leaving each row out in turn.
 
-    What stands before and what stands after the row is added, because subtracting the row from
-    the total would cancel digits that decide a tie.
+    Sums before and after the row are added, because subtracting the row from the total would lose
+    digits that decide a tie.
     """
     result = np.zeros_like(score)
     np.cumsum(score[..., :-1, :], axis=-2, out=result[..., 1:, :])
@@ -302,7 +305,7 @@ def _sums_without_each(score: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """How judges and annotators are compared: the alignment, and who counts how much in S.
+    """Settings of the comparison: the alignment, and the annotators' weights in S.
 
     `n_codes` is the number of label codes, for imbalance weights.
     """
@@ -314,7 +317,7 @@ class Comparison:
     _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def asked(self, raters: Raters) -> NDArray[np.bool_]:
-        """Tell on which items each judge was asked, shape (n_items, n_judges)."""
+        """Return on which items each judge was asked, shape (n_items, n_judges)."""
         present = is_present(raters.judges)
         return present if raters.failed is None else present | raters.failed
 
@@ -327,7 +330,7 @@ class Comparison:
     ) -> tuple[OutcomeSums, OutcomeSums, NDArray[np.int64]]:
         """Sum the judges' outcomes as they are and with failures lost, and count their items.
 
-        With one collector per judge these gather the judges' units in passing.
+        With one collector per judge, also collect the judges' units.
         """
         plain: list[OutcomeSums] = []
         lost: list[OutcomeSums] = []
@@ -406,12 +409,12 @@ class Comparison:
         ]
 
     def outcomes(self, raters: Raters) -> list[NDArray[np.int8]]:
-        """Give the outcomes of every judge on all items at once."""
+        """Return the outcomes of every judge on all items at once."""
         block = self.block(raters)
         return [block.outcomes(np.ascontiguousarray(column)) for column in raters.judges.T]
 
     def _blocks(self, raters: Raters) -> Iterator[tuple[Raters, HumanBlock, slice]]:
-        """Cut the items, with clusters whole and ascending, into blocks; one alone is kept."""
+        """Split the items into blocks, with whole, ascending clusters; keep a single block."""
         slices = list(self._slices(raters))
         if len(slices) == 1:
             if self._kept.get("raters") is not raters:
@@ -437,7 +440,7 @@ class Comparison:
             yield slice(int(start), int(stop))
 
     def block(self, raters: Raters) -> HumanBlock:
-        """Make a block of some items, ready to meet judges."""
+        """Make a block of some items."""
         return HumanBlock(
             raters.humans,
             scorer=self.scorer,
@@ -464,7 +467,7 @@ class Comparison:
         return sum_outcomes(outcomes, weights=weights, clusters=raters.clusters)
 
     def weights(self, outcomes: NDArray[np.int8], raters: Raters) -> NDArray[np.float64] | None:
-        """Weigh comparisons by the rarity of their labels, where that was asked for."""
+        """Return weights of comparisons by the rarity of their labels, where that is set."""
         if raters.codes is None:
             return None
         weigh = partial(
@@ -493,7 +496,10 @@ class Comparison:
     def _answers(
         self, control: Control, block: HumanBlock, raters: Raters, items: slice
     ) -> NDArray[Any]:
-        """Labels of a control; the majority vote knows the annotators, never the reference."""
+        """Return the labels of a control.
+
+        The majority vote uses the annotators, never the reference.
+        """
         if control.answers is not None:
             return control.answers[items]
         if control.control == "reference" and raters.reference is not None:
@@ -505,7 +511,7 @@ class Comparison:
 
 
 def _test_one_sided(difference: float, units: NDArray[np.float64]) -> float:
-    """Test a difference above 0 from what each unit adds to its error."""
+    """Test a difference above 0, given each unit's contribution to its error."""
     n_units = len(units)
     if n_units < 2:
         return float("nan")
@@ -546,7 +552,7 @@ def imbalance_weights(
 
 
 def _majority_shares(others: NDArray[Any]) -> NDArray[np.float64]:
-    """Spread each item over the labels that have the majority, shape of `others`."""
+    """Split each item among its majority labels, shape of `others`."""
     votes = np.zeros(others.shape, dtype=np.int64)
     for row in others:
         votes += others == row
@@ -559,8 +565,8 @@ def make_controls(raters: Raters, *, seed: int, label_sets: LabelSets | None) ->
     """Make the controls of a run.
 
     Constants for the most frequent labels (for numbers also the mean and the median, for sets the
-    empty set and the set of the labels that most annotators' labels hold), one that draws labels,
-    the majority vote, and the expert's or gold labels where there are any.
+    empty set and the set of labels in most annotators' sets), a random judge, the majority vote,
+    and the expert's or gold labels where there are any.
     """
     n_items = len(raters.humans)
     rng = np.random.default_rng(seed)
@@ -581,7 +587,7 @@ def make_controls(raters: Raters, *, seed: int, label_sets: LabelSets | None) ->
 def frequent_labels(
     humans: NDArray[Any], *, rng: np.random.Generator, label_sets: LabelSets | None
 ) -> tuple[list[Any], NDArray[Any]]:
-    """Find the labels worth trying as constants, and a sample of all labels (with repeats)."""
+    """Find the candidate constants, and a sample of all labels (with repeats)."""
     if humans.size > _SAMPLE:
         rows, columns = (rng.integers(0, size, _SAMPLE) for size in humans.shape)
         pool = humans[rows, columns]

@@ -217,7 +217,7 @@ _TOLERANCE = 1e-6
 
 
 def majority_shares(labels: ArrayLike, *, n_labels: int = 2) -> NDArray[np.float64]:
-    """Give each item's most frequent label, shared alike among labels that tie.
+    """Return each item's most frequent label, shared alike among labels that tie.
 
     Parameters
     ----------

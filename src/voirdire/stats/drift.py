@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["DriftVerdict", "JudgeDrift", "judge_drift"]
 
 DriftVerdict: TypeAlias = Literal["same", "drifted", "undecided"]
-"""What the items show: not more change than tolerated, more, or either is possible."""
+"""Result: at most the tolerated change, more, or undecided."""
 
 
 @dataclass(frozen=True, kw_only=True)

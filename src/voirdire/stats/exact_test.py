@@ -36,17 +36,21 @@ if TYPE_CHECKING:
 __all__ = ["cached_p_value", "exact_bounds", "exact_p_value"]
 
 SAME = 1e-9
-"""Statistics closer than this are the same table order."""
+"""Statistics closer than this are equal in the order of tables."""
 _NEGLIGIBLE_SD, _NEGLIGIBLE_COUNTS = 6.5, 20
-"""Tie counts further than this many standard deviations, and counts, from their mean are left
-out (< 1e-10)."""
+"""Standard deviations, and counts, from the mean beyond which tie counts are left out.
+
+Their probability is below 1e-10.
+"""
 _MOST_HILLS = 8
 _LARGE = 3_000
 _HUGE = 10_000
-"""Items beyond which the normal limit of the statistic stands for its distribution."""
+"""With more items the normal approximation of the statistic is used."""
 _FAR = (-6.0, 0.0)
-"""Above `_LARGE` items the normal p-value serves where the statistic is outside this range: no
-level that anybody tests at is near."""
+"""Statistics outside of this range are far from all usual levels.
+
+There the normal p-value is used above `_LARGE` items.
+"""
 
 
 def exact_p_value(
@@ -123,7 +127,7 @@ def exact_p_value(
 def cached_p_value(
     n_minus: int, n_ties: int, n_plus: int, epsilon: float, mode: EpsilonMode
 ) -> float:
-    """Do the work of `exact_p_value`, whose checks it leaves out."""
+    """Compute `exact_p_value` without its checks."""
     if n_minus + n_ties + n_plus == 0:
         return float("nan")
     boundary = Boundary(epsilon, mode)
@@ -149,14 +153,17 @@ class Boundary:
             self._values, self._target = (-1.0, -epsilon, 1 - epsilon), 0.0
 
     def shares(self, ties: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Shares of judge's and of human's wins at a tie share."""
+        """Return the shares of judge's and of human's wins at a tie share."""
         minus = np.maximum(self._minus[0] - self._minus[1] * ties, 0.0)
         return minus, self._plus[0] - self._plus[1] * ties
 
     def restricted_tie_share(
         self, n_minus: NDArray[np.int64], n_ties: NDArray[np.int64], n_plus: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Maximum likelihood tie share on the boundary: the smaller root of a quadratic."""
+        """Return the maximum likelihood tie share on the boundary.
+
+        It is the smaller root of a quadratic.
+        """
         (a_plus, b_plus), (a_minus, b_minus) = self._plus, self._minus
         n_items = n_minus + n_ties + n_plus
         quadratic = n_items * b_plus * b_minus
@@ -172,7 +179,7 @@ class Boundary:
     def statistic(
         self, n_minus: NDArray[np.int64], n_ties: NDArray[np.int64], n_plus: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Score statistic: the mean of d less its target, over its restricted standard error."""
+        """Return the score statistic: mean of d less its target, over its restricted error."""
         n_items = n_minus + n_ties + n_plus
         low, middle, high = self._values
         mean = (low * n_minus + middle * n_ties + high * n_plus) / n_items
@@ -187,7 +194,7 @@ class Boundary:
 
 
 def _cuts(boundary: Boundary, n_items: int, observed: float) -> NDArray[np.int64]:
-    """For each number of ties the most human wins that are as extreme as `observed`, or -1."""
+    """Return, by number of ties, the most human wins that are as extreme as `observed`, or -1."""
     n_ties = np.arange(n_items + 1)
     most = n_items - n_ties
     low = np.full(n_items + 1, -1)
@@ -203,8 +210,8 @@ def _cuts(boundary: Boundary, n_items: int, observed: float) -> NDArray[np.int64
 def _largest_probability(boundary: Boundary, n_items: int, cuts: NDArray[np.int64]) -> float:
     """Maximise the probability of the region over the tie share.
 
-    It is smooth in the angle whose squared sine is the tie share, with hills as wide as 1/√n:
-    a Chebyshev interpolant finds their tops, which are then computed.
+    It is smooth in the angle whose squared sine is the tie share, with peaks as wide as 1/√n: a
+    Chebyshev interpolant finds the peaks, which are then computed.
     """
     widest = np.arcsin(np.sqrt(boundary.largest_tie_share))
 
@@ -226,7 +233,7 @@ def _largest_probability(boundary: Boundary, n_items: int, cuts: NDArray[np.int6
 def _probabilities(
     boundary: Boundary, n_items: int, cuts: NDArray[np.int64], tie_shares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Probability of the region at each tie share.
+    """Return the probability of the region at each tie share.
 
     Sums P(that many ties) times P(human wins up to the cut) over the tie counts near their mean.
     """
@@ -251,7 +258,7 @@ def _probabilities(
 
 
 _CUTS: dict[tuple[int, float, EpsilonMode, float], tuple[float, float]] = {}
-"""By items, ε, its mode and threshold: between which statistics the p-value crosses it."""
+"""Cache of the statistics between which the p-value crosses a threshold, by items and ε."""
 _MOST_CUTS = 1 << 16
 
 
@@ -263,12 +270,12 @@ def exact_bounds(
     mode: EpsilonMode,
     false_discovery_rate: float,
 ) -> NDArray[np.float64]:
-    """Give the smallest threshold of Benjamini-Yekutieli that each exact p-value does not exceed.
+    """Return the smallest threshold of Benjamini-Yekutieli that each exact p-value does not exceed.
 
     The step-up procedure over m annotators compares p-values with a few thresholds only. Among
-    tables of one number of items the p-value grows with the score statistic, so each threshold
-    cuts them, in the order of that statistic, in two: bisection finds the cut with a few p-values,
-    and what is known of it serves the next tables.
+    tables of one number of items the p-value grows with the score statistic, so each threshold cuts
+    them, in the order of that statistic, in two: bisection finds the cut with a few p-values, and
+    the cache serves the next tables.
 
     Counts have the shape (..., n_annotators, 3), bounds (..., n_epsilons, n_annotators): 1 above
     every threshold, nan without items. They lead to the same rejections as the p-values.
@@ -296,7 +303,7 @@ def exact_bounds(
 
 
 _BELOW = 1 - 1e-12
-"""A bound stays on its side of the threshold that it is compared with, whatever is rounded."""
+"""Factor that keeps a bound on its side of the threshold in spite of rounding."""
 
 
 def _count_below(
@@ -321,7 +328,7 @@ def _count_below(
 
 
 def _thresholds(numbers: Iterable[int], rate: float) -> NDArray[np.float64]:
-    """Every threshold of Benjamini-Yekutieli for these numbers of tested annotators, ascending."""
+    """Return all thresholds of Benjamini-Yekutieli for these numbers of annotators, ascending."""
     found = [
         rank * rate / (n_tested * (1 / np.arange(1, n_tested + 1)).sum())
         for n_tested in numbers
@@ -331,7 +338,7 @@ def _thresholds(numbers: Iterable[int], rate: float) -> NDArray[np.float64]:
 
 
 def _distinct(tables: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Distinct rows, and which of them each row is."""
+    """Return the distinct rows, and the place of each row among them."""
     base = int(tables.max(initial=0)) + 1
     keys = (tables[:, 0] * base + tables[:, 1]) * base + tables[:, 2]
     _, first, place = np.unique(keys, return_index=True, return_inverse=True)

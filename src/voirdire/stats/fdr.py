@@ -28,7 +28,7 @@ __all__ = ["adjust_p_values", "benjamini_hochberg", "benjamini_yekutieli"]
 def benjamini_yekutieli(
     p_values: ArrayLike, *, false_discovery_rate: float = 0.05
 ) -> NDArray[np.bool_]:
-    """Tell which hypotheses to reject at a false discovery rate, under any dependence.
+    """Return which hypotheses to reject at a false discovery rate, under any dependence.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def benjamini_yekutieli(
 def benjamini_hochberg(
     p_values: ArrayLike, *, false_discovery_rate: float = 0.05
 ) -> NDArray[np.bool_]:
-    """Tell which hypotheses to reject, under independence or positive dependence.
+    """Return which hypotheses to reject, under independence or positive dependence.
 
     Parameters
     ----------

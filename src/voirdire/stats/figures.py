@@ -9,8 +9,8 @@ estimate the standard error of :math:`\bar d` are
 * clustered: :math:`\frac{G}{G-1}\, c^\top S c / (\sum\pi)^2`, G - 1 degrees of freedom.
 
 The exact test of weighted or clustered items counts :math:`u = (\sum_g u_g)^2/\sum_g u_g^2` units,
-rounded down, of which as large a share is won and lost as of the items, and its p-value is never
-below the t-test's.
+rounded down, with the items' shares of wins and losses, and its p-value is never below the
+t-test's.
 
 References
 ----------
@@ -51,23 +51,23 @@ __all__ = [
 ]
 
 Design: TypeAlias = Literal["items", "weighted", "clustered"]
-"""What the standard error takes as independent."""
+"""Independent units of the standard error."""
 
 _ZERO_VARIANCE = 1e-13
-"""Relative to Σπ²: variance below it is rounding."""
+"""Variance below it, relative to Σπ², is a rounding error."""
 
 _STEPS = 1_000
-"""Smallest margins are told apart to .001."""
+"""Step of the smallest margin."""
 
 _CELLS_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, kw_only=True)
 class TestSettings:
-    """What determines the test, once labels are compared.
+    """Settings of the test of compared labels.
 
-    `design` says what is independent, `family` whose p-values share the false discovery rate,
-    `quality` the weights of annotators in ω, and `excluded` who is the expert, and not tested.
+    `design` are the independent units, `family` the p-values that share the false discovery rate,
+    `quality` the weights of annotators in ω, and `excluded` the expert, who is not tested.
     """
 
     epsilons: NDArray[np.float64]
@@ -97,17 +97,17 @@ class MeanDifference:
 
 @dataclass(frozen=True)
 class Figures:
-    """Every figure of the test, each computed when it is first asked for.
+    """All figures of the test, each computed when it is first used.
 
     Arrays over judges, ε and annotators; nan where an annotator is not tested. Figures that begin
-    with `exact` rest on the exact test, whatever the method of the test is.
+    with `exact` use the exact test, for every method.
 
     Attributes
     ----------
     sums : OutcomeSums
         Of shape (n_judges, n_annotators).
     settings : TestSettings
-        What determines the test.
+        Settings of the test.
     """
 
     sums: OutcomeSums
@@ -115,7 +115,7 @@ class Figures:
 
     @cached_property
     def tested(self) -> NDArray[np.bool_]:
-        """Who has enough items, shape (n_judges, n_annotators)."""
+        """Whether annotators have enough items, shape (n_judges, n_annotators)."""
         tested = self.sums.n_items >= self.settings.min_items
         if self.settings.excluded is not None:
             tested[:, self.settings.excluded] = False
@@ -172,23 +172,23 @@ class Figures:
 
     @cached_property
     def within(self) -> NDArray[np.bool_]:
-        """For whom the estimate is better than ε demands, shape of `p_values`."""
+        """Whether the estimate is within ε, shape of `p_values`."""
         better = self.difference.mean < self.difference.target
         return better & self.tested[:, np.newaxis]
 
     @cached_property
     def within_rate(self) -> NDArray[np.float64]:
-        """The share of annotators for whom it is, shape (n_judges, n_epsilons)."""
+        """The share of annotators within ε, shape (n_judges, n_epsilons)."""
         return self.share_of_annotators(self.within)
 
     @cached_property
     def p_values(self) -> NDArray[np.float64]:
-        """By the method of the test, shape (n_judges, n_epsilons, n_annotators)."""
+        """p-values by the method of the test, shape (n_judges, n_epsilons, n_annotators)."""
         return self.exact_p_values if self.settings.method == "exact" else self._t_p_values
 
     @cached_property
     def exact_p_values(self) -> NDArray[np.float64]:
-        """By the exact test; of weighted or clustered items never below the t-test's."""
+        """p-values by the exact test; with weights or clusters never below the t-test's."""
         settings, counts = self.settings, exact_counts(self.sums)
         found, epsilons = np.full_like(self._t_p_values, np.nan), settings.epsilons.tolist()
         for judge, annotator in np.argwhere(self.tested):
@@ -200,7 +200,7 @@ class Figures:
 
     @cached_property
     def rejected(self) -> NDArray[np.bool_]:
-        """Whom the judge wins under Benjamini-Yekutieli, shape of `p_values`."""
+        """Annotators whom the judge wins under Benjamini-Yekutieli, shape of `p_values`."""
         return self._reject(benjamini_yekutieli, self.p_values)
 
     @cached_property
@@ -210,7 +210,7 @@ class Figures:
 
     @cached_property
     def exact_rejected(self) -> NDArray[np.bool_]:
-        """Whom it wins by the exact test."""
+        """Annotators whom the judge wins by the exact test."""
         return self._reject(benjamini_yekutieli, self.exact_p_values)
 
     @cached_property
@@ -225,7 +225,7 @@ class Figures:
 
     @cached_property
     def exact_winning_rate(self) -> NDArray[np.float64]:
-        """ω by the exact test: what outcomes rest on."""
+        """ω by the exact test, which decides outcomes."""
         return self.share_of_annotators(self.exact_rejected)
 
     @cached_property
@@ -234,11 +234,11 @@ class Figures:
         return passes(self.winning_rate)
 
     def winning_rate_by(self, p_values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """ω by other p-values, or by bounds of them that lead to the same rejections."""
+        """Compute ω from other p-values, or from bounds with the same rejections."""
         return self.share_of_annotators(self._reject(benjamini_yekutieli, p_values))
 
     def share_of_annotators(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Share of the tested annotators that are chosen, by their weight; nan without any."""
+        """Return the weighted share of the tested annotators that are chosen; nan without any."""
         return _share_of_tested(chosen, self.tested, self.settings.quality)
 
     def _share_won(self, outcomes: slice) -> NDArray[np.float64]:
@@ -282,7 +282,7 @@ def _reject(
     rate: float,
     family: Family,
 ) -> NDArray[np.bool_]:
-    # An undefined p-value of a tested annotator speaks for nobody: it counts as 1.
+    # An undefined p-value of a tested annotator counts as 1.
     each = np.where(tested[:, np.newaxis], np.fmin(p_values, 1.0), np.nan)
     if family == "annotators":
         return procedure(each, false_discovery_rate=rate)
@@ -301,7 +301,7 @@ def winning_rates_at(
     family: Family = "annotators",
     quality: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """ω by the t-test at other additive margins, shape (n_judges, n_epsilons).
+    """Compute ω by the t-test at other additive margins, shape (n_judges, n_epsilons).
 
     The mean differences of an examination, arrays over judges and annotators, are the same at every
     additive margin.
@@ -317,14 +317,17 @@ def winning_rates_at(
 
 
 def passes(winning_rate: Any) -> Any:
-    """Tell whether ω is at least .5, to the rounding of sums of weights; never where it is nan."""
+    """Return whether ω is at least .5, to the rounding of sums of weights.
+
+    Never where it is nan.
+    """
     return winning_rate >= 0.5 - 1e-12
 
 
 def _difference_values(
     epsilons: NDArray[np.float64], mode: EpsilonMode
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Value of d per outcome, shape (n_epsilons, 3), and its target under the null hypothesis."""
+    """Return the value of d per outcome, shape (n_epsilons, 3), and its target under the null."""
     human = np.array([0.0, 1.0, 1.0])
     judge = np.array([1.0, 1.0, 0.0])
     if mode == "additive":
@@ -335,16 +338,17 @@ def _difference_values(
 def t_test_p_values(
     distance: NDArray[np.float64], error: NDArray[np.float64], freedom: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Left-tail p-values of means' distances; with no variance 0 where it is below 0, else 1."""
+    """Compute left-tail p-values; without variance 0 where the distance is below 0, else 1."""
     with np.errstate(divide="ignore", invalid="ignore"):
         p_values = stdtr(freedom, distance / error)
     return np.where(error == 0, np.where(distance < 0, 0.0, 1.0), p_values)
 
 
 def exact_counts(sums: OutcomeSums) -> NDArray[np.int64]:
-    """Count the units that the exact test sees by outcome, shape (..., n_annotators, 3).
+    """Count the units of the exact test by outcome, shape (..., n_annotators, 3).
 
-    Independent items are themselves; of others wins are rounded down and losses up.
+    Independent items are counted as they are; for other designs wins are rounded down and losses
+    up.
     """
     weights = sums.weights
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -358,10 +362,10 @@ def exact_counts(sums: OutcomeSums) -> NDArray[np.int64]:
 def smallest_epsilons(parts: Sequence[OutcomeSums], settings: TestSettings) -> list[float | None]:
     """Find the smallest margin, a multiple of .001, at which each judge passes in all parts.
 
-    `parts` are sums of shape (n_judges, n_annotators), such as with failures dropped and lost.
-    None where no margin below 1 is enough. An exact p-value can rise a little with ε: the search
-    by halves gives a margin at which the judge passes while it fails at .001 less, and once in a
-    hundred tables a smaller one would do too.
+    `parts` are sums of shape (n_judges, n_annotators), such as with failures dropped and lost. None
+    where no margin below 1 is enough. An exact p-value can rise a little with ε: bisection returns
+    a margin at which the judge passes while it fails at .001 less; in one of a hundred tables a
+    smaller margin passes too.
     """
     n_judges, n_annotators = parts[0].n_units.shape
     together = settings.family == "judges"

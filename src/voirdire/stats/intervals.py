@@ -1,6 +1,6 @@
 r"""Estimates intervals of means, of shares, and of coefficients that divide by chance.
 
-Three of them serve everywhere. Each takes items, or clusters of them, as the random sample.
+There are three of them. Each takes items, or clusters of items, as the random sample.
 
 *A mean.* Its error divided by its standard error is nearly t-distributed where values are many or
 symmetric. Where most are near and a few far, Hall's transformation takes the skewness out [1]_.
@@ -11,10 +11,10 @@ items, .96 at 100 and .95 at 400, where the plain t interval covers .90, .93 and
 
 *A share of clustered items, or a coefficient.* A coefficient :math:`\kappa = 1 - D_o / D_e` is a
 smooth function of sums over items, so that its error is close to the sum of the items' influences
-on it (the delta method), summed within clusters where there are any. The influence of a unit that
-holds the share h of :math:`D_e` beyond its due is divided by 1 - h: this is how far κ really moves
-when the unit is left out, as in the jackknife, and matters where a few items hold all of a rare
-label. The interval is symmetric for
+on it (the delta method), summed within clusters where there are any. The influence of a unit with
+the excess share h of :math:`D_e` is divided by 1 - h: this is the change of κ when the unit is left
+out, as in the jackknife, and matters where a few items have all of a rare label. The interval is
+symmetric for
 
 .. math:: z = \log\frac{\kappa - a}{1 - \kappa},
 
@@ -74,10 +74,10 @@ __all__ = [
 ]
 
 _NO_SPREAD = 1e-12
-"""Standard errors below it are rounding: every unit says the same."""
+"""Standard errors below it are rounding errors: all units have the same influence."""
 
 _LEAST_LEFT = 0.25
-"""A unit is not thought to hold more than the rest of the disagreement expected by chance."""
+"""Largest share of the chance disagreement that one unit may have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +103,7 @@ UNDEFINED = Estimate(estimate=np.nan)
 
 
 def check_units(clusters: ArrayLike | None, n_items: int) -> NDArray[np.intp] | None:
-    """Return the clusters as numbers from 0; None where every item is a unit of its own."""
+    """Return the clusters as numbers from 0; None where every item is its own unit."""
     if clusters is None:
         return None
     units = np.asarray(clusters)
@@ -114,7 +114,7 @@ def check_units(clusters: ArrayLike | None, n_items: int) -> NDArray[np.intp] | 
 
 
 def take_units(units: NDArray[np.intp] | None, kept: NDArray[np.bool_]) -> NDArray[np.intp] | None:
-    """Return the units of some items, numbered anew from 0."""
+    """Return the units of some items, renumbered from 0."""
     return None if units is None else np.unique(units[kept], return_inverse=True)[1]
 
 
@@ -177,7 +177,7 @@ def estimate_share(
 
 
 def clopper_pearson(n_hits: float, n: float, confidence_level: float) -> tuple[float, float]:
-    """Bound a share by the binomial distribution; of weighted items counts need not be whole."""
+    """Bound a share by the binomial distribution; with weights counts need not be whole."""
     tail = (1 - confidence_level) / 2
     low = float(betaincinv(n_hits, n - n_hits + 1, tail)) if n_hits > 0 else 0.0
     high = float(betaincinv(n_hits + 1, n - n_hits, 1 - tail)) if n_hits < n else 1.0
@@ -225,8 +225,8 @@ def make_interval(
 def _degrees_of_freedom(sums: NDArray[np.float64], spread: float, n_units: int) -> float:
     """Count the degrees of freedom by Satterthwaite, at most one less than there are units.
 
-    A variance that rests on a few large influences is itself uncertain. What of its error goes
-    with the error of the estimate (the skewness) is what the scale of the interval is for.
+    A variance that rests on a few large influences is itself uncertain. The part of its error that
+    correlates with the estimate (the skewness) is handled by the scale.
     """
     squares = sums * sums
     skewness = n_units * float(squares @ sums) ** 2 / spread**3
@@ -236,7 +236,7 @@ def _degrees_of_freedom(sums: NDArray[np.float64], spread: float, n_units: int) 
 
 
 def _on_the_scale(estimate: float, half: float, least: float) -> tuple[float, float]:
-    """Add and take off half a width, on a scale on which the coefficient has no limits."""
+    """Add and subtract half a width, on a scale without limits."""
     above, below = estimate - least, 1 - estimate
     if above <= 0:
         # Weighted coefficients of raters who oppose each other may fall below the usual least.

@@ -198,7 +198,7 @@ def _figures(
     error = float(np.sqrt(n_units / (n_units - 1) * (units**2).sum()))
     if error < 1e-12:
         if abs(difference) < 1e-12:
-            return figures | {"reason": "the judges fare alike on every item"}
+            return figures | {"reason": "the judges have the same outcome on every item"}
         # as in the test of one judge: without variance the sign of the difference is certain
         reason = "all items are alike: the interval is undefined"
         return figures | {"reason": reason, "p_value": 0.0}
@@ -211,7 +211,7 @@ def _figures(
 
 
 def _holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Adjust by Holm's step-down procedure; undefined p-values stay so and do not count."""
+    """Adjust by Holm's step-down procedure; undefined p-values stay nan and do not count."""
     adjusted = p_values.copy()
     known = np.flatnonzero(~np.isnan(p_values))
     order = known[np.argsort(p_values[known], kind="stable")]

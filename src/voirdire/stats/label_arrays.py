@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 _WORTH_IT = 2
-"""Raters per slot from which packing pays."""
+"""Raters per slot from which packing is faster."""
 
 _WORD_BITS = (8, 16, 32, 64)
 
@@ -146,7 +146,7 @@ def check_names(name: str, names: Sequence[str] | None, count: int) -> list[str]
 def check_reference(
     humans: NDArray[Any], *, expert: int | None, gold: ArrayLike | None
 ) -> NDArray[Any] | None:
-    """Return the labels that stand for the others: an annotator's, or gold ones in their form."""
+    """Return the reference labels: an annotator's, or gold labels in the same form."""
     if expert is None and gold is None:
         return None
     if expert is None:
@@ -194,14 +194,14 @@ def check_codes(name: str, given: ArrayLike, *, n_labels: int | None = None) -> 
 
 
 def is_present(labels: NDArray[Any]) -> NDArray[np.bool_]:
-    """Tell where there is a label."""
+    """Return where there is a label."""
     return ~np.isnan(labels) if labels.dtype.kind == "f" else labels >= 0
 
 
 def pack_slots(present: NDArray[np.bool_]) -> NDArray[np.intp] | None:
     """Find the raters of each item that gave a label, in order: shape (n_slots, n_items).
 
-    Slots that are left over hold a rater without one. None where packing would not pay.
+    Unused slots have a rater without a label. None where packing would not be faster.
     """
     n_labels = np.count_nonzero(present, axis=0)
     n_slots = max(int(n_labels.max(initial=0)), 1)
@@ -257,7 +257,7 @@ class LabelSets:
         return LabelSets.from_positions(positions, n_labels=matrix.shape[1])
 
     def find_typical(self, codes: NDArray[Any]) -> list[int]:
-        """Codes of the empty set and of the set of labels that most of `codes` hold, if any."""
+        """Return the codes of the empty set and of the labels in most sets, where these exist."""
         as_bytes = np.ascontiguousarray(self.words).view(np.uint8)
         share = np.zeros(as_bytes.shape[1] * 8)
         used, counts = np.unique(codes, return_counts=True)
@@ -275,7 +275,7 @@ class LabelSets:
 def intersection_and_union(
     a: NDArray[Any], b: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sizes of intersection and union of packed sets; the last axis holds the words."""
+    """Return the sizes of intersection and union of packed sets; the last axis are words."""
     both, either = np.bitwise_count(a & b), np.bitwise_count(a | b)
     if both.shape[-1] == 1:
         return both[..., 0].astype(np.int64), either[..., 0].astype(np.int64)

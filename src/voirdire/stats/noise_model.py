@@ -33,17 +33,18 @@ if TYPE_CHECKING:
 __all__ = ["NoiseModel", "SimulatedLabels", "check_shares", "fit_noise_model", "pooled_kappas"]
 
 _WHOLE = 1e-6
-"""How far from 1 the sum of prevalences may be, for those who write .33 three times and round."""
+"""Tolerance of the sum of prevalences, for rounded values such as three times .33."""
 
 _MOST_CATEGORIES = 10_000
-"""Prevalences are drawn for many studies at once."""
+"""Draws of prevalences at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedLabels:
     """Labels of simulated studies as codes from 0.
 
-    Of humans with the shape (n_studies, n_items, n_annotators), of the judge without annotators.
+    Those of humans have the shape (n_studies, n_items, n_annotators), those of the judge
+    (n_studies, n_items).
     """
 
     humans: NDArray[Any]
@@ -113,7 +114,8 @@ class NoiseModel:
     ) -> SimulatedLabels:
         """Simulate studies.
 
-        Annotators are drawn last and one by one, so that fewer of them are the first of more.
+        Annotators are drawn last and one by one, so that a smaller panel is the beginning of a
+        larger one.
 
         Parameters
         ----------
@@ -136,7 +138,7 @@ class NoiseModel:
         return SimulatedLabels(humans=humans, judge=judge)
 
     def _cumulative(self, rng: np.random.Generator, n_studies: int) -> NDArray[np.float32]:
-        """Upper ends of all labels' shares but the last's, shape (n_studies, K - 1)."""
+        """Return the cumulative shares of all labels but the last, shape (n_studies, K - 1)."""
         if self.prevalences is None:
             shares = rng.dirichlet(np.ones(self.n_categories), n_studies)
         else:
@@ -242,11 +244,11 @@ def check_shares(prevalences: Any) -> tuple[float, ...]:
 def pooled_kappas(judge: NDArray[Any], humans: NDArray[Any]) -> tuple[float, float]:
     """Compute the pooled kappa among annotators, and of the judge with them, nan if undefined.
 
-    Under the noise model chance is the same for all raters, so that labels can be put together
-    whoever gave them. A mean of kappas over pairs of annotators would not do: two who share one
-    item have no kappa if they agree on it, and 0 if they do not, so that in a crowd the mean falls
-    far below the truth. The judge's is Cohen's kappa of two raters with all pairs of one item's
-    labels. Codes are from 0, -1 being missing.
+    Under the noise model chance is the same for all raters, so that all labels can be pooled. A
+    mean of kappas over pairs of annotators would be biased: two who share one item have no kappa if
+    they agree on it, and 0 if they do not, so that in a crowd the mean is far too low. The judge's
+    is Cohen's kappa of two raters with all pairs of one item's labels. Codes are from 0, -1 being
+    missing.
     """
     human = measure_agreement(humans, level="nominal").alpha
     paired = (humans >= 0) & (judge >= 0)[:, np.newaxis]

@@ -1,11 +1,11 @@
-r"""Decides whether a judge passed, failed, or could not be told from a useless one.
+r"""Decides whether a judge passed, failed, or could not be distinguished from a useless one.
 
-Failures are lost, and ω rests on the exact test throughout, whatever method the figures are by:
+Failures count as lost, and ω is from the exact test, whichever method the figures use:
 
 1. ``no_evidence`` where no annotator can be tested.
 2. Where ω is below .5, ``failed``; but ``no_evidence`` where the judge's estimate is within ε for
    at least half of the annotators and their majority vote (with an expert or gold: those labels)
-   fails too, for then these labels could pass nobody.
+   fails too, since no judge could pass on these labels.
 3. Otherwise ``passed`` if the judge is shown closer to the annotators than the constant answer
    with the largest ρ (see `Comparison.gain`; one-sided p at most .05), else ``no_evidence``.
 """
@@ -46,11 +46,11 @@ _MOST_TRIED = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """What the annotators' labels alone say about the evidence.
+    """Facts about the annotators' labels.
 
-    Of questions with two labels the items on either side by majority (or by the reference), α
-    among the annotators, and their most frequent label with its share, nan where labels are not
-    words; whether an expert or gold stands for the others, and how many clusters there are.
+    For two labels the items of each by majority (or by the reference); α among the annotators;
+    their most frequent label with its share, nan where labels are not words; whether there is a
+    reference (an expert or gold); and the number of clusters.
     """
 
     sides: tuple[int, int] | None
@@ -62,11 +62,10 @@ class Panel:
 
 
 class Yardsticks:
-    """What judges of the same items are measured against.
+    """References for judges of the same items.
 
-    The name of the constant answer with the largest ρ, the figures of the majority vote (or the
-    reference) and of that constant, and the gain of each judge, its failures `lost`, over it; None
-    without labels.
+    The constant answer with the largest ρ, the figures of the majority vote (or the reference) and
+    of that constant, and the gain of each judge, failures lost, over it; None without labels.
     """
 
     def __init__(
@@ -108,7 +107,7 @@ def decide_outcome(
     number: int,
     has_reference: bool,
 ) -> tuple[Outcome, Caution]:
-    """Decide one judge, with this gain over the constant, at one ε, and say what decided."""
+    """Decide the outcome of one judge at one ε, with the reason."""
     tested, settings = lost.tested[judge], lost.settings
     n_tested = int(np.count_nonzero(tested))
     if not n_tested or gain is None or yardsticks.figures is None:
@@ -198,7 +197,7 @@ def _unpassable(facts: dict[str, Any], settings: TestSettings, *, has_reference:
 def _items_needed(settings: TestSettings, epsilon: float, n_annotators: int) -> int | None:
     """Find the fewest items on which a judge that always ties is shown within ε.
 
-    All of n items are ties with a probability of at most (1 - ε)^n, which bounds the p-value.
+    Under the null hypothesis all n items are ties with a probability of at most (1 - ε)^n.
     """
     if epsilon <= 0:
         return None
@@ -214,7 +213,7 @@ def _items_needed(settings: TestSettings, epsilon: float, n_annotators: int) -> 
 def describe_panel(
     prepared: Prepared, alignment: AlignmentName | VectorizedScore, *, label: Callable[[Any], str]
 ) -> Panel:
-    """Describe the annotators of a run; `label` names a label code."""
+    """Compute the facts about the annotators; `label` returns the name of a label code."""
     raters, humans, n_codes = prepared.raters, prepared.raters.humans, prepared.n_codes
     level: Level | None = None
     if prepared.label_sets is not None:
@@ -222,7 +221,7 @@ def describe_panel(
     elif alignment == "neg_rmse":
         level = "interval"
     elif alignment == "accuracy" or (
-        # free text, on which agreement word by word means nothing, has many labels
+        # free text has many labels, and exact agreement on it means nothing
         callable(alignment) and n_codes <= np.count_nonzero(humans >= 0) / 2
     ):
         level = "nominal"
@@ -250,15 +249,15 @@ def describe_panel(
 
 def _count_labels(labels: NDArray[Any], n_codes: int) -> NDArray[np.int64]:
     counts = np.zeros(n_codes + 1, dtype=np.int64)
-    for column in labels.T:  # code -1 lands in front and is left out
+    for column in labels.T:  # code -1 comes first and is left out
         counts += np.bincount(column.astype(np.int64) + 1, minlength=len(counts))
     return counts[1:]
 
 
 def _sides(prepared: Prepared, counts: NDArray[np.int64]) -> tuple[int, int] | None:
-    """Count the items by which of two labels has the majority, whatever words a judge uses.
+    """Count the items by which of two labels has the majority.
 
-    A tied item is on neither side; None for questions with more labels.
+    A tied item counts for neither; None for questions with more labels.
     """
     raters, fewest = prepared.raters, prepared.comparison.min_annotators
     labels = raters.humans

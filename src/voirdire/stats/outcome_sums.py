@@ -49,7 +49,7 @@ HUMAN_WINS = 2
 _OUTCOMES = (JUDGE_WINS, TIE, HUMAN_WINS)
 
 _MOST_ROWS = 4_096
-"""Above it rows are added up at random, which leaves variances what they are."""
+"""With more rows, random rows are added up, which keeps the variances."""
 
 _MANY_COLUMNS = 100
 """With more annotators a quarter as many, to bound memory."""
@@ -57,7 +57,7 @@ _MANY_COLUMNS = 100
 _PER_WORD = 32
 
 _DECIMALS = 9
-"""Rows that are the same to so many decimals are the same: sums of weights are rounded."""
+"""Rows that are equal to this many decimals are equal, since sums of weights are rounded."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,12 +107,12 @@ class OutcomeSums:
 
     @staticmethod
     def join(parts: Iterable[OutcomeSums]) -> OutcomeSums:
-        """Put the sums of judges behind those of others, along the first axis."""
+        """Concatenate the sums of judges along the first axis."""
         return OutcomeSums._combine(np.concatenate, parts)
 
     @staticmethod
     def stack(parts: Iterable[OutcomeSums]) -> OutcomeSums:
-        """Put the sums of several judges along a new first axis."""
+        """Stack the sums of several judges along a new first axis."""
         return OutcomeSums._combine(np.stack, parts)
 
     @staticmethod
@@ -180,11 +180,11 @@ def sum_clusters(
 
 @dataclass(frozen=True, kw_only=True)
 class OutcomeUnits:
-    """Distinct units, what each adds to the sums, and how often it occurs.
+    """Distinct units with their contribution to the sums and their number.
 
     Arrays over rows and annotators: the weight per outcome, the second moments of the units in the
-    row, and how many of them the annotator takes part in; `n_independent` counts the items or
-    clusters that somebody meets, before any were added up.
+    row, and the number of units with the annotator; `n_independent` counts the compared items or
+    clusters, before any were added up.
     """
 
     weights: NDArray[np.float64]
@@ -194,7 +194,7 @@ class OutcomeUnits:
     n_independent: int
 
     def columns(self, kept: NDArray[np.bool_]) -> OutcomeUnits:
-        """Return the units of some annotators only; units that none of them meets are left out."""
+        """Return the units of some annotators, without units that none of them labelled."""
         met = self.n_units[:, kept].any(axis=1)
         share = self.copies[met].sum() / max(int(self.copies.sum()), 1)
         return OutcomeUnits(
@@ -221,16 +221,16 @@ class OutcomeUnits:
 
     @cached_property
     def _weigh_one(self) -> bool:
-        """Whether every unit is one outcome that weighs 1: its square is then itself."""
+        """Whether every unit is one outcome of weight 1, whose square is itself."""
         apart = np.array_equal(self.squares, self.weights[..., np.newaxis] * np.eye(3))
         return apart and np.array_equal(self.n_units, self.weights.sum(axis=-1))
 
 
 class UnitCollector:
-    """Gathers the units of one judge, a block of items at a time.
+    """Collects the units of one judge, a block of items at a time.
 
-    Where the judge failed anywhere (`lost`), every block comes twice side by side, with failures
-    left out and with them lost. The seed is that of the sums where distinct units are too many.
+    Where the judge failed anywhere (`lost`), every block has two halves: failures left out, and
+    failures lost. The seed is used to add up units where there are too many.
     """
 
     def __init__(self, *, seed: int = 0, lost: bool = False) -> None:
@@ -259,7 +259,7 @@ class UnitCollector:
             self._rows.append(units.transpose(2, 0, 1))
 
     def units(self) -> OutcomeUnits:
-        """Return what was gathered, without the items or clusters that nobody meets."""
+        """Return the units, without items or clusters without a comparison."""
         most = _MOST_ROWS if self._n_columns <= _MANY_COLUMNS else _MOST_ROWS // 4
         if self._words:
             words, place = np.unique(np.concatenate(self._words), return_inverse=True)
@@ -287,7 +287,7 @@ class UnitCollector:
     def _group_units(
         self, rows: NDArray[Any], copies: NDArray[np.int64], n_groups: int
     ) -> OutcomeUnits:
-        """Deal units into equal groups at random: sums of groups vary as their units do."""
+        """Add up units in random groups of equal size, which keeps their variance."""
         from scipy.sparse import csr_array
 
         n_units = int(copies.sum())

@@ -240,7 +240,7 @@ class PowerResult:
         return f"<div>{html_table(self._table())}<p>{self._plans()}</p></div>"
 
     def _table(self) -> list[tuple[str, ...]]:
-        """Give a head and a row per size, with a column per number of annotators and ε."""
+        """Return a head and a row per size, with a column per number of annotators and ε."""
         columns = [(m, epsilon) for m in self.annotators for epsilon in self.epsilons]
         table = [("items", *(f"{m} annotators, ε {epsilon:g}" for m, epsilon in columns))]
         for n_items in self.sizes:

@@ -319,7 +319,7 @@ def _headline(result: AltTestResult) -> str:
 
 
 def summary_rows(results: Sequence[AltTestResult]) -> list[Row]:
-    """Give a head and a row per result, for a table of many."""
+    """Return a head and a row per result, for a table of many."""
     head = ("question", "judge", "alignment", "ε", "outcome", "ω", "ρ", "interval", "ρ human")
     return [
         head,
@@ -367,7 +367,7 @@ def _figures(result: AltTestResult) -> str:
 
 
 def _describe_lost(result: AltTestResult) -> str:
-    """Say which ω decides where the judge failed on items."""
+    """Return which ω decides where the judge failed on items."""
     worst = result.worst_case
     if not worst.n_failures:
         return ""

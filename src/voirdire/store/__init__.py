@@ -1,6 +1,6 @@
 """Stores models' replies in SQLite by default, or in PostgreSQL for teams.
 
-SQLAlchemy arrives with the first name that needs it.
+SQLAlchemy is imported when the first name that needs it is used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Defines the tables of a store, and what SQLite and PostgreSQL do differently."""
+"""The tables of a store, in SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ __all__ = [
     "Database",
     "PostgresDatabase",
     "SqliteDatabase",
-    "patiently",
+    "retry_transient",
     "translate_errors",
 ]
 
@@ -57,7 +57,7 @@ T = TypeVar("T")
 Row: TypeAlias = "Sequence[Any]"
 
 SCHEMA_VERSION = 1
-"""Grows with any change that an earlier release could not read."""
+"""Version of the tables; increased with every change that earlier releases cannot read."""
 
 _METADATA = MetaData()
 
@@ -91,13 +91,13 @@ def _make_call_table(table: str, *columns: Column[Any], **options: Any) -> Table
     )
 
 
-# Rows lie in the order in which they came, and the key is an index beside them. With the rows
-# inside the key's own tree (WITHOUT ROWID) a hash would put every one into another page: measured
-# at 100,000 and more rows, half the inserts a second, and a quarter of the reads of 4 kB blobs.
+# Rows are stored in the order of arrival, with the key in a separate index. With the rows in the
+# key's tree (WITHOUT ROWID) hashed keys would put every row into another page: measured at 100,000
+# and more rows, half the inserts a second, and a quarter of the reads of 4 kB blobs.
 CALLS = _make_call_table("voirdire_calls", Column("blob", LargeBinary, nullable=False))
 
-# Who is making which call now, and until when nobody else makes it. Stores of earlier releases lack
-# this table until the first claim.
+# Calls in progress, their owner, and the end of the claim. Stores of earlier releases lack this
+# table until the first claim.
 _make_call_table(
     "voirdire_claims",
     Column("owner", Text, nullable=False),
@@ -106,11 +106,11 @@ _make_call_table(
 )
 
 
-# What goes wrong ------------------------------------------------------------------------------
+# Errors ---------------------------------------------------------------------------------------
 
 _PATIENCE_S = 60.0
 _BUGS = (exc.IntegrityError, exc.ProgrammingError, exc.NotSupportedError, exc.DataError)
-"""Errors that our statements are to blame for; they keep their traceback."""
+"""Errors caused by our statements; they keep their traceback."""
 
 _NO_BUGS = {"42501", "42P01", "42703"}  # no right to a table; a table or column that is not ours
 _PASSING_SQLITE = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")
@@ -122,9 +122,9 @@ _WAYS_OUT = (
     (("SQLITE_FULL",), "Make room: what was put before is kept."),
     (("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH"), "Make it writable, or name another file."),
     (("SQLITE_CANTOPEN",), "Make its folder writable, or name another file."),
-    (("SQLITE_NOTADB",), "It is no SQLite file and was left as it is: name another file."),
+    (("SQLITE_NOTADB",), "It is not an SQLite file and was not changed: name another file."),
     (("SQLITE_CORRUPT",), "The file is damaged: take a copy, and `.recover` it with sqlite3."),
-    (_PASSING_SQLITE, "Another program holds it: let that one end."),
+    (_PASSING_SQLITE, "Another program holds it: wait until that program ends."),
     (("SQLITE",), "Look at its disk, or name another file."),
     ("", "Look at the server, at the name of its database and at your rights there."),
 )
@@ -132,11 +132,11 @@ _WAYS_OUT = (
 
 @contextlib.contextmanager
 def translate_errors(address: StoreAddress) -> Iterator[None]:
-    """Turn what the database refuses into `InputError`; a bug goes through as it is."""
+    """Turn errors of the database into `InputError`; let bugs pass."""
     try:
         yield
     except (exc.DBAPIError, exc.TimeoutError) as error:
-        # a statement is to blame for a bug; an error without one is about the connection
+        # a bug has a statement; an error without one is about the connection
         is_bug = isinstance(error, _BUGS) and error.statement is not None
         if is_bug and _sqlstate(error) not in _NO_BUGS:
             raise
@@ -150,8 +150,8 @@ def translate_errors(address: StoreAddress) -> Iterator[None]:
         raise InputError(msg) from (None if has_secret else error)
 
 
-def patiently(attempt: Callable[[], T], *, server_may_return: bool) -> T:
-    """Do something, and again for a minute where what was in the way may pass.
+def retry_transient(attempt: Callable[[], T], *, server_may_return: bool) -> T:
+    """Run a function, with retries for a minute after transient errors.
 
     With `server_may_return` that includes a server that cannot be reached: it may be restarting.
     """
@@ -169,13 +169,13 @@ def patiently(attempt: Callable[[], T], *, server_may_return: bool) -> T:
 
 
 def _is_passing(error: exc.DBAPIError) -> bool:
-    """Whether another transaction was in the way."""
+    """Whether another transaction caused the error."""
     name = _sqlite_name(error)
     return name.startswith(_PASSING_SQLITE) or _sqlstate(error) in _PASSING_POSTGRES
 
 
 def _is_away(error: exc.DBAPIError) -> bool:
-    """Whether a server cannot be reached; without a code, no server has answered."""
+    """Whether a server cannot be reached; an error without a code is not from a server."""
     if _sqlite_name(error) or not isinstance(error, exc.OperationalError):
         return False
     return error.connection_invalidated or _sqlstate(error) in _AWAY_POSTGRES
@@ -189,7 +189,7 @@ def _sqlite_name(error: Exception) -> str:
     return getattr(getattr(error, "orig", None), "sqlite_errorname", "")
 
 
-# What both databases do -----------------------------------------------------------------------
+# Both databases -------------------------------------------------------------------------------
 
 # A statement is about rows, which stand before it as a table `asked`; its columns are the first of
 # these.
@@ -199,9 +199,9 @@ INSERT = (
     "INSERT INTO voirdire_calls (judge_id, item, name, attempt, blob) "
     "SELECT ?, item, name, attempt, blob FROM asked WHERE true ON CONFLICT DO NOTHING"
 )
-# Without those that somebody else holds, so that transactions seldom wait for each other.
-# {fence} keeps PostgreSQL to one look into the index per row, whatever its planner believes: before
-# the server has counted a new table, it would read all of a judge's rows instead.
+# Without rows of other owners, so that transactions seldom wait for each other. {fence} makes
+# PostgreSQL use the index for each row: without statistics of a new table, its planner would read
+# all of a judge's rows instead.
 _CLAIM = (
     "INSERT INTO voirdire_claims (judge_id, item, name, attempt, owner, until) "
     "SELECT ?, item, name, attempt, ?, {now} + ? FROM asked WHERE "
@@ -211,8 +211,8 @@ _CLAIM = (
     "SET owner = excluded.owner, until = excluded.until "
     "WHERE voirdire_claims.until <= {now} OR voirdire_claims.owner = excluded.owner"
 )
-# Not RETURNING, which SQLite has since 3.35 only. What is stored is left out here too: who stored a
-# call while the claim waited has committed by now.
+# Not RETURNING, which SQLite has only since 3.35. Stored calls are left out here too: one that was
+# stored while the claim waited is committed by now.
 _CLAIMED = (
     "SELECT item, name, attempt FROM asked WHERE "
     "NOT EXISTS (SELECT 1 FROM voirdire_calls WHERE {is_asked} {fence}) AND "
@@ -221,7 +221,7 @@ _CLAIMED = (
 
 
 class Database(ABC):
-    """A database with the tables of a store; how it takes rows is its own."""
+    """A database with the tables of a store; subclasses pass rows in their own ways."""
 
     engine: Engine
     mark: str
@@ -235,7 +235,7 @@ class Database(ABC):
         self._written = cache(self._write)
 
     def prepare(self) -> None:
-        """Make the tables where there are none; refuse a store of another version."""
+        """Create the tables where there are none; refuse a store of another version."""
         with self.engine.connect() as connection:
             if not inspect(connection).has_table("voirdire_schema"):
                 self.begin_store(connection)
@@ -251,7 +251,7 @@ class Database(ABC):
             raise InputError(msg)
 
     def add_tables(self, connection: Connection) -> None:
-        """Make the tables that are missing, inside a transaction that nobody else can enter."""
+        """Create the missing tables in an exclusive transaction."""
         _METADATA.create_all(connection)
         if connection.execute(select(_SCHEMA.c.version)).first() is None:
             connection.execute(insert_into(_SCHEMA).values(version=SCHEMA_VERSION))
@@ -259,7 +259,7 @@ class Database(ABC):
     def run(
         self, connection: Connection, statement: str, rows: Sequence[Row], *values: Any
     ) -> list[Any]:
-        """Execute a statement about rows, and give what it returns."""
+        """Execute a statement about rows, and return what it returns."""
         found: list[Any] = []
         for part in self.parts(rows):
             text = self._written(statement, len(part), len(part[0]))
@@ -277,7 +277,7 @@ class Database(ABC):
         owner: str,
         for_s: float,
     ) -> list[Any]:
-        """Claim calls that are not stored and that no other owner claims; give these."""
+        """Claim calls that are not stored or claimed by another owner; return them."""
         values = judge_id, owner, for_s, judge_id, judge_id, owner
         self.run(connection, _CLAIM, keys, *values)
         return self.run(connection, _CLAIMED, keys, judge_id, judge_id, owner)
@@ -290,7 +290,7 @@ class Database(ABC):
 
     @abstractmethod
     def begin_store(self, connection: Connection) -> None:
-        """Begin the transaction that makes the tables; refuse what is no place for them."""
+        """Begin the transaction that creates the tables; refuse another program's database."""
 
     @abstractmethod
     def begin(self, connection: Connection) -> None:
@@ -298,7 +298,7 @@ class Database(ABC):
 
     @abstractmethod
     def parts(self, rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-        """Cut rows into as many as a statement takes."""
+        """Split rows into parts for one statement each."""
 
     @abstractmethod
     def table(self, n_rows: int, n_columns: int) -> str:
@@ -306,7 +306,7 @@ class Database(ABC):
 
     @abstractmethod
     def arguments(self, rows: Sequence[Row]) -> Sequence[Any]:
-        """Give the arguments of that query."""
+        """Return the arguments of that query."""
 
 
 # SQLite ---------------------------------------------------------------------------------------
@@ -316,8 +316,8 @@ _POOL_TIMEOUT_S = 600.0
 _CONNECTIONS = 8
 _SETTINGS = (
     f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_S * 1000:.0f}",
-    # A commit is in the file when it returns, and a killed process loses nothing; what is not yet
-    # on the disk when the whole machine fails may be lost, without harm to what was before.
+    # A killed process loses no commit. When the whole machine fails, the last commits may be lost,
+    # without harm to earlier ones.
     "PRAGMA synchronous = NORMAL",
     "PRAGMA cache_size = -16384",
     "PRAGMA wal_autocheckpoint = 8000",
@@ -343,7 +343,7 @@ class SqliteDatabase(Database):
 
     def __init__(self, address: StoreAddress) -> None:
         super().__init__(address)
-        # A database in memory is its connection: there is one, and threads take turns.
+        # A database in memory has a single connection, which threads share in turn.
         in_memory = address.path is None
         self.engine = create_engine(
             address.engine_url,
@@ -358,7 +358,7 @@ class SqliteDatabase(Database):
         event.listen(self.engine, "connect", _set_up)
 
     def prepare(self) -> None:
-        """Make the file too."""
+        """Create the file too."""
         if self._address.path is not None:
             _create_file(self._address.path)
         super().prepare()
@@ -376,19 +376,19 @@ class SqliteDatabase(Database):
         self.begin(connection)
 
     def begin(self, connection: Connection) -> None:
-        """Begin, and wait here for other writers, so that no later statement has to."""
+        """Begin, and wait for other writers here, so that no later statement waits."""
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     def parts(self, rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-        """Cut rows into powers of two: statements of few lengths are prepared once.
+        """Split rows into powers of two, so that few statements are prepared.
 
-        Many rows a statement: the driver lets other threads run at every statement, and while one
-        of them computes, getting back may take milliseconds.
+        A statement has many rows, since the driver releases the GIL at every statement, and taking
+        it back may take milliseconds.
         """
         start = 0
         while start < len(rows):
             n_left = len(rows) - start
-            if len(rows[0]) == 1:  # an item that is named twice costs nothing
+            if len(rows[0]) == 1:  # repeated items cost nothing
                 size = min(_SQLITE_ITEMS, 1 << (n_left - 1).bit_length())
             else:
                 size = min(_SQLITE_ROWS, 1 << (n_left.bit_length() - 1))
@@ -396,27 +396,26 @@ class SqliteDatabase(Database):
             start += size
 
     def table(self, n_rows: int, n_columns: int) -> str:
-        """Give rows value by value."""
+        """Return rows value by value."""
         row = f"({', '.join('?' * n_columns)})"
         return f"VALUES {', '.join([row] * n_rows)}"
 
     def arguments(self, rows: Sequence[Row]) -> Sequence[Any]:
-        """Give the values one after another."""
+        """Return the values one after another."""
         return list(chain.from_iterable(rows))
 
 
 def _set_up(connection: Any, _: object) -> None:
-    # Transactions are begun by us: the driver's own begin would not take the lock at once.
+    # We begin transactions ourselves: the driver's begin would not take the lock at once.
     connection.isolation_level = None
     for setting in _SETTINGS:
         connection.execute(setting)
 
 
 def _create_file(path: Path) -> None:
-    """Make an empty file that only its owner can read: responses are private.
+    """Create an empty file that only its owner can read, since responses are private.
 
-    A file that is there is never opened here: closing it again would drop the locks that this
-    process holds on it.
+    An existing file is not opened here: closing it would drop the locks of this process on it.
     """
     with _creating:
         try:
@@ -442,7 +441,7 @@ _POSTGRES_ROWS = 1_000
 class PostgresDatabase(Database):
     """PostgreSQL through psycopg 3."""
 
-    mark = "%b"  # the binary form: no blob is written as text
+    mark = "%b"  # the binary form, so that blobs are not written as text
     fence = "OFFSET 0"
     now = "extract(epoch FROM clock_timestamp())"
     select = (
@@ -471,28 +470,28 @@ class PostgresDatabase(Database):
         event.listen(self.engine, "before_cursor_execute", _read_blobs_as_they_are)
 
     def begin_store(self, connection: Connection) -> None:
-        """Nothing: a store lives beside other tables."""
+        """Do nothing: a store may share a database with other tables."""
 
     def begin(self, connection: Connection) -> None:
-        """Nothing: the first statement begins a transaction."""
+        """Do nothing: the first statement begins a transaction."""
 
     def add_tables(self, connection: Connection) -> None:
-        """Let nobody else make the same tables at once: that would be an error for one of them."""
+        """Create the tables under a lock, since one of two processes would raise else."""
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
         super().add_tables(connection)
 
     def parts(self, rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-        """Cut rows into as many as one message holds."""
+        """Split rows into parts for one message each."""
         for start in range(0, len(rows), _POSTGRES_ROWS):
             yield rows[start : start + _POSTGRES_ROWS]
 
     def table(self, n_rows: int, n_columns: int) -> str:  # noqa: ARG002  # arrays of any length
-        """Give rows as an array for each column: one round trip for many."""
+        """Return rows as an array for each column: one round trip for many."""
         arrays = ", ".join(f"?::{kind}[]" for _, kind in _COLUMNS[:n_columns])
         return f"SELECT * FROM unnest({arrays})"  # noqa: S608  # our own words
 
     def arguments(self, rows: Sequence[Row]) -> Sequence[Any]:
-        """Give the columns."""
+        """Return the columns."""
         return [list(column) for column in zip(*rows, strict=True)]
 
 

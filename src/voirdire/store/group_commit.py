@@ -21,13 +21,15 @@ __all__ = ["GroupCommit"]
 
 _MOST_AT_ONCE = 1_024
 _ENOUGH, _GATHER_S = 16, 0.001
-"""A transaction costs as much as a dozen calls: one soon after another waits for so many calls,
-but no longer than so many seconds."""
+"""Calls, and seconds, for which a transaction soon after another one waits.
+
+A transaction costs as much as a dozen calls.
+"""
 
 T = TypeVar("T")
 Puts: TypeAlias = list[tuple[StoredCall, asyncio.Future[None]]]
 Claims: TypeAlias = dict[CallKey, asyncio.Future[bool] | None]
-"""Who waits for each; nobody where a claim is renewed."""
+"""Futures that wait for each call; None where a claim is renewed."""
 Group: TypeAlias = tuple[Puts, Claims]
 Work: TypeAlias = Future[set[CallKey]]
 
@@ -95,7 +97,7 @@ class GroupCommit:
             If the store refuses it, or if this is closed.
         """
         loop = self._open_loop("put")
-        check_key(call.key)  # here, since one that is refused later would take its group with it
+        check_key(call.key)  # here, since an error later would fail the whole group
         committed = loop.create_future()
         self._puts.append((call, committed))
         self._begin(loop)
@@ -135,7 +137,7 @@ class GroupCommit:
         return await claimed
 
     def release(self, item: bytes, name: str, *, attempt: int) -> None:
-        """Give up the claim of a call that ended without being put; soon others may make it.
+        """Release the claim of a call that ended without being put, so that others may make it.
 
         Parameters
         ----------
@@ -150,7 +152,7 @@ class GroupCommit:
             self._begin(asyncio.get_running_loop())
 
     async def close(self) -> None:
-        """Commit what waits, release what is claimed and let the thread go; twice is fine."""
+        """Commit waiting calls, release claims, and end the thread; a second call does nothing."""
         self._is_closed = True
         if self._renewal is not None:
             self._renewal.cancel()
@@ -177,7 +179,7 @@ class GroupCommit:
         return asyncio.get_running_loop()
 
     def _renew(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Claim again what is in flight; a claim that another run took over meanwhile is lost."""
+        """Renew the claims of calls in flight; a claim that another run took meanwhile is lost."""
         for key in self._held:
             self._claims.setdefault(key, None)
         self._renewal = loop.call_later(self._claim_s / 3, self._renew, loop)
@@ -189,16 +191,16 @@ class GroupCommit:
             self._commit(loop)
 
     def _gather(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Let a few more calls come before the next transaction, unless there are many already."""
+        """Wait for a few more calls before the next transaction, unless there are many."""
         if self._is_closed or len(self._puts) + len(self._claims) >= _ENOUGH:
             self._commit(loop)
         else:
             self._is_committing = True
             loop.call_later(_GATHER_S, self._commit, loop)
 
-    # No task: one could be cancelled together with everything else, and take calls with it.
+    # Not a task, which could be cancelled and lose calls.
     def _commit(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Hand the calls that wait to the thread."""
+        """Pass the waiting calls to the thread."""
         self._is_committing = True
         puts, claims, released = self._puts[:_MOST_AT_ONCE], self._claims, self._released
         del self._puts[:_MOST_AT_ONCE]
@@ -215,12 +217,12 @@ class GroupCommit:
         work.add_done_callback(partial(self._call_back, loop, (puts, claims)))
 
     def _call_back(self, loop: asyncio.AbstractEventLoop, group: Group, work: Work) -> None:
-        """Go back from the thread to the loop; where it has ended, nobody waits there."""
+        """Call a function in the loop from the thread; do nothing where the loop has ended."""
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(self._finish, loop, group, work)
 
     def _finish(self, loop: asyncio.AbstractEventLoop, group: Group, work: Work) -> None:
-        """Begin the next transaction, and tell those who wait about this one."""
+        """Begin the next transaction, and set the results of this one."""
         puts, claims = group
         error = work.exception()
         for call, committed in puts:

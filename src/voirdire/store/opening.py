@@ -31,7 +31,7 @@ _RULE = (
 
 
 def open_store(url: str | Path) -> ReplyStore:
-    r"""Open a store of replies, and make it where there is none.
+    r"""Open a store of replies, and create it where there is none.
 
     Parameters
     ----------
@@ -84,12 +84,12 @@ def open_store(url: str | Path) -> ReplyStore:
 
 @dataclass(frozen=True, kw_only=True)
 class StoreAddress:
-    """A store's place."""
+    """The address of a store."""
 
     engine_url: URL = field(repr=False)
     shown: str  # in messages, without a password
     path: Path | None = None  # None in memory and on a server
-    secrets: tuple[str, ...] = field(default=(), repr=False)  # what no message may hold
+    secrets: tuple[str, ...] = field(default=(), repr=False)  # text that no message may hold
 
 
 def read_address(url: str | Path) -> StoreAddress:

@@ -14,7 +14,7 @@ from sqlalchemy import func, select, text, tuple_
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.store.databases import CALLS, INSERT, JUDGES, patiently, translate_errors
+from voirdire.store.databases import CALLS, INSERT, JUDGES, retry_transient, translate_errors
 from voirdire.store.stored_calls import JudgeRecord, StoredCall, check_key, check_text
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ _order = attrgetter("name", "attempt")
 
 
 class ReplyStore:
-    """Replies and failures of models, kept before they are used; made by `open_store`.
+    """Stored replies and failures of models; made by `open_store`.
 
-    Every method may be called from any thread, and several processes may hold the same store. A
-    process that was forked off opens it anew.
+    Every method may be called from any thread, and several processes may use the same store. A
+    forked process must open it again.
     """
 
     def __init__(self, database: Database, *, address: StoreAddress) -> None:
@@ -64,12 +64,12 @@ class ReplyStore:
         self.close()
 
     def judge_id(self, fingerprint: str, *, description: Mapping[str, Any]) -> int:
-        """Give the number of a judge, and register it where it has none.
+        """Return the number of a judge, and register it where it has none.
 
         Parameters
         ----------
         fingerprint : str
-            Hash over everything that its replies depend on.
+            Hash of everything that its replies depend on.
         description : mapping of str to Any
             What it is, for people, as JSON values; never a key. Kept when the judge is first seen.
 
@@ -92,7 +92,7 @@ class ReplyStore:
     def put(self, judge_id: int, calls: Sequence[StoredCall], *, owner: str | None = None) -> None:
         """Put calls in, all of them or none, and return when they are committed.
 
-        A call that is there already stays as it is.
+        A stored call is not changed.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class ReplyStore:
     def claim(
         self, judge_id: int, calls: Sequence[CallKey], *, owner: str, for_s: float
     ) -> set[CallKey]:
-        """Claim calls that are about to be made, so that nobody else makes them at the same time.
+        """Claim calls that are about to be made, so that no other run makes them at the same time.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class ReplyStore:
         return self.exchange(judge_id, claim=calls, owner=owner, for_s=for_s)
 
     def release(self, judge_id: int, calls: Sequence[CallKey], *, owner: str) -> None:
-        """Give up claims of calls that will not be made.
+        """Release the claims of calls that will not be made.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class ReplyStore:
         set of tuple
             What is claimed.
         """
-        # In one order everywhere: two transactions that wait for each other's rows would never end.
+        # In the same order everywhere, to avoid deadlocks.
         stored = [astuple(call) for call in sorted(put, key=attrgetter("item", "name", "attempt"))]
         released, claimed = sorted(release), sorted(set(claim))
         if not (stored or released or claimed):
@@ -192,7 +192,7 @@ class ReplyStore:
         return self._run(work, writes=True)
 
     def get(self, judge_id: int, items: Sequence[bytes]) -> dict[bytes, list[StoredCall]]:
-        """Give what is stored of items; faster for hundreds at once than one by one.
+        """Return what is stored of items; faster for hundreds at once than one by one.
 
         Parameters
         ----------
@@ -220,7 +220,7 @@ class ReplyStore:
     def scan(
         self, judge_id: int, *, first: bytes = b"", last: bytes = b"\xff" * 32
     ) -> Iterator[StoredCall]:
-        """Go through a judge's calls in flat memory.
+        """Iterate over a judge's calls in bounded memory.
 
         Parameters
         ----------
@@ -281,7 +281,7 @@ class ReplyStore:
         ]
 
     def close(self) -> None:
-        """Let go of the file or the server; calling it twice is fine."""
+        """Close the file or the connection; a second call does nothing."""
         self._is_closed = True
         if os.getpid() == self._process:
             self._database.engine.dispose()
@@ -289,10 +289,10 @@ class ReplyStore:
     def prepare(self) -> None:
         """Make the tables where there are none; `open_store` has done it."""
         with translate_errors(self._address):
-            patiently(self._database.prepare, server_may_return=False)
+            retry_transient(self._database.prepare, server_may_return=False)
 
     def _run(self, work: Callable[[Connection], T], *, writes: bool = False) -> T:
-        """Do something; what writes has a transaction of its own: all of it or nothing."""
+        """Run a function; a writing one in a transaction of its own."""
 
         def attempt() -> T:
             with self._database.engine.connect() as connection:
@@ -304,16 +304,16 @@ class ReplyStore:
             return result
 
         self._check_usable()
-        # Once more does no harm, even where a commit came through and only its echo was lost: what
-        # is there stays as it is.
+        # A retry does no harm even after a commit whose confirmation was lost: stored calls are not
+        # changed.
         with translate_errors(self._address):
-            return patiently(attempt, server_may_return=True)
+            return retry_transient(attempt, server_may_return=True)
 
     def _check_usable(self) -> None:
         if self._is_closed:
             msg = f"{self._address.shown}: the store must be open, got a closed one. Open it again."
             raise InputError(msg)
-        # Two processes on one connection would harm the file.
+        # Two processes on one connection would damage the file.
         if os.getpid() != self._process:
             msg = (
                 f"{self._address.shown}: the store must be opened by the process that uses it, got "
@@ -327,4 +327,4 @@ def _as_json(description: Mapping[str, Any]) -> str:
         return json.dumps(dict(description), allow_nan=False, sort_keys=True)
     except (TypeError, ValueError) as error:
         msg = f"`description` must hold JSON values only, got {shorten(description)}."
-        raise InputError(f"{msg} Leave out what is none.") from error
+        raise InputError(f"{msg} Leave out other values.") from error

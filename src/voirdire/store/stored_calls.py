@@ -13,29 +13,29 @@ from voirdire.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["CallKey", "JudgeRecord", "StoredCall", "blobs_by_name", "check_key", "check_text"]
+__all__ = ["CallKey", "JudgeRecord", "StoredCall", "check_key", "check_text", "group_by_name"]
 
 CallKey: TypeAlias = tuple[bytes, str, int]
-"""Item, name and number of the attempt: what a call is found by, once its judge is known."""
+"""Item, name and number of the attempt: the key of a call of one judge."""
 
 _ITEM_BYTES = 32
 _ATTEMPTS = 2**31
 
 
-# There are millions of them and none holds another object: the collector need not look at them.
+# There are millions of them without references: the garbage collector can skip them.
 class StoredCall(msgspec.Struct, frozen=True, gc=False):
-    """One attempt of one call to a model, and what came of it.
+    """One attempt at a call to a model, with its reply or failure.
 
     Attributes
     ----------
     item : bytes
-        32 bytes: hash of what the call was about.
+        32 bytes: hash of the item.
     name : str
         Which of the item's calls it was, such as ``"joint/order1"``.
     attempt : int
         Which attempt, from 0.
     blob : bytes
-        The reply or the failure, in whatever form; the store never looks into it.
+        The encoded reply or failure; the store never decodes it.
     """
 
     item: bytes
@@ -45,22 +45,22 @@ class StoredCall(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def key(self) -> CallKey:
-        """What it is found by."""
+        """Its key."""
         return self.item, self.name, self.attempt
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeRecord:
-    """A judge that has an entry in a store.
+    """A judge in a store.
 
     Attributes
     ----------
     id : int
-        What the store calls it; another store has other numbers.
+        Its number in this store.
     fingerprint : str
-        Hash over everything that its replies depend on.
+        Hash of everything that its replies depend on.
     description : mapping of str to Any
-        What it is, for people, as it was when the judge was first registered.
+        Its description for people, from the first registration.
     """
 
     id: int
@@ -69,7 +69,7 @@ class JudgeRecord:
 
 
 def check_key(key: CallKey) -> None:
-    """Refuse the key of a call that the database could not hold, or would hold as another."""
+    """Refuse keys that a database cannot hold unchanged."""
     item, name, attempt = key
     if len(item) != _ITEM_BYTES:
         msg = f"`item` must be {_ITEM_BYTES} bytes, got {shorten(item)}. Hash it with SHA-256."
@@ -91,8 +91,8 @@ def check_text(argument: str, text: str) -> None:
     raise InputError(f"{msg} Use a plain name.")
 
 
-def blobs_by_name(calls: Sequence[StoredCall]) -> dict[str, list[bytes]]:
-    """Lay what is stored of one item out by the names of its calls, attempts in their order."""
+def group_by_name(calls: Sequence[StoredCall]) -> dict[str, list[bytes]]:
+    """Group the stored attempts about one item by the names of their calls."""
     if len(calls) == 1:
         return {calls[0].name: [calls[0].blob]}
     found: dict[str, list[bytes]] = {}

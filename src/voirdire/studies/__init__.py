@@ -1,6 +1,6 @@
-"""Join judges with annotators, run the examinations, keep the record.
+"""Studies: examine judges against annotators or gold labels, and record the result.
 
-`examine` and what belongs to it read tables, and are loaded when first used.
+Modules are loaded when a name is first used.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ _NAMES = {
         "pool_questions",
     ),
 }
-"""The public names of each module."""
+"""Public names by module."""
 
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 

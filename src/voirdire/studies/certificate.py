@@ -10,7 +10,7 @@ from importlib.metadata import version
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from voirdire.judging.fingerprint import canonical_json, hash_of
+from voirdire.judging.fingerprint import hash_content, to_canonical_json
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
 from voirdire.records.plain import without_nan
 
@@ -40,7 +40,7 @@ def certify(
     rubric_hash: str | None = None,
     population: str | None = None,
 ) -> Certificate:
-    """Record an examination so that anybody with the data can repeat it.
+    """Record an examination so that others with the data can repeat it.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def certify(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         versions={"python": platform.python_version()}
         | {name: version(name) for name in _LIBRARIES},
-        content_hash=hash_of(without_nan(content)),
+        content_hash=hash_content(without_nan(content)),
     )
 
 
@@ -136,18 +136,18 @@ def result_as_dict(result: AltTestResult) -> dict[str, Any]:
 
 
 def hash_labels(frame: pl.DataFrame) -> str:
-    """SHA-256 over labels in canonical order: the same labels in any file give the same hash."""
+    """Hash labels in canonical order: the same labels in any file have the same SHA-256."""
     columns = ["question", "item", "rater", "label", "failure", "cluster"]
     ordered = frame.select(columns).sort("question", "item", "rater")
     digest = hashlib.sha256()
     for row in ordered.iter_rows():
-        digest.update(canonical_json(without_nan(row)))
+        digest.update(to_canonical_json(without_nan(row)))
         digest.update(b"\n")
     return f"sha256:{digest.hexdigest()}"
 
 
 def _thresholds(examination: Examination, judges: LabelTable) -> Any:
-    """Write the thresholds of all questions: once where they are the same."""
+    """Return the thresholds of all questions, as one value where they are the same."""
     found = {
         name: _unwrap_single(judges.thresholds[name])
         for name in sorted({row.question for row in examination.results} & {*judges.thresholds})
@@ -159,7 +159,7 @@ def _thresholds(examination: Examination, judges: LabelTable) -> Any:
 
 
 def _unwrap_single(found: Any) -> Any:
-    """Write one of several values as it is, and several as a list."""
+    """Return a single value as it is, and several as a list."""
     if found is None or isinstance(found, str):
         return found
     return found[0] if len(found) == 1 else list(found)

@@ -1,6 +1,6 @@
 """Checks whether a certificate still holds, by running its examination again.
 
-And whether a judge still answers a frozen set of items as it did when it was certified.
+It also compares a judge's answers to a frozen set of items with those at certification.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ __all__ = [
 ]
 
 _SAME = 1e-6
-"""Figures closer than this, relative to their size, differ by rounding between versions only."""
+"""Relative differences of figures below it are rounding between versions."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CertificateChange:
-    """Something that is not as it was certified.
+    """A difference from the certificate.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class CertificateChange:
         What differs: ``"data"``, ``"gold"``, ``"judge NAME"``, ``"rubric"``, ``"setting NAME"``,
         ``"outcome ..."`` or ``"figures ..."``.
     certified, found : object
-        What the certificate says, and what there is now; hashes for labels.
+        The value in the certificate, and the value now; hashes for labels.
     """
 
     what: str
@@ -64,7 +64,7 @@ def check_certificate(
     rubric_hash: str | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> tuple[CertificateChange, ...]:
-    """Examine again as a certificate says, and tell what differs.
+    """Repeat the examination of a certificate, and list what differs.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def check_certificate(
 
 
 def recorded_reading(certificate: Certificate, reading: Reading) -> Reading:
-    """Say how labels are read for a certificate: what they mean as it says, the rest as given.
+    """Return how to read labels for a certificate: their meaning from it, the layout as given.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def _plan(certificate: Certificate) -> TestPlan:
     recorded = certificate.settings
     if recorded.get("similarity") is not None:
         msg = (
-            f"the certificate must be of alignments that are known by name, got the function "
+            f"the certificate must be of alignments with a known name, got the function "
             f"{recorded['similarity']!r}. Examine again with it."
         )
         raise InputError(msg)
@@ -201,7 +201,7 @@ def _changes(
         for place, outcome in again.outcomes.items()
     ]
     changes = [(what, before, now) for what, before, now in pairs if before != now]
-    if not changes:  # where labels differ, figures do so too
+    if not changes:  # where labels differ, so do figures
         for before, now in zip(certificate.examinations, again.examinations, strict=True):
             place = " | ".join(str(before.get(name)) for name in ("question", "judge", "epsilon"))
             names = [name for name in before if not _are_equal(before[name], now.get(name))]
@@ -212,7 +212,7 @@ def _changes(
 
 
 def _are_equal(first: Any, second: Any) -> bool:
-    """Tell whether values are equal, floats but for rounding; null and nan are one."""
+    """Return whether values are equal, floats up to rounding; null and nan are equal."""
     if isinstance(second, float) and math.isnan(second):
         return first is None or (isinstance(first, float) and math.isnan(first))
     if isinstance(first, float) or isinstance(second, float):
@@ -230,7 +230,7 @@ def _are_equal(first: Any, second: Any) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class AnchorResult:
-    """One judge and question, then and now.
+    """One judge on one question at two times.
 
     Attributes
     ----------

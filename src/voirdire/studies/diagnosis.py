@@ -1,9 +1,9 @@
-"""Look behind the figures of one question: odd annotators, sure items, confusions and slices."""
+"""Diagnoses one question: outlier annotators, opposed items, confusions and slices."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from itertools import combinations, pairwise
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -25,7 +25,6 @@ from voirdire.stats.diagnosis.confusion import (
 )
 from voirdire.stats.diagnosis.panels import OpposedItem  # noqa: TC001  # read from JSON
 from voirdire.stats.diagnosis.slices import item_gaps
-from voirdire.stats.label_arrays import is_present
 from voirdire.stats.preparation import prepare
 from voirdire.studies.examination import comparison_settings
 from voirdire.studies.plan import TestPlan
@@ -37,25 +36,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import AlignmentName, QuestionKind
-    from voirdire.io import LabelTable
     from voirdire.stats.agreement import PanelLevel
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.label_arrays import LabelSets
     from voirdire.studies.label_matrix import LabelMatrix
 
-__all__ = ["Diagnosis", "DisputedItem", "add_said", "diagnose", "find_disputed", "level_of"]
+__all__ = ["Diagnosis", "diagnose", "find_level"]
 
 _MOST_LABELS = 30
-"""Labels of a multi-label question that are counted one by one."""
-_MOST_OF_A_JUDGE, _MOST_DISPUTED = 50, 200
-_MOST_CHARACTERS, _MOST_COLUMNS = 2_000, 20
+"""Most labels of a multi-label question that are counted one by one."""
 
 # Confusions -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelConfusion:
-    """One label of a multi-label question: pairs of sets by which of the two holds it."""
+    """One label of a multi-label question: pairs of sets by which of the two contains it."""
 
     label: str
     both: int
@@ -75,7 +71,7 @@ class ConfusionTable:
     counts : tuple of tuple of int
         One row and column more than `labels` where `n_other` is positive: all other labels.
     n_other : int
-        Labels that are not told apart, or not listed.
+        Labels that are merged or not listed.
     n_pairs : int
         Pairs counted.
     binning : {"values", "nearest", "quantiles"} or None
@@ -94,12 +90,12 @@ class ConfusionTable:
 
 
 def _confusion_tables(matrix: LabelMatrix) -> list[ConfusionTable]:
-    """Make the table of each judge; the labels must be ones that repeat."""
+    """Make the table of each judge; labels must repeat."""
     if matrix.label_sets is not None:
         return [
             _count_set_pairs(matrix, matrix.label_sets, answers) for answers in matrix.answers.T
         ]
-    if level_of(matrix) == "interval":
+    if find_level(matrix) == "interval":
         return [
             _count_code_pairs(humans, answers, _row_names(numbers, binning).__getitem__, binning)
             for binning, numbers, humans, answers in bin_numbers(matrix.humans, matrix.answers)
@@ -152,12 +148,12 @@ def _count_set_pairs(matrix: LabelMatrix, sets: LabelSets, answers: NDArray[Any]
 _MOST_VALUES = 20
 _FEW_NUMBERS = 4
 _Cut: TypeAlias = "tuple[list[str], NDArray[np.int64]]"
-"""The names of the slices, and the slice of each item or -1."""
+"""Names of the slices, and the slice of each item, or -1."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SkippedColumn:
-    """A column by which the items were not cut, and why."""
+    """A column that gave no slices, with the reason."""
 
     column: str
     reason: str
@@ -166,10 +162,10 @@ class SkippedColumn:
 def _cut_items(
     frame: Any, wanted: Sequence[str] | None, items: Sequence[str]
 ) -> tuple[dict[str, _Cut], tuple[SkippedColumn, ...], int]:
-    """Cut items by every column of their metadata, and count those that it does not name.
+    """Make slices by every column of the metadata, and count items without metadata.
 
-    Text and truth values with 2 to 20 distinct values give a slice per value; numbers do so up to
-    4 distinct values, and are cut into quarters beyond.
+    Text and truth values with 2 to 20 distinct values give a slice per value; numbers do so up to 4
+    distinct values, and give quarters beyond.
     """
     if frame is None:
         return {}, (), 0
@@ -196,7 +192,7 @@ def _cut_items(
 
 
 def _cut(values: pl.Series) -> _Cut | str:
-    """Cut the items by one column, or say why not."""
+    """Make slices by one column, or return why there are none."""
     import polars as pl
 
     is_number = values.dtype == pl.Float64
@@ -216,7 +212,7 @@ def _cut_into_quarters(numbers: NDArray[np.float64], distinct: NDArray[np.float6
     quarters = (0.25, 0.5, 0.75)
     ends = np.unique(np.nanquantile(numbers, quarters, method="inverted_cdf"))
     ends = ends[ends < distinct[-1]]
-    ends = ends if ends.size else distinct[-2:-1]  # most are the largest: cut right below it
+    ends = ends if ends.size else distinct[-2:-1]  # most items have the largest value: cut below it
     slices = np.split(distinct, np.searchsorted(distinct, ends, side="right"))
     names = [" to ".join(f"{x:.12g}" for x in np.unique(part[[0, -1]])) for part in slices]
     return names, np.where(np.isnan(numbers), -1, np.searchsorted(ends, numbers))
@@ -224,12 +220,12 @@ def _cut_into_quarters(numbers: NDArray[np.float64], distinct: NDArray[np.float6
 
 # The diagnosis --------------------------------------------------------------------------------
 
-_FREE_TEXT = "labels are free text, which nobody repeats"
+_FREE_TEXT = "labels are free text, which does not repeat"
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnnotatorDiagnosis:
-    """One annotator beside the others.
+    """One annotator compared with the others.
 
     Attributes
     ----------
@@ -261,7 +257,7 @@ class AnnotatorDiagnosis:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeDiagnosis:
-    """One judge: on sure and split items, label by label, slice by slice.
+    """Diagnosis of one judge: unanimous and split items, labels, slices.
 
     Attributes
     ----------
@@ -295,157 +291,8 @@ class JudgeDiagnosis:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DisputedItem:
-    """An item on which a judge and the annotators disagree.
-
-    Attributes
-    ----------
-    item : str
-        Its id.
-    telling : float
-        How much further the judge is from the annotators than they are from each other, from 0 to
-        1: its mean distance to them less their own, of the judge for which that is most. A distance
-        is 0 or 1 for labels and sets, and a share of the range of all labels for numbers.
-    judges : tuple of str
-        Judges that are further from the annotators than they are from each other.
-    labels, answers : dict of str to str
-        Labels of annotators and of judges, by name; who gave none is left out.
-    texts : dict of str to str
-        What the metadata say of the item, such as `prompt` and `response`: at most 2,000 characters
-        each, of at most 20 columns. Without metadata prompt and response of the tables of labels.
-    reasons : dict of str to str
-        Why judges said so, by name, where the tables of their labels have a reason.
-    """
-
-    item: str
-    telling: float
-    judges: tuple[str, ...]
-    labels: dict[str, str]
-    answers: dict[str, str]
-    texts: dict[str, str] = field(default_factory=dict)
-    reasons: dict[str, str] = field(default_factory=dict)
-
-
-def find_disputed(matrix: LabelMatrix, metadata: pl.DataFrame | None) -> tuple[DisputedItem, ...]:
-    """Find where judges and annotators disagree: the most telling 50 of each judge, 200 in all."""
-    further = _distance_to_judges(matrix) - _distance_among_annotators(matrix)[:, None]
-    further = np.where(np.isnan(further), -1, further)
-    chosen = {
-        place
-        for column in further.T
-        for place in np.argsort(-column, kind="stable")[:_MOST_OF_A_JUDGE].tolist()
-        if column[place] > 0
-    }
-    ranked = sorted(chosen, key=lambda place: (-further[place].max(), place))[:_MOST_DISPUTED]
-    texts = _texts_of([matrix.items[place] for place in ranked], metadata)
-    return tuple(
-        DisputedItem(
-            item=matrix.items[place],
-            telling=float(further[place].max()),
-            judges=tuple(
-                name for name, x in zip(matrix.judges, further[place], strict=True) if x > 0
-            ),
-            labels=_labels_of(matrix, matrix.annotators, matrix.humans[place]),
-            answers=_labels_of(matrix, matrix.judges, matrix.answers[place]),
-            texts=texts.get(matrix.items[place], {}),
-        )
-        for place in ranked
-    )
-
-
-def add_said(
-    disputed: Sequence[DisputedItem], judges: LabelTable, humans: LabelTable
-) -> tuple[DisputedItem, ...]:
-    """Add what the tables of labels say beside them: judges' reasons, prompts and responses."""
-    wanted = {row.item for row in disputed}
-    reasons: dict[str, dict[str, str]] = {}
-    texts: dict[str, dict[str, str]] = {}
-    for table in (humans, judges):
-        columns = {name: getattr(table, name) for name in ("reason", "prompt", "response")}
-        given = {name: column for name, column in columns.items() if column is not None}
-        if not given:
-            continue
-        codes = [code for code, item in enumerate(table.item.values) if item in wanted]
-        for row in np.flatnonzero(np.isin(table.item.codes, codes)).tolist():
-            item = table.item.value(row)
-            for name, column in given.items():
-                if (said := column.value(row)) is None:
-                    continue
-                if name == "reason":
-                    reasons.setdefault(item, {})[table.rater.value(row)] = said
-                else:
-                    texts.setdefault(item, {}).setdefault(name, said)
-    return tuple(
-        replace(row, reasons=reasons.get(row.item, {}), texts=texts.get(row.item, {}) | row.texts)
-        for row in disputed
-    )
-
-
-def _distance(matrix: LabelMatrix, one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the distance of two columns of labels, nan where one of them is missing."""
-    both = is_present(one) & is_present(other)
-    if not matrix.is_numeric:
-        return np.where(both, (one != other).astype(np.float64), np.nan)
-    labels = np.concatenate([matrix.humans.ravel(), matrix.answers.ravel()])
-    span = np.nanmax(labels) - np.nanmin(labels) if is_present(labels).any() else 0.0
-    return np.where(both, np.abs(one - other) / (span or 1.0), np.nan)
-
-
-def _mean_present(columns: list[NDArray[np.float64]], n_items: int) -> NDArray[np.float64]:
-    total, count = np.zeros(n_items), np.zeros(n_items)
-    for column in columns:
-        known = ~np.isnan(column)
-        total[known] += column[known]
-        count += known
-    with np.errstate(invalid="ignore"):
-        return total / count
-
-
-def _distance_to_judges(matrix: LabelMatrix) -> NDArray[np.float64]:
-    n_items = len(matrix.items)
-    means = [
-        _mean_present([_distance(matrix, answers, human) for human in matrix.humans.T], n_items)
-        for answers in matrix.answers.T
-    ]
-    return np.stack(means, axis=1) if means else np.empty((n_items, 0))
-
-
-def _distance_among_annotators(matrix: LabelMatrix) -> NDArray[np.float64]:
-    """Return the mean distance of two annotators; 0 where only one labelled an item."""
-    pairs = [_distance(matrix, one, other) for one, other in combinations(matrix.humans.T, 2)]
-    return np.nan_to_num(_mean_present(pairs, len(matrix.items)))
-
-
-def _labels_of(matrix: LabelMatrix, names: Sequence[str], codes: NDArray[Any]) -> dict[str, str]:
-    known = is_present(codes)
-    return {
-        name: matrix.label_of(code)
-        for name, code, is_known in zip(names, codes, known.tolist(), strict=True)
-        if is_known
-    }
-
-
-def _texts_of(items: Sequence[str], metadata: Any) -> dict[str, dict[str, str]]:
-    if metadata is None:
-        return {}
-    import polars as pl
-
-    from voirdire.io.metadata import metadata_from_frame
-
-    found = metadata_from_frame(metadata).filter(pl.col("item").is_in(list(items)))
-    return {
-        row["item"]: {
-            name: str(value)[:_MOST_CHARACTERS]
-            for name, value in list(row.items())[: _MOST_COLUMNS + 1]
-            if name != "item" and value is not None
-        }
-        for row in found.iter_rows(named=True)
-    }
-
-
-@dataclass(frozen=True, kw_only=True)
 class Diagnosis:
-    """What lies behind the figures of one question.
+    """Diagnosis of one question.
 
     Attributes
     ----------
@@ -454,9 +301,9 @@ class Diagnosis:
     judges : tuple of JudgeDiagnosis
         In the order of the matrix.
     slices_skipped : tuple of SkippedColumn
-        Columns of the metadata by which the items were not cut.
+        Columns of the metadata that gave no slices.
     n_items_unknown : int
-        Items that the metadata do not name; 0 without metadata.
+        Items without metadata; 0 where none are given.
     """
 
     annotators: tuple[AnnotatorDiagnosis, ...]
@@ -572,8 +419,8 @@ def _judges(matrix: LabelMatrix, min_annotators: int) -> list[JudgeDiagnosis]:
     ]
 
 
-def level_of(matrix: LabelMatrix) -> PanelLevel:
-    """Tell how the labels of a matrix compare."""
+def find_level(matrix: LabelMatrix) -> PanelLevel:
+    """Return the metric of a matrix's labels."""
     if matrix.label_sets is not None:
         return "sets"
     return "interval" if matrix.humans.dtype.kind == "f" else "nominal"
@@ -582,7 +429,7 @@ def level_of(matrix: LabelMatrix) -> PanelLevel:
 def _annotators(matrix: LabelMatrix, rate: float) -> tuple[AnnotatorDiagnosis, ...]:
     found = outlier_annotators(
         matrix.humans,
-        level=level_of(matrix),
+        level=find_level(matrix),
         label_sets=matrix.label_sets,
         clusters=matrix.clusters,
         false_discovery_rate=rate,

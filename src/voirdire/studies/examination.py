@@ -1,4 +1,4 @@
-"""Examine the judges of one aligned label matrix under one alignment."""
+"""Examines the judges of one aligned label matrix under one alignment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from voirdire.errors import InputError
 from voirdire.io.cells import label_text
 from voirdire.records import Dropped
 from voirdire.stats.alignment import SET_ALIGNMENTS
-from voirdire.stats.cautions import caution, listed
+from voirdire.stats.cautions import caution, list_names
 from voirdire.stats.label_arrays import is_present
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def examine_matrix(
     """Run the test on an aligned matrix: one result per judge and ε, judge by judge."""
     settings = _settings(matrix, plan)
     if plan.normalize is not None and matrix.is_numeric:
-        # over all items that a rater labelled, whoever else did and whatever was seen
+        # over all items of a rater, whether or not others labelled them
         scaled = partial(np.apply_along_axis, stats.normalize_scale, 0, method=plan.normalize)
         matrix, plan = matrix.with_labels(scaled), replace(plan, normalize=None)
     fixed = {name: value for name, value in vars(plan).items() if name != "epsilon_reason"}
@@ -100,7 +100,7 @@ def examine_matrix(
 
 
 def _split_by_seen_answers(matrix: LabelMatrix) -> Iterator[LabelMatrix]:
-    """Split off judges whose answers annotators had seen: such labels never examine them."""
+    """Separate judges whose answers annotators had seen; such labels must not examine them."""
     groups: dict[str | None, list[int]] = {}
     for place, judge in enumerate(matrix.judges):
         groups.setdefault(judge if judge in matrix.seen else None, []).append(place)
@@ -120,7 +120,7 @@ def _split_by_seen_answers(matrix: LabelMatrix) -> Iterator[LabelMatrix]:
 def comparison_settings(
     matrix: LabelMatrix, plan: TestPlan, alignment: AlignmentName | VectorizedScore
 ) -> dict[str, Any]:
-    """Return the arguments of `voirdire.stats` that say how labels are compared."""
+    """Return the arguments of `voirdire.stats` for comparing labels."""
     ties_half = matrix.kind == "pairwise" and alignment == "accuracy"
     is_counted = matrix.declared and matrix.label_sets is None and matrix.categories
     n_declared = max(len(matrix.universe or ()), len(matrix.categories))
@@ -141,11 +141,11 @@ def _ties_half(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]
     return np.where(one_tie, 0.5, (first == second).astype(np.float64))
 
 
-_ties_half.__name__ = "accuracy"  # which is what it is for this kind, in every result
+_ties_half.__name__ = "accuracy"  # so results name the alignment of this kind
 
 
 def _thin_items(matrix: LabelMatrix, plan: TestPlan, question: str) -> tuple[Dropped, ...]:
-    """List how many items too few annotators labelled, unless a reference stands for the others."""
+    """List items with too few annotators, unless there is a reference."""
     if plan.expert is not None or matrix.gold is not None:
         return ()
     n_labels = np.count_nonzero(is_present(matrix.humans), axis=1)
@@ -172,14 +172,14 @@ def _expert(matrix: LabelMatrix, plan: TestPlan) -> int | None:
     if plan.expert is None:
         return None
     if str(plan.expert) not in matrix.annotators:
-        names = listed(matrix.annotators, most=10)
+        names = list_names(matrix.annotators, most=10)
         msg = f"`expert` must be one of the annotators {names}, got {shorten(plan.expert)!r}."
         raise InputError(msg)
     return matrix.annotators.index(str(plan.expert))
 
 
 def _settings(matrix: LabelMatrix, plan: TestPlan) -> dict[str, Any]:
-    """Everything that determines a result besides its labels, margin, method and alignment."""
+    """Return all settings of a result besides its labels, margin, method and alignment."""
     told_apart = {"epsilon", "epsilon_mode", "method"}
     fixed = {name: value for name, value in plan.as_settings().items() if name not in told_apart}
     n_labels = len(matrix.universe or ())
@@ -191,13 +191,13 @@ def _settings(matrix: LabelMatrix, plan: TestPlan) -> dict[str, Any]:
     }
 
 
-# What weakens the figures ---------------------------------------------------------------------
+# Cautions -------------------------------------------------------------------------------------
 
 
 def _panel_cautions(
     matrix: LabelMatrix, alignment: AlignmentName | VectorizedScore
 ) -> Iterator[Caution]:
-    """Find what weakens every judge's figures."""
+    """Find the cautions about every judge's figures."""
     n_labels = len(matrix.universe or ())
     if not matrix.declared and alignment in ("jaccard_macro", "jaccard_slots", "hamming"):
         sentence = (
@@ -207,21 +207,21 @@ def _panel_cautions(
         yield caution("undeclared_labels", sentence, n_labels=n_labels)
     if alignment == "similarity":
         sentence = (
-            "the verdict hangs on how similarity is measured: choose it beforehand, and look at "
-            "pairs of texts that it calls alike"
+            "the verdict depends on how similarity is measured: choose it beforehand, and look at "
+            "pairs of texts that it counts as similar"
         )
         yield caution("similarity", sentence)
     strangers = _strange_annotators(matrix) if _is_word_by_word(matrix, alignment) else []
     if strangers:
-        names = listed(strangers)
-        sentence = f"share no label with any other annotator: {names}; are they annotators at all?"
+        names = list_names(strangers)
+        sentence = f"share no label with any other annotator: {names}; are they annotators?"
         yield caution("strange_annotators", sentence, annotators=strangers[:5], n=len(strangers))
 
 
 def _cautions(
     matrix: LabelMatrix, alignment: AlignmentName | VectorizedScore, column: int
 ) -> Iterator[Caution]:
-    """Find what weakens one judge's figures."""
+    """Find the cautions about one judge's figures."""
     answers = matrix.answers[:, column]
     if _is_word_by_word(matrix, alignment):
         yield from _strange_labels(matrix, answers)
@@ -237,7 +237,7 @@ def _is_word_by_word(matrix: LabelMatrix, alignment: AlignmentName | VectorizedS
 
 
 def _strange_annotators(matrix: LabelMatrix) -> list[str]:
-    """Name annotators whose labels nobody else uses, such as a column taken for one."""
+    """Name annotators whose labels no other one uses, such as a column that is not a rater."""
     if len(matrix.annotators) < _FEWEST_TO_COMPARE:
         return []
     used = [np.unique(column[column >= 0]) for column in matrix.humans.T]
@@ -250,7 +250,7 @@ def _strange_annotators(matrix: LabelMatrix) -> list[str]:
 
 
 def _strange_labels(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterator[Caution]:
-    """Notice a judge a tenth of whose answers hold labels that no annotator ever gives."""
+    """Make a caution about a judge with a tenth of its answers in labels that no annotator uses."""
     words = [
         label if isinstance(label, frozenset) else {label_text(label)}
         for label in matrix.categories
@@ -275,6 +275,6 @@ def _strange_labels(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterator[Caut
         sentence = (
             f"{n_strange} of {n_answers} answers of the judge are labels that no annotator ever "
             f"uses (such as {figures['label']!r} beside {figures['human_label']!r}): check that "
-            "both write labels alike"
+            "both write labels in the same way"
         )
         yield caution("strange_labels", sentence, **figures)

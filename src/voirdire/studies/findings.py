@@ -1,4 +1,4 @@
-"""Finds agreement, differences of judges and a diagnosis beside the test of one question."""
+"""Computes agreement, differences of judges and a diagnosis of one question, beside the test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from voirdire._types import QuestionKind, Share  # noqa: TC001  # what reads the
 from voirdire._validation import shorten
 from voirdire.io.cells import label_text
 from voirdire.stats import JudgeDifference, PanelAgreement  # noqa: TC001  # as above
-from voirdire.studies.diagnosis import Diagnosis, DisputedItem, diagnose, find_disputed, level_of
+from voirdire.studies.diagnosis import Diagnosis, diagnose, find_level
+from voirdire.studies.disputed_items import DisputedItem, find_disputed
 from voirdire.studies.examination import comparison_settings
 from voirdire.studies.gold import GoldResult, measure_matrix
 
@@ -30,12 +31,12 @@ __all__ = ["LabelShare", "QuestionFindings", "find_around"]
 
 MOST_LABELS = 30
 MOST_COMPARED = 60
-"""More judges are not compared pair by pair."""
+"""Most judges that are compared pair by pair."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelShare:
-    """How often annotators gave one label.
+    """Frequency of one label among annotators.
 
     Attributes
     ----------
@@ -54,12 +55,12 @@ class LabelShare:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionFindings:
-    """What stands around the test of one question.
+    """Findings on one question beside the test.
 
     Attributes
     ----------
     question, kind : str
-        What was asked, and how it was answered.
+        Name and kind of the question.
     n_items : int
         Items with an annotation.
     annotators, judges : tuple of str
@@ -76,10 +77,10 @@ class QuestionFindings:
         Outlier annotators, opposed items, confusion, slices.
     against_majority : tuple of GoldResult
         For booleans and choices: each judge beside the annotators' majority, as if it were the
-        truth; items on which labels tie are left out.
+        truth; tied items are left out.
     disputed : tuple of DisputedItem
-        Items on which a judge and the annotators disagree, the most telling first, with their texts
-        where the metadata hold them; empty for texts as labels.
+        Items on which a judge and the annotators disagree most, with their texts where the metadata
+        have them; empty for labels that are texts.
     """
 
     question: str
@@ -104,10 +105,10 @@ def find_around(
     metadata: pl.DataFrame | None = None,
     slices: Sequence[str] | None = None,
 ) -> QuestionFindings:
-    """Find what stands around the test of one question.
+    """Compute the findings on one question beside the test.
 
-    Labels come in the form that each alignment needs, the main one first; slices are by the columns
-    of the metadata, by default all.
+    Labels have the form that each alignment needs, the main one first; slices use the columns of
+    the metadata, by default all.
     """
     alignment, matrix = _main_matrix(matrices)
     labels, n_labels = _label_shares(matrix)
@@ -151,7 +152,7 @@ def _against_majority(matrix: LabelMatrix, plan: TestPlan, question: str) -> tup
 def _main_matrix(
     matrices: Sequence[tuple[AlignmentName, LabelMatrix]],
 ) -> tuple[AlignmentName, LabelMatrix]:
-    """Take the first alignment; a scale needs its labels as numbers, whichever comes first."""
+    """Return the first matrix; for a scale that with numbers."""
     if matrices[0][1].kind != "scale":
         return matrices[0]
     numeric = [(name, matrix) for name, matrix in matrices if matrix.is_numeric]
@@ -164,7 +165,7 @@ def _agreement(matrix: LabelMatrix, plan: TestPlan) -> PanelAgreement | None:
     return stats.measure_panel(
         matrix.humans,
         matrix.answers,
-        level=level_of(matrix),
+        level=find_level(matrix),
         label_sets=matrix.label_sets,
         categories=_declared_categories(matrix),
         clusters=matrix.clusters,
@@ -175,7 +176,7 @@ def _agreement(matrix: LabelMatrix, plan: TestPlan) -> PanelAgreement | None:
 
 
 def _declared_categories(matrix: LabelMatrix) -> list[Any] | None:
-    """All labels that could have been given, where they were declared: chance depends on them."""
+    """Return all possible labels, where they were declared, since chance depends on them."""
     kind = matrix.kind
     universe = ("false", "true") if kind == "boolean" else matrix.universe
     if universe is None or kind == "multilabel" or not (matrix.declared or kind == "boolean"):
@@ -203,7 +204,7 @@ def _comparisons(
 
 
 def _label_shares(matrix: LabelMatrix) -> tuple[tuple[LabelShare, ...], int]:
-    """Count annotators' labels; of a set every label in it."""
+    """Count annotators' labels; for a set every label in it."""
     if matrix.kind == "text" or not matrix.categories:
         numbers = matrix.humans[~np.isnan(matrix.humans)] if not matrix.categories else []
         return (), len(np.unique(numbers))

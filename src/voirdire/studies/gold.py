@@ -13,7 +13,7 @@ from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
 from voirdire.io import Reading
 from voirdire.io.cells import label_text
 from voirdire.judging import JudgeCalibration, QuestionCalibration
-from voirdire.records.thresholds import threshold_on
+from voirdire.records.thresholds import select_threshold
 from voirdire.stats import (
     BrierDecomposition,
     CalibrationMethod,
@@ -27,11 +27,11 @@ from voirdire.stats import (
     measure_calibration,
     measure_classification,
 )
-from voirdire.stats.cautions import listed
+from voirdire.stats.cautions import list_names
 from voirdire.stats.intervals import take_units
 from voirdire.studies.certificate import hash_labels
 from voirdire.studies.label_matrix import align
-from voirdire.studies.study import counted, read_side, set_aside
+from voirdire.studies.study import format_count, format_set_aside, read_side
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ __all__ = ["GoldExamination", "GoldResult", "examine_gold", "measure_matrix"]
 
 _FEWEST_FOLDS = 5
 _RECOMMENDED: tuple[CalibrationMethod, ...] = ("platt", "temperature")
-"""Calibrators that rise throughout: steps would tie responses that a reward tells apart."""
+"""Strictly rising calibrators; steps would give different responses the same reward."""
 _FIGURES = ("accuracy", "sensitivity", "specificity", "precision", "f1", "mcc", "auc", "brier")
 
 
@@ -63,11 +63,11 @@ class GoldResult:
     labels : tuple of str
         The label of each code in `classification`; ``"false"`` and ``"true"`` for booleans.
     classification : ClassificationResult
-        How often it is right, and about what.
+        Its figures as a classifier.
     threshold : CrossFittedThreshold or None
         For booleans with probabilities: the threshold that does best, measured on other items.
     calibration : CalibrationResult or None
-        For booleans with probabilities: how far they are from the truth.
+        For booleans with probabilities: their calibration figures.
     brier : BrierDecomposition or None
         The parts of their Brier score, and the debiased calibration error.
     recalibrated : dict of str to BrierDecomposition
@@ -91,7 +91,7 @@ class GoldResult:
 
 @dataclass(frozen=True, kw_only=True)
 class GoldExamination:
-    """Everything that gold labels say of judges.
+    """Results of judges against gold labels.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class GoldExamination:
     dropped : tuple of Dropped
         Every label that was set aside, with its reason.
     understood : str
-        What was understood of the labels, in a line.
+        One line about the labels that were read.
     fingerprints : mapping of str to tuple of str
         For each judge that has any: the fingerprints of its verdicts.
     thresholds : mapping of str to tuple of float
@@ -127,7 +127,7 @@ class GoldExamination:
         return pl.DataFrame([_row(result) for result in self.results], infer_schema_length=None)
 
     def calibration(self, judge: str | None = None) -> JudgeCalibration:
-        """Give the calibration that these figures recommend for a judge.
+        """Return the recommended calibration of a judge.
 
         Parameters
         ----------
@@ -148,7 +148,9 @@ class GoldExamination:
         judges = list(dict.fromkeys(row.judge for row in self.results))
         name = judges[0] if judge is None and len(judges) == 1 else judge
         if name is None or name not in judges:
-            msg = f"`judge` must be one of {listed(judges)}, got {judge!r}. Give verdicts of one."
+            msg = (
+                f"`judge` must be one of {list_names(judges)}, got {judge!r}. Give verdicts of one."
+            )
             raise InputError(msg)
         found = self.fingerprints.get(name, ())
         if len(found) != 1:
@@ -162,15 +164,15 @@ class GoldExamination:
         if not rows:
             msg = (
                 f"a calibration of {shorten(name)!r} must lower the Brier score of a question on "
-                "items that it was not fitted to, got none that does. Take the judge as it is, or "
-                "label more items."
+                "items that it was not fitted to, got none that does. Use the judge without "
+                "calibration, or label more items."
             )
             raise InputError(msg)
         declared = {question: values[0] for question, values in self.thresholds.items()}
         return JudgeCalibration(
             judge=name,
             fingerprint=found[0],
-            threshold=threshold_on(declared, list(declared)),
+            threshold=select_threshold(declared, list(declared)),
             gold_hash=self.gold_hash,
             questions=rows,
         )
@@ -265,8 +267,8 @@ def examine_gold(
     both = [name for name in answered if name in machines.questions and name in truth.questions]
     if not both:
         msg = (
-            f"no judge answered a question that has gold labels ({listed(truth.questions)}); "
-            f"judges answered {listed(machines.questions)}."
+            f"no judge answered a question that has gold labels ({list_names(truth.questions)}); "
+            f"judges answered {list_names(machines.questions)}."
         )
         raise NoDataError(msg)
     unanswered = [name for name in answered if name not in both]
@@ -310,7 +312,7 @@ def measure_matrix(
 ) -> list[GoldResult]:
     """Measure every judge of an aligned question against one label per item, in its codes."""
     names: list[Any] = [False, True]
-    if matrix.kind != "boolean":  # in order, so that the order of rows changes no figure
+    if matrix.kind != "boolean":  # sorted, so that the order of rows changes no figure
         names = sorted(matrix.categories, key=label_text)
     place = [names.index(label) for label in matrix.categories]
     moved = np.array([*place, -1], np.int64)
@@ -363,7 +365,7 @@ def _add_probability_figures(
     seed: int,
     with_calibrators: bool,
 ) -> GoldResult:
-    """Add what probabilities allow: a cross-fitted threshold, and calibration."""
+    """Add figures from probabilities: a cross-fitted threshold, and calibration."""
     level = result.classification.confidence_level
     n_units = len(true) if clusters is None else len(np.unique(clusters))
     if n_units < _FEWEST_FOLDS or not 0 < true.mean() < 1:
@@ -392,13 +394,16 @@ def _recalibrate(
     *,
     seed: int,
 ) -> dict[str, BrierDecomposition]:
-    """Measure what calibrators leave that were fitted to other items; {} where folds are alike."""
+    """Measure calibrators on items that they were not fitted to.
+
+    {} where a fold has one label only.
+    """
     found: dict[str, BrierDecomposition] = {}
     methods: tuple[CalibrationMethod, ...] = get_args(CalibrationMethod)
     for method in methods:
         try:
             better = cross_calibrate(stated, true, groups=clusters, method=method, seed=seed)
-        except InputError:  # the items outside of a fold are all alike
+        except InputError:  # the items outside of a fold all have one label
             return {}
         found[method] = decompose_brier(
             better, true, groups=clusters, confidence_level=confidence_level
@@ -412,7 +417,10 @@ def _recommend_calibrator(
     before: BrierDecomposition,
     recalibrated: dict[str, BrierDecomposition],
 ) -> QuestionCalibration | None:
-    """Fit the calibrator that helps most on other items to all items; None where none helps."""
+    """Fit the calibrator with the best figures on other items to all items.
+
+    None where none helps.
+    """
     if not recalibrated:
         return None
     method = min(_RECOMMENDED, key=lambda name: recalibrated[name].brier)
@@ -444,7 +452,7 @@ def _check_gold(truth: LabelTable) -> None:
     if len(truth.raters) > 1:
         msg = (
             f"`gold` must hold one label per item, got {len(truth.raters)} raters "
-            f"({listed(truth.raters)}). Give labels of several annotators as `humans`."
+            f"({list_names(truth.raters)}). Give labels of several annotators as `humans`."
         )
         raise InputError(msg)
 
@@ -458,11 +466,11 @@ def _understand(
 ) -> str:
     n_items = max(len(truth.of_questions([name]).item.used()) for name in questions)
     parts = [
-        counted(len(machines.raters), "judge"),
-        counted(len(questions), "question"),
-        f"{counted(n_items, 'item')} with gold labels",
+        format_count(len(machines.raters), "judge"),
+        format_count(len(questions), "question"),
+        f"{format_count(n_items, 'item')} with gold labels",
         truth.kind,
-        set_aside(n_dropped),
+        format_set_aside(n_dropped),
     ]
     said = ", ".join(parts)
-    return f"{said}; no judge answered {listed(unanswered)}" if unanswered else said
+    return f"{said}; no judge answered {list_names(unanswered)}" if unanswered else said

@@ -14,7 +14,7 @@ from voirdire._types import TRUE_WORDS
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.cells import label_text
-from voirdire.io.values import name_text, plain_value
+from voirdire.io.values import format_name, plain_value
 from voirdire.records import Dropped
 from voirdire.stats import LabelSets
 
@@ -31,12 +31,12 @@ __all__ = ["LabelMatrix", "Side", "align", "units_by_item"]
 
 _MOST_SHOWN = 10
 _BY_CHANCE = 0.001
-"""How probable it may be that a judge always sides with one annotator where annotators differ."""
+"""Largest probability that a judge agrees by chance with one annotator on all disputed items."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelMatrix:
-    """One question's labels, aligned on items, ready for `voirdire.stats`.
+    """One question's labels, aligned on items, for `voirdire.stats`.
 
     Attributes
     ----------
@@ -65,9 +65,9 @@ class LabelMatrix:
     declared : bool
         Whether the universe was declared.
     dropped : dict of str or None to tuple of Dropped
-        What was set aside, by judge; under None what concerns them all.
+        Labels that were set aside, by judge; under None those that concern all.
     probabilities : ndarray of float, shape (n_items, n_judges), or None
-        What judges stated for true, nan where nothing; None where no judge stated any.
+        Judges' probabilities of true, nan where there is none; None where no judge has any.
     """
 
     kind: QuestionKind
@@ -93,7 +93,7 @@ class LabelMatrix:
         return self.humans.dtype.kind == "f"
 
     def label_of(self, code: Any) -> str:
-        """Show the label behind a code, or a number."""
+        """Return the text of a code's label, or of a number."""
         return label_text(self.categories[int(code)]) if self.categories else f"{float(code):g}"
 
     def rows(self, kept: NDArray[np.bool_]) -> LabelMatrix:
@@ -114,7 +114,7 @@ class LabelMatrix:
         return replace(numbers, categories=(), label_sets=None)
 
     def with_labels(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> LabelMatrix:
-        """Return the matrix with everybody's labels changed in the same way."""
+        """Return the matrix with all labels changed in the same way."""
         gold = None if self.gold is None else change(self.gold)
         return replace(self, humans=change(self.humans), answers=change(self.answers), gold=gold)
 
@@ -159,7 +159,7 @@ def align(
     if not len(people):
         msg = f"no annotation of the question {question!r} is left to examine."
         raise NoDataError(msg)
-    # in order of their names, so that the order of rows in a file changes no figure
+    # sorted by name, so that the order of rows in a file changes no figure
     items = {item: row for row, item in enumerate(sorted(people.item.used()))}
     sides = [
         Side(people, _annotators(humans, people, question), items),
@@ -202,7 +202,7 @@ def align(
 
 
 def _annotators(humans: LabelTable, people: LabelTable, question: str) -> list[str]:
-    """Name who was asked, also those who gave no label that can be used."""
+    """Name all annotators, also those without a usable label."""
     asked = {row.rater for row in humans.dropped if row.question == question and row.rater}
     return sorted(asked.union(humans.rater.values if len(humans.questions) == 1 else people.raters))
 
@@ -226,17 +226,17 @@ def _gold_rater(truth: LabelTable) -> list[str]:
 
 
 class Side:
-    """The labels of people, judges or gold, and where each lies among the annotated items."""
+    """Labels of people, judges or gold, with their places among the annotated items."""
 
     def __init__(self, table: LabelTable, raters: list[str], items: Mapping[str, int]) -> None:
         self.table = table
         self.raters = raters
-        self.rows = _positions(table.item, items)  # -1 for items that nobody annotated
+        self.rows = _positions(table.item, items)  # -1 for items without annotations
         self.columns = _positions(table.rater, {name: n for n, name in enumerate(raters)})
         self._shape = len(items), len(raters)
 
     def fill(self, values: NDArray[Any], nothing: float) -> NDArray[Any]:
-        """Lay a value per label out by item and rater."""
+        """Arrange a value per label by item and rater."""
         matrix = np.full(self._shape, nothing, values.dtype, order="F")
         there = self.rows >= 0
         matrix[self.rows[there], self.columns[there]] = values[there]
@@ -252,12 +252,12 @@ def _positions(column: CodedColumn, place: Mapping[str, int]) -> NDArray[np.intp
 
 
 def _shared_labels(parts: Sequence[LabelTable]) -> tuple[list[Any], list[NDArray[np.int32]]]:
-    """Code the labels of every part alike."""
-    from voirdire.io.labels import check_spellings, label_words
+    """Give the labels of all parts the same codes."""
+    from voirdire.io.labels import check_spellings, list_words
 
     if parts[0].kind in ("choice", "multilabel"):
         check_spellings(
-            dict.fromkeys(word for part in parts for word in label_words(part.label)),
+            dict.fromkeys(word for part in parts for word in list_words(part.label)),
             what="labels of annotators and judges",
             way_out="Correct one of them, or accept them as one with `normalize_labels`.",
         )
@@ -274,7 +274,7 @@ def _shared_labels(parts: Sequence[LabelTable]) -> tuple[list[Any], list[NDArray
 
 
 def _count_unmatched(side: Side, name: str, question: str) -> dict[str | None, tuple[Dropped, ...]]:
-    """Count by rater the items that nobody annotated; each must have others."""
+    """Count the items without annotations by rater; refuse a rater with only such items."""
     strange = side.rows < 0
     found: dict[str | None, tuple[Dropped, ...]] = {}
     counts = zip(side.raters, side.count(~strange), side.count(strange), strict=True)
@@ -288,7 +288,7 @@ def _count_unmatched(side: Side, name: str, question: str) -> dict[str | None, t
         if n_strange:
             source = side.table.source
             first = source.codes[np.argmax(strange & (side.columns == column))]
-            reason = f"{n_strange} items that nobody annotated"
+            reason = f"{n_strange} items without annotations"
             row = Dropped(
                 reason=reason, source=source.values[first], rater=rater, question=question
             )
@@ -297,7 +297,7 @@ def _count_unmatched(side: Side, name: str, question: str) -> dict[str | None, t
 
 
 def _unusable_gold(truth: Side, question: str) -> tuple[Dropped, ...]:
-    """Count gold rows about items that nobody annotated, and those without a label."""
+    """Count gold rows about items without annotations, and those without a label."""
     found = [row for rows in _count_unmatched(truth, "gold", question).values() for row in rows]
     n_missing = np.count_nonzero((truth.rows >= 0) & (truth.table.label.codes < 0))
     if n_missing:
@@ -307,7 +307,7 @@ def _unusable_gold(truth: Side, question: str) -> tuple[Dropped, ...]:
 
 
 def _find_seen_labels(people: Side, judges: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
-    """Find, by judge, the labels whose annotator had seen its answer; true means any judge's."""
+    """Find, by judge, the labels whose annotator had seen its answer; true means of any judge."""
     column = people.table.seen
     if column is None:
         return {}
@@ -327,9 +327,9 @@ def _check_independent(
     answers: NDArray[np.int32],
     seen: Mapping[str, NDArray[np.bool_]],
 ) -> None:
-    """Refuse a judge that sits on the panel: it would pass by itself.
+    """Refuse a judge that is also an annotator, since it would always pass.
 
-    Labels whose annotator had seen the judge's answer never examine it, whatever they say.
+    Labels whose annotator had seen the judge's answer are not used for it.
     """
     both = [name for name in judges if name in annotators]
     if both:
@@ -350,7 +350,7 @@ def _check_independent(
             n_contested = np.count_nonzero(contested)
             n_asked = np.count_nonzero(others[contested] >= 0) - n_contested
             n_same = np.count_nonzero(is_same[contested]) - n_contested
-            share = (n_same + 1) / (n_asked + 2)  # of the others who say the same there
+            share = (n_same + 1) / (n_asked + 2)  # of the others with the same label there
             if share**n_contested * len(annotators) <= _BY_CHANCE:
                 msg = (
                     f"a judge must not be one of its annotators, got {shorten(judge)!r}, whose "
@@ -363,9 +363,9 @@ def _check_independent(
 def _sets(
     categories: list[frozenset[str]], humans: NDArray[np.int32], declared: tuple[Any, ...] | None
 ) -> tuple[list[frozenset[str]], tuple[Any, ...], LabelSets]:
-    """Make the sets behind the codes, with two constants worth trying beside those given.
+    """Make the sets of the codes, and add two candidate constants.
 
-    These are the empty set, and the labels that most answers hold.
+    These are the empty set, and the set of labels in most answers.
     """
     given = humans[humans >= 0]
     held: Counter[str] = Counter()
@@ -391,9 +391,9 @@ def _sets(
 def _clusters(
     sides: Sequence[Side], items: Sequence[str], *, given: Mapping[Any, Any] | bool
 ) -> NDArray[np.intp]:
-    """Find the unit of every item, as the caller says or the tables do."""
+    """Find the cluster of every item, from the caller or the tables."""
     if isinstance(given, Mapping):
-        found = {name_text(item): name_text(plain_value(unit)) for item, unit in given.items()}
+        found = {format_name(item): format_name(plain_value(unit)) for item, unit in given.items()}
     else:
         found = units_by_item(sides, items)
     units = [found.get(item) for item in items]
@@ -407,7 +407,7 @@ def _clusters(
 
 
 def units_by_item(sides: Iterable[Side], items: Sequence[str]) -> dict[Any, Any]:
-    """Collect the clusters that tables name, by item."""
+    """Collect the clusters of items in the tables."""
     found: dict[Any, Any] = {}
     for side in sides:
         column = side.table.cluster

@@ -12,7 +12,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.records import as_plain
 from voirdire.stats.alignment import make_scorer
-from voirdire.stats.cautions import listed
+from voirdire.stats.cautions import list_names
 from voirdire.stats.comparison import Raters, frequent_labels
 from voirdire.stats.label_arrays import is_present
 from voirdire.stats.noise_model import fit_noise_model, pooled_kappas
@@ -65,10 +65,10 @@ def power_from_pilot(
 ) -> PowerResult:
     """Find how many items and annotators an examination needs, from a pilot study.
 
-    Up to as many annotators as the pilot had, studies are drawn from it: some of its annotators,
-    and its items with replacement. For more annotators a noise model is fitted to the pilot and
-    simulated, which is possible for questions with one label out of several. Each row's `route`
-    says which.
+    For at most as many annotators as the pilot had, studies are drawn from it: some of its
+    annotators, and its items with replacement. For more annotators a noise model is fitted to the
+    pilot and simulated, which is possible for questions with one label out of several. Each row's
+    `route` says which.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def _simulate(
 ) -> tuple[list[PowerRow], tuple[float, float], NoiseModel | None]:
     """Resample for panels up to the pilot's size, and simulate larger ones.
 
-    With the rows come the pooled kappas of the pilot, and the noise model where one fits.
+    Also return the pooled kappas of the pilot, and the noise model where one fits.
     """
     humans, answers = matrix.humans, matrix.answers[:, 0]
     larger = [m for m in grid.n_annotators if m > len(matrix.annotators)]
@@ -204,7 +204,7 @@ def _simulate(
     kappas, model = (math.nan, math.nan), None
     if nominal:
         kappas = pooled_kappas(answers, humans)
-        # a model that cannot be fitted matters only where it is needed
+        # an error of the fit matters only where the model is needed
         with nullcontext() if larger else suppress(InputError):
             model = fit_noise_model(answers, humans)
     constants, _ = frequent_labels(
@@ -239,13 +239,13 @@ def _simulate(
 
 
 def _choose_one(names: Sequence[str], wanted: str | None, *, what: str) -> str:
-    """Return the one that is meant."""
+    """Return the named value, or the only one."""
     if not names:
         msg = f"the tables must hold at least one {what}, got none."
     elif wanted is None and len(names) > 1:
-        msg = f"`{what}` must name one of {listed(names)}, got {len(names)} to choose from."
+        msg = f"`{what}` must name one of {list_names(names)}, got {len(names)} to choose from."
     elif wanted is not None and wanted not in names:
-        msg = f"`{what}` must be one of {listed(names)}, got {shorten(wanted)!r}."
+        msg = f"`{what}` must be one of {list_names(names)}, got {shorten(wanted)!r}."
     else:
         return wanted or names[0]
     raise InputError(msg)
@@ -261,7 +261,7 @@ def _cautions(matrix: LabelMatrix, n_clusters: int | None, *, simulated: bool) -
     if not known.all():
         where = "; where noise is simulated, they are at random" if simulated else ""
         yield (
-            # rounded down: with a gap it is never 100%
+            # rounded down, so that a gap never shows as 100%
             f"annotators of the pilot labelled {math.floor(100 * known.mean())}% of its items on "
             f"average, and studies have as many gaps{where}"
         )

@@ -1,4 +1,4 @@
-"""Defines what is fixed about the test before the labels are looked at."""
+"""Defines the plan of the test, which is fixed before the labels are seen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["PlanFields", "TestPlan"]
 
 @dataclass(frozen=True, kw_only=True)
 class TestPlan:
-    """How judges are tested: margins, weights and sizes of the alternative annotator test.
+    """Settings of the alternative annotator test: margins, weights and sizes.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class TestPlan:
         Cost-benefit margin ε in [0, 1), or several; fixed in advance. Guidance: .2 for experts,
         .15 for skilled annotators, .1 for crowd workers.
     epsilon_reason : str or None
-        Why this ε was fixed in advance; stands in the report and the certificate.
+        Why this ε was fixed in advance; shown in the report and the certificate.
     epsilon_mode : {"additive", "multiplicative"}
         Whether the annotator's advantage is reduced by ε or by the share ε of itself.
     method : {"t", "exact"}
@@ -32,7 +32,7 @@ class TestPlan:
     quality : mapping of str to float, or None
         Positive weight of an annotator; for all annotators or none.
     expert : str or None
-        The annotator who stands for the others of everyone else.
+        The annotator who is the reference for all others.
     normalize : {"zscore", "rank"} or None
         Rescale each rater's numbers first, for neg_rmse.
     similarity : callable or None
@@ -106,7 +106,7 @@ class TestPlan:
 
 
 class PlanFields(TypedDict, total=False):
-    """The fields of `TestPlan` as keywords, for type checkers; but ε."""
+    """The fields of `TestPlan` except ε as keywords, for type checkers."""
 
     epsilon_reason: str | None
     epsilon_mode: EpsilonMode

@@ -11,7 +11,7 @@ import numpy as np
 from voirdire._validation import check_choice, shorten
 from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
 from voirdire.io import Reading
-from voirdire.io.values import name_text
+from voirdire.io.values import format_name
 from voirdire.stats import (
     RateDifference,
     RateResult,
@@ -20,9 +20,9 @@ from voirdire.stats import (
     estimate_rate,
     majority_shares,
 )
-from voirdire.stats.cautions import listed
+from voirdire.stats.cautions import list_names
 from voirdire.studies.label_matrix import Side, units_by_item
-from voirdire.studies.study import counted, read_side, set_aside
+from voirdire.studies.study import format_count, format_set_aside, read_side
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,25 +38,25 @@ if TYPE_CHECKING:
 __all__ = ["QuestionRate", "RateReport", "TruthOf", "rate"]
 
 TruthOf: TypeAlias = Literal["majority", "dawid-skene"]
-"""How the labels of several annotators become one truth."""
+"""How the labels of several annotators are combined into one truth."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionRate:
-    """How often something holds, by one judge.
+    """Rate of one question, by one judge.
 
     Attributes
     ----------
     question, judge : str
         Which.
     result : RateResult
-        The rate of all items.
+        The rate over all items.
     groups : dict of str to RateResult
         The rates of the groups that `by` names; empty without it.
     difference : RateDifference or None
         Of two groups, the second less the first in the order of `groups`.
     n_annotators : int
-        Whose labels stand for the truth.
+        Annotators whose labels are the truth.
     """
 
     question: str
@@ -78,7 +78,7 @@ class RateReport:
     dropped : tuple of Dropped
         Every label that was set aside, with its reason.
     understood : str
-        What was understood of the labels, in a line.
+        One line about the labels that were read.
     """
 
     results: tuple[QuestionRate, ...]
@@ -135,7 +135,7 @@ def rate(
     reading: Reading | None = None,
     confidence_level: float = 0.95,
 ) -> RateReport:
-    """Estimate how often something holds, from many verdicts and few labels of people.
+    """Estimate a rate from many verdicts and few labels of people.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ class _Question:
         return np.where(said < 0, np.nan, said)
 
     def clusters(self) -> NDArray[np.intp]:
-        """Give the cluster of each item; one without a cluster is its own."""
+        """Return the cluster of each item; one without a cluster is its own."""
         named = units_by_item(self._sides, self.items)
         if not named:
             msg = "`clustered` must be false for labels without a column `cluster`, got true."
@@ -307,7 +307,7 @@ def _find_counted_label(people: LabelTable, label: str | None) -> Any:
     known = people.label.used()
     if people.kind not in ("choice", "pairwise") or label not in known:
         msg = (
-            f"`label` must be one of the labels of a choice ({listed(known, most=10)}), got "
+            f"`label` must be one of the labels of a choice ({list_names(known, most=10)}), got "
             f"{label!r} for a {people.kind} question."
         )
         raise InputError(msg)
@@ -322,7 +322,7 @@ def _groups(by: str | None, metadata: pl.DataFrame | None) -> dict[str, str] | N
         msg = f"`by` must be a column of `metadata` ({', '.join(known)}), got {by!r}."
         raise InputError(msg)
     return {
-        str(item): name_text(group) or ""
+        str(item): format_name(group) or ""
         for item, group in metadata.select("item", by).iter_rows()
         if group is not None
     }
@@ -333,10 +333,10 @@ def _understand(
 ) -> str:
     first = max(results, key=lambda row: row.result.n_items).result
     parts = [
-        counted(len({row.judge for row in results}), "judge"),
-        counted(len({row.question for row in results}), "question"),
-        counted(first.n_items, "item"),
-        f"{first.n_labelled:,} of them labelled by {counted(len(people.raters), 'annotator')}",
-        set_aside(len(dropped)),
+        format_count(len({row.judge for row in results}), "judge"),
+        format_count(len({row.question for row in results}), "question"),
+        format_count(first.n_items, "item"),
+        f"{first.n_labelled:,} of them labelled by {format_count(len(people.raters), 'annotator')}",
+        format_set_aside(len(dropped)),
     ]
     return ", ".join(parts)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from voirdire._types import FALSE_WORDS, TRUE_WORDS
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
-from voirdire.stats.cautions import listed
+from voirdire.stats.cautions import list_names
 from voirdire.studies.examination import kind_of
 
 if TYPE_CHECKING:
@@ -23,10 +23,18 @@ if TYPE_CHECKING:
     from voirdire.io.declared import LabelSource
     from voirdire.records import Dropped, Verdicts
 
-__all__ = ["Labels", "Study", "check_kinds", "counted", "read_side", "read_study", "set_aside"]
+__all__ = [
+    "Labels",
+    "Study",
+    "check_kinds",
+    "format_count",
+    "format_set_aside",
+    "read_side",
+    "read_study",
+]
 
 Labels: TypeAlias = "LabelSource | LabelTable | Verdicts | Sequence[LabelSource | Verdicts]"
-"""What a user gives as judges, annotators or gold labels."""
+"""Sources of judges, annotators or gold labels."""
 
 _MOST_SHOWN = 10
 _RATERS = ("rater", "annotator", "judge")
@@ -34,7 +42,7 @@ _RATERS = ("rater", "annotator", "judge")
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """Everyone's labels, of one kind; what is asked of them; what a reader should know of them."""
+    """All labels of one kind, with the questions and notes for the reader."""
 
     humans: LabelTable
     judges: LabelTable
@@ -44,24 +52,27 @@ class Study:
 
     @property
     def dropped(self) -> tuple[Dropped, ...]:
-        """What was set aside where labels were read."""
+        """Rows that were set aside in reading."""
         tables = (self.humans, self.judges, self.gold)
         return tuple(row for table in tables if table is not None for row in table.dropped)
 
     def understood(self) -> str:
-        """Say in a line what was understood of the labels."""
+        """Describe the labels that were read in one line."""
         humans, judges = self.humans, self.judges
         n_items = max(len(humans.of_questions([each]).item.used()) for each in self.questions)
-        parts = [counted(len(humans.raters), "annotator"), counted(len(judges.raters), "judge")]
+        parts = [
+            format_count(len(humans.raters), "annotator"),
+            format_count(len(judges.raters), "judge"),
+        ]
         if len(self.questions) > 1:
-            parts.append(counted(len(self.questions), "question"))
-        parts += [counted(n_items, "item"), humans.kind]
+            parts.append(format_count(len(self.questions), "question"))
+        parts += [format_count(n_items, "item"), humans.kind]
         if humans.kind in ("choice", "multilabel"):
             used = humans.label.used()
             labels = used if humans.kind == "choice" else frozenset().union(*used)
-            parts.append(counted(len(labels), "label"))
-        parts.append(set_aside(len(self.dropped)))
-        # what annotators had seen that is no judge of the study is perhaps a slip
+            parts.append(format_count(len(labels), "label"))
+        parts.append(format_set_aside(len(self.dropped)))
+        # a seen judge that is not in the study may be a mistake
         known = {*judges.rater.values, *TRUE_WORDS, *FALSE_WORDS}
         seen = [] if humans.seen is None else humans.seen.values
         others = [name for name in seen if not {name, name.strip().casefold()} & known]
@@ -70,14 +81,14 @@ class Study:
         return " ".join([", ".join(parts), *(f"({note})" for note in notes)])
 
 
-def counted(count: int, noun: str) -> str:
-    """Write a number of things."""
+def format_count(count: int, noun: str) -> str:
+    """Write a number with its noun."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def set_aside(n_rows: int) -> str:
-    """Write how many rows were set aside."""
-    return f"{counted(n_rows, 'row')} set aside" if n_rows else "nothing set aside"
+def format_set_aside(n_rows: int) -> str:
+    """Write the number of rows that were set aside."""
+    return f"{format_count(n_rows, 'row')} set aside" if n_rows else "nothing set aside"
 
 
 def read_study(
@@ -89,9 +100,10 @@ def read_study(
     alignments: Sequence[Any] = (),
     questions: Sequence[str] | None = None,
 ) -> Study:
-    """Read the three sides, the annotators first: their labels say of what kind they are.
+    """Read annotators, judges and gold.
 
-    A declared format is that of standard input where that is read, else of every file.
+    The annotators come first, since their labels show the kind. A declared format is for standard
+    input where that is read, else for every file.
     """
     from voirdire.io.labels import join_tables, split_raters
 
@@ -106,7 +118,7 @@ def read_study(
         if asked and not set(asked) & set(judged):
             msg = (
                 "`questions` must be among those that were judged, got "
-                f"{shorten(asked[0])!r}. Ask for one of {listed(judged, most=_MOST_SHOWN)}."
+                f"{shorten(asked[0])!r}. Ask for one of {list_names(judged, most=_MOST_SHOWN)}."
             )
             raise NoDataError(msg)
         asked = asked or (judged if len(judged) == 1 else [])
@@ -156,7 +168,7 @@ def _kind_before(
     kinds: Mapping[str, QuestionKind],
     questions: Sequence[str] | None,
 ) -> QuestionKind | None:
-    """Tell the kind before labels are read: declared, a table's, the verdicts', the alignments'."""
+    """Return the kind before labels are read: declared, or of a table, verdicts, or alignments."""
     from voirdire.io import LabelTable
 
     known: QuestionKind | None = next((x.kind for x in given if isinstance(x, LabelTable)), None)
@@ -204,7 +216,7 @@ def _questions(humans: LabelTable, wanted: Sequence[str] | None) -> list[str]:
         raise NoDataError(msg)
     for question in wanted or ():
         if question not in known:
-            names = listed(known, most=_MOST_SHOWN)
+            names = list_names(known, most=_MOST_SHOWN)
             msg = f"`question` must be one of {names}, got {shorten(question)!r}."
             raise NoDataError(msg)
     return list(dict.fromkeys(wanted or known))
@@ -221,9 +233,9 @@ def _read(
     *,
     piped: bool,
 ) -> list[LabelTable]:
-    """Read every source of a side, each question by itself, since others may be of another kind.
+    """Read every source of a side, question by question, since kinds may differ.
 
-    A path of judges may be that of a folder.
+    The path of judges may be a folder.
     """
     from voirdire.io import LabelTable, read_labels
     from voirdire.io.files import files_of
@@ -247,7 +259,7 @@ def _read(
             raise InputError(msg)
         for file in files_of(source) if is_path and side != "humans" else [source]:
             settings = reading if _is_pipe(file) or not piped else replace(reading, format=None)
-            # a stream is read only once
+            # a stream can be read only once
             asked = questions if len(questions) == 1 or not _is_pipe(file) else ()
             found = [
                 read_labels(file, role=role, reading=settings, question=question, rater_name=name)
@@ -281,7 +293,7 @@ def _is_frame(given: Any) -> bool:
 
 
 def _verdicts_in_memory(judges: Any) -> list[tuple[str | None, Verdicts]]:
-    """Take verdicts with the names that the caller gave them; empty for anything else."""
+    """Return verdicts in memory with the caller's names; empty for other sources."""
     found: list[tuple[str | None, Any]] = [(None, one) for one in _several(judges)]
     if isinstance(judges, Mapping):
         found = [(str(name), one) for name, one in judges.items()]
@@ -289,7 +301,7 @@ def _verdicts_in_memory(judges: Any) -> list[tuple[str | None, Verdicts]]:
 
 
 def _kinds_of_verdicts(verdicts: Sequence[tuple[str | None, Verdicts]]) -> dict[str, QuestionKind]:
-    """Tell the kind of every question; pairs are a choice of A, B and tie."""
+    """Return the kind of every question; pairs are a choice of A, B and tie."""
     found: dict[str, QuestionKind] = {}
     for _, one in verdicts:
         found |= dict.fromkeys(one.questions, "boolean")
@@ -304,7 +316,7 @@ def _verdict_frame(
     kinds: Mapping[str, QuestionKind],
     kind: QuestionKind | None,
 ) -> pl.DataFrame:
-    """Make one frame of verdicts; of a kind, if one is asked for and there are any."""
+    """Make one frame of verdicts, of one kind if that is given and occurs."""
     import polars as pl
 
     frames = [

@@ -1,4 +1,4 @@
-"""Examine the judges of a study: all questions, alignments and margins, or one alone."""
+"""Examines the judges of a study: all questions, alignments and margins, or one alone."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from voirdire.records import Dropped
 from voirdire.stats import AltTestResult, Caution, benjamini_yekutieli
 from voirdire.stats.figures import passes
 from voirdire.stats.results import html_table, summary_rows, text_table
-from voirdire.studies.diagnosis import add_said
+from voirdire.studies.disputed_items import add_texts
 from voirdire.studies.examination import check_alignment, examine_matrix
 from voirdire.studies.findings import QuestionFindings, find_around
 from voirdire.studies.label_matrix import align
 from voirdire.studies.plan import PlanFields, TestPlan
-from voirdire.studies.study import counted, read_study
+from voirdire.studies.study import format_count, read_study
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -76,7 +76,7 @@ class PooledResult:
     Attributes
     ----------
     judge, alignment : str
-        What was examined.
+        Judge and alignment.
     epsilon : float
         The margin.
     epsilon_mode : str
@@ -108,13 +108,13 @@ class Examination:
     dropped : tuple of Dropped
         Every label that was set aside, with its reason.
     settings : dict
-        What was fixed before the labels were looked at.
+        Settings that were fixed before the labels were seen.
     questions : tuple of QuestionFindings
-        What stands around the test, per question: agreement, differences of judges, diagnosis.
+        Further findings per question: agreement, differences of judges, diagnosis.
     understood : str
-        What was understood of the labels, in a line.
+        One line about the labels that were read.
     cautions : tuple of Caution
-        What a reader should know of the whole: that the best of several judges was looked for.
+        Cautions about the whole, such as selection of the best of several judges.
     """
 
     results: tuple[AltTestResult, ...] = field(metadata={"key": "examinations"})
@@ -149,8 +149,8 @@ class Examination:
     def __getitem__(self, key: str | tuple[Any, ...]) -> AltTestResult:
         """Return the one result of ``[judge, question, alignment, epsilon]``.
 
-        What names one already needs no more: ``[judge]`` where there is one question, alignment
-        and ε; None stands for any.
+        Parts with only one value may be left out: ``[judge]`` where there is one question,
+        alignment and ε; None means any.
 
         Raises
         ------
@@ -172,7 +172,7 @@ class Examination:
         return found[0]
 
     def frame(self) -> pl.DataFrame:
-        """Return the results as a table: a row each, without what stands below a result.
+        """Return the results as a table, a row each, without the annotators' rows.
 
         Columns `judge`, `question`, `alignment`, `epsilon`, `outcome`, `passed`, `winning_rate`,
         `advantage_probability`, `human_advantage`, `smallest_epsilon`, `n_items`, `n_annotators`
@@ -215,7 +215,7 @@ def examine(
 ) -> Examination:
     """Examine the judges of a study against its annotators.
 
-    Both sides are given by name, since they look alike.
+    Both sides are keyword arguments, since they have the same form.
 
     Parameters
     ----------
@@ -333,7 +333,7 @@ def examine(
         if around:
             found = find_around(matrices, plan, question=question, metadata=metadata, slices=slices)
             tables = (table.of_questions([question]) for table in (study.judges, study.humans))
-            findings.append(replace(found, disputed=add_said(found.disputed, *tables)))
+            findings.append(replace(found, disputed=add_texts(found.disputed, *tables)))
     _warn(study.dropped, results)
     unmatched = chain(*(row.dropped for row in results), _list_unanswered(study, results))
     if metadata is not None:
@@ -359,11 +359,11 @@ def examine(
 
 
 def _warn(dropped: Sequence[Dropped], results: Sequence[AltTestResult]) -> None:
-    """Say what a reader of one figure would not look for elsewhere."""
+    """Issue the warnings of an examination."""
     lost = [row for row in dropped if row.reason != "missing label"]
     if lost:
         first = f"{lost[0].place()}: {lost[0].reason}"
-        msg = f"{counted(len(lost), 'label')} set aside, the first: {first}; see `dropped`."
+        msg = f"{format_count(len(lost), 'label')} set aside, the first: {first}; see `dropped`."
         warnings.warn(msg, DroppedRowsWarning, stacklevel=3)
     doubts = {
         caution.sentence: None
@@ -376,7 +376,7 @@ def _warn(dropped: Sequence[Dropped], results: Sequence[AltTestResult]) -> None:
 
 
 def _distinct(name: str, given: Any) -> list[Any]:
-    """Take each of several names once; a text is not a sequence of names."""
+    """Return the names without repeats; refuse a single text."""
     if isinstance(given, str):
         msg = f"`{name}` must be a list of names, got {given!r}. Write [{given!r}]."
         raise InputError(msg)
@@ -384,7 +384,7 @@ def _distinct(name: str, given: Any) -> list[Any]:
 
 
 def _list_unanswered(study: Study, results: Sequence[AltTestResult]) -> Iterator[Dropped]:
-    """List judges who were not asked a question, and questions that no annotator answered."""
+    """List judges without labels on a question, and questions without annotations."""
     judges, asked = study.judges, study.questions
     examined = {(row.judge, row.question) for row in results}
     for question in asked:
@@ -464,7 +464,7 @@ def pool_questions(
             f"{len(keys)} combinations. Pool each by itself."
         )
         raise InputError(msg)
-    # an undefined p-value of a tested annotator speaks for nobody
+    # an undefined p-value of a tested annotator counts as 1
     family = np.nan_to_num([row.p_value for result in listed for row in result.annotators], nan=1.0)
     rejected = benjamini_yekutieli(family, false_discovery_rate=false_discovery_rate)
     ends = np.cumsum([len(result.annotators) for result in listed])[:-1]

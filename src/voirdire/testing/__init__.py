@@ -1,7 +1,7 @@
-"""What tests of your own need: models that say what you want, or what was recorded; golden rewards.
+"""For your own tests: models with scripted or recorded replies, and golden rewards.
 
-Models stand in for a language model wherever `voirdire` takes one, without a key and a network.
-The golden table is responses with rewards worked out by hand, which every adapter passes.
+The models replace a language model wherever `voirdire` takes one, without a key and a network. The
+golden table has responses with rewards computed by hand, which every adapter passes.
 """
 
 from __future__ import annotations

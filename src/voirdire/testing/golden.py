@@ -1,4 +1,4 @@
-"""One table of responses and their rewards, worked out by hand, and whether an adapter passes it.
+"""A table of responses with rewards computed by hand, and a check of adapters against it.
 
 The reward and its judge are small enough for mental arithmetic: the judge looks for words, and all
 weights and probabilities are halves and quarters, so that no sum is rounded.
@@ -16,7 +16,7 @@ import numpy as np
 
 from voirdire._validation import check_choice, shorten
 from voirdire.errors import AdapterError
-from voirdire.judging.fingerprint import hash_of
+from voirdire.judging.fingerprint import hash_content
 from voirdire.judging.live.settings import LiveSettings
 from voirdire.rewards.given_weights import reward_of_weights
 from voirdire.rewards.live.turns import Turn
@@ -97,8 +97,8 @@ class GoldenJudge:
 
     @property
     def fingerprint(self) -> str:
-        """Hash over the name and the questions."""
-        return hash_of([self.name, *self.questions])
+        """Hash of the name and the questions."""
+        return hash_content([self.name, *self.questions])
 
     def probabilities(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """Answer every question about every item; nan for a response that is "unanswerable"."""
@@ -135,7 +135,7 @@ class GoldenRow:
     name : str
         What it is about.
     turn : Turn
-        What the trainer hands over.
+        The trainer's input.
     reward : float or None
         The reward; None where there is none.
     number : float
@@ -156,7 +156,7 @@ class GoldenRow:
 
 
 def golden_reward() -> RewardModel:
-    """Give the reward of the table: two behaviors, `refuse` and `chat`, three propositions.
+    """Return the reward of the table: two behaviors, `refuse` and `chat`, three propositions.
 
     Returns
     -------
@@ -174,7 +174,7 @@ def golden_reward() -> RewardModel:
 
 
 def golden_judge() -> GoldenJudge:
-    """Give the judge of the table, which can be pickled.
+    """Return the judge of the table, which can be pickled.
 
     Returns
     -------
@@ -186,7 +186,7 @@ def golden_judge() -> GoldenJudge:
 
 
 def golden_settings() -> LiveSettings:
-    """Give settings with a deadline that the late row of the table misses.
+    """Return settings with a deadline that the late row of the table misses.
 
     Returns
     -------
@@ -197,7 +197,7 @@ def golden_settings() -> LiveSettings:
 
 
 def golden_rows() -> tuple[GoldenRow, ...]:
-    """Give the table.
+    """Return the table.
 
     Returns
     -------
@@ -360,7 +360,7 @@ def check_adapter(
     missing_reward: float | None = None,
     without: Collection[GoldenKind] = (),
 ) -> None:
-    """Drive an adapter through the golden table, and say where it differs.
+    """Run an adapter on the golden table, and report the differences.
 
     Parameters
     ----------

@@ -138,7 +138,7 @@ class RecordedModel:
         return self._header.capabilities
 
     async def reply(self, request: ChatRequest) -> Reply:
-        """Give the recorded reply, or ask the model and record what it says.
+        """Return the recorded reply, or ask the model and record its reply.
 
         Parameters
         ----------

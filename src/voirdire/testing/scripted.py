@@ -119,7 +119,7 @@ class ScriptedModel:
         return Capabilities(top_logprobs=_MOST_TOP_LOGPROBS if self._log_probabilities else 0)
 
     async def reply(self, request: ChatRequest) -> Reply:
-        """Give what `answer` makes of the request.
+        """Return the reply of `answer` to the request.
 
         Parameters
         ----------

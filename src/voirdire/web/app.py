@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 __all__ = ["RewardApp", "create_app"]
 
 _OTHER = "(other)"
-"""What every path that is no route is called in logs and metrics."""
+"""Name of unknown paths in logs and metrics."""
 
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
-"""Asked every few seconds by machines: not written into the log."""
+"""Routes that machines call every few seconds: not logged."""
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
 _GONE = 499
 _STRANGER_BYTES = 256 * 1024
-"""What is read of the body of somebody who may not ask, so that they hear so."""
+"""Bytes of a refused client's body that are read, so that the client gets the answer."""
 
 
 def create_app(live_reward: LiveReward, *, settings: ServerSettings | None = None) -> RewardApp:
@@ -118,7 +118,7 @@ class RewardApp(Starlette):
         return openapi_document()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, whatever happens."""
+        """Answer one request, also after an error."""
         if scope["type"] != "http":
             await super().__call__(scope, receive, send)
             return
@@ -177,7 +177,7 @@ class RewardApp(Starlette):
     # Rewards ----------------------------------------------------------------------------------
 
     async def _rewards(self, scope: Scope, receive: Receive) -> Reply:
-        """Give items their rewards."""
+        """Return the rewards of items."""
         service, began = self.service, time.monotonic()
         try:
             service.queue.check_open()
@@ -206,7 +206,7 @@ class RewardApp(Starlette):
             return await service.run(body, write)
 
     async def _openrlhf(self, scope: Scope, receive: Receive) -> Reply:
-        """Give what OpenRLHF posts its rewards, always as numbers.
+        """Answer OpenRLHF's request with rewards, always as numbers.
 
         It ends in an unrelated error where it is refused: so a request waits for its place in the
         queue, and where none is free within the deadline all its rewards are missing.

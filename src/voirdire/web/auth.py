@@ -1,4 +1,4 @@
-"""Decides who may ask: clients with the token, or those that use a name of this machine."""
+"""Decides which requests are allowed: with the token, or by a name of this machine."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Auth:
         self._hosts = frozenset(name.lower() for name in hosts)
 
     def refusal(self, scope: Scope, *, is_open: bool, is_posted: bool) -> RefusedError | None:
-        """Say why a request is refused, whatever its body holds; None where it is not."""
+        """Return why a request is refused, whatever its body holds; None where it is not."""
         if self._digest is None:
             hosts = header_values(scope, b"host")
             if not hosts or not all(map(self._is_own_name, hosts)):
@@ -51,23 +51,23 @@ class Auth:
                 msg = "Send the header `Authorization: Bearer TOKEN` with the server's token."
                 return RefusedError("no_token", msg)
         if is_posted and not _is_json(header_values(scope, b"content-type")):
-            # a page of a stranger can make a browser post anything but this without asking first
+            # another site's page cannot make a browser post this without a preflight request
             msg = "Send the header `Content-Type: application/json`."
             return RefusedError("wrong_type", msg)
         return None
 
     def _is_own_name(self, named: bytes) -> bool:
-        """Tell whether a `Host` header is a name of this machine, or one of the further ones.
+        """Return whether a `Host` header is a name of this machine, or one of the further ones.
 
-        A page of a stranger can have its own name point to this machine, and then ask whatever
-        listens here through the reader's browser. It cannot change the name that the browser sends.
+        Another site can let its own name point to this machine (DNS rebinding), and reach local
+        servers through the user's browser. It cannot change the name that the browser sends.
         """
         host = _host_of(named)
         return is_loopback(host) or host in self._hosts
 
     @staticmethod
     def _is_token(authorization: bytes, digest: bytes) -> bool:
-        """Tell whether a header holds the token: as a bearer token, or as a password.
+        """Return whether a header holds the token: as a bearer token, or as a password.
 
         Some clients can send a password only, in an address such as ``http://user:token@host/``.
         """
@@ -84,7 +84,7 @@ class Auth:
 
 @lru_cache(maxsize=64)
 def is_loopback(host: str) -> bool:
-    """Tell whether only this machine reaches a host."""
+    """Return whether only this machine reaches a host."""
     if host.lower().rstrip(".") in _LOCAL_NAMES:
         return True
     try:

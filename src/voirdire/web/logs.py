@@ -1,4 +1,4 @@
-"""Logs what a server does, without texts of requests or messages of errors.
+"""Logs of a server, without texts of requests or messages of errors.
 
 The message of an exception may quote what a program worked on, and so may the exceptions of
 libraries: here none is ever written.
@@ -102,11 +102,10 @@ def _log_thread_failure(told: threading.ExceptHookArgs) -> None:
 
 
 class _ThreadedHandler(logging.Handler):
-    """Formats and writes in a thread of its own, and gives up lines that nobody reads.
+    """Formats and writes in its own thread, and drops lines that are not read.
 
-    Whoever starts a server with a pipe for its errors and never reads it must not find, a thousand
-    requests later, that the server waits for that pipe. The thread looks now and then for what
-    there is: to be woken for every line would take more of the server's time than the line.
+    So a server whose error pipe is never read does not block after a thousand requests. The thread
+    polls for lines: waking it for every line would cost more than the line.
     """
 
     def __init__(self, stream: TextIO) -> None:

@@ -214,7 +214,7 @@ class Metrics:
         self._recent_counts = kept * self._recent_counts + counts
 
     def samples(self) -> Samples:
-        """Give the figures of this process."""
+        """Return the figures of this process."""
         self._add_up()
         state = self._state()
         found: Samples = {

@@ -62,7 +62,7 @@ class Reply:
 
     @property
     def raw_headers(self) -> list[tuple[bytes, bytes]]:
-        """Give the headers as ASGI takes them."""
+        """Return the headers as ASGI takes them."""
         usual = (("content-length", str(len(self.body))), ("content-type", self.media_type))
         return [(name.encode(), value.encode()) for name, value in (*usual, *self.headers)]
 

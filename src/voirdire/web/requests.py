@@ -52,7 +52,7 @@ class AskedItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     id: str | Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | None = None
 
     def turn(self) -> Turn:
-        """Give it as the rewards take it."""
+        """Convert it to a `Turn`."""
         base = self.base_reward  # null says that it is lacking; no key says nothing
         return Turn(
             response=self.response,
@@ -200,7 +200,7 @@ class BodyLimit:
 
 
 def header_values(scope: Scope, name: bytes) -> list[bytes]:
-    """Give what a request sends under a name."""
+    """Return the values of a header."""
     return [value for key, value in scope["headers"] if key == name]
 
 

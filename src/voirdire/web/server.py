@@ -1,4 +1,4 @@
-"""Runs the server: its socket, its connections, its signals, its end."""
+"""Runs the server: sockets, connections, signals, shutdown."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def serve(
     json_log: bool = False,
     started: Callable[[str], None] | None = None,
 ) -> None:
-    """Give rewards over HTTP until a signal ends it.
+    """Serve rewards over HTTP until a signal ends it.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def _serve_on(
 
 
 class _Server(uvicorn.Server):
-    """Drains when it is to end, and ends with success."""
+    """A server that drains before it ends, and exits with success."""
 
     def __init__(
         self,
@@ -197,7 +197,7 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take signals as wishes: uvicorn would raise them again in the end, and die of them."""
+        """Handle signals as requests to stop: uvicorn would raise them again at the end."""
         before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
         try:
             yield
@@ -207,7 +207,7 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         del frame
-        if self.should_exit:  # the second one: whoever sends it does not want to wait
+        if self.should_exit:  # a second signal ends without waiting
             sys.stderr.flush()
             os._exit(128 + sig)
         self.should_exit = True
@@ -261,7 +261,7 @@ def _bind_shared_sockets(host: str, port: int, *, n: int) -> list[socket.socket]
 
 
 def _url_of(listening: socket.socket, host: str) -> str:
-    """Give the address that clients take."""
+    """Return the address that clients take."""
     port = listening.getsockname()[1]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
@@ -372,7 +372,7 @@ class _BoundedConnection(_Base):  # type: ignore[misc]  # uvicorn chooses the cl
         self._n_head_bytes = 0
 
     def eof_received(self) -> bool:
-        """Answer a client that has said all it will, and still listens."""
+        """Answer a client that has closed only its sending side."""
         self._has_ended = True
         if self._is_answering() and not self.cycle.more_body:
             return True

@@ -36,10 +36,10 @@ _BODIES = 4
 """Largest bodies that all requests together may hold."""
 
 _PART = 128
-"""Turns that are worked on before others get their turn: about 3 ms."""
+"""Turns per part, after which other requests run: about 3 ms."""
 
 _LONG = 1024 * 1024
-"""Bytes of a body that others do not wait for while it is read: more than a millisecond."""
+"""Bodies with more bytes are read in a thread: they take more than a millisecond."""
 
 _LEAST_S = 0.001
 _LAST_S = 1.0
@@ -109,7 +109,7 @@ class RewardService:
         )
 
     async def drain(self) -> None:
-        """Take no more, let requests under way end, then have the rest answered with failures."""
+        """Take no more requests, let open ones end, then answer the others with failures."""
         end = time.monotonic() + self.settings.drain_s
         self.queue.close()
         while self.queue.n_held and time.monotonic() < end:  # noqa: ASYNC110  # a clock ends it too
@@ -132,7 +132,7 @@ class RewardService:
 
     @property
     def needs(self) -> str:
-        """Say what the server works with, and what it needs of its clients."""
+        """Describe the judge of the server, and what requests need."""
         reward, judge = self.live.reward, self.description.judge if self.description else "?"
         token = "a name of this machine" if self.settings.token is None else "the token"
         base = "a `base_reward` with every item" if reward.uses_base else "no base rewards"
@@ -147,7 +147,7 @@ class RewardService:
 
     @property
     def why_not_ready(self) -> str | None:
-        """Say why nobody should ask just now; None where everybody may."""
+        """Return why requests are not answered now; None where they are."""
         if not self.is_started:
             return "starting"
         if self.queue.is_closed:
@@ -155,18 +155,18 @@ class RewardService:
         return "the judge is out of order" if self.live.state.is_broken else None
 
     def deadline_s(self, asked: float | None) -> float:
-        """Give the seconds that a request has: what it asks for, at most the server's own."""
+        """Return the deadline of a request: its own, at most the server's."""
         own = self.live.settings.deadline_s
         return own if asked is None else min(asked, own)
 
     async def run(self, body: bytes, work: Callable[[], Found]) -> Found:
-        """Do what takes as long as a body is; where that is long, in a thread, one at a time."""
+        """Run work on a body; for a long body in a thread, one at a time."""
         if len(body) < _LONG:
             return work()
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     async def reward_turns(self, turns: Sequence[Turn], *, deadline_s: float) -> list[LiveScores]:
-        """Give turns their rewards, long requests in several parts.
+        """Return the rewards of turns, for long requests in several parts.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class RewardService:
         return [task.result() for task in tasks]
 
     async def reward_turns_at_once(self, turns: Sequence[Turn], *, deadline_s: float) -> LiveScores:
-        """Give turns their rewards, in one part however many there are."""
+        """Return the rewards of turns, in one part."""
         found = await self.live.turn_rewards(
             turns, behavior=self.settings.behavior, deadline_s=max(deadline_s, _LEAST_S)
         )
@@ -201,7 +201,7 @@ class RewardService:
         return found
 
     def nothing(self, turns: Sequence[Turn]) -> LiveScores:
-        """Give turns no rewards, without asking anybody."""
+        """Return missing rewards for all turns, without a call."""
         found = nothing_scored(
             self.live.reward, turns, why=NO_PLACE, behavior=self.settings.behavior
         )
@@ -216,14 +216,14 @@ class RewardService:
         step: int | None,
         run: str | None,
     ) -> None:
-        """Write down what was given, where a record is kept."""
+        """Record the rewards, where there is a record."""
         if self.record is not None and turns:
             n_alarms = await self.record.add(found, turns, step=step, run=run)
             self.metrics.n_alarms += n_alarms
 
 
 def _is_divisible(turns: Sequence[Turn]) -> bool:
-    """Tell whether parts are treated as the whole: one base reward among turns concerns all."""
+    """Return whether parts are treated as the whole: one base reward among turns concerns all."""
     with_base = sum(turn.base_reward is not None for turn in turns)
     return with_base in (0, len(turns))
 
@@ -231,7 +231,7 @@ def _is_divisible(turns: Sequence[Turn]) -> bool:
 def _missing_rewards(
     live: LiveReward, settings: ServerSettings
 ) -> tuple[MissingRewards | None, str]:
-    """Give the numbers that stand for missing rewards, or say why there are none."""
+    """Return the numbers that stand for missing rewards, or say why there are none."""
     try:
         return MissingRewards(live.reward, declared=settings.missing_reward), ""
     except InputError:
@@ -350,10 +350,9 @@ class TrainingRecord:
         step: int | None,
         run: str | None,
     ) -> int:
-        """Write the rewards of a request; give the number of alarms that began.
+        """Write the rewards of a request; return the number of alarms that began.
 
-        Whoever trains needs the rewards more than the record: where it cannot be written, the log
-        says so.
+        The training needs the rewards more than the record: an error of writing is only logged.
         """
         loop = asyncio.get_running_loop()
         try:

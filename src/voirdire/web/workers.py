@@ -32,7 +32,7 @@ _RESTART_S = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerLink:
-    """What ties a worker to the process that began it.
+    """Links a worker to its parent process.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class _Supervisor:
                 os.close(self._lifeline_end)
 
     def _begin(self, place: int, *, note: str = "") -> Connection:
-        """Begin a worker; give a pipe that says how it went."""
+        """Start a worker; return a pipe with the result of its start."""
         receiving, sending = self._context.Pipe(duplex=False)
         worker = self._context.Process(target=self._be_worker, args=(place, sending, note))
         worker.start()
@@ -148,7 +148,7 @@ class _Supervisor:
             os._exit(code)  # a judge that is stuck in a thread is not waited for
 
     def _wait(self) -> None:
-        """Wait until all have ended; where one ends by accident, begin another."""
+        """Wait until all have ended; replace one that ends unexpectedly."""
         while self._workers:
             wait([worker.sentinel for worker in self._workers])
             for worker in [one for one in self._workers if not one.is_alive()]:
@@ -174,13 +174,13 @@ class _Supervisor:
 
 
 def _send(sending: Connection, why: str) -> None:
-    """Say that a worker takes requests, or why it does not; nobody waits for a later worker."""
+    """Send that a worker takes requests, or why not; not awaited for a replaced worker."""
     with contextlib.suppress(OSError):
         sending.send_bytes(why.encode())
 
 
 def _ask_refusal_reason(pipe: Connection) -> str | None:
-    """Say why a worker takes no requests; None where it does."""
+    """Return why a worker takes no requests; None where it does."""
     try:
         return pipe.recv_bytes().decode() or None
     except EOFError:

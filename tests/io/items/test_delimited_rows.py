@@ -65,8 +65,8 @@ def test_messages_in_a_cell_are_json(read):
         ("response,response\na,b\n", r"<stream>:1: column `response` must appear once"),
         ("id,response\n1,a\n2\n", r"<stream>:3: row must have 2 fields like the header, got 1"),
         ("id,response\n1,a,b\n", r"<stream>:2: row must have 2 fields like the header, got 3"),
-        ('id,response\n1,a"b"\n', r"<stream>:2: quotes must stand around a whole field, got '1,a"),
-        ('id,response\n1,"a"b\n', r"<stream>:2: quotes must stand around a whole field"),
+        ('id,response\n1,a"b"\n', r"<stream>:2: quotes must enclose a whole field, got '1,a"),
+        ('id,response\n1,"a"b\n', r"<stream>:2: quotes must enclose a whole field"),
         (
             'id,response\n1,"a\n2,b\n',
             r"<stream>:2: a quote must be closed, got the end of",

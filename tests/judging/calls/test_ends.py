@@ -94,7 +94,7 @@ def test_a_server_that_is_not_there_ends_the_run_at_once(runs, n_calls, concurre
     with pytest.raises(ServerError, match="No call of this run got a reply") as caught:
         runs(model, range(n_calls), concurrency=concurrency)
 
-    assert "http://127.0.0.1:1/v1. The last of them: no connection, 127.0.0.1:1. See" in str(
+    assert "http://127.0.0.1:1/v1. The last error: no connection, 127.0.0.1:1. Check" in str(
         caught.value
     )
     assert n_tried <= len(model.requests) <= 3 * n_calls

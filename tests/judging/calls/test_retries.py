@@ -137,7 +137,7 @@ def test_a_longer_wait_ends_the_run_and_fails_no_item():
     model = Model(script(RateLimitError("come back tomorrow", retry_after_s=601.0), GOOD))
 
     with pytest.raises(
-        ServerError, match=r"for more than 10 minutes.*tomorrow.*run the same again"
+        ServerError, match=r"of more than 10 minutes.*tomorrow.*repeat the same run"
     ):
         judged(model)
 

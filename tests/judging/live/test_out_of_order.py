@@ -439,7 +439,7 @@ def test_a_store_that_takes_nothing_stops_the_calls_until_it_does(tmp_path, told
 
     known, full, n_paid, after = run_forward(work())
 
-    takes_nothing = "the judge is out of order: the store takes nothing"
+    takes_nothing = "the judge is out of order: the store accepts nothing"
     assert known.failures == (None,) * 3
     assert full.failures == (None,) * 3 + (takes_nothing,) * 30
     assert n_paid <= 3 + 4

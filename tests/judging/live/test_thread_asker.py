@@ -208,7 +208,7 @@ def test_a_judge_that_hangs_is_left_behind_and_another_thread_goes_on(caplog):
 
     assert stuck.failures == (LATE,)
     assert after.failures == (None,) * 3
-    assert "the judge hangs; its thread is left behind (1 of them now)" in caplog.text
+    assert "the judge hangs; its thread is abandoned (1 of them now)" in caplog.text
 
 
 def test_who_still_waits_is_told_that_the_judge_hangs():

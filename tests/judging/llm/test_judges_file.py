@@ -79,7 +79,7 @@ judges:
 """
 
 ADDRESS = "be an address such as https://api.example.com/v1"
-ROUTE = "be left out: no model chooses behaviors any more, items bring their own"
+ROUTE = "be left out: models no longer choose behaviors; the items name them"
 HEAD = "schema: voirdire.judges/1\njudges:\n"
 
 
@@ -272,7 +272,7 @@ def test_a_misspelt_key_is_rather_one_that_is_not_there():
         ("price: {input: -1, output: 1}", "5:20: `price.input` must be a number of at least 0"),
         ("capabilities: {forms: []}", "5:27: `capabilities.forms` must hold at least one entry"),
         ("capabilities: {forms: [xml]}", "5:28: an entry of `capabilities.forms` must be one of"),
-        ("capabilities: {forms: [text, text]}", "5:27: `capabilities.forms` must name each form"),
+        ("capabilities: {forms: [text, text]}", "5:27: `capabilities.forms` must hold each form"),
         ("extra: {a: 1, temperature: 1}", "5:19: `extra` must be without `temperature`, which"),
         ("extra: {stream: true}", "5:13: `extra` must be without `stream`, which voirdire fills"),
     ],
@@ -294,7 +294,7 @@ def test_further_fields_cannot_overrule_what_has_a_key(where, field, ours):
         f"judges: [{{name: j, model: openai/m, {told['judges']}}}]\n"
     )
 
-    assert problem.endswith(f"which voirdire fills in. Say it with the key `{ours}`.")
+    assert problem.endswith(f"which voirdire fills in. Use the key `{ours}`.")
 
 
 @pytest.mark.parametrize(
@@ -395,7 +395,7 @@ def test_two_judges_need_two_names_whatever_their_case(second):
     )
 
     assert problem == (
-        f"judges.yaml:4:12: `name` must be another for each judge, got {second!r} again "
+        f"judges.yaml:4:12: `name` must be different for each judge, got {second!r} again "
         "(first on line 3)."
     )
 

@@ -407,7 +407,7 @@ def test_several_judges_write_a_file_each_and_one_that_fails_stops_nobody(
 def test_judges_of_one_name_are_refused(tmp_path, two, write_items):
     model = Asked(read_off).model
 
-    with pytest.raises(InputError, match="names of their own"):
+    with pytest.raises(InputError, match="must have different names"):
         judge_file_with_several(
             write_items(make_items(1)),
             tmp_path / "out",

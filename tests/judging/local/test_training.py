@@ -9,11 +9,11 @@ from voirdire.judging.local.cues import CUE_SETS, CUES
 from voirdire.judging.local.features import (
     BLOCKS,
     N_COLUMNS,
-    columns_of_block,
     describe_many,
+    find_block_columns,
     is_chinese,
 )
-from voirdire.judging.local.training import TrainingSet, fit_weights, held_out_scores
+from voirdire.judging.local.training import TrainingSet, fit_weights, score_held_out
 from voirdire.judging.local.weights import quantise
 from voirdire.records import Item
 
@@ -54,7 +54,7 @@ def products(training):
     total = both.astype(float)
     for name, strength in STRENGTHS.items():
         if name in BLOCKS:
-            x = training.features.ngrams[:, columns_of_block(name)].astype(float).toarray()
+            x = training.features.ngrams[:, find_block_columns(name)].astype(float).toarray()
             shared = same
         else:
             x, shared = training.features.cues[:, CUE_SETS[name]], both
@@ -106,8 +106,8 @@ def test_held_out_scores_have_not_seen_the_labels_of_their_group():
     other = training.targets.copy()
     other[0] = 1 - other[0]
 
-    scores = held_out_scores(training, n_folds=4, seed=0)
-    flipped = held_out_scores(training_set(targets=other), n_folds=4, seed=0)
+    scores = score_held_out(training, n_folds=4, seed=0)
+    flipped = score_held_out(training_set(targets=other), n_folds=4, seed=0)
 
     assert flipped[0] == pytest.approx(scores[0])
     assert (flipped != scores).any(axis=1).sum() >= 24

@@ -199,7 +199,7 @@ def test_a_reply_that_was_cut_off_is_said_to_be():
         [Reply(text=text, finish_reason=end) for text, end in ends], APOLOGY
     )
 
-    assert "It was cut off at its longest: allow more tokens with `max_tokens`." in cut.reason
+    assert "It was cut off at the token limit: allow more tokens with `max_tokens`." in cut.reason
     assert "cut off" not in stopped.reason
     assert read == 0.5
 

@@ -493,7 +493,7 @@ def test_items_called_as_versions_are_refused():
     one, two = make_items(2)
     version = msgspec.structs.replace(two, id=f"{one.id}+bandwagon/majority")
 
-    with pytest.raises(InputError, match="must not be called as versions"):
+    with pytest.raises(InputError, match="must not have ids of versions"):
         probe_judge([one, two, version], Constructed("judge"), rubric=RUBRIC)
 
 
@@ -549,8 +549,8 @@ def test_labels_on_other_items_are_refused_before_anything_is_asked():
         ({"least_effect": 1.0}, "least_effect"),
         ({"translation_of": "nowhere"}, "must be a column of the items"),
         ({"translation_of": "model"}, "must name ids of other items"),
-        ({"without": ["bandwagon"]}, "must leave something that can be probed"),
-        ({"only": ["language"]}, "must leave something that can be probed"),
+        ({"without": ["bandwagon"]}, "must leave at least one probe"),
+        ({"only": ["language"]}, "must leave at least one probe"),
         ({"author": "model", "own": "nobody"}, "which no item has"),
         ({"author": "model", "own": "own"}, "`humans` must be given"),
         ({"quality": ["nothing"], "only": ["degradation"]}, "must name boolean, scale or pairwise"),

@@ -1,7 +1,7 @@
 """Describes one call to a model and its outcome, and stores and reads that outcome.
 
-An attempt is stored as bytes. The first byte says how the rest is written, so that a later version
-can still read what an earlier one kept. A checksum follows, so that a damaged row is no reply.
+An attempt is stored as bytes. The first byte is the version of the format, so that later versions
+can read it. A checksum follows, so that a damaged row is never taken for a reply.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import msgspec
 
 from voirdire._types import ReplyForm  # msgspec reads the annotation
 from voirdire.errors import UnsupportedError, VerdictParseError
-from voirdire.judging.reading import as_failure
+from voirdire.judging.reading import make_parse_failure
 from voirdire.records import Failure, Reply, TokenStep, Usage
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ __all__ = [
     "Outcome",
     "decode_attempt",
     "encode_attempt",
+    "make_partial_outcome",
     "make_storable",
     "n_unreadable",
-    "partial_outcome",
     "read_stored_outcome",
 ]
 
@@ -43,13 +43,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Call(Generic[T]):
-    """Something to ask a model.
+    """One call to a model.
 
     Attributes
     ----------
     item : bytes
-        32 bytes: hash of what it is about. With `name` and the judge's fingerprint, its place in
-        the store.
+        32 bytes: hash of its item. With `name` and the judge's fingerprint, its key in the store.
     name : str
         Which of the item's calls it is, such as ``"joint/order1"``.
     request : callable
@@ -58,8 +57,8 @@ class Call(Generic[T]):
     read : callable
         Reads a reply, or raises `VerdictParseError`.
     accepts : callable, optional
-        Says whether what can be read of a reply is enough, so that the rest of it is asked for in
-        another call. By default the same is asked for again.
+        Returns whether the readable part of a reply is enough, so that only the rest is asked for
+        in another call. By default everything is asked for again.
     """
 
     item: bytes
@@ -69,28 +68,28 @@ class Call(Generic[T]):
     accepts: Callable[[T], bool] | None = None
 
     def is_enough(self, partial: Any) -> bool:
-        """Say whether what can be read of a reply is enough."""
+        """Return whether the readable part of a reply is enough."""
         return partial is not None and self.accepts is not None and self.accepts(partial)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome(Generic[T]):
-    """What became of a call: a value or a failure, never both and never neither.
+    """The outcome of a call: either a value or a failure.
 
     Attributes
     ----------
     value : object or None
-        What was read.
+        The answers that were read.
     failure : Failure or None
-        Why nothing was.
+        Why there is no value.
     form : {"json_schema", "json_object", "text"} or None
         How the reply was asked for.
     attempts : int
-        Replies and failures that are stored of it, at least 1.
+        Stored replies and failures of the call, at least 1.
     is_reused : bool
-        Whether it came from the store and nothing was called.
+        Whether it came from the store, without a call.
     is_partial : bool
-        Whether the value holds some answers and not others.
+        Whether the value lacks some answers.
     """
 
     value: T | None = None
@@ -103,18 +102,18 @@ class Outcome(Generic[T]):
 
 _REPLY, _FAILURE = b"\x03", b"\x04"
 _UNCHECKED_REPLY, _UNCHECKED_FAILURE = b"\x01", b"\x02"
-"""As earlier versions wrote them: without a checksum."""
+"""Versions without a checksum, of earlier releases."""
 
 
 class CallFailure(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
-    """A call that ended without a reply; it is written by position.
+    """A call that ended without a reply; its fields are stored by position.
 
     Attributes
     ----------
     reason : str
-        What went wrong, in a word or two: the `reason` of the error.
+        The `reason` of the error, in a word or two.
     message : str
-        What the error said, shortened.
+        The error's message, shortened.
     form : {"json_schema", "json_object", "text"}
         How the reply was asked for.
     status : int or None
@@ -130,11 +129,11 @@ class CallFailure(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     n_tries: int = 1
 
     def failure(self) -> Failure:
-        """Say it as verdicts do."""
+        """Make the `Failure` for verdicts."""
         return Failure(reason=f"{self.reason}: {self.message}" if self.message else self.reason)
 
 
-# Of a reply, by position: without what is true of one moment only.
+# Fields of a reply by position, without those that hold only at one moment.
 _kept_parts = attrgetter("text", "form", "finish_reason", "model", "usage", "steps")
 _encode = msgspec.msgpack.Encoder().encode
 _decode_reply = msgspec.msgpack.Decoder(
@@ -144,9 +143,9 @@ _decode_failure = msgspec.msgpack.Decoder(CallFailure).decode
 
 
 def encode_attempt(attempt: Reply | CallFailure) -> bytes:
-    """Write a reply or a failure: a byte for the version, four of a checksum (CRC-32), msgpack.
+    """Encode a reply or a failure: one byte version, four bytes CRC-32, then msgpack.
 
-    Half a surrogate pair, which no file can hold, is a `UnicodeEncodeError`.
+    A lone surrogate, which UTF-8 lacks, raises `UnicodeEncodeError`.
     """
     if isinstance(attempt, Reply):
         version, content = _REPLY, _encode(_kept_parts(attempt))
@@ -156,7 +155,7 @@ def encode_attempt(attempt: Reply | CallFailure) -> bytes:
 
 
 def decode_attempt(blob: bytes) -> Reply | CallFailure | None:
-    """Read what `encode_attempt` wrote; None where the bytes are damaged, or something else."""
+    """Decode the bytes of `encode_attempt`; None where they are damaged or of another kind."""
     version, rest = blob[:1], memoryview(blob)[1:]
     if version in (_REPLY, _FAILURE):
         checksum, rest = rest[:4], rest[4:]
@@ -184,9 +183,9 @@ _HALVES = re.compile("[\ud800-\udfff]")
 
 
 def make_storable(attempt: Reply | CallFailure) -> Reply | CallFailure:
-    """Replace halves of surrogate pairs, which UTF-8 lacks, by the replacement character.
+    """Replace lone surrogates, which UTF-8 lacks, by the replacement character.
 
-    The reply that is read is then the one that is stored, now and later.
+    So the same text is read now and from the store later.
     """
     raw = msgspec.to_builtins(attempt)
     return msgspec.convert(_replace_halves(raw), type(attempt))
@@ -208,11 +207,10 @@ _log = logging.getLogger("voirdire")
 def read_stored_outcome(
     call: Call[T], stored: Sequence[bytes], *, max_attempts: int
 ) -> Outcome[T] | None:
-    """Read what is stored of a call; None where it is not at its end, or was never made.
+    """Read the stored attempts of a call; None where it has not ended, or was never made.
 
-    The first reply that can be read is the answer, whatever came before it: a reader that has
-    learnt something since finds its answer in an old reply, and nothing is called again. After
-    `max_attempts` unreadable replies the call has failed.
+    The first readable reply is the answer, so that a newer reader can use an old reply without a
+    new call. After `max_attempts` unreadable replies the call has failed.
     """
     last: CallFailure | VerdictParseError | None = None
     n_unread = 0
@@ -221,7 +219,7 @@ def read_stored_outcome(
             return read
         if read is None:
             _log.warning(
-                "a stored reply is damaged and counts for nothing: call %r of item hash %s",
+                "a stored reply is damaged and is ignored: call %r of item hash %s",
                 call.name,
                 call.item.hex(),
             )
@@ -234,8 +232,8 @@ def read_stored_outcome(
         last.is_refusal or n_unread >= max_attempts or call.is_enough(last.partial)
     ):
         if last.partial is not None:
-            return partial_outcome(last, attempts=len(stored), is_reused=True)
-        failure, form = as_failure(last), last.reply.form
+            return make_partial_outcome(last, attempts=len(stored), is_reused=True)
+        failure, form = make_parse_failure(last), last.reply.form
     else:
         return None
     return Outcome(failure=failure, form=form, attempts=len(stored), is_reused=True)
@@ -253,7 +251,7 @@ def _n_unread(before: int, read: object) -> int:
 def _read_attempts(
     call: Call[T], stored: Sequence[bytes]
 ) -> Iterator[Outcome[T] | CallFailure | VerdictParseError | UnsupportedError | None]:
-    """Read attempts one by one: an answer, a failure, why it cannot be read; None if damaged."""
+    """Read attempts one by one: an answer, a failure, or a reading error; None if damaged."""
     for blob in stored:
         attempt = decode_attempt(blob)
         if attempt is None or isinstance(attempt, CallFailure):
@@ -262,17 +260,17 @@ def _read_attempts(
             try:
                 value = call.read(attempt)
             except (VerdictParseError, UnsupportedError) as error:
-                # where the server gave no log-probabilities then, it may now
+                # the server gave no log-probabilities then, but it may now
                 yield error
             else:
                 n = len(stored)
                 yield Outcome(value=value, form=attempt.form, attempts=n, is_reused=True)
 
 
-def partial_outcome(
+def make_partial_outcome(
     error: VerdictParseError, *, attempts: int, is_reused: bool = False
 ) -> Outcome[Any]:
-    """Take what can be read of a reply of which the rest cannot."""
+    """Make an outcome from the readable part of a reply."""
     return Outcome(
         value=error.partial,
         form=error.reply.form,

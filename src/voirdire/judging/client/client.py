@@ -1,4 +1,4 @@
-"""Makes calls to a model in turn and within limits, and stores each reply before it is used."""
+"""Makes calls to a model within limits, and stores each reply before it is used."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from voirdire.judging.client.call import (
     CallFailure,
     Outcome,
     encode_attempt,
+    make_partial_outcome,
     make_storable,
     n_unreadable,
-    partial_outcome,
     read_stored_outcome,
 )
 from voirdire.judging.client.failures import (
     FailureMonitor,
     is_transient,
-    without_log_probabilities,
+    make_no_logprobs_error,
 )
 from voirdire.judging.client.limits import LONGEST_WAIT_S
 from voirdire.judging.client.throttle import Throttle
-from voirdire.judging.reading import as_failure
+from voirdire.judging.reading import make_parse_failure
 from voirdire.models import BatchChatModel, SamplingChatModel
 from voirdire.records import Reply, Usage
 from voirdire.store import StoredCall
@@ -67,18 +67,18 @@ T = TypeVar("T")
 
 @dataclass(kw_only=True)
 class ClientState:
-    """How the calls of a run stand: a client counts in one of its own, and gives copies of it.
+    """State of the calls of a run. A client keeps one and gives copies of it.
 
     Attributes
     ----------
     n_calls : int
-        Requests that were sent, those that were tried again counted again.
+        Requests that were sent; each try counts.
     n_replies : int
         How many of them brought a reply, readable or not.
     n_retries : int
         How many of them were not the first of their call.
     n_in_flight : int
-        Calls that have a place: about to be sent, sent, or with a reply that is not committed yet.
+        Calls that are about to be sent, that are sent, or whose reply is not committed yet.
     n_unreadable : int
         Replies that could not be read.
     n_failures : int
@@ -88,15 +88,15 @@ class ClientState:
     cost : float or None
         US dollars; None where the price is unknown.
     perhaps_cost : float
-        US dollars that calls without a reply may have cost beside it.
+        US dollars that calls without a reply may have cost in addition.
     forms : mapping of str to int
         Replies per form in which they were asked for.
     steps_down : tuple of StepDown
-        Forms that the server turned out not to know.
+        Forms that the server does not support.
     n_rate_limits : int
         How often the server said "too many".
     rate_limit_wait_s : float
-        Seconds in which nothing is sent because it asked for that.
+        Seconds without requests because the server asked for a pause.
     concurrency : int
         Calls that may be in flight now.
     is_stopped : bool
@@ -132,7 +132,7 @@ class ClientState:
 
 
 def add_states(states: Sequence[ClientState]) -> ClientState:
-    """Add up how the calls of several clients stand."""
+    """Add up the states of several clients."""
     forms: Counter[ReplyForm] = Counter()
     for state in states:
         forms.update(state.forms)
@@ -153,14 +153,14 @@ def add_states(states: Sequence[ClientState]) -> ClientState:
 
 @dataclass(frozen=True, kw_only=True)
 class StepDown:
-    """A form of reply that a server turned out not to know.
+    """A form of reply that a server does not support.
 
     Attributes
     ----------
     from_form, to_form : {"json_schema", "json_object", "text"}
-        How replies were asked for before, and since.
+        The form before, and the form after.
     reason : str
-        What the server said, shortened.
+        The server's message, shortened.
     """
 
     from_form: ReplyForm
@@ -169,27 +169,27 @@ class StepDown:
 
 
 class ClaimedElsewhereError(Exception):
-    """Another run makes the call just now; what comes of it will be in the store."""
+    """Another run makes the call now; its outcome will be in the store."""
 
 
 class Client:
-    """Takes calls to a model to their end: a value or a failure, whatever the server does.
+    """Makes calls to a model until each has a value or a failure.
 
     Parameters
     ----------
     model : ChatModel
-        Who is called.
+        The model.
     limits : Limits
-        How fast, how often, for how much.
+        Limits of rate, retries and cost.
     log : ReplyLog, optional
-        Where replies are kept; None keeps none.
+        Where replies are stored; None stores none.
     price : Price, optional
-        What tokens cost; None where nobody knows.
+        Prices of tokens; None where they are not known.
     rng : random.Random, optional
-        Spreads the waiting after errors.
+        Random waiting times after errors.
     is_trial : bool, optional
-        Whether all it is to find out is if the server works again: an error that may pass ends the
-        run at once, and nothing is kept of it, since it is not the call's.
+        Whether the client only tests if the server works again: a transient error then ends the run
+        at once and is not stored.
     ends_hopeless : bool, optional
         Whether the run ends where replies cannot be used; see `Limits`.
 
@@ -201,20 +201,20 @@ class Client:
     Raises
     ------
     InputError
-        If the limits hold a cost and nobody knows the price.
+        If there is a cost limit and the price is not known.
 
     Notes
     -----
-    *Order*: each answer belongs to its own call; nothing is said of the order between calls.
-    *Errors*: a refusal, a filter or a bad request is a `Failure` at once; rate limits, timeouts
-    and errors of the server are tried again, replies that cannot be read are asked for again, and
-    become a `Failure` after that. No access, no log-probabilities where they are needed, a server
-    that refuses the first ten calls, one that was never reached, one that has failed for long, or
+    *Order*: each answer belongs to its own call; calls may be made in any order. *Errors*: a
+    refusal, a filter or a bad request is a `Failure` at once; rate limits, timeouts and errors of
+    the server are tried again, replies that cannot be read are asked for again, and become a
+    `Failure` after that. No access, no log-probabilities where they are needed, a server that
+    refuses the first ten calls, one that was never reached, one that has failed for long, or
     replies of which none can be used end the run: raised, and everything else is stopped.
     *Cancellation*: a call whose reply has come is committed before it ends; one that is still
-    waiting for its reply is given up. `stop` lets calls in flight finish. *Memory*: one request
-    and one reply per call in flight. *Retries and caching*: retries are made here; what is stored
-    is read by `reuse`.
+    waiting for its reply is given up. `stop` lets calls in flight finish. *Memory*: one request and
+    one reply per call in flight. *Retries and caching*: retries are made here; `reuse` reads stored
+    replies.
 
     The clock is the event loop's. A client works for one event loop at a time.
     """
@@ -242,9 +242,11 @@ class Client:
         self._sampling_model = model if isinstance(model, SamplingChatModel) else None
         self._limits = limits
         self.log = log
-        self._rng = random.Random() if rng is None else rng  # noqa: S311  # spreads waits only
+        self._rng = random.Random() if rng is None else rng  # noqa: S311  # only for waiting times
         self._throttle = Throttle(limits, price=price)
-        self._forms = model.capabilities.forms  # the first is asked for; it only ever goes down
+        self._forms = (
+            model.capabilities.forms
+        )  # the first is used; it is removed where the server does not support it
         self._steps_down: list[StepDown] = []
         self._monitor = FailureMonitor(
             limits.max_failures_in_a_row,
@@ -257,7 +259,7 @@ class Client:
 
     @property
     def state(self) -> ClientState:
-        """How the calls stand now."""
+        """State of the calls now."""
         throttle = self._throttle
         return replace(
             self._counts,
@@ -271,7 +273,7 @@ class Client:
         )
 
     def stop(self) -> None:
-        """Finish what is in flight and begin nothing: every other `answer` raises `StoppedError`.
+        """Let calls in flight finish and begin no others: `answer` then raises `StoppedError`.
 
         Call it from the event loop's thread, such as from `loop.add_signal_handler`.
         """
@@ -282,7 +284,7 @@ class Client:
     ) -> Outcome[T] | None:
         """Answer a call from its stored attempts, in their order; None where it must be called.
 
-        With `retry_failures` a stored failure counts for nothing.
+        With `retry_failures` a stored failure is ignored.
         """
         if not stored:
             return None
@@ -298,15 +300,15 @@ class Client:
     async def answer(
         self, calls: Sequence[Call[T]], *, stored: Sequence[Sequence[bytes]] | None = None
     ) -> list[Outcome[T]]:
-        """Make calls, each as often as it takes; give values or failures, in their order.
+        """Make calls, with retries; return values or failures in their order.
 
-        Several go together: to a model that answers many faster than one by one, or as one request
-        for several replies where they ask the same and the model gives some. Else they go one
-        after another. New attempts are numbered on from those that are `stored` of each.
+        Several calls go together to a model that answers batches faster, or as one request for
+        several replies where they ask the same and the model supports that. Else they go one after
+        another. New attempts are numbered after the `stored` ones.
 
-        A run that was stopped raises `StoppedError` (`CostLimitReachedError` where its money is
-        spent), one in which every other call would end the same way a `ModelCallError`. Where
-        another run makes one of the calls just now, a `ClaimedElsewhereError` says so.
+        A stopped run raises `StoppedError` (`CostLimitReachedError` where the cost limit is
+        reached). An error that every call would meet is a `ModelCallError`. Where another run makes
+        one of the calls now, a `ClaimedElsewhereError` is raised.
         """
         histories = stored if stored is not None else [()] * len(calls)
         all_tries = [self._tries(call, known) for call, known in zip(calls, histories, strict=True)]
@@ -330,7 +332,7 @@ class Client:
 
     @property
     def prefers_batches(self) -> bool:
-        """Whether the model answers many requests faster together than one by one."""
+        """Whether the model answers a batch of requests faster than one by one."""
         return self._batch_model is not None
 
     @property
@@ -341,7 +343,7 @@ class Client:
     def _tries(self, call: Call[T], stored: Sequence[bytes]) -> Tries[T]:
         n_unread = n_unreadable(call, stored) if stored else 0
         if n_unread >= self._limits.max_attempts:
-            n_unread = 0  # it had failed, and whoever asks again means it
+            n_unread = 0  # a failed call that is asked again gets a new try
         return Tries(
             call=call,
             n_kept=len(stored),
@@ -350,7 +352,7 @@ class Client:
         )
 
     async def _try(self, several: Sequence[Tries[T]]) -> None:
-        """Make calls once, and store what came; nothing where they are to be made again."""
+        """Make calls once and store the results; None where they are to be made again."""
         throttle = self._throttle
         await throttle.enter()
         try:
@@ -370,9 +372,9 @@ class Client:
             for tries, request, result in zip(several, requests, results, strict=False):
                 try:
                     tries.came = self._handle_result(tries, request, result, permit)
-                except ModelCallError as error:  # the others' replies are kept first
+                except ModelCallError as error:  # first the replies of the others are stored
                     end = end or error
-            # what the server did not give is asked for again; a failure is that of all samples
+            # missing samples are asked for again; a failure is that of all samples
             if len(results) == 1 and isinstance(several[0].came, CallFailure):
                 for tries in several:
                     tries.came = several[0].came
@@ -388,9 +390,9 @@ class Client:
     async def _results(
         self, sent: Sequence[ChatRequest], permit: Permit, *, n_samples: int
     ) -> Sequence[Reply | ModelCallError]:
-        """Send requests, and put right what was guessed of them."""
+        """Send requests, and replace the guessed usage by the actual usage."""
         is_sampled = n_samples > len(sent) and self._sampling_model is not None
-        limit_s = self._limits.timeout_s * len(sent)  # the time of as many one by one
+        limit_s = self._limits.timeout_s * len(sent)  # the time of the same requests one by one
         results: Sequence[Reply | ModelCallError]
         try:
             async with asyncio.timeout(limit_s) as deadline:
@@ -418,7 +420,7 @@ class Client:
         return results
 
     async def _claim(self, several: Sequence[Tries[T]]) -> None:
-        """Claim calls, so that no other run pays for them as well."""
+        """Claim calls, so that no other run makes them as well."""
         if self.log is None or self.prefers_batches:
             return
         for tries in several:
@@ -430,7 +432,7 @@ class Client:
             tries.n_claimed = tries.n_kept
 
     def _release(self, tries: Tries[T]) -> None:
-        """Give up the claim of a try of which nothing was kept."""
+        """Release the claim of a try of which nothing was stored."""
         if self.log is not None and tries.n_claimed == tries.n_kept:
             self.log.release(tries.call.item, tries.call.name, attempt=tries.n_kept)
 
@@ -441,7 +443,7 @@ class Client:
         result: Reply | ModelCallError,
         permit: Permit,
     ) -> Reply | CallFailure | None:
-        """Say what is to be stored of a try; None if the call is to be made again."""
+        """Return what to store of a try; None where the call is to be made again."""
         if isinstance(result, Reply):
             self._monitor.note_reply()
             self._throttle.slots.grow()
@@ -466,12 +468,12 @@ class Client:
 
     def _has_stepped(self, error: UnsupportedError, form: ReplyForm) -> bool:
         if error.feature == "n":
-            return True  # each sample has a call of its own from now on
+            return True  # from now on each sample has a call of its own
         if error.feature == "logprobs":
-            self._end(without_log_probabilities(error))
+            self._end(make_no_logprobs_error(error))
         if error.feature not in ("json_schema", "json_object") or form == "text":
             return False
-        if form != self._forms[0]:  # another call in flight was refused for it too
+        if form != self._forms[0]:  # another call in flight was refused for the same reason
             return True
         if len(self._forms) == 1:
             self._end(error)
@@ -497,10 +499,10 @@ class Client:
     def _decide_retry(
         self, tries: Tries[T], error: ModelCallError, *, form: ReplyForm
     ) -> CallFailure | None:
-        """Decide what follows an error: another try after a while, or a failure.
+        """Decide after an error: another try after a wait, or a failure.
 
-        A rate limit does not count against the call where other calls got replies since it last
-        failed: the server works, and this call was unlucky.
+        A rate limit does not count against the call where other calls got replies since its last
+        error: then the server works.
         """
         most, n_replies = self._limits.max_retries, self._counts.n_replies
         if isinstance(error, RateLimitError) and n_replies > tries.n_replies_before:
@@ -515,7 +517,7 @@ class Client:
             and (error.retry_after_s or 0.0) <= LONGEST_WAIT_S
         )
         if is_tried_again:
-            if error.retry_after_s is None:  # else every call waits for what the server asks for
+            if error.retry_after_s is None:  # else every call waits as long as the server asks
                 n_before = tries.n_errors + tries.n_limited - 1
                 longest_s = min(_LONGEST_BACKOFF_S, _FIRST_BACKOFF_S * 2.0 ** min(n_before, 10))
                 tries.wait_s = self._rng.random() * longest_s
@@ -531,7 +533,7 @@ class Client:
         )
 
     def _retry_unreached(self, tries: Tries[T], error: ModelCallError) -> None:
-        """Try again, or end the run: nobody has answered in it, and nothing is to be kept."""
+        """Try again, or end the run where no server has answered yet; store nothing."""
         tries.n_unreached += 1
         tries.wait_s = self._monitor.pause_s(tries.n_unreached, rng=self._rng)
         end = self._monitor.note_unreached(
@@ -541,12 +543,12 @@ class Client:
             self._end(end)
 
     def _end(self, error: ModelCallError) -> NoReturn:
-        """End the run: every other call would end the same way."""
+        """End the run, since every other call would meet the same error."""
         self._throttle.stop(StoppedError(f"The run ended: {error}"))
         raise error
 
     async def _keep(self, tries: Tries[T]) -> None:
-        """Store what came of a try before it is used."""
+        """Store the result of a try before it is used."""
         if tries.came is None:
             return
         if self.log is not None:
@@ -560,10 +562,12 @@ class Client:
         tries.n_kept += 1
 
     def _outcome(self, tries: Tries[T], kept: Reply | CallFailure) -> Outcome[T] | None:
-        """Read what was kept; None if the call is to be made again."""
+        """Read the stored result; None where the call is to be made again."""
         if isinstance(kept, CallFailure):
             self._counts.n_failures += 1
-            if tries.end is not None:  # only now: what ended the run is kept too
+            if (
+                tries.end is not None
+            ):  # only now, so that the result that ends the run is stored too
                 self._end(tries.end)
             return Outcome(failure=kept.failure(), form=kept.form, attempts=tries.n_kept)
         try:
@@ -580,11 +584,11 @@ class Client:
             if not is_last and not tries.call.is_enough(error.partial):
                 return None
             if error.partial is not None:
-                return partial_outcome(error, attempts=tries.n_kept)
+                return make_partial_outcome(error, attempts=tries.n_kept)
             self._counts.n_failures += 1
-            return Outcome(failure=as_failure(error), form=kept.form, attempts=tries.n_kept)
+            return Outcome(failure=make_parse_failure(error), form=kept.form, attempts=tries.n_kept)
         except UnsupportedError as error:
-            self._end(error)  # whoever reads says the way out
+            self._end(error)  # the reader says what to do
         self._monitor.note_answer()
         return Outcome(value=value, form=kept.form, attempts=tries.n_kept)
 
@@ -592,12 +596,12 @@ class Client:
 _FIRST_BACKOFF_S = 1.0
 _LONGEST_BACKOFF_S = 60.0
 _MOST_LIMITED = 5
-"""Rate limits that are nobody's fault are borne for so many times `max_retries`."""
+"""How many times `max_retries` rate limits are tolerated while the server answers other calls."""
 
 
 @dataclass(kw_only=True, eq=False, slots=True)
 class Tries(Generic[T]):
-    """A call and what has become of it so far."""
+    """A call and its tries so far."""
 
     call: Call[T]
     n_kept: int = 0
@@ -615,7 +619,7 @@ class Tries(Generic[T]):
     outcome: Outcome[T] | None = None
 
     def request(self, form: ReplyForm) -> ChatRequest:
-        """Make the request, with twice as many tokens as the one whose reply was cut off."""
+        """Make the request; after a reply that was cut off, with twice as many tokens."""
         request = self.call.request(form)
         if not self.n_cut or request.max_tokens is None:
             return request
@@ -623,7 +627,7 @@ class Tries(Generic[T]):
 
 
 def _join_results(results: Sequence[Reply | ModelCallError]) -> Reply | ModelCallError:
-    """Give one result for a request with several replies: what all of them were charged."""
+    """Join the results of a request with several replies into one, with their total usage."""
     first = results[0]
     usages = [each.usage for each in results if isinstance(each, Reply)]
     if not isinstance(first, Reply) or None in usages:
@@ -633,28 +637,27 @@ def _join_results(results: Sequence[Reply | ModelCallError]) -> Reply | ModelCal
 
 
 class ReplyLog(Protocol):
-    """Where replies are kept before they are used, such as `voirdire.store.GroupCommit`."""
+    """Where replies are stored before they are used, such as `voirdire.store.GroupCommit`."""
 
     async def put(self, call: StoredCall) -> None:
-        """Store a call and return when it is there; storing it twice is storing it once."""
+        """Store a call and return when it is committed; storing it twice does no harm."""
 
     async def claim(self, item: bytes, name: str, *, attempt: int) -> bool:
-        """Say whether a call may be made: not while another run makes it."""
+        """Return whether a call may be made: not while another run makes it."""
 
     def release(self, item: bytes, name: str, *, attempt: int) -> None:
-        """Give up a claim."""
+        """Release a claim."""
 
 
-_LAST_CHANCE_S = 30.0
-"""Nobody who was cancelled is kept for longer."""
+_CANCELLED_GRACE_S = 30.0
+"""Seconds that a cancelled task may still use to store its reply."""
 
 
 async def _store_shielded(log: ReplyLog, call: StoredCall) -> None:
-    """Store a call, even where the wait for it is cancelled; the cancellation goes on then.
+    """Store a call, even where the task is cancelled meanwhile; then the cancellation goes on.
 
-    A cancelled commit may or may not have been made. As making it twice does no harm, it is made
-    again, in a task that the cancellation does not reach. That costs the usual case nothing, which
-    a task for every commit would not.
+    A cancelled commit may or may not have been made. As a second one does no harm, it is made
+    again, in a task that is not cancelled. A task for every commit would slow down the usual case.
     """
     try:
         await log.put(call)
@@ -671,5 +674,5 @@ async def _store_shielded(log: ReplyLog, call: StoredCall) -> None:
 
 
 async def _store_in_time(log: ReplyLog, call: StoredCall) -> None:
-    async with asyncio.timeout(_LAST_CHANCE_S):
+    async with asyncio.timeout(_CANCELLED_GRACE_S):
         await log.put(call)

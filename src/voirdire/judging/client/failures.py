@@ -1,4 +1,4 @@
-"""Decides when a run is hopeless and ends, and how long a judge in service rests."""
+"""Decides when a run ends because nothing succeeds, and how long a failing judge is paused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from voirdire.errors import ModelCallError, VoirdireError
 
-__all__ = ["CircuitBreaker", "FailureMonitor", "is_transient", "without_log_probabilities"]
+__all__ = ["CircuitBreaker", "FailureMonitor", "is_transient", "make_no_logprobs_error"]
 
 
 _FIRST_REFUSED = 10
@@ -33,14 +33,14 @@ _UNREADABLE_IN_A_ROW = 100
 _RETRIES_UNREACHED = 2
 _FIRST_PAUSE_S = 0.5
 _LONG_PAUSE_S = 5.0
-"""A call that has met nobody so often waits for what others meet."""
+"""A call that could not connect this often waits for the results of other calls."""
 
 
 class FailureMonitor:
-    """Watches for runs in which nothing succeeds.
+    """Ends runs in which nothing succeeds.
 
-    So many failures in a row are borne for want of a working server; None never ends a run,
-    whatever comes. The address is empty where there is no server that could be unreachable.
+    After `most_in_a_row` failures without a working server the run ends; None never ends it.
+    `address` is empty where there is no server that could be unreachable.
     """
 
     def __init__(
@@ -67,14 +67,14 @@ class FailureMonitor:
         self._n_unreadable_in_a_row = 0
 
     def note_answer(self) -> None:
-        """Note that a reply could be read, now or in an earlier run."""
+        """Note a readable reply, of this run or an earlier one."""
         self._has_answer = True
         self._n_unreadable_in_a_row = 0
 
     def note_unusable(self, error: VoirdireError, *, is_refusal: bool) -> NoAnswersError | None:
-        """Note a reply that was paid for in vain; give the error that ends the run, if one should.
+        """Note an unusable reply; return the error that ends the run, if it should end.
 
-        Refusals come in a row where items are sorted, so that they count only before any answer.
+        Sorted items may give many refusals in a row, so they count only before the first answer.
         """
         self._n_unusable += 1
         self._n_unreadable_in_a_row += not is_refusal
@@ -88,7 +88,7 @@ class FailureMonitor:
             else f"{self._n_unreadable_in_a_row} replies in a row could not be read."
         )
         msg = (
-            f"{what} {_last(error)} Try another model, mode or probability, or pay on with "
+            f"{what} {_last(error)} Try another model, mode or probability, or go on with "
             "`--keep-going` (in Python with `Limits(max_failures_in_a_row=None)`)."
         )
         return NoAnswersError(msg)
@@ -100,22 +100,23 @@ class FailureMonitor:
         self._waited_s = 0.0
 
     def note_wait(self, seconds: float, error: ModelCallError) -> ModelCallError | None:
-        """Note that the server wants nothing for so long; give the error that ends the run, if any.
+        """Note that the server asked for a wait; return the error that ends the run, if any.
 
-        Where no reply comes between them, several waits are one that is too long.
+        Waits without a reply between them count as one long wait.
         """
         self._waited_s += seconds
         if self._most_in_a_row is None or self._waited_s <= LONGEST_WAIT_S:
             return None
         minutes = f"{LONGEST_WAIT_S / 60:g} minutes"
-        what = f"The server asked to wait for more than {minutes}, without one reply in between."
-        msg = f"{what} {_last(error)} When it replies again, run the same again."
+        what = f"The server asked for waits of more than {minutes}, with no reply in between."
+        msg = f"{what} {_last(error)} When it replies again, repeat the same run."
         return ServerError(msg, status=error.status)
 
     def is_unreached(self, error: ModelCallError) -> bool:
-        """Say whether nobody has answered in this run yet: no server there, or a wrong address.
+        """Return whether no server has answered in this run yet.
 
-        An error with a status comes from a server that works; a deadline says nothing either way.
+        It may be down, or the address wrong. An error with a status comes from a working server; a
+        timeout tells neither.
         """
         has_answered = error.status is not None or error.retry_after_s is not None
         if has_answered or not isinstance(error, ServerError | ModelTimeoutError):
@@ -126,27 +127,27 @@ class FailureMonitor:
     def note_unreached(
         self, error: ModelCallError, *, n_tried: int, n_under_way: int
     ) -> ModelCallError | None:
-        """Note that nobody answered a call; give the error that ends the run, if one should."""
+        """Note a call that reached no server; return the error that ends the run, if any."""
         self._n_unreached += n_tried == self._n_tries
-        # where all calls under way meet nobody, none of them ever makes room for another
+        # where no call in flight can connect, none of them ever makes room for another
         if self._n_unreached < min(_FIRST_UNREACHED, n_under_way):
             return None
         msg = (
-            f"No call of this run got a reply from {self._address}. {_last(error)} See that the "
-            "server runs and that its address is right, then run the same again."
+            f"No call of this run got a reply from {self._address}. {_last(error)} Check that the "
+            "server runs and that its address is right, then repeat the run."
         )
         return ServerError(msg)
 
     def pause_s(self, n_tried: int, *, rng: random.Random) -> float:
-        """Seconds until a call that met nobody is made again; few, to find out soon."""
+        """Seconds until a call that could not connect is made again; few, to find out soon."""
         if n_tried >= self._n_tries:
             return _LONG_PAUSE_S
         return rng.random() * _FIRST_PAUSE_S * n_tried
 
     def note_error(self, error: ModelCallError) -> ModelCallError | None:
-        """Note a try without a reply; give the error that ends the run, if one should.
+        """Note a try without a reply; return the error that ends the run, if it should end.
 
-        A server that asks for patience gets it: rate limits do not count.
+        Rate limits do not count.
         """
         if self._has_reply or not isinstance(error, ServerError | ModelTimeoutError):
             return None
@@ -154,17 +155,17 @@ class FailureMonitor:
         if not self._ends_hopeless or self._n_without_reply < _FIRST_WITHOUT_REPLY:
             return None
         what = f"None of the first {self._n_without_reply} tries of this run got a reply."
-        msg = f"{what} {_last(error)} When the server works, run the same again."
+        msg = f"{what} {_last(error)} When the server works, repeat the run."
         return ServerError(msg, status=error.status)
 
     def note_failure(self, error: ModelCallError) -> ModelCallError | None:
-        """Note that a call failed for good; give the error that ends the run, if one should."""
+        """Note that a call failed for good; return the error that ends the run, if any."""
         if isinstance(error, BadRequestError) and not self._has_reply:
             self._n_refused += 1
             if self._n_refused >= _FIRST_REFUSED:
                 msg = (
-                    f"The server refused the first {self._n_refused} calls. {_last(error)} Put "
-                    "the judge's settings right, then run again with `--retry-failures`."
+                    f"The server refused the first {self._n_refused} calls. {_last(error)} Correct "
+                    "the judge's settings, then run again with `--retry-failures`."
                 )
                 return BadRequestError(msg, status=error.status)
         if isinstance(error, RefusalError | ContentFilterError):
@@ -180,26 +181,26 @@ class FailureMonitor:
         return None
 
 
-def without_log_probabilities(error: UnsupportedError) -> UnsupportedError:
-    """Say what to do about a server that refuses to give log-probabilities."""
+def make_no_logprobs_error(error: UnsupportedError) -> UnsupportedError:
+    """Make the error for a server that refuses to give log-probabilities."""
     msg = (
-        f"{str(error).rstrip('.')}. Ask a server that gives log-probabilities, or take another "
+        f"{str(error).rstrip('.')}. Use a server that gives log-probabilities, or choose another "
         "source: `--probability stated` or `--probability vote`."
     )
     return UnsupportedError(msg, feature="logprobs", status=error.status)
 
 
 def _last(error: VoirdireError) -> str:
-    return f"The last of them: {shorten(str(error), width=240).rstrip('.')}."
+    return f"The last error: {shorten(str(error), width=240).rstrip('.')}."
 
 
 _LONGEST_S = 60.0
 
 
 class CircuitBreaker:
-    """Says whether something that failed may be tried again, and the reason while it may not.
+    """Pauses the calls to something that failed.
 
-    Each rest after the first is twice as long, up to a minute.
+    Each pause after the first is twice as long, up to a minute.
     """
 
     def __init__(self, rest_s: float) -> None:
@@ -208,21 +209,21 @@ class CircuitBreaker:
         self._until = 0.0
 
     def trip(self, reason: str, *, now: float, at_least_s: float = 0.0) -> None:
-        """Note that it is out of order, and rest; so many seconds at least."""
+        """Note a failure, and pause; for `at_least_s` seconds at least."""
         self.reason = reason
         self._until = now + max(self._next_s, at_least_s)
         self._next_s = min(2 * self._next_s, max(_LONGEST_S, self._first_s))
 
     def mend(self) -> None:
-        """Note that it works."""
+        """Note a success."""
         self.reason = None
         self._next_s = self._first_s
 
-    def rests(self, now: float) -> str | None:
-        """Give the reason while it rests; None where it works, or may be tried."""
+    def pause_reason(self, now: float) -> str | None:
+        """Return the reason of the failure during a pause; else None."""
         return self.reason if now < self._until else None
 
 
 def is_transient(error: ModelCallError) -> bool:
-    """Say whether the same call may get a reply a little later."""
+    """Return whether the same call may succeed a little later."""
     return isinstance(error, RateLimitError | ModelTimeoutError | ServerError)

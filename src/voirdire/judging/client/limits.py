@@ -23,20 +23,20 @@ __all__ = [
     "Limits",
     "RateLimiter",
     "UsageGuess",
-    "dollars",
+    "format_dollars",
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What a run of calls may use.
+    """Limits of a run of calls.
 
     Attributes
     ----------
     concurrency : int
-        Calls in flight at most, at least 1. Fewer while the server asks for fewer.
+        Most calls in flight, at least 1. Fewer while the server asks for fewer.
     requests_per_minute, tokens_per_minute : int or None
-        At least 1; None leaves it to what the server says of its own limits.
+        At least 1; None uses the limits that the server reports.
     timeout_s : float
         Seconds that one call may take, above 0.
     max_attempts : int
@@ -47,10 +47,10 @@ class Limits:
     max_cost : float or None
         US dollars that this run may spend, above 0.
     max_failures_in_a_row : int or None
-        After so many calls that all failed for want of a working server, the run ends instead of
-        failing what is left; so it does where the server asks to wait for more than 10 minutes with
-        no reply in between, where none of the first 50 replies can be used, and after 100 in a row
-        that cannot be read. None never ends it.
+        The run ends after this many calls in a row that failed without a working server. It also
+        ends where the server asks for a wait of more than 10 minutes without a reply in between,
+        where none of the first 50 replies can be used, and after 100 unreadable replies in a row.
+        None never ends it.
 
     Raises
     ------
@@ -80,7 +80,7 @@ class Limits:
 
 
 class ConcurrencyLimiter:
-    """Places for calls in flight, given in the order in which they were asked for."""
+    """Limits the calls in flight; gives places in the order of the requests."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -91,7 +91,7 @@ class ConcurrencyLimiter:
         self._is_closed = False
 
     async def take(self) -> bool:
-        """Wait for a place; False where the slots were closed meanwhile."""
+        """Wait for a place; False where the limiter was closed meanwhile."""
         if self._is_closed:
             return False
         if not self._waiting and self.n_taken < int(self.limit):
@@ -112,7 +112,7 @@ class ConcurrencyLimiter:
         self._grant()
 
     def close(self) -> None:
-        """Give no more places; whoever waits is told so."""
+        """Grant no more places; waiting calls get False."""
         self._is_closed = True
         while self._waiting:
             granted = self._waiting.popleft()
@@ -120,15 +120,15 @@ class ConcurrencyLimiter:
                 granted.set_result(False)
 
     def grow(self) -> None:
-        """Note a success: one place more for every round of as many successes as places."""
+        """Note a success: after as many successes as places, add one place."""
         if self.limit < self.most:
             self.limit = min(float(self.most), self.limit + 1 / self.limit)
             self._grant()
 
     def shrink(self, *, sent: int, n_sent: int) -> None:
-        """Note that the server had too many: half the places, at most once per round trip.
+        """Note a rate limit: halve the places, at most once per round trip.
 
-        A call that was sent before the last cut says nothing about what came of the cut.
+        A call that was sent before the last cut says nothing about the effect of the cut.
         """
         if sent > self._n_sent_at_cut:
             self._n_sent_at_cut = n_sent
@@ -143,10 +143,10 @@ class ConcurrencyLimiter:
 
 
 class TokenBucket:
-    """What may be used now, filled up with time.
+    """A token bucket.
 
-    Whoever needs more than the bucket ever holds waits until it is full and leaves it in debt, so
-    that whoever comes next waits longer; a bucket never stops anybody for good.
+    A request for more than its capacity waits until the bucket is full and leaves it in debt, so
+    that the next one waits longer; no request waits for ever.
     """
 
     __slots__ = ("_at", "_capacity", "_level", "_per_second")
@@ -159,10 +159,10 @@ class TokenBucket:
 
     @classmethod
     def per_minute(cls, amount: int, *, now: float) -> TokenBucket:
-        """Make one that lets through at most `amount` in any minute, evenly.
+        """Make a bucket that lets at most `amount` through in any minute, evenly.
 
-        It holds what one second is worth, so that a run does not begin with a burst; the first
-        `capacity` and what fills it within a minute are `amount` together.
+        Its capacity is the share of one second, so that a run does not begin with a burst; the
+        capacity and the refill of a minute are `amount` together.
         """
         capacity = max(1.0, amount / 60)
         per_second = (amount + 1 - capacity) / 60
@@ -175,7 +175,7 @@ class TokenBucket:
         return missing / self._per_second if missing > 1e-9 else 0.0
 
     def take(self, amount: float, *, now: float) -> None:
-        """Use `amount`; less than nothing gives back."""
+        """Use `amount`; a negative one gives back."""
         self._fill(now)
         self._level = min(self._capacity, self._level - amount)
 
@@ -186,14 +186,14 @@ class TokenBucket:
 
 
 LONGEST_WAIT_S = 600.0
-"""A server that asks to wait for longer is not waited for."""
+"""Longest wait that a server may ask for."""
 
 
 class RateLimiter:
-    """The buckets that a call draws from, and the time before which nothing is sent.
+    """The token buckets of a run, and the time before which nothing is sent.
 
-    Of requests and of tokens there may be a bucket by the run's own limits, and one by what the
-    server says.
+    For requests and for tokens there may be a bucket of the run's own limits, and one of the limits
+    that the server reports.
     """
 
     def __init__(self, limits: Limits, *, now: float) -> None:
@@ -209,11 +209,11 @@ class RateLimiter:
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether it matters how many tokens a call takes."""
+        """Whether tokens are limited."""
         return bool(self._tokens)
 
     def wait_s(self, n_requests: int, n_tokens: float, *, now: float) -> float:
-        """Seconds until so much may be sent; 0 if now."""
+        """Seconds until these requests and tokens may be sent; 0 if now."""
         wait = max(0.0, self._not_before - now)
         for bucket in self._requests.values():
             wait = max(wait, bucket.wait_s(n_requests, now=now))
@@ -222,18 +222,18 @@ class RateLimiter:
         return wait
 
     def take(self, n_requests: int, n_tokens: float, *, now: float) -> None:
-        """Draw from every bucket."""
+        """Take from every bucket."""
         for bucket in self._requests.values():
             bucket.take(n_requests, now=now)
         self.take_tokens(n_tokens, now=now)
 
     def take_tokens(self, n_tokens: float, *, now: float) -> None:
-        """Correct what was drawn; less than nothing gives back."""
+        """Correct the tokens that were taken; a negative number gives back."""
         for bucket in self._tokens.values():
             bucket.take(n_tokens, now=now)
 
     def hold(self, seconds: float, *, now: float) -> float:
-        """Send nothing for so long, whoever asks; give the seconds that this adds."""
+        """Send nothing for so many seconds; return the seconds that this adds."""
         before = max(self._not_before, now)
         self._not_before = max(before, now + seconds)
         return self._not_before - before
@@ -241,7 +241,7 @@ class RateLimiter:
     def observe(
         self, headroom: Headroom, *, n_requests_since: int, n_tokens_since: float, now: float
     ) -> None:
-        """Take the server's word for what is left, but for what it had not counted yet."""
+        """Use the server's report of what is left, less the requests that it has not counted."""
         said = headroom.requests, headroom.requests_limit, headroom.requests_reset_s
         self._apply_report(self._requests, said, since=n_requests_since, now=now)
         said = headroom.tokens, headroom.tokens_limit, headroom.tokens_reset_s
@@ -255,7 +255,7 @@ class RateLimiter:
         since: float,
         now: float,
     ) -> None:
-        """Keep a bucket that is whole again when the server says so."""
+        """Update buckets to the server's report."""
         left, limit, reset_s = said
         if left is None or reset_s is None or not 0 < reset_s < math.inf:
             return
@@ -274,11 +274,11 @@ _FIRST_TOKENS_PER_CHARACTER = 0.4
 _FIRST_COMPLETION = 300
 _PER_IMAGE = 4_000  # characters, about, with as many tokens as an image
 _WEIGHT = 0.1
-"""Of the newest call in what is expected of the next."""
+"""Weight of the newest call in the guess for the next."""
 
 
-def dollars(amount: float) -> str:
-    """Write US dollars with as many digits as say something, and at least with cents.
+def format_dollars(amount: float) -> str:
+    """Format US dollars with the significant digits, at least cents.
 
     Examples
     --------
@@ -291,7 +291,7 @@ def dollars(amount: float) -> str:
 
 
 class UsageGuess:
-    """How many tokens a call will take, learnt from those before it."""
+    """Guesses the tokens of a call from the calls before it."""
 
     def __init__(self) -> None:
         self._per_character = _FIRST_TOKENS_PER_CHARACTER
@@ -305,7 +305,7 @@ class UsageGuess:
         return Usage(round(_n_characters(request) * self._per_character), round(completion))
 
     def learn(self, request: ChatRequest, usage: Usage) -> None:
-        """Note what a call took."""
+        """Learn from the usage of a call."""
         per_character = usage.prompt_tokens / max(1, _n_characters(request))
         if self._completion is None:
             self._per_character, self._completion = per_character, usage.completion_tokens
@@ -320,7 +320,7 @@ def _n_characters(request: ChatRequest) -> int:
 
 
 class Budget:
-    """What a run has spent, and what the calls in flight will cost."""
+    """The money that a run has spent, and the expected cost of the calls in flight."""
 
     def __init__(self, price: Price | None, *, max_cost: float | None) -> None:
         self._price = price
@@ -330,13 +330,13 @@ class Budget:
         self._reserved = 0.0
 
     def of(self, usage: Usage) -> float:
-        """US dollars of a usage, 0 where nobody knows."""
+        """US dollars of a usage, 0 where the price is not known."""
         return 0.0 if self._price is None else self._price.cost(usage)
 
     def allows(self, cost: float) -> Literal["yes", "wait", "no"]:
-        """Say whether a call of that cost may be made now.
+        """Return whether a call of this cost may be made now.
 
-        What calls in flight will cost is a guess: while there are any, waiting may still help.
+        The cost of calls in flight is a guess: while there are any, waiting may still help.
         """
         if self.max_cost is None:
             return "yes"
@@ -348,12 +348,12 @@ class Budget:
         return "wait" if self._reserved > 0 else "no"
 
     def reserve(self, cost: float) -> None:
-        """Note that a call is made."""
+        """Reserve the expected cost of a call."""
         self._reserved += cost
 
     def release(self, cost: float, *, perhaps_charged: bool = False) -> None:
-        """Note that a call ended that was reserved; perhaps it is charged though nothing came."""
-        # sums of floats leave crumbs, and a crumb would look like a call in flight
+        """Release the reserved cost of a call that ended; a call without a reply may be charged."""
+        # a rounding error would look like a call in flight
         self._reserved = max(0.0, self._reserved - cost)
         if self._reserved < 1e-12:
             self._reserved = 0.0
@@ -361,6 +361,6 @@ class Budget:
             self.perhaps_spent += cost
 
     def spend(self, cost: float) -> None:
-        """Note what a call cost."""
+        """Add the cost of a call."""
         if self.spent is not None:
             self.spent += cost

@@ -21,7 +21,7 @@ from voirdire.judging.client.limits import (
     ConcurrencyLimiter,
     RateLimiter,
     UsageGuess,
-    dollars,
+    format_dollars,
 )
 from voirdire.records import Reply, Usage
 
@@ -38,12 +38,12 @@ __all__ = ["Permit", "Throttle"]
 
 
 _LONGEST_NAP_S = 5.0
-"""Whoever waits looks this often whether the server has since said that more is left."""
+"""Seconds between two checks whether the server has reported more capacity."""
 
 
 @dataclass(eq=False, slots=True)
 class Permit:
-    """Leave to send some requests; tells afterwards what was guessed of them."""
+    """Permission to send some requests, with their guessed usage."""
 
     n_requests: int
     n_tokens: float = 0.0
@@ -54,7 +54,7 @@ class Permit:
 
 
 class Throttle:
-    """Lets calls through, one after another, as fast as everything allows."""
+    """Lets calls through, one after another, as fast as all limits allow."""
 
     def __init__(self, limits: Limits, *, price: Price | None) -> None:
         self.slots = ConcurrencyLimiter(limits.concurrency)
@@ -63,24 +63,24 @@ class Throttle:
         self._limits = limits
         self._stopping = asyncio.Event()
         self._released = asyncio.Event()
-        self._queue = asyncio.Lock()  # whoever must wait does so in the order of arrival
+        self._queue = asyncio.Lock()  # calls wait in the order of arrival
         self._guess = UsageGuess()
         self._n_tokens_sent = 0.0
         self._end: StoppedError | None = None
 
     @property
     def is_stopped(self) -> bool:
-        """Whether nothing new is let through."""
+        """Whether no more calls are let through."""
         return self._end is not None
 
     def check_open(self) -> None:
-        """Raise what ended the run, if something did."""
+        """Raise the error that ended the run, if there is one."""
         if self._end is not None:
             # a new one each time: raised twice, one exception would carry both tracebacks
             raise type(self._end)(*self._end.args)
 
     def stop(self, end: StoppedError) -> None:
-        """Let nothing new through; whoever waits is told."""
+        """Let no more calls through; waiting calls get the error."""
         if self._end is None:
             self._end = end
         self.slots.close()
@@ -88,26 +88,26 @@ class Throttle:
         self._released.set()
 
     async def enter(self) -> None:
-        """Wait for a place; give it back to `slots`."""
+        """Wait for a place; return it with `slots.give_back`."""
         if not await self.slots.take():
             self.check_open()
 
     async def pause(self, seconds: float) -> None:
-        """Wait for so long; a stop ends it."""
+        """Wait so many seconds, or until a stop."""
         self.check_open()
         await _wait(self._stopping, seconds)
         self.check_open()
 
     async def send(self, requests: Sequence[ChatRequest]) -> Permit:
-        """Wait until requests may be sent; give the permit back with `settle`."""
+        """Wait until requests may be sent; return the permit with `settle` or `abandon`."""
         async with self._queue:
-            self.check_open()  # a stop may have come while others were waited for
+            self.check_open()  # a stop may have come during the wait
             need = self._guess_permit(requests)
             while (wait_s := self._wait_s(need)) > 0:
                 self._released.clear()
                 await _wait(self._released, min(wait_s, _LONGEST_NAP_S))
                 self.check_open()
-                need = self._guess_permit(requests)  # what came meanwhile counts for the guess
+                need = self._guess_permit(requests)  # replies that came meanwhile improve the guess
         self._rates.take(need.n_requests, need.n_tokens, now=self._now())
         self.budget.reserve(need.cost)
         self.n_sent += need.n_requests
@@ -121,7 +121,7 @@ class Throttle:
         requests: Sequence[ChatRequest],
         results: Sequence[Reply | ModelCallError],
     ) -> None:
-        """Put right what was guessed of requests, now that their results are here."""
+        """Replace the guessed usage of requests by that of their results."""
         used: float | None = 0.0
         is_uncertain = False
         for request, result in zip(requests, results, strict=True):
@@ -136,7 +136,7 @@ class Throttle:
         self._release(permit, used=used, perhaps_charged=is_uncertain)
 
     def abandon(self, permit: Permit) -> None:
-        """Note that nobody will ever know what came of the requests."""
+        """Release a permit whose requests have no known result."""
         self._release(permit, used=None, perhaps_charged=True)
 
     def _release(self, permit: Permit, *, used: float | None, perhaps_charged: bool) -> None:
@@ -149,7 +149,7 @@ class Throttle:
             self._released.set()
 
     def observe(self, headroom: Headroom, *, permit: Permit) -> None:
-        """Note what the server says is left, in its reply to what this pass let through."""
+        """Note the capacity that the server reports in its reply to these requests."""
         self._rates.observe(
             headroom,
             n_requests_since=self.n_sent - permit.sent,
@@ -158,7 +158,7 @@ class Throttle:
         )
 
     def hold(self, seconds: float) -> float:
-        """Let nobody through for so long; give the seconds that this adds."""
+        """Let no calls through for so many seconds; return the seconds that this adds."""
         return self._rates.hold(seconds, now=self._now())
 
     @cached_property
@@ -189,25 +189,29 @@ class Throttle:
     def _cost_limit_reached(self, cost: float) -> CostLimitReachedError:
         perhaps = self.budget.perhaps_spent
         msg = (
-            f"`max_cost` of {dollars(self.budget.max_cost or 0.0)} is reached: "
-            f"{dollars(self.budget.spent or 0.0)} is spent, "
-            + (f"calls without a reply may have cost {dollars(perhaps)}, " if perhaps else "")
-            + f"and the next call may cost {dollars(cost)}. The same command with a higher "
-            "`max_cost` goes on from here: replies that are stored are not paid for twice, and "
-            "the limit counts for each run anew."
+            f"`max_cost` of {format_dollars(self.budget.max_cost or 0.0)} is reached: "
+            f"{format_dollars(self.budget.spent or 0.0)} is spent, "
+            + (
+                f"calls without a reply may have cost {format_dollars(perhaps)}, "
+                if perhaps
+                else ""
+            )
+            + f"and the next call may cost {format_dollars(cost)}. The same command with a higher "
+            "`max_cost` continues from here: stored replies are not paid for twice, and each run "
+            "has the limit anew."
         )
         return CostLimitReachedError(msg)
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:
-    """Wait for an event, but no longer."""
+    """Wait for an event, at most so many seconds."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
 
 
 def _is_charged(error: ModelCallError) -> bool:
-    """Say whether a model wrote something that was held back; one with a status wrote nothing."""
+    """Return whether the call may be charged: the reply was withheld without an error status."""
     return isinstance(error, RefusalError | ContentFilterError) and error.status is None
 
 

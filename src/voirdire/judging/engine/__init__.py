@@ -1,1 +1,1 @@
-"""Looks up, plans, calls, stores and combines, for runs and for judges in service."""
+"""Engines: find stored replies, make the missing calls, and combine the replies into verdicts."""

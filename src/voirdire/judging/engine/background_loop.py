@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
     from concurrent.futures import Future
 
-__all__ = ["BackgroundLoop", "collect_garbage_less_often", "fork_lock", "result_of"]
+__all__ = ["BackgroundLoop", "collect_garbage_less_often", "fork_lock", "wait_for_result"]
 
 T = TypeVar("T")
 _TICK_S = 0.25
-_LAST_S = 1.0
-"""Seconds that tasks get to end when their loop does."""
+_GRACE_S = 1.0
+"""Seconds that the remaining tasks may run after the loop was told to stop."""
 
 fork_lock = threading.RLock()
-"""A fork waits for this lock: no process begins with it held by a thread that it does not have."""
+"""`os.fork` waits for this lock, so that no child process inherits it in a locked state."""
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
@@ -34,15 +34,13 @@ if hasattr(os, "register_at_fork"):
 
 
 class BackgroundLoop:
-    """Runs coroutines for code that is not async; a context, or closed with `leave`.
+    """Runs coroutines in a background thread, for code that is not async.
 
-    It begins when it is first asked, and begins anew when it is asked in a process that was forked
-    off, or after it was left. A copy, or one that was pickled, is a new one.
+    The loop starts at the first call. It starts again after it was stopped, and in a forked
+    process. A copied or unpickled object has a loop of its own. `held` keeps an object alive as
+    long as the loop, so that the garbage collector does not take its tasks. Use it as a context
+    manager, or end it with `stop_after`.
 
-    Attributes
-    ----------
-    held : object
-        What lives as long as the loop: the collector must not take its tasks before it is closed.
     """
 
     held: object = None
@@ -59,32 +57,33 @@ class BackgroundLoop:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if not self.is_out_of_reach and (thread := self.leave(_do_nothing)) is not None:
+        if not self.is_out_of_reach and (thread := self.stop_after(_do_nothing)) is not None:
             thread.join()
 
     @property
     def is_out_of_reach(self) -> bool:
         """Whether waiting for the loop would never end.
 
-        A generator that nobody closed is closed by whoever collects it: the interpreter at its
-        end, which has stopped all threads; a process that was forked off; or this very thread.
+        A generator that was not closed is closed when it is collected. That may happen when the
+        interpreter ends (all threads have stopped), in a forked process, or in the loop's own
+        thread.
         """
         thread = self._thread
         if thread is None or thread is threading.current_thread():
             return True
         return not thread.is_alive() or sys.is_finalizing()
 
-    def leave(self, close: Callable[[], Coroutine[Any, Any, None]]) -> threading.Thread | None:
-        """Have the loop end after something, and give the thread that ends with it.
+    def stop_after(self, close: Callable[[], Coroutine[Any, Any, None]]) -> threading.Thread | None:
+        """Run `close` in the loop, then stop the loop; return its thread.
 
-        Nobody is waited for, and no lock is taken: the collector may call this at any moment.
+        This waits for nothing and takes no lock: the garbage collector may call it at any moment.
         """
         loop, thread = self._loop, self._thread
         if loop is None or thread is None or loop.is_closed():
             return None
-        self._thread = None  # whoever asks from now on gets another loop
+        self._thread = None  # the next call starts another loop
 
-        def begin() -> None:  # a task that nobody holds may be collected before its end
+        def begin() -> None:  # an unreferenced task may be collected before it ends
             self._ending.add(task := loop.create_task(end()))
             task.add_done_callback(self._ending.discard)
 
@@ -92,7 +91,7 @@ class BackgroundLoop:
             try:
                 await close()
                 if others := asyncio.all_tasks() - {asyncio.current_task()}:
-                    _, late = await asyncio.wait(others, timeout=_LAST_S)
+                    _, late = await asyncio.wait(others, timeout=_GRACE_S)
                     for task in late:
                         task.cancel()
             finally:
@@ -104,7 +103,7 @@ class BackgroundLoop:
     def run(
         self, coroutine: Coroutine[Any, Any, T], *, watch: Callable[[], None] | None = None
     ) -> T:
-        """Wait for a coroutine, which is cancelled where the waiting ends before it."""
+        """Run a coroutine and wait for its result; cancel it if the waiting is interrupted."""
         future = self.begin(coroutine)
         try:
             while True:
@@ -120,7 +119,7 @@ class BackgroundLoop:
             raise
 
     def begin(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
-        """Begin a coroutine in the loop."""
+        """Start a coroutine in the loop."""
         with fork_lock:
             if self._loop is None or self._thread is None or not self._thread.is_alive():
                 self._loop = asyncio.new_event_loop()
@@ -131,7 +130,10 @@ class BackgroundLoop:
 
 
 _running: dict[asyncio.AbstractEventLoop, BackgroundLoop] = {}
-"""Those of the process that this one was forked off stay here: they must not be cleaned up."""
+"""All running loops.
+
+After a fork, the parent's loops stay here, so that they are not cleaned up.
+"""
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
@@ -142,29 +144,23 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 
 async def _do_nothing() -> None:
-    """End at once."""
+    """Do nothing; used to stop a loop at once."""
 
 
-async def result_of(future: Future[T], *, timeout_s: float) -> T:
-    """Wait so long at most, in any event loop, for what was begun in a background loop.
-
-    Raises
-    ------
-    TimeoutError
-        If it took longer; it is cancelled then.
-    """
+async def wait_for_result(future: Future[T], *, timeout_s: float) -> T:
+    """Wait for a future of a background loop; cancel it after `timeout_s` (`TimeoutError`)."""
     waiting = asyncio.wrap_future(future)
-    # asyncio would log an error, with its message, as one that nobody has read
+    # else asyncio would log the error with its message, which may quote an item
     waiting.add_done_callback(lambda done: done.cancelled() or done.exception())
     try:
         await asyncio.wait([waiting], timeout=timeout_s)
     finally:
-        waiting.cancel()  # it would come to a loop that may have ended by then
+        waiting.cancel()  # its callback would use a loop that may have ended by then
     return future.result(timeout=0)
 
 
-_YOUNG = 20_000
-"""Objects between two looks at the young ones: Python's own 700 cost a run a tenth of its time."""
+_GC_THRESHOLD = 20_000
+"""New objects between two collections; Python's default of 700 costs a tenth of a run's time."""
 
 _lock = threading.Lock()
 _n_running = 0
@@ -173,22 +169,22 @@ _before = (0, 0, 0)
 
 @contextmanager
 def collect_garbage_less_often() -> Iterator[None]:
-    """Look for reference cycles less often, in the whole process, and as before afterwards.
+    """Collect reference cycles less often, in the whole process; restore the setting afterwards.
 
-    Calls and verdicts are freed as soon as nobody holds them; only cycles wait longer. Whoever
-    collects even less often, or not at all, is left in peace.
+    Calls and verdicts have no cycles and are freed at once. A process that already collects less
+    often, or not at all, keeps its setting.
     """
-    global _n_running, _before  # noqa: PLW0603  # the collector is one for the process as well
+    global _n_running, _before  # noqa: PLW0603  # there is one collector per process
     with _lock:
         if not _n_running:
             _before = gc.get_threshold()
-            if 0 < _before[0] < _YOUNG:
-                gc.set_threshold(_YOUNG, *_before[1:])
+            if 0 < _before[0] < _GC_THRESHOLD:
+                gc.set_threshold(_GC_THRESHOLD, *_before[1:])
         _n_running += 1
     try:
         yield
     finally:
         with _lock:
             _n_running -= 1
-            if not _n_running and gc.get_threshold()[0] == _YOUNG:
+            if not _n_running and gc.get_threshold()[0] == _GC_THRESHOLD:
                 gc.set_threshold(*_before)

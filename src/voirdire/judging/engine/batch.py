@@ -1,4 +1,4 @@
-"""Looks items up together, and tracks which calls about them are stored, open or answered."""
+"""Tracks, for a batch of items, which calls are stored, which are open, and which are answered."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from voirdire.judging.call_plan import item_key
+from voirdire.judging.call_plan import hash_item
 from voirdire.judging.engine.combining import calibrate_verdict, combine, failed_verdict
 from voirdire.judging.prompts import new_nonce
 from voirdire.records import Failure
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "ItemRequest", "Unit", "UnitName", "UnitOwner"]
 
 UnitName: TypeAlias = tuple[bytes, tuple[str, ...]]
-"""Hash of what calls are about, and their names."""
+"""Hash of the item, and the names of the calls about it."""
 
 
 class ItemRequest(ABC):
-    """One item that somebody waits for; an engine answers it, whatever happens.
+    """An item whose verdict a caller waits for; an engine always answers it.
 
     Attributes
     ----------
     item : Item
         What is asked about.
     deadline : float
-        When the last who waits for it gives up, by the event loop's clock. What nobody waits for
-        comes after everything else.
+        When the last caller stops waiting, by the event loop's clock. Items that no caller waits
+        for come last.
     answered_by : str or None
-        Which judge of several it has come to.
+        The judge of a cascade or jury that answered it.
     """
 
     __slots__ = ("answered_by", "deadline", "item")
@@ -51,51 +51,51 @@ class ItemRequest(ABC):
     @property
     @abstractmethod
     def is_answered(self) -> bool:
-        """Whether nothing is to be done about it any more."""
+        """Whether it needs no more work."""
 
     @abstractmethod
     def answer(self, verdict: ItemVerdict) -> None:
-        """Take its answer, unless it has one."""
+        """Set the verdict, unless there is one already."""
 
 
 class UnitOwner(Protocol):
-    """Who takes the outcomes of units."""
+    """Receives the outcomes of units."""
 
     def deliver(self, unit: Unit, outcomes: Sequence[Outcome[Any]]) -> list[Unit]:
-        """Take the outcomes of a unit; give what is to be called next."""
+        """Take the outcomes of a unit; return the units to call next."""
 
     def fail(self, unit: Unit, outcome: Outcome[Any]) -> None:
-        """Take one outcome for a unit and everything that was to follow it."""
+        """Take one outcome for a unit and all its followers."""
 
     def deadline(self, key: bytes) -> float:
-        """Say until when somebody waits for what a hash concerns."""
+        """Return the time until which a caller waits for the items with this hash."""
 
     def is_answered(self, key: bytes) -> bool:
-        """Say whether nobody can get an answer any more from what a hash concerns."""
+        """Return whether all items with this hash are answered."""
 
 
 @dataclass(eq=False, slots=True)
 class Unit:
-    """Calls that one worker makes together, and where their outcomes belong.
+    """Calls that one worker makes together, and the places of their outcomes.
 
     Attributes
     ----------
     batch : UnitOwner
-        Whose items they are about.
+        Receives their outcomes.
     key : bytes
-        Hash of what they are about.
+        Hash of their item.
     calls : list of Call
-        What is called.
+        The calls.
     slots : list of int
-        Where among the outcomes about the item each belongs.
+        The place of each among the outcomes of the item.
     stored : mapping of str to sequence of bytes
-        Attempts that are stored of the item, by the name of their call.
+        Stored attempts about the item, by the name of their call.
     followers : list of Unit
-        What is called when this one has ended, such as calls that find its prompt kept.
+        Units that are called after this one, such as calls that reuse its cached prompt.
     partial : Outcome or None
         An outcome that lacks some answers, for which this unit asks again.
     lacking : tuple of int
-        Which of its answers those are.
+        The places of the answers that it lacks.
     """
 
     batch: UnitOwner
@@ -109,25 +109,24 @@ class Unit:
 
     @property
     def name(self) -> UnitName:
-        """Two units of one name at a time would pay twice."""
+        """Two units with one name at the same time would pay twice."""
         return self.key, tuple([call.name for call in self.calls])
 
     @property
     def deadline(self) -> float:
-        """When the last who waits for it gives up."""
+        """When the last caller stops waiting for it."""
         return self.batch.deadline(self.key)
 
     @property
     def is_answered(self) -> bool:
-        """Whether nobody can get an answer from it any more."""
+        """Whether no caller can get an answer from it any more."""
         return self.batch.is_answered(self.key)
 
 
 class Batch:
     """Items with the outcomes of all calls about them; equal items share their calls.
 
-    `note` takes every verdict that was given; so many of the first items as `n_check` says are
-    also asked in another order.
+    `note` is called with every verdict. The first `n_check` items are also asked in a second order.
     """
 
     def __init__(
@@ -146,7 +145,7 @@ class Batch:
         n_specs = len(self._plan.specs)
         n_check = n_check if self._plan.check is not None else 0
         for place, each in enumerate(asked):
-            key = item_key(each.item)
+            key = hash_item(each.item)
             if key in self._waiting:
                 self._waiting[key].append(each)
             else:
@@ -155,7 +154,7 @@ class Batch:
 
     @property
     def keys(self) -> list[bytes]:
-        """Every hash that the store may know something of, each once."""
+        """Every item hash, once each."""
         return list(self._outcomes)
 
     def units(
@@ -166,7 +165,7 @@ class Batch:
         together: bool,
         samples: bool,
     ) -> list[Unit]:
-        """Fill in what the store has, answer what is then known, give what must be called."""
+        """Use the stored outcomes, answer the items that are complete, return the units to call."""
         units: list[Unit] = []
         nothing: dict[str, Sequence[bytes]] = {}
         for key in self.keys:
@@ -195,7 +194,7 @@ class Batch:
         return units
 
     def deliver(self, unit: Unit, outcomes: Sequence[Outcome[Any]]) -> list[Unit]:
-        """Take the outcomes of a unit; give what is to be called next."""
+        """Take the outcomes of a unit; return the units to call next."""
         following = unit.followers
         unit.followers = []
         for slot, outcome in zip(unit.slots, outcomes, strict=True):
@@ -211,7 +210,7 @@ class Batch:
         return following
 
     def fail(self, unit: Unit, outcome: Outcome[Any]) -> None:
-        """Take one outcome for a unit and everything that was to follow it."""
+        """Take one outcome for a unit and all its followers."""
         for each in (unit, *unit.followers):
             given = outcome if each.partial is None else each.partial
             for slot in each.slots:
@@ -220,17 +219,17 @@ class Batch:
         self._answer_if_complete(unit.key)
 
     def give_up(self, why: str) -> None:
-        """Answer everything that has no answer yet with a failure."""
+        """Answer every open item with a failure."""
         verdict = failed_verdict(len(self._bound.rubric.questions), why)
         for key in list(self._waiting):
             self._answer(key, verdict)
 
     def deadline(self, key: bytes) -> float:
-        """Say until when somebody waits for what a hash concerns."""
+        """Return the time until which a caller waits for the items with this hash."""
         return max((each.deadline for each in self._waiting.get(key, ())), default=0.0)
 
     def is_answered(self, key: bytes) -> bool:
-        """Say whether nobody can get an answer any more from what a hash concerns."""
+        """Return whether all items with this hash are answered."""
         return all(each.is_answered for each in self._waiting.get(key, ()))
 
     def _calls(self, key: bytes) -> Iterator[Call[Any]]:
@@ -242,10 +241,10 @@ class Batch:
             yield self._plan.check.call(item, key=key)
 
     def _split_unit(self, unit: Unit, *, samples: bool) -> list[Unit]:
-        """Give each call about an item to a worker of its own, or all samples of it to one.
+        """Make one unit per call, or one for all samples of an item.
 
-        Where their prompts begin alike the first leads: the others find the beginning kept by a
-        server that keeps it.
+        Where prompts begin alike, the first call goes ahead: a server with a prompt cache then
+        reuses the beginning for the others.
         """
         if len(unit.calls) == 1:
             return [unit]
@@ -264,7 +263,7 @@ class Batch:
         return [first]
 
     def _plan_followup(self, unit: Unit, slot: int, outcome: Outcome[Any]) -> Unit | None:
-        """Ask the questions that a reply left open, in a call of their own; None if it did not."""
+        """Make a unit for the questions without an answer; None where all are answered."""
         if not outcome.is_partial or slot >= len(self._plan.specs):
             return None
         spec = self._plan.specs[slot]
@@ -299,7 +298,7 @@ class Batch:
 def _merge_answers(
     partial: Outcome[Answers], again: Outcome[Answers], *, lacking: Sequence[int]
 ) -> Outcome[Answers]:
-    """Put what a second reply says in the places that the first one left open."""
+    """Fill the missing answers of a first reply from a second reply."""
     if partial.value is None:
         return partial
     attempts = partial.attempts + again.attempts

@@ -1,4 +1,4 @@
-"""Makes each call that items wait for once, with as many workers as it takes."""
+"""Queues the calls that items wait for, and makes each of them once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from voirdire.judging.client import ClaimedElsewhereError, Client, Outcome
-from voirdire.judging.engine.bugs import foreign_exit
+from voirdire.judging.engine.bugs import make_exit_error
 from voirdire.judging.engine.queues import DeadlineQueue
 from voirdire.records import Failure
 
@@ -33,35 +33,35 @@ __all__ = [
 ]
 
 Stored: TypeAlias = "Mapping[bytes, Mapping[str, Sequence[bytes]]]"
-"""What is stored of items by their hashes: attempts by the name of their call."""
+"""Stored attempts by item hash, then by the name of the call."""
 
 LookUp: TypeAlias = "Callable[[Sequence[bytes]], Awaitable[Stored]]"
-"""Gives what is stored of items by their hashes."""
+"""Returns the stored attempts for item hashes."""
 
 LATE = "no verdict within the deadline"
-"""Why an item has no verdict whose answer may still come, for the next time it is asked about."""
+"""Reason of a failure whose reply may still come, for the next time the item is asked about."""
 
 CLOSED = "the judge is closed"
 
 _FIRST_LOOK_S, _LONGEST_LOOK_S = 0.05, 1.0
-"""Seconds between two looks for what another run has called."""
+"""Seconds between two checks for calls that another run makes."""
 
 _CANCELLED_S = 40.0
-"""Who is cancelled may still commit what came, and is waited for so long."""
+"""Seconds that cancelled workers get to store the replies that came."""
 
 
 @dataclass(eq=False, slots=True)
 class Job:
-    """Calls to make, and all units that wait for what comes of them.
+    """Calls to make, and all units that wait for their outcomes.
 
     Attributes
     ----------
     name : tuple
-        What is called; two jobs of one name at a time would pay twice.
+        Names the calls; two jobs with one name at the same time would pay twice.
     units : list of Unit
-        Who waits, the first of them with the calls to make.
+        The units that wait; the first one has the calls to make.
     found : list of Outcome or None
-        What came of the calls that another run has made meanwhile; empty where none was looked for.
+        Outcomes of calls that another run has made; empty where none was looked for.
     """
 
     name: UnitName
@@ -70,33 +70,33 @@ class Job:
 
     @property
     def calls(self) -> Sequence[Call[Any]]:
-        """What is called."""
+        """The calls."""
         return self.units[0].calls
 
     @property
     def stored(self) -> list[Sequence[bytes]]:
-        """For every call its attempts that are stored."""
+        """The stored attempts of every call."""
         unit = self.units[0]
         return [unit.stored.get(call.name, ()) for call in unit.calls]
 
     @property
     def deadline(self) -> float:
-        """When the last who waits for it gives up."""
+        """When the last caller stops waiting for it."""
         return max([unit.deadline for unit in self.units])
 
     @property
     def is_answered(self) -> bool:
-        """Whether nobody can get an answer from it any more."""
+        """Whether no caller can get an answer from it any more."""
         return all(unit.is_answered for unit in self.units)
 
 
 class CallQueue(ABC):
-    """Makes the calls that items wait for, within the limits of their judge.
+    """Makes the calls that items wait for, within the limits of the judge.
 
     Attributes
     ----------
     reader : Client
-        One that reads what is stored.
+        Reads stored replies; makes no calls.
     """
 
     reader: Client
@@ -113,15 +113,15 @@ class CallQueue(ABC):
 
     @abstractmethod
     def start(self, log: ReplyLog | None) -> None:
-        """Begin; every reply is kept in the log before it is used, where there is one."""
+        """Start; where there is a log, every reply is stored in it before it is used."""
 
     @property
     @abstractmethod
     def spending(self) -> ClientState | Clients:
-        """What was called and spent."""
+        """Number and cost of the calls so far."""
 
-    def rests(self, at: float) -> bool:  # noqa: ARG002  # a run ends instead
-        """Whether nothing is called at a time of the event loop."""
+    def is_resting(self, at: float) -> bool:  # noqa: ARG002  # a run ends instead
+        """Whether no calls are made at this time of the event loop."""
         return False
 
     async def watch_store(self, read: Callable[[], Awaitable[Stored]]) -> Stored:
@@ -130,26 +130,29 @@ class CallQueue(ABC):
 
     @abstractmethod
     def give_up(self, batch: Batch | None, error: BaseException) -> None:
-        """Draw the consequences of what was raised where a batch began."""
+        """Handle an error that was raised when a batch began."""
 
     def reuse(
         self, call: Call[Any], blobs: Sequence[bytes], *, retry_failures: bool = False
     ) -> Outcome[Any] | None:
-        """Give what stored attempts at a call come to; None where it must be called."""
+        """Return the outcome of stored attempts; None where the call must be made."""
         return self.reader.reuse(call, blobs, retry_failures=retry_failures)
 
     def add(self, units: Sequence[Unit], *, first: bool = False) -> None:
-        """Have units called; calls that are under way already are only waited for."""
+        """Queue the calls of units; a unit whose calls are already queued waits for those."""
         if new := self._new_jobs(units):
             self._queue.add(new, first=first)
             self._start_workers()
 
     @abstractmethod
     def stop(self) -> None:
-        """Begin nothing more; what is sent comes to its end."""
+        """Begin no more calls; calls that are sent may finish."""
 
     async def close(self, *, drain_s: float | None) -> None:
-        """Begin nothing more, wait so long for what is sent, then cancel it; None waits on."""
+        """Begin no more calls, wait `drain_s` seconds for those that are sent, then cancel them.
+
+        None waits without limit.
+        """
         self.stop()
         try:
             while self._tasks and drain_s is None:
@@ -175,7 +178,7 @@ class CallQueue(ABC):
         return new
 
     def _start_workers(self) -> None:
-        """Have as many workers as there is work for."""
+        """Start as many workers as there is work for."""
         for _ in range(min(len(self._queue), self._most_workers - self._n_working)):
             self._n_working += 1
             self._begin(self._work())
@@ -201,7 +204,7 @@ class CallQueue(ABC):
 
     @abstractmethod
     async def _answer(self, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
-        """Take jobs to their end, whatever happens; give what came of the calls, if anything."""
+        """Make the calls of jobs and deliver the outcomes; return them, or None."""
 
     async def _outcomes(self, client: Client, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
         calls = [call for job in jobs for call in job.calls]
@@ -214,13 +217,13 @@ class CallQueue(ABC):
         return [next(answers) if outcome is None else outcome for outcome in found]
 
     def _wait_for_others(self, jobs: Sequence[Job]) -> None:
-        """Look from time to time for what another run makes just now."""
+        """Check from time to time for the calls that another run makes now."""
         self._elsewhere += jobs
         if len(self._elsewhere) == len(jobs):
             self._begin(self._poll_claimed_jobs())
 
     async def _poll_claimed_jobs(self) -> None:
-        """Give calls that others made to those who wait, or try to make them after all."""
+        """Deliver the calls that another run has made; queue the others to be made here."""
         wait_s = _FIRST_LOOK_S
         while self._elsewhere:
             await asyncio.sleep(wait_s)
@@ -244,20 +247,20 @@ class CallQueue(ABC):
 
     @abstractmethod
     def _handle_error(self, jobs: Sequence[Job], error: Exception) -> None:
-        """Draw the consequences of an error that concerns every call."""
+        """Handle an error that concerns every call."""
 
     def _deliver(self, jobs: Sequence[Job], outcomes: Sequence[Outcome[Any]]) -> None:
-        """Hand the outcomes to everybody who waits, and have called what follows."""
+        """Deliver the outcomes to all units that wait, and queue the calls that follow."""
         given = iter(outcomes)
         for job in jobs:
             self._jobs.pop(job.name, None)
             found = [next(given) for _ in job.calls]
             following = [each for unit in job.units for each in unit.batch.deliver(unit, found)]
             if following:
-                self.add(following, first=True)  # what finishes an item comes before another item
+                self.add(following, first=True)  # finish this item before the next one begins
 
     def _fail(self, jobs: Sequence[Job], why: str) -> None:
-        """Tell everybody who waits that nothing comes."""
+        """Deliver a failure to all units that wait."""
         outcome: Outcome[Any] = Outcome(failure=Failure(reason=why))
         for job in jobs:
             self._jobs.pop(job.name, None)
@@ -269,7 +272,7 @@ class CallQueue(ABC):
 
 
 class RunQueue(CallQueue):
-    """The calls of a run: what concerns every call ends it."""
+    """The calls of a run. An error that concerns every call ends the run."""
 
     def __init__(
         self, bound: BoundJudge, *, look_up: LookUp, end: Callable[[BaseException], None]
@@ -281,12 +284,12 @@ class RunQueue(CallQueue):
         self._is_stopped = False
 
     def start(self, log: ReplyLog | None) -> None:
-        """Begin; every reply is kept in the log before it is used, where there is one."""
+        """Start; where there is a log, every reply is stored in it before it is used."""
         self.reader.log = log
 
     @property
     def spending(self) -> ClientState:
-        """What was called and spent."""
+        """Number and cost of the calls so far."""
         return self.reader.state
 
     def give_up(self, batch: Batch | None, error: BaseException) -> None:  # noqa: ARG002  # all end
@@ -296,7 +299,7 @@ class RunQueue(CallQueue):
         self._end(error)
 
     def stop(self) -> None:
-        """Begin nothing more; what is sent comes to its end."""
+        """Begin no more calls; calls that are sent may finish."""
         self._is_stopped = True
         self._queue.clear()
         self._elsewhere.clear()
@@ -308,7 +311,7 @@ class RunQueue(CallQueue):
             super().add(units, first=first)
 
     async def close(self, *, drain_s: float | None) -> None:
-        """Wait for what is sent; nobody is told of what was not begun."""
+        """Wait for the calls that are sent; calls that were not begun get no outcome."""
         self.stop()
         self._jobs.clear()
         await super().close(drain_s=drain_s)
@@ -326,7 +329,7 @@ class RunQueue(CallQueue):
         except BaseException as error:
             if is_cancelled():
                 raise
-            self._end(foreign_exit("a model", error))
+            self._end(make_exit_error("a model", error))
             return ()
         return outcomes
 
@@ -335,11 +338,11 @@ class RunQueue(CallQueue):
 
 
 def now() -> float:
-    """Give the time of the running event loop."""
+    """Return the time of the running event loop."""
     return asyncio.get_running_loop().time()
 
 
 def is_cancelled() -> bool:
-    """Whether this task itself was cancelled, and not only something in it."""
+    """Whether this task itself was cancelled, and not only something that it waits for."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

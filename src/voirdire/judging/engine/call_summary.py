@@ -28,14 +28,14 @@ __all__ = ["AnswerSummary", "CallProgress", "CallSummary", "JudgingProgress", "R
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerSummary:
-    """What was answered to a question that is not boolean.
+    """Answers to a question that is not boolean.
 
     Attributes
     ----------
     question : str
         Its id.
     kind : str
-        What it asks for.
+        Kind of the question.
     n_answered, n_failed : int
         Items with an answer, and without.
     shares : mapping of str to float
@@ -55,41 +55,41 @@ class AnswerSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class CallSummary:
-    """What the calls to a language model came to.
+    """Number, cost and failures of a run's calls to a language model.
 
     Attributes
     ----------
     n_calls : int
-        Calls that were made in this run, those that were tried again each time.
+        Calls that were made in this run; each try of a call counts.
     n_retries : int
-        How many of them were.
+        How many of them were retries.
     n_reused : int
-        Items about which nothing was called: their replies were in the store.
+        Items without a call: their replies were in the store.
     prompt_tokens, cached_tokens, completion_tokens : int
-        Tokens of this run, as far as the server counted them.
+        Tokens of this run, where the server counted them.
     cost : float or None
         US dollars of this run; None where the model's price is not known.
     forms : mapping of str to int
         Items by the loosest form in which a reply about them was asked for.
     steps_down : tuple of str
-        Why a stricter form was given up.
+        Why a stricter form of reply was given up.
     failures : mapping of str to int
         Items by the reason of a failure about them.
     examples : mapping of str to str
-        For each of these reasons all that one of the failures says, shortened.
+        For each of these reasons the shortened message of one failure.
     n_rate_limited : int
-        Calls that had to wait because the server said so.
+        Calls that waited because the server asked for it.
     missing_mass : mapping of str to float
         Mean probability, per proposition, of tokens that are neither true nor false.
     order_shift : mapping of str to float
-        How far probabilities move when the questions stand in another order: the mean absolute
-        difference where some items were checked, the mean range where all were asked in several;
-        for pairs the share that was judged otherwise with the responses swapped.
+        How much probabilities change with the order of the questions: the mean absolute difference
+        where some items were checked, the mean range where all were asked in several orders; for
+        pairs the share whose verdict changed when the responses were swapped.
     n_order_checked : int
         Items that `order_shift` rests on.
     n_kept : int or None
-        Items that the first judge of a cascade answered, so that nothing was called; None where
-        the judge is no cascade.
+        Items that the first judge of a cascade answered, without a call; None where the judge is
+        not a cascade.
     answers : tuple of AnswerSummary
         One per question that is not boolean.
     """
@@ -115,7 +115,7 @@ class CallSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class CallProgress:
-    """How the calls to a language model go.
+    """Progress of the calls to a language model.
 
     Attributes
     ----------
@@ -124,9 +124,9 @@ class CallProgress:
     n_calls, n_retries : int
         Calls of this run, and how many of them were tried again.
     n_in_flight : int
-        Calls that wait for their reply now.
+        Calls that wait for a reply now.
     concurrency : int
-        How many may wait at once, as far as the server puts up with it.
+        How many calls may be in flight at once; fewer while the server limits the rate.
     cost : float or None
         US dollars of this run so far; None where the price is not known.
     n_failed : int
@@ -147,7 +147,7 @@ class CallProgress:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgingProgress:
-    """How far a run of judging has come.
+    """Progress of a run of judging.
 
     Attributes
     ----------
@@ -158,9 +158,9 @@ class JudgingProgress:
     n_dropped : int
         Rows that were set aside so far.
     finishing : bool
-        Whether every item is judged and the parts are being put together.
+        Whether every item is judged and the parts are being joined.
     calls : CallProgress or None
-        How the calls go, where the judge is a language model.
+        Progress of the calls, where the judge is a language model.
     """
 
     n_items: int
@@ -174,13 +174,13 @@ _EXAMPLE_WIDTH = 500
 
 
 class RunRecord:
-    """Adds up what the calls of a run came to, batch by batch, and tells how they go."""
+    """Sums up the calls of a run, batch by batch, and reports their progress."""
 
     def __init__(
-        self, plan: JudgingPlan, tell: Callable[[CallProgress], None] | None = None
+        self, plan: JudgingPlan, report: Callable[[CallProgress], None] | None = None
     ) -> None:
         rubric = plan.rubric
-        self._tell = tell
+        self._tell = report
         self._questions = rubric.questions
         self._propositions = rubric.propositions
         self._kept_by = plan.judge.answerers[0] if is_cascade(plan.judge) else None
@@ -195,7 +195,7 @@ class RunRecord:
         self._answers = {row.id: _Answers(row) for row in rubric.questions if row.kind != "boolean"}
 
     def note(self, state: ClientState, *, n_answered: int) -> None:
-        """Keep how the calls stand, and tell whoever watches."""
+        """Keep the state of the calls, and report it."""
         self._state = state
         if self._tell is None:
             return
@@ -212,7 +212,7 @@ class RunRecord:
         self._tell(progress)
 
     def add(self, verdicts: Sequence[ItemVerdict], details: CallDetails) -> None:
-        """Take the verdicts of a batch."""
+        """Add the verdicts of a batch."""
         self.n_items += len(verdicts)
         self.n_reused += sum([verdict.is_stored for verdict in verdicts])
         if self._kept_by is not None:
@@ -223,7 +223,7 @@ class RunRecord:
                 reasons = [failure.reason for _, failure in reversed(verdict.failures)]
                 in_short = {
                     reason.partition(":")[0]: reason for reason in reasons
-                }  # of two the first
+                }  # the first example of a reason is kept
                 self._failures.update(in_short.keys())
                 for short, reason in in_short.items():
                     self._examples.setdefault(short, reason)
@@ -236,7 +236,7 @@ class RunRecord:
             self._answers[name].add(labels)
 
     def summary(self) -> CallSummary | None:
-        """Say what it came to; None where there is nobody to call."""
+        """Return the summary; None where the judge makes no calls."""
         state = self._state
         if state is None:
             return None
@@ -258,15 +258,15 @@ class RunRecord:
                 for short, _ in self._failures.most_common()
             },
             n_rate_limited=state.n_rate_limits,
-            missing_mass=self._mass.named(self._propositions),
-            order_shift=self._shift.named([row.id for row in self._questions]),
+            missing_mass=self._mass.to_dict(self._propositions),
+            order_shift=self._shift.to_dict([row.id for row in self._questions]),
             n_order_checked=self._shift.n_rows,
             n_kept=None if self._kept_by is None else self._n_kept,
             answers=tuple(row.summary() for row in self._answers.values()),
         )
 
     def _shifts(self, details: CallDetails) -> NDArray[np.float64]:
-        """Put the shifts of propositions and of other questions in the rubric's order."""
+        """Return the shifts of all questions in the rubric's order."""
         columns = dict(zip(self._propositions, details.shift.T, strict=True))
         columns |= details.label_shift
         return np.stack([columns[row.id] for row in self._questions], axis=1)
@@ -274,7 +274,7 @@ class RunRecord:
     def _differences(
         self, checked: Sequence[tuple[Sequence[Any], Sequence[Any]]]
     ) -> NDArray[np.float64]:
-        """How far propositions moved, |p - p'|; nan for other kinds."""
+        """|p - p'| of propositions between two orders; nan for other kinds."""
         found = np.full((len(checked), len(self._questions)), np.nan)
         for place, question in enumerate(self._questions):
             if question.kind == "boolean":
@@ -283,7 +283,7 @@ class RunRecord:
 
 
 class _Mean:
-    """Means by column over rows that come in batches; nan does not count."""
+    """Column means over rows that come in batches; nan is left out."""
 
     def __init__(self, n_columns: int) -> None:
         self._sums = np.zeros(n_columns)
@@ -296,7 +296,7 @@ class _Mean:
         self._counts += known.sum(axis=0)
         self.n_rows += int(known.any(axis=1).sum())
 
-    def named(self, names: Sequence[str]) -> dict[str, float]:
+    def to_dict(self, names: Sequence[str]) -> dict[str, float]:
         return {
             name: float(total / count)
             for name, total, count in zip(names, self._sums, self._counts, strict=True)

@@ -1,4 +1,4 @@
-"""Combines several replies about one item into means and votes, and measures how they differ."""
+"""Combines the replies about one item into a verdict, and measures how they differ."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ TIED = Failure(reason="the samples are tied")
 
 
 class ItemVerdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a judge said of one item, one entry per question of the rubric.
+    """A judge's verdict on one item, one entry per question of the rubric.
 
     Attributes
     ----------
     values : tuple of Answer or None
         A proposition's probability, a label, a number, a text or labels; None for a failure.
     failures : tuple of (int, Failure)
-        Places of the questions without a value, and why.
+        Places of the questions without a value, and the reasons.
     missing_mass : tuple of float or None
         Mean over the replies; None where no log-probabilities were read.
     shift : tuple of float or None
-        Range of a proposition's probability over the orders of the questions, and 1 or 0 for a
-        pair that was or was not judged otherwise with its responses swapped; nan where there is
-        nothing to compare. None where nothing was asked in more than one order.
+        Range of a proposition's probability over the orders of the questions, and 1 or 0 for a pair
+        that was or was not judged otherwise with its responses swapped; nan where there is nothing
+        to compare. None where no question was asked in more than one order.
     form : str or None
         The loosest form in which a reply was asked for.
     attempts : int
         Replies and failures in all.
     is_stored : bool
-        Whether everything came from the store, and nothing was called.
+        Whether all replies came from the store.
     checked : tuple of Answer or None
         The answers in another order of the questions, where that was checked beside `values`.
     answered_by : str or None
-        Which judge of several it came to, answered or not; None where there is only one.
+        The judge that the item was passed to, answered or not; None where there is only one judge.
     """
 
     values: tuple[Answer | None, ...]
@@ -68,7 +68,7 @@ _LOOSENESS = {None: 0, "json_schema": 1, "json_object": 2, "text": 3}
 
 
 def failed_verdict(n_questions: int, why: str) -> ItemVerdict:
-    """Say that a judge said nothing of an item."""
+    """Make the verdict of a judge that gave no answer."""
     failure = Failure(reason=why)
     return ItemVerdict(
         values=(None,) * n_questions, failures=tuple((k, failure) for k in range(n_questions))
@@ -82,17 +82,17 @@ def combine(
     questions: Sequence[Question],
     votes: bool,
 ) -> ItemVerdict:
-    """Put the outcomes of all calls about one item together; the last may check the order."""
+    """Combine the outcomes of all calls about one item; the last call may be the order check."""
     is_stored = all(outcome.is_reused for outcome in outcomes)
     checked = None
     if len(outcomes) > len(plan.specs):
         *outcomes, other = outcomes
         checked = _sort_by_order(outcomes[0], other, plan=plan)
     if len(outcomes) == 1 and outcomes[0].value is not None and not outcomes[0].is_partial:
-        # one call in the rubric's own order: nothing to combine, and by far the commonest case
+        # one call in the rubric's own order is by far the most common case
         (outcome,) = outcomes
         return ItemVerdict(
-            values=outcome.value.values,  # type: ignore[union-attr, arg-type]  # it is whole
+            values=outcome.value.values,  # type: ignore[union-attr, arg-type] # it is complete
             missing_mass=outcome.value.missing_mass,  # type: ignore[union-attr]
             form=outcome.form,
             attempts=outcome.attempts,
@@ -137,7 +137,7 @@ def combine(
 def calibrate_verdict(
     verdict: ItemVerdict, calibrators: Sequence[tuple[int, Calibrator]]
 ) -> ItemVerdict:
-    """Calibrate the probabilities at these places; missing mass and shift stay the judge's own."""
+    """Calibrate the probabilities at these places; missing mass and shift stay as they are."""
 
     def calibrate(given: Sequence[Answer | None]) -> tuple[Answer | None, ...]:
         values = list(given)
@@ -158,7 +158,7 @@ def _sort_by_order(
     if first.is_partial or other.is_partial:
         return None
     back = dict(zip(plan.check.places, other.value.values, strict=True))
-    return tuple(back[place] for place in range(len(back)))  # type: ignore[misc]  # it is whole
+    return tuple(back[place] for place in range(len(back)))  # type: ignore[misc] # it is complete
 
 
 def combine_answers(question: Question, said: list[Answer]) -> Answer | Failure:
@@ -166,7 +166,7 @@ def combine_answers(question: Question, said: list[Answer]) -> Answer | Failure:
     if question.kind == "boolean":
         return math.fsum(said) / len(said)  # type: ignore[arg-type]  # the reader saw to it
     if question.kind == "pairwise":
-        counts = Counter(said)  # over both ways of showing a pair
+        counts = Counter(said)  # over both orders of a pair
         return next((side for side in ("A", "B") if 2 * counts[side] > len(said)), "tie")
     if len(said) == 1 or question.kind == "text":
         return said[0]

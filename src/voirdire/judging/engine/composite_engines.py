@@ -1,4 +1,4 @@
-"""Combines engines: a cascade asks a second judge where the first is unsure, a jury asks all."""
+"""Engines of cascades and juries: a second judge where the first is unsure, or all judges."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["CascadeEngine", "JuryEngine"]
 
 _OVER = (CLOSED, LATE)
-"""Why the first judge was not asked at all: then nobody waits for the second either."""
+"""Reasons why the first judge was not asked; the second one is then not asked either."""
 
 
 class _ForwardedItem(ItemRequest):
-    """An item as one judge of several has it; the time is that of whoever waits."""
+    """An item for one judge of several; its deadline is that of the caller's item."""
 
     __slots__ = ("_is_taken", "_take", "asked")
 
@@ -45,27 +45,27 @@ class _ForwardedItem(ItemRequest):
 
     @property
     def deadline(self) -> float:
-        """When the last who waits for it gives up; that may become later."""
+        """When the last caller stops waiting for it; that may become later."""
         return self.asked.deadline
 
     @deadline.setter
     def deadline(self, until: float) -> None:
-        """Leave it to whoever waits."""
+        """Ignored: the caller's item has the deadline."""
 
     @property
     def is_answered(self) -> bool:
-        """Whether this judge has nothing to do about it any more."""
+        """Whether this judge need not answer it any more."""
         return self._is_taken or self.asked.is_answered
 
     def answer(self, verdict: ItemVerdict) -> None:
-        """Have the first answer of this judge taken."""
+        """Pass on the first answer of this judge."""
         if not self._is_taken:
             self._is_taken = True
             self._take(self.asked, verdict)
 
 
 class _CompositeEngine(Engine):
-    """Answers items with the engines of several judges; what ends the run of one ends it."""
+    """Answers items with the engines of several judges; an error that ends one run ends all."""
 
     def __init__(self, members: Sequence[Engine]) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class _CompositeEngine(Engine):
         self.end_with(self.ended)
 
     def end_with(self, ended: asyncio.Event) -> None:
-        """Set this event where the run of any judge ends."""
+        """Set this event when the run of any judge ends."""
         self.ended = ended
         for member in self._members:
             member.end_with(ended)
@@ -86,17 +86,17 @@ class _CompositeEngine(Engine):
 
     @property
     def calls(self) -> ClientState | None:
-        """How the calls of a run stand, all judges together."""
+        """State of the calls of a run, all judges together."""
         states = [state for each in self._members if (state := each.calls) is not None]
         return add_states(states) if states else None
 
     async def start(self) -> None:
-        """Begin; an `InputError` where a store cannot be used."""
+        """Start; raise an `InputError` where a store cannot be used."""
         for member in self._members:
             await member.start()
 
     def stop(self) -> None:
-        """Begin nothing more; what is sent comes to its end."""
+        """Begin no more calls; calls that are sent may finish."""
         for member in self._members:
             member.stop()
 
@@ -104,11 +104,11 @@ class _CompositeEngine(Engine):
 class CascadeEngine(_CompositeEngine):
     """Answers items with a first engine, and with a second where the first judge is unsure.
 
-    *Order*: each answer belongs to its own item, and is one judge's. *Errors*: what the first
-    judge cannot answer is passed on, whatever the reason; what the language model does not answer
-    is a failure, and late where it is late. *Cancellation*: `close` ends the first judge, then the
-    second, within the same time. *Memory*: the items that wait. *Retries and caching*: the
-    language model's.
+    *Order*: each answer belongs to its own item, and is one judge's. *Errors*: an item that the
+    first judge cannot answer is passed on, whatever the reason; an item that the language model
+    does not answer is a failure, or late after the deadline. *Cancellation*: `close` ends the first
+    judge, then the second, within the same time. *Memory*: the items that wait. *Retries and
+    caching*: the language model's.
     """
 
     def __init__(self, bound: BoundCascade, *, first: Engine, then: Engine) -> None:
@@ -123,7 +123,7 @@ class CascadeEngine(_CompositeEngine):
 
     @property
     def state(self) -> LiveState:
-        """How it stands: calls, cost and order are the language model's."""
+        """State of the engine: calls, cost and outages are the language model's."""
         then = self._then.state
         return LiveState(
             n_waiting=self._first.state.n_waiting + len(self._unsure) + then.n_waiting,
@@ -143,7 +143,7 @@ class CascadeEngine(_CompositeEngine):
         self._first.submit([_ForwardedItem(each, self._take_first_answer) for each in asked])
 
     async def close(self, *, drain_s: float | None = None) -> None:
-        """Take no more; what the first judge is unsure of from now on is not called."""
+        """Take no more items, and pass none on to the second judge from now on."""
         loop = asyncio.get_running_loop()
         ends = None if drain_s is None else loop.time() + drain_s
         try:
@@ -154,7 +154,7 @@ class CascadeEngine(_CompositeEngine):
             await self._then.close(drain_s=left_s)
 
     def _take_first_answer(self, asked: ItemRequest, verdict: ItemVerdict) -> None:
-        """Give an item the first judge's answer, or keep it for the second."""
+        """Answer an item with the first judge's verdict, or keep it for the second."""
         if asked.is_answered:
             return
         is_over = bool(verdict.failures) and verdict.failures[0][1].reason in _OVER
@@ -166,7 +166,7 @@ class CascadeEngine(_CompositeEngine):
             _give_answer(asked, verdict)
             return
         asked.answered_by = self._called_then
-        if not self._unsure:  # what comes of one batch goes on together
+        if not self._unsure:  # pass on the items of one batch together
             asyncio.get_running_loop().call_soon(self._forward)
         self._unsure.append(_ForwardedItem(asked, _give_answer))
 
@@ -177,12 +177,12 @@ class CascadeEngine(_CompositeEngine):
 
 
 def _give_answer(asked: ItemRequest, verdict: ItemVerdict) -> None:
-    """Give an item its answer, which says whose it is."""
+    """Answer an item, and record which judge answered."""
     asked.answer(msgspec.structs.replace(verdict, answered_by=asked.answered_by))
 
 
 class JuryEngine(_CompositeEngine):
-    """Answers items with several engines, one for each judge, and combines what they say.
+    """Answers items with several engines, one for each judge, and combines their verdicts.
 
     *Order*: each answer belongs to its own item. *Errors*: a judge without an answer is left out
     where the others weigh more than half. *Cancellation*: `close` ends all of them within the same
@@ -195,7 +195,7 @@ class JuryEngine(_CompositeEngine):
 
     @property
     def state(self) -> LiveState:
-        """How it stands: calls and cost of all; out of order where no answer can come about."""
+        """Calls and cost of all judges; broken where too few judges work to answer."""
         states = [each.state for each in self._members]
         costs = [state.cost for state in states]
         works = sum(
@@ -219,14 +219,14 @@ class JuryEngine(_CompositeEngine):
             member.submit([_ForwardedItem(*each) for each in zip(asked, takes, strict=True)])
 
     async def close(self, *, drain_s: float | None = None) -> None:
-        """Take no more, and wait so long for what is on its way."""
+        """Take no more items, and wait `drain_s` seconds for open calls."""
         self.stop()
         await asyncio.gather(*(member.close(drain_s=drain_s) for member in self._members))
 
     def _take(
         self, given: list[ItemVerdict | None], place: int, asked: ItemRequest, said: ItemVerdict
     ) -> None:
-        """Take what one judge says of an item; combine it where it is the last."""
+        """Take one judge's verdict on an item; combine all verdicts when it is the last."""
         given[place] = said
         ballots = [ballot for ballot in given if ballot is not None]
         if len(ballots) == len(given):
@@ -272,11 +272,11 @@ def _combine_ballots(ballots: Sequence[ItemVerdict], bound: BoundJury) -> ItemVe
 
 
 def _is_enough(weight: float) -> bool:
-    """Whether judges with so much of the weight can answer; crumbs of sums do not decide."""
+    """Whether judges with this share of the weight can answer; rounding errors do not decide."""
     return weight > 0.5 + 1e-9
 
 
 def _first_failure(ballots: Sequence[ItemVerdict], place: int) -> Failure:
-    """Say why the first judge without an answer has none."""
+    """Return the failure of the first judge without an answer."""
     found = (why for ballot in ballots for k, why in ballot.failures if k == place)
     return next(found, Failure(reason="not asked"))

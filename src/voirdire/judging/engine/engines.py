@@ -1,4 +1,4 @@
-"""Makes the engine that suits a judge, for a run or for service."""
+"""Makes the engine for a judge, for a run or for a live judge."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def make_engine(
     settings: LiveSettings | None = None,
     retry_failures: bool = False,
 ) -> Engine:
-    """Make what answers by a plan: in service where there are `settings`, else in a run.
+    """Make the engine for a plan: of a live judge where there are `settings`, else of a run.
 
-    Nothing is opened or called yet; a judge that cannot be asked like this is an `InputError`.
+    Nothing is opened or called yet. A judge that cannot be asked this way raises an `InputError`.
     """
 
     def make_model_engine(bound: BoundJudge) -> Engine:
@@ -38,13 +38,13 @@ def make_engine(
         again = retry_failures if settings is None else settings.retry_failures
         return ModelEngine(bound, store=store, retry_failures=again, settings=settings)
 
-    def of_plan(plan: JudgingPlan) -> Engine:
+    def make_for_plan(plan: JudgingPlan) -> Engine:
         judge: Any = plan.judge
         if is_jury(judge):
-            return JuryEngine(judge, [of_plan(each) for each in judge.members])
+            return JuryEngine(judge, [make_for_plan(each) for each in judge.members])
         if is_cascade(judge):
             first = ThreadEngine(judge.first, settings)
             return CascadeEngine(judge, first=first, then=make_model_engine(judge.then))
         return make_model_engine(judge) if asks_a_model(judge) else ThreadEngine(plan, settings)
 
-    return of_plan(plan)
+    return make_for_plan(plan)

@@ -1,4 +1,4 @@
-"""Looks up, plans, calls, stores and combines each item by itself."""
+"""The engine of a language model: looks up, calls, stores and combines for each item."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from voirdire.judging.engine.port import Engine, LiveState
 from voirdire.judging.engine.queues import FairQueue
 from voirdire.judging.engine.service_queue import ServiceQueue
 from voirdire.store import GroupCommit, ReplyStore, open_store
-from voirdire.store.stored_calls import blobs_by_name
+from voirdire.store.stored_calls import group_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 __all__ = ["ModelEngine"]
 
 _LOOKED_UP = 256
-"""Items in a query of a judge in service: the event loop reads so many replies without a pause."""
+"""Items in one query of a live judge: the event loop reads this many replies without a pause."""
 
 
 class ModelEngine(Engine):
-    """Answers items with a language model: in service where there are `settings`, else in a run.
+    """Answers items with a language model: in a run, or live where there are `settings`.
 
-    In a run, items are looked up as they come, and the first ones are asked in a second order too;
-    in service everybody who asks has a turn. `RunQueue` and `ServiceQueue` say what an error does.
+    In a run, items are looked up as they come, and the first ones are also asked in a second order.
+    A live judge serves its callers in turn. `RunQueue` and `ServiceQueue` handle errors.
 
-    *Order*: each answer belongs to its own item. *Errors*: what fails about an item is a failure
-    in its verdict; what would fail about every item ends a run, and lets a judge in service rest;
-    a cost without a known price is an `InputError` before anything is called. *Cancellation*:
-    `close` waits for the calls that are sent, then cancels them. *Memory*: the items that wait, and
-    a bounded number of workers. *Retries and caching*: one `Client` holds the limits over
-    everything; stored replies are used before anything is called, calls in flight are shared by
-    equal items, and each reply is stored before it is used.
+    *Order*: each answer belongs to its own item. *Errors*: an error about one item is a failure in
+    its verdict; an error that concerns every item ends a run, and pauses a live judge; a cost limit
+    without a known price is an `InputError` before anything is called. *Cancellation*: `close`
+    waits for the calls that are sent, then cancels them. *Memory*: the items that wait, and a
+    bounded number of workers. *Retries and caching*: one `Client` applies the limits to all calls;
+    stored replies are used before anything is called, calls in flight are shared by equal items,
+    and each reply is stored before it is used.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class ModelEngine(Engine):
         settings: LiveSettings | None = None,
     ) -> None:
         super().__init__()
-        n_check = bound.calls.n_check  # refuses here what cannot be asked
+        n_check = bound.calls.n_check  # raises where the judge cannot be asked
         self._bound = bound
         self._is_run = settings is None
         self._n_to_check = n_check if self._is_run else 0
@@ -77,28 +77,28 @@ class ModelEngine(Engine):
 
     @property
     def state(self) -> LiveState:
-        """How it stands."""
+        """State of the engine."""
         spending = self._queue.spending
         return LiveState(
             n_waiting=self._n_waiting,
             n_calls=spending.n_calls,
             n_failures=self._n_failures,
             cost=spending.cost,
-            is_broken=self._loop is not None and self._queue.rests(self._loop.time()),
+            is_broken=self._loop is not None and self._queue.is_resting(self._loop.time()),
         )
 
     @property
     def calls(self) -> ClientState | None:
-        """How the calls of a run stand."""
+        """State of the calls of a run."""
         spending = self._queue.spending
         return spending if isinstance(spending, ClientState) else None
 
     def stop(self) -> None:
-        """Begin nothing more; what is sent comes to its end."""
+        """Begin no more calls; calls that are sent may finish."""
         self._queue.stop()
 
     async def start(self) -> None:
-        """Open the store, and begin; an `InputError` where the store cannot be used."""
+        """Open the store and start; raise an `InputError` where the store cannot be used."""
         self._loop = asyncio.get_running_loop()
         if self._place is not None:
             opening = self._loop.run_in_executor(self._thread, self._open_store, self._place)
@@ -113,11 +113,11 @@ class ModelEngine(Engine):
             self._refuse(asked)
             return
         self._waiting.add(asked)
-        if self._looking is None:  # what comes in the same moment is looked up together
+        if self._looking is None:  # items that come at the same moment are looked up together
             self._looking = asyncio.get_running_loop().create_task(self._take())
 
     async def close(self, *, drain_s: float | None = None) -> None:
-        """Take no more, let the calls that are sent come to their end, and answer the rest."""
+        """Take no more items, let the calls that are sent finish, and answer the other items."""
         was_closed, self._is_closed = self._is_closed, True
         if was_closed or self._loop is None:
             return
@@ -135,7 +135,7 @@ class ModelEngine(Engine):
             await self._close_all()
 
     async def _take(self) -> None:
-        """Begin with what has gathered, batch by batch."""
+        """Begin with the items that have gathered, batch by batch."""
         try:
             while taken := self._waiting.take():
                 asked = [each for each in taken if not each.is_answered]
@@ -145,7 +145,7 @@ class ModelEngine(Engine):
             self._looking = None
 
     async def _begin(self, asked: Sequence[ItemRequest]) -> None:
-        """Answer what is stored, and have the rest called."""
+        """Answer from the store, and queue the other calls."""
         n_check = min(self._n_to_check, len(asked))
         self._n_to_check -= n_check
         queue, batch = self._queue, None
@@ -158,23 +158,23 @@ class ModelEngine(Engine):
                 samples=queue.reader.gives_samples,
             )
             queue.add(units)
-        except BaseException as error:  # noqa: BLE001  # raised again where nobody is told of it
+        except BaseException as error:  # noqa: BLE001  # it is raised again unless the items are answered
             queue.give_up(batch, error)
 
     async def _look_up(self, keys: Sequence[bytes]) -> Stored:
-        """Give what is stored of items by their hashes."""
+        """Return the stored attempts for item hashes."""
         if self._store is None:
-            await asyncio.sleep(0)  # others have their turn between two batches
+            await asyncio.sleep(0)  # other tasks run between two batches
             return {}
         return await self._queue.watch_store(partial(self._read, self._store, keys))
 
     async def _read(self, store: ReplyStore, keys: Sequence[bytes]) -> Stored:
         loop = asyncio.get_running_loop()
         found = await loop.run_in_executor(self._thread, store.get, self._judge_id, keys)
-        return {key: blobs_by_name(calls) for key, calls in found.items()}
+        return {key: group_by_name(calls) for key, calls in found.items()}
 
     def _refuse(self, asked: Sequence[ItemRequest]) -> None:
-        """Answer items that come too late; where a run is closed, nobody waits."""
+        """Answer items that come after the end; in a closed run no caller waits."""
         if self._is_run:
             return
         verdict = failed_verdict(len(self._bound.rubric.questions), CLOSED)
@@ -193,7 +193,7 @@ class ModelEngine(Engine):
             raise
 
     async def _close_all(self) -> None:
-        """Commit what came, and close everything."""
+        """Commit the replies that came, and close everything."""
         try:
             if self._commit is not None:
                 await self._commit.close()

@@ -1,4 +1,4 @@
-"""Defines what every engine does: it takes items and answers each of them later."""
+"""Defines the interface of engines: an engine takes items and answers each of them later."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class LiveState:
-    """How a judge stands.
+    """State of a live judge.
 
     Attributes
     ----------
     n_waiting : int
-        Items that somebody waits for.
+        Items that a caller waits for.
     n_calls, n_failures : int
         Calls made, and items that failed, since it started.
     cost : float or None
-        US dollars spent; None where nobody knows.
+        US dollars spent; None where the price is not known.
     is_broken : bool
-        Whether the judge is out of order just now, so that nothing is called.
+        Whether the judge is out of order now, so that it makes no calls.
     """
 
     n_waiting: int = 0
@@ -60,22 +60,22 @@ class Engine(ABC):
 
     @property
     def error(self) -> BaseException | None:
-        """What ended the run."""
+        """The error that ended the run."""
         return self._error
 
     def end_with(self, ended: asyncio.Event) -> None:
-        """Set this event where the run ends, as other engines of one run do."""
+        """Use this event for the end of the run, as the other engines of the run do."""
         self.ended = ended
 
     def end(self, error: BaseException) -> None:
-        """Remember the first error that says something, and begin nothing more."""
+        """Keep the first meaningful error, and begin no more calls."""
         if self._error is None or type(self._error) is StoppedError:
             self._error = error
         self.stop()
         self.ended.set()
 
     async def wait_unless_ended(self, waiting: Coroutine[Any, Any, T]) -> T:
-        """Wait for something, or raise what ended the run meanwhile."""
+        """Wait for something, or raise the error that ended the run meanwhile."""
         task = asyncio.ensure_future(waiting)
         ended = asyncio.ensure_future(self.ended.wait())
         try:
@@ -98,30 +98,30 @@ class Engine(ABC):
 
     @abstractmethod
     def submit(self, asked: Sequence[ItemRequest]) -> None:
-        """Take items, each of which gets its answer; never raises, never waits.
+        """Take items and answer each of them later; never raises, never waits.
 
-        Where an error ends a run, it is in `error`, and items may stay without an answer.
+        Where an error ends a run, `error` holds it, and items may stay without an answer.
         """
 
     @abstractmethod
     async def close(self, *, drain_s: float | None = None) -> None:
-        """Take no more, and wait so long for what is on its way; None waits for all of it."""
+        """Take no more items, and wait `drain_s` seconds for open calls; None waits for all."""
 
     @property
     def calls(self) -> ClientState | None:
-        """How the calls of a run stand; None in service, and where none are made."""
+        """State of the calls of a run; None for a live judge, and where no calls are made."""
         return None
 
-    def stop(self) -> None:  # noqa: B027  # an engine that calls nobody has nothing to stop
-        """Begin nothing more; what is sent comes to its end."""
+    def stop(self) -> None:  # noqa: B027  # an engine without calls has nothing to stop
+        """Begin no more calls; calls that are sent may finish."""
 
     @property
     @abstractmethod
     def state(self) -> LiveState:
-        """How it stands."""
+        """State of the engine."""
 
     def _note(self, verdict: ItemVerdict) -> None:
-        """Count an answer that was given."""
+        """Count an answer."""
         self._n_waiting -= 1
         self._n_answered += 1
         self._n_failures += bool(verdict.failures)

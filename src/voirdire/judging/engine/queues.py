@@ -1,4 +1,4 @@
-"""Queues items fairly by client, and calls by arrival with abandoned ones last."""
+"""Queues: one shared fairly by its callers, and one by arrival with abandoned entries last."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ T = TypeVar("T")
 
 
 class QueueEntry(Protocol):
-    """Something that waits for its turn."""
+    """An entry of a queue."""
 
     @property
     def deadline(self) -> float:
-        """When the last who waits for it gives up."""
+        """When the last caller stops waiting for it."""
 
     @property
     def is_answered(self) -> bool:
-        """Whether nothing is to be done about it any more."""
+        """Whether it needs no more work."""
 
 
 W = TypeVar("W", bound=QueueEntry)
 
 
 class DeadlineQueue(Generic[W]):
-    """Things to do, in the order in which they came; what nobody waits for any more comes last.
+    """Entries in the order of arrival; entries that no caller waits for any more come last.
 
-    A judge that is too slow would otherwise work on what is late already, and make everything
-    late that comes after it. What is late by more than `patience_s` is dropped.
+    Else a slow judge would work on late entries first, and so make all later ones late. An entry
+    that is late by more than `patience_s` is dropped.
     """
 
     def __init__(self, drop: Callable[[W], None], *, patience_s: float) -> None:
@@ -45,7 +45,7 @@ class DeadlineQueue(Generic[W]):
         return len(self._wanted) + len(self._late)
 
     def add(self, several: Sequence[W], *, first: bool = False) -> None:
-        """Put some at the end, or at the beginning."""
+        """Add entries at the end, or at the beginning."""
         if first:
             self._wanted.extendleft(reversed(several))
         else:
@@ -59,7 +59,7 @@ class DeadlineQueue(Generic[W]):
         return found
 
     def next(self, now: float) -> W | None:
-        """Take out what is to be done next; None where there is nothing."""
+        """Take out the next entry; None where there is none."""
         found = self._take_revived(now) if self._wanted else None
         while found is None and self._wanted:
             first = self._wanted.popleft()
@@ -74,7 +74,7 @@ class DeadlineQueue(Generic[W]):
         return found
 
     def _take_revived(self, now: float) -> W | None:
-        """Look at one of those who were given up on: somebody may have asked again."""
+        """Take out a late entry that a caller waits for again."""
         if not self._late:
             return None
         first = self._take_or_drop(self._late.popleft(), now)
@@ -91,11 +91,11 @@ class DeadlineQueue(Generic[W]):
 
 
 class FairQueue(Generic[T]):
-    """Things of several who ask; each keeps their order, and all get their turn.
+    """Entries of several callers: each caller's stay in order, and all callers get their turn.
 
-    In one line a request for one thing would wait for the ten thousand of the request before it.
-    At most `most` are taken out at once, of everybody about as many; None takes out what was added
-    together.
+    In a single queue, a request with one item would wait for the ten thousand items of the request
+    before it. At most `most` entries are taken out at once, about as many per caller; None takes
+    out the entries that were added together.
     """
 
     def __init__(self, most: int | None) -> None:
@@ -103,12 +103,12 @@ class FairQueue(Generic[T]):
         self._groups: deque[deque[T]] = deque()
 
     def add(self, several: Sequence[T]) -> None:
-        """Take what one of them asks for."""
+        """Add the entries of one caller."""
         if several:
             self._groups.append(deque(several))
 
     def take(self) -> list[T]:
-        """Take out the next; none where there are none."""
+        """Take out the next entries; an empty list where there are none."""
         taken: list[T] = []
         most = self._most
         if most is None:

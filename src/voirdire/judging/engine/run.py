@@ -1,4 +1,4 @@
-"""Runs an engine over the items in order, with a bounded window and no deadline."""
+"""Judges items in order with an engine, a bounded number at a time and without a deadline."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from voirdire.errors import CostLimitReachedError
 from voirdire.judging.engine.background_loop import BackgroundLoop, collect_garbage_less_often
 from voirdire.judging.engine.batch import ItemRequest
-from voirdire.judging.engine.bugs import foreign_exit
+from voirdire.judging.engine.bugs import make_exit_error
 from voirdire.judging.engine.call_queue import is_cancelled
 from voirdire.judging.engine.engines import make_engine
 from voirdire.judging.engine.stopping import Stopping
-from voirdire.judging.item_batches import CALL_CHARACTERS, item_batches
-from voirdire.judging.verdict_making import verdicts_of_run
+from voirdire.judging.item_batches import CALL_CHARACTERS, split_into_batches
+from voirdire.judging.verdict_making import make_run_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["BATCH_ITEMS", "JudgedBatch", "Watch", "judge_batches", "judge_batches_async"]
 
 BATCH_ITEMS = 500
-"""Items that are looked up together; verdicts come in batches of so many."""
+"""Items per batch: they are looked up together, and their verdicts come together."""
 
 _LEAST_AHEAD = 4
-"""Batches that are read ahead of the one that is waited for, at least."""
+"""Batches that are read ahead, at least."""
 
 T = TypeVar("T")
 
@@ -50,19 +50,19 @@ class JudgedBatch:
 
     @property
     def verdicts(self) -> list[ItemVerdict]:
-        """One per item, once it is done."""
+        """One verdict per item, once all are answered."""
         return [verdict for verdict in self._verdicts if verdict is not None]
 
     def asked(self) -> list[ItemRequest]:
-        """Give what an engine is asked."""
+        """Return the items in the form that engines take."""
         return [_Row(item, self, place) for place, item in enumerate(self.items)]
 
     def is_answered(self, place: int) -> bool:
-        """Say whether an item has its verdict."""
+        """Return whether an item has its verdict."""
         return self._verdicts[place] is not None
 
     def take(self, place: int, verdict: ItemVerdict) -> None:
-        """Note the verdict on an item."""
+        """Set the verdict on an item."""
         if self._verdicts[place] is None:
             self._verdicts[place] = verdict
             self._n_open -= 1
@@ -90,9 +90,9 @@ class _Row(ItemRequest):
 class Run:
     """Judges batches of items in their order, a bounded number of them at once.
 
-    *Order*: batches come out as they went in. *Errors*: what ends the engine's run is raised by
-    `next_batch`. *Cancellation*: `stop` lets the calls in flight end and be stored; `close` waits
-    for them, or cancels them if it is told to. *Memory*: `n_ahead` batches.
+    *Order*: batches come out as they went in. *Errors*: `next_batch` raises the error that ends the
+    engine's run. *Cancellation*: `stop` lets the calls in flight end and be stored; `close` waits
+    for them, or cancels them with `cancel=True`. *Memory*: `n_ahead` batches.
     """
 
     def __init__(self, source: Iterator[list[Item]], engine: Engine, *, n_ahead: int) -> None:
@@ -103,12 +103,12 @@ class Run:
         self._producer: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Begin to read and to judge."""
+        """Start to read and to judge."""
         await self.engine.start()
         self._producer = asyncio.create_task(self._produce())
 
     async def next_batch(self) -> JudgedBatch | None:
-        """Give the next batch, or None after the last; raise what ended the run."""
+        """Return the next batch, or None after the last; raise the error that ended the run."""
         batch: JudgedBatch | None = await self.engine.wait_unless_ended(self._batches.get())
         if batch is None:
             return None
@@ -117,7 +117,7 @@ class Run:
         return batch
 
     async def close(self, *, cancel: bool = False) -> None:
-        """Let the calls in flight end, or cancel them, and write down what came."""
+        """Let the calls in flight end, or cancel them; store the replies that came."""
         self.engine.stop()
         if self._producer is not None:
             self._producer.cancel()
@@ -135,12 +135,12 @@ class Run:
                 self._batches.put_nowait(batch)
                 self.engine.submit(batch.asked())
             self._batches.put_nowait(None)
-        except Exception as error:  # noqa: BLE001  # raised again where results are waited for
+        except Exception as error:  # noqa: BLE001  # raised again in `next_batch`
             self.engine.end(error)
         except BaseException as error:
             if is_cancelled():
                 raise
-            self.engine.end(foreign_exit("the items", error))
+            self.engine.end(make_exit_error("the items", error))
 
 
 def judge_batches(
@@ -159,15 +159,15 @@ def judge_batches(
     items : iterable of Item
         Read in a thread, a few batches ahead.
     plan : JudgingPlan
-        Who answers what.
+        The judge and the rubric.
     store : ReplyStore, optional
-        Where replies are kept and found again.
+        Where replies are stored and found.
     retry_failures : bool, optional
         Whether calls that failed in an earlier run are made again.
     stopping : threading.Event, optional
-        Once it is set, the calls in flight end, and then the run does with `KeyboardInterrupt`.
+        Once it is set, the calls in flight finish, and the run ends with `KeyboardInterrupt`.
     record : RunRecord, optional
-        Adds up what the calls came to, and is told a few times a second how they stand.
+        Sums up the calls, and gets their state a few times a second.
 
     Yields
     ------
@@ -176,26 +176,26 @@ def judge_batches(
 
     Notes
     -----
-    An interruption (Ctrl-C) waits for the calls in flight, so that what is paid for is stored; a
-    second one does not wait.
+    Ctrl-C waits for the calls in flight, so that paid replies are stored; a second Ctrl-C does not
+    wait.
     """
     with collect_garbage_less_often(), BackgroundLoop() as loop:
         run = loop.run(_start_run(items, plan, store=store, retry_failures=retry_failures))
         loop.held = run
         try:
-            tell = None if record is None else record.note
-            watched = Watch(run.engine, loop, close=run.close, stopping=stopping, tell=tell)
+            report = None if record is None else record.note
+            watched = Watch(run.engine, loop, close=run.close, stopping=stopping, report=report)
             with watched as watch:
-                while (batch := loop.run(run.next_batch(), watch=watch.look)) is not None:
-                    yield verdicts_of_run(batch.items, batch.verdicts, plan, record=record)
-        except CostLimitReachedError as error:  # what was in flight is done as well
+                while (batch := loop.run(run.next_batch(), watch=watch.check)) is not None:
+                    yield make_run_verdicts(batch.items, batch.verdicts, plan, record=record)
+        except CostLimitReachedError as error:  # the calls in flight have finished as well
             raise CostLimitReachedError(
                 f"{error} {_describe_progress(run.engine.n_answered)}"
             ) from error
 
 
 class Watch:
-    """Tells how the calls of an engine go, and ends them; a context, which ends with them."""
+    """Context manager that reports the progress of an engine's calls, and ends them at its exit."""
 
     def __init__(
         self,
@@ -204,46 +204,46 @@ class Watch:
         *,
         close: Callable[..., Coroutine[Any, Any, None]],
         stopping: threading.Event | None,
-        tell: Callable[..., None] | None,
+        report: Callable[..., None] | None,
     ) -> None:
         self._engine, self._loop, self._close = engine, loop, close
-        self._stopping, self._told = stopping, tell
+        self._stopping, self._on_progress = stopping, report
 
     def __enter__(self) -> Self:
         return self
 
-    def look(self) -> None:
-        """Tell how the calls go; raise what ends them."""
+    def check(self) -> None:
+        """Report the progress; raise the error that ends the run."""
         if self._stopping is not None and self._stopping.is_set():
             raise KeyboardInterrupt
         state = self._engine.calls
-        if state is not None and not state.is_stopped:  # its end is told by an exception
-            self._tell()
+        if state is not None and not state.is_stopped:  # an exception says that it has ended
+            self._report()
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Wait for what is in flight, after a word about it; a second Ctrl-C ends even that."""
+        """Report, then wait for the calls in flight; a second Ctrl-C ends the wait."""
         loop = self._loop
         if loop.is_out_of_reach:
-            loop.leave(self._close)
+            loop.stop_after(self._close)
             return
         try:
             if _is_interrupted(error):
-                self._tell(is_stopped=True)
+                self._report(is_stopped=True)
             loop.run(self._close(), watch=self._raise_if_interrupted)
         except KeyboardInterrupt:
             loop.run(self._close(cancel=True))
             raise
         if error is None:
-            self._tell()
+            self._report()
 
     def _raise_if_interrupted(self) -> None:
         if isinstance(self._stopping, Stopping) and self._stopping.at_once.is_set():
             raise KeyboardInterrupt
 
-    def _tell(self, **changed: Any) -> None:
+    def _report(self, **changed: Any) -> None:
         state = self._engine.calls
-        if self._told is not None and state is not None:
-            self._told(replace(state, **changed), n_answered=self._engine.n_answered)
+        if self._on_progress is not None and state is not None:
+            self._on_progress(replace(state, **changed), n_answered=self._engine.n_answered)
 
 
 async def judge_batches_async(
@@ -256,13 +256,13 @@ async def judge_batches_async(
 ) -> AsyncIterator[Verdicts]:
     """Judge items in the running event loop; the arguments are those of `judge_batches`.
 
-    Cancelled, it lets the calls in flight end, so that what is paid for is stored.
+    When it is cancelled, the calls in flight finish first, so that paid replies are stored.
     """
     run = await _start_run(items, plan, store=store, retry_failures=retry_failures)
     try:
         while (batch := await run.next_batch()) is not None:
             _note(run.engine, record)
-            yield verdicts_of_run(batch.items, batch.verdicts, plan, record=record)
+            yield make_run_verdicts(batch.items, batch.verdicts, plan, record=record)
     except CostLimitReachedError as error:
         await run.close()
         raise CostLimitReachedError(
@@ -274,7 +274,7 @@ async def judge_batches_async(
 
 
 def _note(engine: Engine, record: RunRecord | None) -> None:
-    """Tell how the calls stand."""
+    """Report the state of the calls."""
     if record is not None and (state := engine.calls) is not None:
         record.note(state, n_answered=engine.n_answered)
 
@@ -284,14 +284,14 @@ async def _start_run(
 ) -> Run:
     engine = make_engine(plan, store=store, retry_failures=retry_failures)
     n_workers = 1 if engine.calls is None else engine.calls.concurrency
-    batches = item_batches(items, most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS)
+    batches = split_into_batches(items, most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS)
     run = Run(batches, engine, n_ahead=_LEAST_AHEAD + 2 * n_workers // BATCH_ITEMS)
     await run.start()
     return run
 
 
 def _is_interrupted(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is behind it; where it comes between two batches, this code is closed."""
+    """Whether Ctrl-C caused the error; Ctrl-C between two batches closes this generator."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None
@@ -302,16 +302,16 @@ def _describe_progress(n_answered: int) -> str:
 
 
 async def _take_next(source: Iterator[T]) -> T | None:
-    """Take the next of an iterator in a thread; None after the last.
+    """Take the next value of an iterator in a thread; None after the last.
 
-    The thread is a daemon, not one of the loop's own: those are waited for when a program ends,
-    and a read that waits for input would keep it.
+    The thread is a daemon and not one of the loop's own: a program waits for those when it ends,
+    and a read that waits for input would keep it running.
     """
     loop = asyncio.get_running_loop()
     taken: asyncio.Future[T | None] = loop.create_future()
 
     def settle(value: T | None, error: BaseException | None) -> None:
-        if taken.done():  # whoever waited was cancelled
+        if taken.done():  # the waiting task was cancelled
             return
         if error is None:
             taken.set_result(value)

@@ -1,4 +1,4 @@
-"""Makes the calls of a judge in service, and makes none while the judge is out of order."""
+"""Makes the calls of a live judge, and makes none while the judge is out of order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from voirdire.errors import CostLimitReachedError, ModelCallError, StoppedError
 from voirdire.judging.client import ClaimedElsewhereError, Client, Outcome
 from voirdire.judging.client.failures import CircuitBreaker
 from voirdire.judging.client.limits import LONGEST_WAIT_S
-from voirdire.judging.engine.bugs import tell_bug
+from voirdire.judging.engine.bugs import log_bug
 from voirdire.judging.engine.call_queue import (
     CLOSED,
     CallQueue,
@@ -41,7 +41,7 @@ _JOBS_TOGETHER = 16
 """Items that a model in this process is asked about in one batch."""
 
 _BATCHES = 2
-"""One that is worked on, and one that waits for its turn while others gather."""
+"""Batches at once: one in work, and one that waits while others gather."""
 
 _OUT_OF_ORDER = "the judge is out of order"
 _UNREADABLE = "the store cannot be read"
@@ -49,15 +49,15 @@ _log = logging.getLogger("voirdire")
 
 
 class NotStoredError(Exception):
-    """The store takes nothing: no reply, or no claim of a call."""
+    """The store accepts no reply, or no claim of a call."""
 
 
 class _NoStoreError(Exception):
-    """The store cannot be read; the message is a reason for those concerned."""
+    """The store cannot be read; the message is the reason of the failures."""
 
 
 class _GuardedLog:
-    """A log whose errors are told apart from those of the model."""
+    """A log whose errors differ from those of the model."""
 
     def __init__(self, log: ReplyLog) -> None:
         self._log = log
@@ -77,45 +77,47 @@ class _GuardedLog:
 
 
 _ENDING = (StoppedError, ModelCallError, NotStoredError)
-"""What concerns every call, and not those in which it was met."""
+"""Errors that concern every call, and not only the call that raised them."""
 
 
 class Clients:
-    """Makes a client where there is none that works, and adds up what all of them did."""
+    """Makes a new client where none works, and sums up the calls of all clients."""
 
     def __init__(self, judge: LlmJudge) -> None:
         self._judge = judge
         self.log: ReplyLog | None = None
         self._old: list[Client] = []
         self._n_calls, self._cost, self._perhaps = 0, 0.0, 0.0
-        self.reader = self._make_client(judge.limits.max_cost)  # reads what is stored; calls nobody
+        self.reader = self._make_client(
+            judge.limits.max_cost
+        )  # reads stored replies; makes no calls
         self._current: Client | None = None
 
     @property
     def n_calls(self) -> int:
-        """Calls that were made, by all of them."""
+        """Calls of all clients."""
         return self._n_calls + sum(state.n_calls for state in self._states())
 
     @property
     def cost(self) -> float | None:
-        """US dollars that all of them spent; None where nobody knows."""
+        """US dollars that all clients spent; None where the price is not known."""
         if self.reader.state.cost is None:
             return None
         return self._cost + sum(state.cost or 0.0 for state in self._states())
 
     @property
     def is_spent(self) -> bool:
-        """Whether nothing is left of what may be spent."""
+        """Whether the cost limit is reached."""
         return self._remaining_cost is not None and self._remaining_cost <= 0
 
     def is_current(self, client: Client) -> bool:
-        """Say whether a client is the one in use."""
+        """Return whether a client is the one in use."""
         return client is self._current
 
     def current(self, *, trial_s: float = math.inf) -> Client:
-        """Give the one in use, a new one where the last was given up; not where all is spent.
+        """Return the client in use, or a new one; None once the cost limit is reached.
 
-        For a trial, a new one makes one try, in so many seconds at most.
+        For a trial, a new client makes one try of at most `trial_s` seconds.
         """
         if trial_s < math.inf:
             self.give_up()
@@ -124,7 +126,7 @@ class Clients:
         return self._current
 
     def give_up(self) -> None:
-        """Let what the one in use has sent come to its end, and begin nothing more with it."""
+        """Let the calls of the client in use finish, and begin no more with it."""
         if self._current is not None:
             self._current.stop()
             self._old.append(self._current)
@@ -156,7 +158,7 @@ class Clients:
         return [client.state for client in clients]
 
     def _add_up(self) -> None:
-        """Keep the sums of those that are done, and not the clients: a judge lives for months."""
+        """Keep only the sums of finished clients: a live judge runs for months."""
         under_way: list[Client] = []
         for client in self._old:
             state = client.state
@@ -170,17 +172,17 @@ class Clients:
 
 
 class ServiceQueue(CallQueue):
-    """The calls of a judge in service: what concerns every call lets the judge rest for a while.
+    """The calls of a live judge.
 
-    After a rest the next call tries whether the judge works again: one try, nothing of which is
-    kept if it fails for a reason that may pass. Whoever asks meanwhile is refused at once, as
-    during the rest, save for what waits for this very call. Nobody knows yet whether more than a
-    refusal would come of waiting, and who waited for a server that hangs would wait in vain.
+    An error that concerns every call pauses the judge for a while. After the pause, one call tries
+    whether the judge works again. Nothing of this try is stored if it fails for a reason that may
+    pass. Other requests are refused at once, during the pause and during the try: a caller that
+    waited for a server that hangs would wait in vain.
     """
 
     def __init__(self, bound: BoundJudge, *, look_up: LookUp, settings: LiveSettings) -> None:
         super().__init__(bound, look_up=look_up)
-        # A call that waits until it is made again leaves its place in the client to others.
+        # A call that waits for its retry leaves its place in the client to others.
         self._most_workers *= 2
         if isinstance(bound.judge.chat_model, BatchChatModel):
             self._most_workers = min(self._most_workers // 2, _BATCHES)
@@ -190,25 +192,25 @@ class ServiceQueue(CallQueue):
         self._breaker, self._reading = (CircuitBreaker(settings.rest_s) for _ in range(2))
         self._trial_s = settings.deadline_s
         self._is_trying = False
-        self._last = _OUT_OF_ORDER  # why the last of the clients was given up
+        self._last = _OUT_OF_ORDER  # why the last client was given up
         self._end: str | None = None
 
     def start(self, log: ReplyLog | None) -> None:
-        """Keep what comes from now on in a log; None keeps nothing."""
+        """Store replies from now on in a log; None stores nothing."""
         self.clients.log = None if log is None else _GuardedLog(log)
 
     @property
     def spending(self) -> Clients:
-        """What was called and spent."""
+        """Number and cost of the calls so far."""
         return self.clients
 
-    def rests(self, at: float) -> bool:
-        """Whether nothing is called at a time of the event loop, or the store cannot be read."""
-        return bool(self.out_of_order(at) or self._reading.rests(at))
+    def is_resting(self, at: float) -> bool:
+        """Whether no calls are made at this time of the event loop, or the store cannot be read."""
+        return bool(self.find_outage(at) or self._reading.pause_reason(at))
 
     async def watch_store(self, read: Callable[[], Awaitable[Stored]]) -> Stored:
-        """Read the store; one that is out of order rests as well."""
-        if (why := self._reading.rests(now())) is not None:
+        """Read the store; a store that fails is paused as well."""
+        if (why := self._reading.pause_reason(now())) is not None:
             raise _NoStoreError(why)
         try:
             found = await read()
@@ -221,13 +223,13 @@ class ServiceQueue(CallQueue):
         return found
 
     def give_up(self, batch: Batch | None, error: BaseException) -> None:
-        """Answer what a batch waits for, so that nobody waits for ever."""
+        """Answer the items of a batch, so that no caller waits for ever."""
         if batch is None:
             raise error
         if isinstance(error, _NoStoreError):
             batch.give_up(str(error))
         elif isinstance(error, Exception):
-            tell_bug(error)
+            log_bug(error)
             batch.give_up(f"the judge raised {type(error).__name__}")
         else:
             batch.give_up(CLOSED)
@@ -236,18 +238,20 @@ class ServiceQueue(CallQueue):
     def reuse(
         self, call: Call[Any], blobs: Sequence[bytes], *, retry_failures: bool = False
     ) -> Outcome[Any] | None:
-        """Give what stored attempts at a call come to, without what was said."""
+        """Return the outcome of stored attempts, without the text of a reply."""
         found = super().reuse(call, blobs, retry_failures=retry_failures)
         return None if found is None else _strip_text(found)
 
-    def out_of_order(self, at: float) -> str | None:
-        """Say why nothing is called at a time of the event loop; None where something would be."""
-        return self._end or (self._breaker.reason if self._is_trying else self._breaker.rests(at))
+    def find_outage(self, at: float) -> str | None:
+        """Return why no calls are made at this time of the event loop; None where they are."""
+        return self._end or (
+            self._breaker.reason if self._is_trying else self._breaker.pause_reason(at)
+        )
 
     def add(self, units: Sequence[Unit], *, first: bool = False) -> None:
-        """Have units called; calls that are under way already are only waited for."""
+        """Queue the calls of units; a unit whose calls are already queued waits for those."""
         new = self._new_jobs(units)
-        if (why := self.out_of_order(now())) is not None:
+        if (why := self.find_outage(now())) is not None:
             self._fail(new, why)
         elif self._breaker.reason is not None:
             self._begin_trial(new)
@@ -256,12 +260,12 @@ class ServiceQueue(CallQueue):
             self._start_workers()
 
     def stop(self) -> None:
-        """Begin nothing more; what is sent comes to its end."""
+        """Begin no more calls; calls that are sent may finish."""
         self._end_with(CLOSED)
         self.clients.give_up()
 
     def _begin_trial(self, jobs: Sequence[Job]) -> None:
-        """Try whether the judge works again with one of the jobs, and refuse the others."""
+        """Try with one of the jobs whether the judge works again, and refuse the others."""
         if not jobs:
             return
         at = now()
@@ -271,16 +275,16 @@ class ServiceQueue(CallQueue):
         self._fail([job for job in jobs if job is not trial], str(self._breaker.reason))
 
     async def _try(self, job: Job) -> None:
-        """Make one call and see whether the judge works again."""
+        """Make one call to see whether the judge works again."""
         why = str(self._breaker.reason)
         try:
             if await self._answer([job], is_trial=True):
-                self.clients.give_up()  # from here on with one that makes calls again
+                self.clients.give_up()  # from here on with a full client
                 self._breaker.mend()
                 _log.warning("the judge works again")
         finally:
             self._is_trying = False
-        if self._breaker.reason is not None and self.out_of_order(now()) is None:
+        if self._breaker.reason is not None and self.find_outage(now()) is None:
             self._trip(why)
 
     def _take_jobs(self) -> list[Job]:
@@ -291,7 +295,7 @@ class ServiceQueue(CallQueue):
     ) -> Sequence[Outcome[Any]]:
         if self.clients.is_spent:
             self._end_with(SPENT)
-        if (why := self._end if is_trial else self.out_of_order(now())) is not None:
+        if (why := self._end if is_trial else self.find_outage(now())) is not None:
             self._fail(jobs, why)
             return ()
         client = self.clients.current(trial_s=self._trial_s if is_trial else math.inf)
@@ -307,14 +311,14 @@ class ServiceQueue(CallQueue):
             if is_cancelled():
                 self._fail(jobs, CLOSED)
                 raise
-            if len(jobs) > 1 and not isinstance(error, _ENDING):  # one of them may be to blame
+            if len(jobs) > 1 and not isinstance(error, _ENDING):  # one of the jobs may be the cause
                 return [found for job in jobs for found in await self._answer([job])]
             self._fail(jobs, self._reason(client, error))
             return ()
         try:
             self._deliver(jobs, [_strip_text(outcome) for outcome in outcomes])
-        except Exception as error:  # noqa: BLE001  # told, and nobody waits for ever
-            tell_bug(error)
+        except Exception as error:  # noqa: BLE001  # it is logged, and no caller waits for ever
+            log_bug(error)
             self._fail(jobs, f"the verdict could not be put together: {type(error).__name__}")
         return outcomes
 
@@ -322,19 +326,19 @@ class ServiceQueue(CallQueue):
         self._fail(jobs, self._reason(self.reader, error))
 
     def _reason(self, client: Client, error: BaseException) -> str:
-        """Draw the consequences of an error; say to those concerned what it was."""
+        """Handle an error; return the reason for the items concerned."""
         if isinstance(error, CostLimitReachedError):
             self._end_with(SPENT)
         elif isinstance(error, NotStoredError | ModelCallError):
             if self.clients.is_current(client):
-                self._trip(_out_of_order(error), error=error)
+                self._trip(_describe_outage(error), error=error)
         elif not isinstance(error, StoppedError):
-            tell_bug(error)
+            log_bug(error)
             return f"the judge raised {type(error).__name__}"
-        return self.out_of_order(now()) or self._last
+        return self.find_outage(now()) or self._last
 
     def _trip(self, why: str, *, error: BaseException | None = None) -> None:
-        """Begin nothing for a while."""
+        """Begin no calls for a while."""
         self._last = why
         asked_s = getattr(error, "retry_after_s", None) or 0.0
         self._breaker.trip(why, now=now(), at_least_s=min(asked_s, LONGEST_WAIT_S))
@@ -344,14 +348,14 @@ class ServiceQueue(CallQueue):
         self._fail(self._queue.clear(), why)
 
     def _end_with(self, why: str) -> None:
-        """Begin nothing for ever."""
+        """Begin no calls any more."""
         self._end = why
         jobs, self._elsewhere = [*self._queue.clear(), *self._elsewhere], []
         self._fail(jobs, why)
 
 
 def _strip_text(outcome: Outcome[Any]) -> Outcome[Any]:
-    """Leave the kind of a failure, without what was said: that may quote the item."""
+    """Keep the kind of a failure and drop its text, which may quote the item."""
     if outcome.failure is not None:
         return replace(outcome, failure=_kind(outcome.failure))
     if outcome.value is None or not outcome.is_partial:
@@ -364,6 +368,8 @@ def _kind(failure: Failure) -> Failure:
     return Failure(reason=failure.reason.partition(":")[0])
 
 
-def _out_of_order(error: BaseException) -> str:
-    what = "the store takes nothing" if isinstance(error, NotStoredError) else type(error).__name__
+def _describe_outage(error: BaseException) -> str:
+    what = (
+        "the store accepts nothing" if isinstance(error, NotStoredError) else type(error).__name__
+    )
     return f"{_OUT_OF_ORDER}: {what}"

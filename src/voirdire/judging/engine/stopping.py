@@ -1,4 +1,4 @@
-"""Lets another thread stop a run of a language model, as Ctrl-C does."""
+"""Lets another thread stop a run, as Ctrl-C does."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ __all__ = ["Stopping"]
 
 
 class Stopping(threading.Event):
-    """Set, a run ends as by Ctrl-C; with `at_once` set too, as by a second one.
+    """Event that ends a run as Ctrl-C does; with `at_once` set too, as a second Ctrl-C does.
 
     Attributes
     ----------
     at_once : threading.Event
-        Whether calls in flight are not waited for either.
+        Set it to end the run without waiting for the calls in flight.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Asks a judge in this process, in a thread of its own, about the items that have gathered."""
+"""The engine of a judge in this process: calls it in a thread, batch by batch."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from voirdire.judging.engine.bugs import foreign_exit, tell_bug
+from voirdire.judging.engine.bugs import log_bug, make_exit_error
 from voirdire.judging.engine.call_queue import CLOSED, LATE
 from voirdire.judging.engine.combining import ItemVerdict, failed_verdict
 from voirdire.judging.engine.port import Engine, LiveState
 from voirdire.judging.engine.queues import DeadlineQueue
-from voirdire.judging.plan import answers_of
+from voirdire.judging.plan import ask_in_process
 from voirdire.records import Failure
 
 if TYPE_CHECKING:
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 __all__ = ["ThreadEngine"]
 
 RUN_ITEMS = 500
-"""Items that a judge is asked about together in a run."""
+"""Items per batch in a run."""
 
 _MOST_LEFT = 3
-"""Threads that hang: each holds what the judge holds, for as long as the program runs."""
+"""Threads that may hang at most: each keeps its memory until the program ends."""
 
 _DEADLINES = 2
-"""A batch that takes so many deadlines brings nobody anything."""
+"""A batch that takes longer than this many deadlines is given up."""
 
 _HANGS = f"the judge is out of order: {_MOST_LEFT} calls of it hang"
 _NO_NUMBER = "the judge gave no probability"
@@ -58,19 +58,19 @@ class ThreadEngine(Engine):
     Parameters
     ----------
     plan : JudgingPlan
-        Who answers what.
+        The judge and the rubric.
     settings : LiveSettings or None
-        How many items are asked about together, and how long that may take; None in a run, which
-        waits for the judge and ends with what it raises.
+        Batch size and time limit of a live judge; None in a run, which waits for the judge and ends
+        when the judge raises.
 
     Notes
     -----
-    *Order*: each answer belongs to its own item; batches follow each other. *Errors*: in service,
-    where the judge raises, each item of the batch is asked about alone; what it raises then, and
-    what is no probability, is that item's failure. A judge that hangs is left behind with its
-    thread, and asked anew in another; after a few of these nothing is asked until one of them
-    comes back. *Cancellation*: `close` waits for the batch that is being judged. *Memory*: the
-    items that wait. *Retries and caching*: none but that.
+    *Order*: each answer belongs to its own item; batches follow each other. *Errors*: where a live
+    judge raises, each item of the batch is asked about alone; an error or a value that is not a
+    probability is then that item's failure. A thread that hangs is abandoned and replaced by
+    another; after a few of these the judge is not asked until one of them returns. *Cancellation*:
+    `close` waits for the batch that is being judged. *Memory*: the items that wait. *Retries and
+    caching*: no others.
     """
 
     def __init__(self, plan: JudgingPlan, settings: LiveSettings | None) -> None:
@@ -81,7 +81,7 @@ class ThreadEngine(Engine):
         deadline_s = math.inf if settings is None else settings.deadline_s
         self._bound_s = _DEADLINES * deadline_s
         self._queue: DeadlineQueue[ItemRequest] = DeadlineQueue(self._drop, patience_s=deadline_s)
-        self._answers = verdicts_of if settings is None else _guarded_verdicts
+        self._answers = ask_judge if settings is None else _ask_judge_safely
         self._thread: JudgeThread[Sequence[Item], list[ItemVerdict]] | None = None
         self._working: asyncio.Task[None] | None = None
         self._n_asked = self._n_calls = self._n_left = 0
@@ -89,12 +89,12 @@ class ThreadEngine(Engine):
 
     @property
     def state(self) -> LiveState:
-        """How it stands."""
+        """State of the engine."""
         return LiveState(
             n_waiting=len(self._queue) + self._n_asked,
             n_calls=self._n_calls,
             n_failures=self._n_failures,
-            is_broken=self._out_of_order() is not None,
+            is_broken=self._find_outage() is not None,
         )
 
     async def start(self) -> None:
@@ -102,15 +102,15 @@ class ThreadEngine(Engine):
 
     def submit(self, asked: Sequence[ItemRequest]) -> None:
         """Take items."""
-        if (why := self._out_of_order()) is not None:
+        if (why := self._find_outage()) is not None:
             self._fail(asked, why)
             return
         self._queue.add(asked)
-        if self._working is None:  # what comes in the same moment is judged together
+        if self._working is None:  # items that come at the same moment are judged together
             self._working = asyncio.get_running_loop().create_task(self._work())
 
     async def close(self, *, drain_s: float | None = None) -> None:
-        """Take no more, and wait so long for the batch that is being judged."""
+        """Take no more items, and wait `drain_s` seconds for the batch that is being judged."""
         self._is_closed = True
         self._fail(self._queue.clear(), CLOSED)
         if self._working is not None:
@@ -121,16 +121,16 @@ class ThreadEngine(Engine):
                 working.cancel()
             await asyncio.wait([working])
         if self._thread is not None:
-            self._thread.leave()
+            self._thread.stop()
             self._thread = None
 
-    def _out_of_order(self) -> str | None:
+    def _find_outage(self) -> str | None:
         if self._is_closed:
             return CLOSED
         return _HANGS if self._n_left >= _MOST_LEFT else None
 
     async def _work(self) -> None:
-        """Judge batch after batch, until nothing waits."""
+        """Judge batch after batch, until no item waits."""
         batch: list[ItemRequest] = []
         try:
             while self.error is None and (batch := self._take_batch()):
@@ -170,30 +170,30 @@ class ThreadEngine(Engine):
             asked.answer(verdict)
 
     def _handle_error(self, error: BaseException, batch: Sequence[ItemRequest]) -> None:
-        """End the run with what the judge raised, or tell those concerned."""
+        """End the run with the judge's error, or fail the items concerned."""
         if not self._is_run:
-            tell_bug(error)
+            log_bug(error)
             self._fail(batch, f"the judge raised {type(error).__name__}")
             return
         if not isinstance(error, Exception):
-            error = foreign_exit("a judge", error)
+            error = make_exit_error("a judge", error)
         self.end(error)
 
     def _time_limit_s(self, batch: Sequence[ItemRequest]) -> float:
-        """Seconds that a batch may take: as long as somebody waits, and in service not for ever."""
+        """Seconds that a batch may take: until no caller waits, and live at most a limit."""
         at = asyncio.get_running_loop().time()
         wanted = [each.deadline for each in batch if not math.isinf(each.deadline)]
         return max(self._bound_s, max(wanted, default=at) - at)
 
     def _abandon_thread(self, done: asyncio.Future[list[ItemVerdict] | BaseException]) -> None:
-        """Leave a thread behind that hangs; what is left behind may still come back."""
+        """Replace a thread that hangs; it may still return later."""
         self._n_left += 1
         done.add_done_callback(self._note_return)
         if self._thread is not None:
-            self._thread.leave()
+            self._thread.stop()
             self._thread = None
-        _log.warning("the judge hangs; its thread is left behind (%d of them now)", self._n_left)
-        if (why := self._out_of_order()) is not None:
+        _log.warning("the judge hangs; its thread is abandoned (%d of them now)", self._n_left)
+        if (why := self._find_outage()) is not None:
             self._fail(self._queue.clear(), why)
 
     def _note_return(self, _: object) -> None:
@@ -211,12 +211,12 @@ class ThreadEngine(Engine):
 
 
 class JudgeThread(Generic[T, R]):
-    """Does one piece of work after another; a thread that hangs keeps no program from ending.
+    """A daemon thread for one judge: does one task after another.
 
     Parameters
     ----------
     work : callable
-        Takes what `ask` gets, in the thread.
+        Called in the thread with the task.
     """
 
     def __init__(self, work: Callable[[T], R]) -> None:
@@ -226,13 +226,13 @@ class JudgeThread(Generic[T, R]):
         thread.start()
 
     def ask(self, task: T) -> asyncio.Future[R | BaseException]:
-        """Have something done; give what came of it or what was raised, whatever that is."""
+        """Do a task in the thread; return its result or raise its error."""
         done: asyncio.Future[R | BaseException] = asyncio.get_running_loop().create_future()
         self._todo.put((task, done))
         return done
 
-    def leave(self) -> None:
-        """Let the thread end after what it is at."""
+    def stop(self) -> None:
+        """Let the thread end after its current task."""
         self._todo.put(None)
 
     def _serve(self) -> None:
@@ -241,11 +241,11 @@ class JudgeThread(Generic[T, R]):
             found: R | BaseException
             try:
                 found = self._work(task)
-            except BaseException as raised:  # noqa: BLE001  # whoever waits decides
+            except BaseException as raised:  # noqa: BLE001  # the waiting task handles it
                 found = raised
-            with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits there
+            with contextlib.suppress(RuntimeError):  # the loop has ended, so no task waits
                 done.get_loop().call_soon_threadsafe(_settle, done, found)
-            del given, task, done, found  # nothing is kept while it waits
+            del given, task, done, found  # keep no references while it waits
 
 
 def _settle(done: asyncio.Future[R | BaseException], found: R | BaseException) -> None:
@@ -253,35 +253,35 @@ def _settle(done: asyncio.Future[R | BaseException], found: R | BaseException) -
         done.set_result(found)
 
 
-def verdicts_of(items: Sequence[Item], plan: JudgingPlan) -> list[ItemVerdict]:
-    """Ask a judge about items at once."""
-    return _verdicts(answers_of(items, plan), plan, faults={})
+def ask_judge(items: Sequence[Item], plan: JudgingPlan) -> list[ItemVerdict]:
+    """Ask a judge about all items in one call."""
+    return _make_verdicts(ask_in_process(items, plan), plan, faults={})
 
 
-def _guarded_verdicts(items: Sequence[Item], plan: JudgingPlan) -> list[ItemVerdict]:
-    """Ask a judge about items at once, and one by one where it cannot take them at once."""
+def _ask_judge_safely(items: Sequence[Item], plan: JudgingPlan) -> list[ItemVerdict]:
+    """Ask a judge about all items in one call; one by one if that raises."""
     why = _SHAPE
     try:
         given = np.asarray(plan.judge.probabilities(items), dtype=np.float64)  # type: ignore[attr-defined]  # a judge in process
         is_whole = given.shape == (len(items), len(plan.judge.questions))
-    except Exception as error:  # noqa: BLE001  # the judge's fault: each item says so
+    except Exception as error:  # noqa: BLE001  # a fault of the judge: each item records it
         is_whole = False
         if len(items) == 1:
-            tell_bug(error)
+            log_bug(error)
             why = f"the judge raised {type(error).__name__}"
     if is_whole:
         found = given[:, list(plan.columns)]
         outside = np.flatnonzero(((found < 0) | (found > 1)).any(axis=1)).tolist()
-        return _verdicts(found, plan, faults=dict.fromkeys(outside, _OUTSIDE))
+        return _make_verdicts(found, plan, faults=dict.fromkeys(outside, _OUTSIDE))
     if len(items) > 1:
-        return [verdict for item in items for verdict in _guarded_verdicts([item], plan)]
+        return [verdict for item in items for verdict in _ask_judge_safely([item], plan)]
     return [failed_verdict(len(plan.rubric.questions), why)]
 
 
-def _verdicts(
+def _make_verdicts(
     found: NDArray[np.float64], plan: JudgingPlan, *, faults: dict[int, str]
 ) -> list[ItemVerdict]:
-    """Put probabilities in the places of the propositions among the rubric's questions."""
+    """Make verdicts with the probabilities at the places of the propositions."""
     questions = plan.rubric.questions
     n_questions = len(questions)
     asked = [place for place, row in enumerate(questions) if row.kind == "boolean"]

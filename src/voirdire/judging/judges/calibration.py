@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 
 from voirdire.documents import Form, Number, read_document, rule_error, write_json
 from voirdire.errors import InputError
-from voirdire.judging.fingerprint import hash_of
+from voirdire.judging.fingerprint import hash_content
 from voirdire.records.thresholds import threshold_from_cell
 from voirdire.stats import Calibrator, calibrator_from_dict
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from voirdire._types import Threshold
     from voirdire.documents import Document
 
-__all__ = ["JudgeCalibration", "QuestionCalibration", "calibration_of", "load_calibration"]
+__all__ = ["JudgeCalibration", "QuestionCalibration", "load_calibration", "read_calibration"]
 
 CALIBRATION_SCHEMA = "voirdire.calibration/1"
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionCalibration:
-    """How the probabilities of one question are calibrated, and what that is worth.
+    """The calibrator of one question, with figures of its effect.
 
-    The figures are of items that their calibrator was not fitted to.
+    The figures are of items that the calibrator was not fitted to.
 
     Attributes
     ----------
     calibrator : PlattCalibrator, TemperatureCalibrator or IsotonicCalibrator
         Fitted to all items with a gold label.
     n_items : int
-        How many these are.
+        Number of these items.
     brier, calibrated_brier : float
         Brier score before and after, in [0, 1].
     calibration_error, calibrated_error : float
@@ -54,20 +54,20 @@ class QuestionCalibration:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeCalibration:
-    """What turns the probabilities of one judge into calibrated ones.
+    """The calibrators of one judge.
 
     Attributes
     ----------
     judge : str
-        What the verdicts called it that this was fitted to.
+        Name of the judge in the verdicts that it was fitted to.
     fingerprint : str
         Of these verdicts: judge, prompt, rubric and what is judged.
     threshold : float, or mapping of str to float
-        From which probability on they said yes, which the fingerprint covers.
+        Thresholds of yes in these verdicts; part of the fingerprint.
     gold_hash : str
         SHA-256 over the gold labels.
     questions : mapping of str to QuestionCalibration
-        By proposition; the probabilities of others stay as they are.
+        By proposition; the probabilities of others are not changed.
     """
 
     judge: str
@@ -78,11 +78,13 @@ class JudgeCalibration:
 
     @cached_property
     def content_hash(self) -> str:
-        """Hash over the calibrators, which calibrated verdicts depend on."""
-        return hash_of({name: row.calibrator.to_dict() for name, row in self.questions.items()})
+        """Hash of the calibrators, which calibrated verdicts depend on."""
+        return hash_content(
+            {name: row.calibrator.to_dict() for name, row in self.questions.items()}
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what its file holds."""
+        """Return the content of its file."""
         questions = {
             name: vars(row) | {"calibrator": row.calibrator.to_dict()}
             for name, row in self.questions.items()
@@ -91,12 +93,12 @@ class JudgeCalibration:
         return {"schema": CALIBRATION_SCHEMA, **own, "questions": questions}
 
     def save(self, path: str | Path) -> None:
-        """Write it to a JSON file, whole or not at all.
+        """Write it to a JSON file, atomically.
 
         Parameters
         ----------
         path : str or path
-            Where; what stands there is replaced.
+            The file; an existing one is replaced.
 
         Raises
         ------
@@ -110,7 +112,7 @@ def _calibrator(value: Any) -> Calibrator:
     try:
         return calibrator_from_dict(dict(value))
     except (InputError, TypeError, ValueError) as error:
-        raise rule_error("be a calibrator as it was written") from error
+        raise rule_error("be a calibrator as `save` writes it") from error
 
 
 def _threshold(value: Any) -> Threshold:
@@ -158,11 +160,11 @@ def load_calibration(path: str | Path) -> JudgeCalibration:
     InputError
         If the file cannot be read or breaks a rule; the message begins with file and line.
     """
-    return calibration_of(read_document(path, what="a calibration", layout="json"))
+    return read_calibration(read_document(path, what="a calibration", layout="json"))
 
 
-def calibration_of(document: Document) -> JudgeCalibration:
-    """Make a calibration of what a document says."""
+def read_calibration(document: Document) -> JudgeCalibration:
+    """Make a calibration from a document."""
     said = dict(document.read_or_raise(_Form))
     del said["schema_"]
     rows = {name: QuestionCalibration(**dict(row)) for name, row in said["questions"].items()}

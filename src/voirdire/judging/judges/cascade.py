@@ -1,4 +1,4 @@
-"""Defines a cascade: a first judge, the probabilities of which it is unsure, a second judge."""
+"""Defines a cascade: a fast first judge, and a second judge for items of which it is unsure."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from voirdire.judging.port import Judge
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DEFAULT", "Bounds", "CascadeJudge", "Unsure", "is_unsure", "pair_of", "read_bounds"]
+__all__ = ["DEFAULT", "Bounds", "CascadeJudge", "Unsure", "is_unsure", "read_bounds", "read_pair"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CascadeJudge:
-    """A fast judge, and a language model for the items that the fast one is unsure of.
+    """A fast judge, and a language model for the items of which the fast one is unsure.
 
-    An item goes on if a probability of the first judge lies strictly between its bounds, or if
-    the first judge gives none. Then all its answers are the language model's: an item never has
-    answers of two judges. A call that fails is a failure, and never the first judge's answer.
+    An item goes on if a probability of the first judge lies strictly between its bounds, or if the
+    first judge gives none. Then all its answers are the language model's: an item never has answers
+    from two judges. A failed call is a failure, and never the first judge's answer.
 
     Attributes
     ----------
     first : Judge, str or path
-        Who answers first: ``"local"``, the file of a judge that ``voirdire distill`` made, or a
-        judge of your own.
+        The first judge: ``"local"``, the file of a judge that ``voirdire distill`` made, or a judge
+        of your own.
     then : LlmJudge
-        Who answers what is passed on.
+        Answers the items that are passed on.
     unsure : pair of float, or mapping of str to pair of float
         Low and high, for every proposition; or by proposition, with the key ``"default"`` for the
         others. ``(0, 0)`` passes nothing on, ``(-1, 2)`` everything.
     propositions : tuple of str or None
-        Those whose probabilities decide; None is all that are asked. An answer that is missing
-        passes an item on, whichever it is.
+        Those whose probabilities decide; None means all. A missing answer to any proposition passes
+        an item on.
     name : str
-        What verdicts call it; by default the names of both with a plus sign between them.
+        Its name in verdicts; by default both names with a plus sign between them.
 
     Raises
     ------
@@ -52,8 +52,8 @@ class CascadeJudge:
 
     Notes
     -----
-    It is a judge of its own, with its own fingerprint, and is examined as such: what an
-    examination says of either of the two judges does not hold for it.
+    A cascade has its own fingerprint and is examined as one judge: an examination of either of its
+    two judges does not hold for it.
 
     Examples
     --------
@@ -96,10 +96,10 @@ class CascadeJudge:
             raise InputError(msg)
         read_bounds(self.unsure)
         if self.propositions is not None:
-            object.__setattr__(self, "propositions", _names(self.propositions))
+            object.__setattr__(self, "propositions", _check_propositions(self.propositions))
 
 
-def _names(given: Any) -> tuple[str, ...]:
+def _check_propositions(given: Any) -> tuple[str, ...]:
     is_several = isinstance(given, Iterable) and not isinstance(given, str)
     names: list[object] = list(given) if is_several else []
     if not names or not all(isinstance(name, str) for name in names):
@@ -122,33 +122,33 @@ def _check_first(first: object) -> None:
     got = shorten(first) if isinstance(first, str | Path) else type(first).__name__
     msg = (
         "`first` must be 'local', a file that `voirdire distill` wrote, or a judge in process, got "
-        f"{got}. A language model stands in `then`."
+        f"{got}. Put a language model in `then`."
     )
     raise InputError(msg)
 
 
 DEFAULT = "default"
-"""What a mapping calls the bounds of all propositions that it does not name."""
+"""Key of the bounds for all propositions that a mapping does not name."""
 
 Bounds: TypeAlias = tuple[float, float]
-"""Low and high: strictly between them a judge is unsure."""
+"""Low and high: a judge is unsure strictly between them."""
 
 Unsure: TypeAlias = Sequence[float] | Mapping[str, Sequence[float]]
-"""Bounds for all propositions, or by proposition beside those by default."""
+"""Bounds for all propositions, or by proposition with a default."""
 
 
 def read_bounds(given: Any) -> dict[str, Bounds]:
-    """Return bounds by proposition, those by default among them, or raise an `InputError`."""
+    """Return bounds by proposition, with the default, or raise an `InputError`."""
     if not isinstance(given, Mapping):
-        return {DEFAULT: _pair(given, called="unsure")}
+        return {DEFAULT: _check_pair(given, called="unsure")}
     if DEFAULT not in given:
         msg = (
-            f"`unsure` must have the key {DEFAULT!r}, got {shorten(list(given))}. Name the "
-            "propositions that decide in `propositions` if only some are to count."
+            f"`unsure` must have the key {DEFAULT!r}, got {shorten(list(given))}. If only some "
+            "propositions decide, name them in `propositions`."
         )
         raise InputError(msg)
     return {
-        str(name): _pair(pair, called=f"unsure[{shorten(str(name), width=40)!r}]")
+        str(name): _check_pair(pair, called=f"unsure[{shorten(str(name), width=40)!r}]")
         for name, pair in given.items()
     }
 
@@ -156,9 +156,9 @@ def read_bounds(given: Any) -> dict[str, Bounds]:
 def is_unsure(
     probabilities: NDArray[np.float64], bounds: Sequence[Bounds | None]
 ) -> NDArray[np.bool_]:
-    """Tell of which items any probability lies strictly between its bounds, or is missing (nan).
+    """Return for which items a probability is strictly between its bounds, or missing (nan).
 
-    A row per item, a column per proposition; no bounds where a probability does not matter.
+    Rows are items, columns propositions; None where a proposition does not decide.
     """
     pairs = [(math.nan, math.nan) if pair is None else pair for pair in bounds]
     low, high = np.array(pairs, dtype=np.float64).reshape(len(pairs), 2).T
@@ -166,20 +166,20 @@ def is_unsure(
     return np.asarray((inside | np.isnan(probabilities)).any(axis=1))
 
 
-def pair_of(given: Any) -> Bounds | None:
-    """Read low and high; None where they are no two numbers, the lower one first."""
+def read_pair(given: Any) -> Bounds | None:
+    """Read low and high; None unless they are two numbers, the lower one first."""
     if isinstance(given, str | bytes) or not isinstance(given, Sequence) or len(given) != 2:
         return None
     low, high = given
     return (float(low), float(high)) if is_number(low) and is_number(high) and low <= high else None
 
 
-def _pair(given: Any, *, called: str) -> Bounds:
-    pair = pair_of(given)
+def _check_pair(given: Any, *, called: str) -> Bounds:
+    pair = read_pair(given)
     if pair is None:
         msg = (
             f"`{called}` must be two finite numbers, the lower one first, got {shorten(given)}. "
-            "Write (0.05, 0.95) to pass on what lies between them."
+            "Write (0.05, 0.95) to pass on the items between them."
         )
         raise InputError(msg)
     return pair

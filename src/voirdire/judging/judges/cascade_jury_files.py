@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from voirdire.documents import Filled, Form, Name, open_regular, rule_error
-from voirdire.judging.judges.cascade import DEFAULT, Bounds, CascadeJudge, pair_of
+from voirdire.judging.judges.cascade import DEFAULT, Bounds, CascadeJudge, read_pair
 from voirdire.judging.judges.judges_file import (
     Positive,
     SharedForm,
-    judge_of_spec,
+    make_judge,
+    make_spec,
     open_judges_file,
-    spec_of,
 )
 from voirdire.judging.judges.jury import Combine, JuryJudge
 from voirdire.judging.local.bundled import BUNDLED
@@ -23,7 +23,7 @@ from voirdire.judging.local.bundled import BUNDLED
 if TYPE_CHECKING:
     from voirdire.judging.judges.jury import JuryMember
 
-__all__ = ["kind_of_file", "load_cascade", "load_judge_file", "load_jury"]
+__all__ = ["detect_kind", "load_cascade", "load_judge_file", "load_jury"]
 
 
 _SUFFIXES = (".yaml", ".yml")
@@ -34,10 +34,10 @@ _MARK = re.compile(
 )
 
 
-def kind_of_file(judge: str | Path) -> Literal["cascade", "jury"] | None:
-    """Tell whether a judge is named by a YAML file that is meant to be a cascade or a jury.
+def detect_kind(judge: str | Path) -> Literal["cascade", "jury"] | None:
+    """Return the kind of a judge's YAML file, cascade or jury; None for anything else.
 
-    It may still break a rule.
+    The file may still break a rule.
     """
     path = Path(judge)
     if path.suffix.lower() not in _SUFFIXES:
@@ -57,7 +57,7 @@ def load_judge_file(
     path: str | Path, *, reads_keys: bool = True, max_cost: float | None = None
 ) -> CascadeJudge | JuryJudge | None:
     """Load a cascade or a jury from its file; None where it is neither."""
-    kind = kind_of_file(path)
+    kind = detect_kind(path)
     if kind is None:
         return None
     load = load_cascade if kind == "cascade" else load_jury
@@ -72,16 +72,16 @@ def load_cascade(
     Parameters
     ----------
     path : str or path
-        A file in the form ``voirdire.cascade/1``. What `first` names is looked for beside it.
+        A file in the form ``voirdire.cascade/1``. Paths in `first` are relative to its folder.
     reads_keys : bool, optional
         As for `voirdire.models.load_model`.
     max_cost : float, optional
-        US dollars at which the language model stops, instead of what the file says.
+        US dollars at which the language model stops, in place of the file's limit.
 
     Returns
     -------
     CascadeJudge
-        As the file says; its `then` is read like a judge of a file of judges.
+        The cascade; its `then` is read like a judge of a file of judges.
 
     Raises
     ------
@@ -93,8 +93,8 @@ def load_cascade(
 
     Notes
     -----
-    A key never stands in the file: what looks like one is refused, and no message repeats it.
-    Which variables it may name, and for where: see `voirdire.judging.load_llm_judges`.
+    The file must not hold a key: text that looks like one is refused, and no message repeats it.
+    `voirdire.judging.load_llm_judges` says which environment variables it may name.
     """
     document = open_judges_file(path, what="a cascade's file")
     document.read(CascadeFileForm)
@@ -104,12 +104,12 @@ def load_cascade(
     if document.has(("cascade", "then")):
         then = document.read(SharedForm, ("cascade", "then"), what="a judge")
     if then is not None:
-        spec = spec_of(then, document, path=("cascade", "then"), max_cost=max_cost)
+        spec = make_spec(then, document, path=("cascade", "then"), max_cost=max_cost)
     if document.is_wrong or form is None or spec is None:
         raise document.error()
     return CascadeJudge(
         first=_resolve_path(path, form.first),
-        then=judge_of_spec(spec, reads_keys=reads_keys),
+        then=make_judge(spec, reads_keys=reads_keys),
         unsure=form.unsure,
         propositions=None if form.propositions is None else tuple(form.propositions),
         name=form.name or "",
@@ -124,16 +124,16 @@ def load_jury(
     Parameters
     ----------
     path : str or path
-        A file in the form ``voirdire.jury/1``. Judges that are files are looked for beside it.
+        A file in the form ``voirdire.jury/1``. Paths of judges are relative to its folder.
     reads_keys : bool, optional
         As for `voirdire.models.load_model`.
     max_cost : float, optional
-        US dollars at which each language model stops, instead of what the file says.
+        US dollars at which each language model stops, in place of the file's limits.
 
     Returns
     -------
     JuryJudge
-        As the file says; its language models are read like those of a file of judges.
+        The jury; its language models are read like those of a file of judges.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def load_jury(
 
     Notes
     -----
-    A key never stands in the file; see `load_cascade`.
+    The file must not hold a key; see `load_cascade`.
     """
     document = open_judges_file(path, what="a jury's file")
     document.read(JuryFileForm)
@@ -167,9 +167,11 @@ def load_jury(
                 document.add(at, message)
             judges.append(_resolve_path(path, row.judge))
             continue
-        spec = spec_of(row, document, path=at, name=row.name or row.model or "", max_cost=max_cost)
+        spec = make_spec(
+            row, document, path=at, name=row.name or row.model or "", max_cost=max_cost
+        )
         if spec is not None:
-            judges.append(judge_of_spec(spec, reads_keys=reads_keys and not document.is_wrong))
+            judges.append(make_judge(spec, reads_keys=reads_keys and not document.is_wrong))
     if document.is_wrong or form is None:
         raise document.error()
     is_weighed = len(set(weights)) > 1
@@ -182,36 +184,38 @@ def load_jury(
 
 
 def _resolve_path(path: str | Path, first: str) -> str:
-    """Name the first judge as seen from here."""
+    """Resolve the path of the first judge against the file's folder."""
     from voirdire.models import is_model_name
 
-    if first == BUNDLED or is_model_name(first):  # a model is refused in our own words
+    if first == BUNDLED or is_model_name(
+        first
+    ):  # `CascadeJudge` refuses a model with a message of its own
         return first
     return str(Path(path).parent / first)
 
 
-def _bounds(value: Any) -> Any:
+def _read_bounds(value: Any) -> Any:
     """Read one pair of numbers, or pairs by proposition."""
     if not isinstance(value, dict):
-        return _pair(value)
+        return _read_pair(value)
     if DEFAULT not in value:
         raise rule_error(f"have the key `{DEFAULT}` beside those of propositions")
-    return {str(name): _pair(pair) for name, pair in value.items()}
+    return {str(name): _read_pair(pair) for name, pair in value.items()}
 
 
-def _pair(value: Any) -> Bounds:
-    pair = pair_of(value)
+def _read_pair(value: Any) -> Bounds:
+    pair = read_pair(value)
     if pair is None:
         raise rule_error("be two numbers such as [0.05, 0.95], the lower one first")
     return pair
 
 
 class CascadeForm(Form):
-    """What stands under `cascade`; the second judge is read by the form of a file of judges."""
+    """The value of `cascade`; its second judge is read by the form of a file of judges."""
 
     name: Name | None = None
     first: Filled
-    unsure: Annotated[Any, BeforeValidator(_bounds)]
+    unsure: Annotated[Any, BeforeValidator(_read_bounds)]
     propositions: Annotated[list[Filled], Field(min_length=1)] | None = None
     then: Any
 
@@ -223,7 +227,7 @@ class CascadeFileForm(Form):
     cascade: Any
 
 
-def _several(value: Any) -> Any:
+def _check_judges(value: Any) -> Any:
     if not isinstance(value, list) or len(value) < 2:
         raise rule_error("be a list of at least two judges, such as `{judge: local}`")
     return value
@@ -238,11 +242,11 @@ class JurorForm(SharedForm):
 
 
 class JuryForm(Form):
-    """What stands under `jury`; each judge is read by its own form."""
+    """The value of `jury`; each judge is read by its own form."""
 
     name: Name | None = None
     combine: Combine = "mean"
-    judges: Annotated[list[Any], BeforeValidator(_several)]
+    judges: Annotated[list[Any], BeforeValidator(_check_judges)]
 
 
 class JuryFileForm(Form):

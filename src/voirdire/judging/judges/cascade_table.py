@@ -1,4 +1,4 @@
-"""Shows what bounds of a cascade would give, from both judges' answers to the same items."""
+"""Compares bounds for a cascade, from both judges' answers to the same items."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def cascade_table(
     first_time: float = 0.0,
     cost_per_item: float | None = None,
 ) -> pl.DataFrame:
-    """Show for several bounds how much a cascade passes on, and how often it says the same.
+    """Show for several bounds how many items a cascade passes on, and how often it agrees.
 
-    Bounds are chosen by it on some items; the cascade is examined on others.
+    Choose bounds with it on some items, and examine the cascade on others.
 
     Parameters
     ----------
@@ -54,19 +54,19 @@ def cascade_table(
         Verdicts of the first judge, with probabilities.
     then_verdicts : polars.DataFrame, Verdicts, str or path
         Verdicts of the second judge on the same items, or a long table of annotations with `item`,
-        `question` and `label`: then the share of the annotators who say yes takes the place of
-        the probability, and a tie is no answer.
+        `question` and `label`: then the share of annotators who say yes is used as the probability,
+        and a tie is no answer.
     grid : sequence of pair or mapping, optional
         Bounds as `CascadeJudge` takes them. By default eleven pairs from ``(0, 0)``, which pass
         nothing on, to ``(-1, 2)``, which pass everything on.
     propositions : sequence of str, optional
-        Those whose probabilities decide; by default all that both judges were asked.
+        Those whose probabilities decide; by default all propositions of both judges.
     threshold : float, optional
         In (0, 1): an answer is yes from this probability on.
     first_time : float, optional
-        Time that the first judge takes for an item, as a share of the second's, at least 0.
+        Time of the first judge for an item, as a share of the second's, at least 0.
     cost_per_item : float, optional
-        What the second judge costs for an item, at least 0.
+        Cost of the second judge for an item, at least 0.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def cascade_table(
     Raises
     ------
     InputError
-        If a table is no table of verdicts, if the two have no item or proposition in common, or if
+        If a table does not hold verdicts, if the two have no item or proposition in common, or if
         an argument breaks its rule.
 
     Notes
@@ -125,7 +125,7 @@ def cascade_table(
     deciding = questions if propositions is None else propositions
     chances, second = first.values(items, questions), then.values(items, questions)
     agrees = (chances >= limit) == (second >= limit)
-    is_known = ~np.isnan(second) & (then.has_probabilities | (second != 0.5))  # or it is a tie
+    is_known = ~np.isnan(second) & (then.has_probabilities | (second != 0.5))  # it may be a tie
     rows = []
     for unsure in _GRID if grid is None else grid:
         bounds = read_bounds(unsure)
@@ -159,7 +159,7 @@ def cascade_table(
 def _agreement(
     is_same: NDArray[np.bool_], is_known: NDArray[np.bool_], questions: Sequence[str]
 ) -> dict[str, object]:
-    """Give the agreement of each proposition, their mean and the worst of them."""
+    """Return the agreement of each proposition, their mean and the worst of them."""
     counts = zip(questions, is_same.sum(axis=0), is_known.sum(axis=0), strict=True)
     found = {name: float(n_same / n) if n else None for name, n_same, n in counts}
     told = [(value, name) for name, value in found.items() if value is not None]
@@ -185,7 +185,7 @@ _TRUTHS = dict.fromkeys(TRUE_WORDS, 1.0) | dict.fromkeys(FALSE_WORDS, 0.0)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _JudgeAnswers:
-    """What somebody says of items: a probability, or the share of the annotators who say yes.
+    """Answers about items: a probability, or the share of annotators who say yes.
 
     The frame has a column ``.item`` and one per question, which never has a dot before its name.
     """
@@ -202,7 +202,7 @@ class _JudgeAnswers:
         return self.frame.columns[1:]
 
     def values(self, items: pl.Series, questions: Sequence[str]) -> NDArray[np.float64]:
-        """Give what is said of these items, in their order; nan where nothing is."""
+        """Return the answers about these items, in their order; nan where there is none."""
         rows = items.to_frame().join(self.frame, on=".item", how="left", maintain_order="left")
         return rows.select(pl.col(questions).fill_null(math.nan)).to_numpy()
 

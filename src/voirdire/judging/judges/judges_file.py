@@ -19,7 +19,7 @@ from voirdire._types import (  # pydantic reads the annotations
 )
 from voirdire._validation import is_number, shorten
 from voirdire.documents import Filled, Form, Name, document_from_text, read_document, rule_error
-from voirdire.judging.judges.key_material import keys_in, refuse_key_fields
+from voirdire.judging.judges.key_material import find_keys, refuse_key_fields
 from voirdire.judging.judges.llm_judge import Asking, load_llm_judge
 from voirdire.judging.judges.pricing import Price
 from voirdire.models import Capabilities
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "JudgeSpec",
-    "judge_of_spec",
     "judges_from_text",
     "load_judges",
     "load_llm_judges",
+    "make_judge",
+    "make_spec",
     "open_judges_file",
-    "spec_of",
 ]
 
 _MOST_JUDGES = 500
@@ -54,7 +54,7 @@ def _read_whole_number(value: Any, *, least: int) -> Any:
     return int(value)
 
 
-def _number(rule: str, is_right: Callable[[float], bool]) -> BeforeValidator:
+def _make_number_reader(rule: str, is_right: Callable[[float], bool]) -> BeforeValidator:
     def read(value: Any) -> float:
         if not is_number(value) or not is_right(value):
             raise rule_error(f"be a number {rule}")
@@ -89,14 +89,14 @@ def _url(text: str) -> str:
 
 def _forms(words: list[ReplyForm]) -> list[ReplyForm]:
     if len(set(words)) != len(words):
-        raise rule_error("name each form once")
+        raise rule_error("hold each form once")
     return words
 
 
 def _accept_old_route(value: Any) -> None:
-    """Take the `route: false` of an older file, which says nothing."""
+    """Accept the `route: false` of an older file, and ignore it."""
     if value:
-        raise rule_error("be left out: no model chooses behaviors any more, items bring their own")
+        raise rule_error("be left out: models no longer choose behaviors; the items name them")
 
 
 def _body(body: dict[str, Any]) -> dict[str, Any]:
@@ -116,14 +116,14 @@ def _is_json(value: Any) -> bool:
 Natural = Annotated[int, BeforeValidator(lambda value: _read_whole_number(value, least=0))]
 Count = Annotated[int, BeforeValidator(lambda value: _read_whole_number(value, least=1))]
 Several = Annotated[int, BeforeValidator(lambda value: _read_whole_number(value, least=2))]
-Dollars = Annotated[float, _number("of at least 0", lambda number: number >= 0)]
-Positive = Annotated[float, _number("above 0", lambda number: number > 0)]
-Temperature = Annotated[float, _number("from 0 to 2", lambda number: 0 <= number <= 2)]
+Dollars = Annotated[float, _make_number_reader("of at least 0", lambda number: number >= 0)]
+Positive = Annotated[float, _make_number_reader("above 0", lambda number: number > 0)]
+Temperature = Annotated[float, _make_number_reader("from 0 to 2", lambda number: 0 <= number <= 2)]
 Url: TypeAlias = Annotated[Filled, AfterValidator(_url)]
 
 
 class PriceForm(Form):
-    """What tokens cost, in US dollars per million."""
+    """Prices of tokens, in US dollars per million."""
 
     input: Dollars
     cached_input: Dollars | None = None
@@ -131,7 +131,7 @@ class PriceForm(Form):
 
 
 class CapabilitiesForm(Form):
-    """What a server can do."""
+    """Abilities of a server."""
 
     forms: Annotated[list[ReplyForm], Field(min_length=1), AfterValidator(_forms)] | None = None
     top_logprobs: Natural | None = None
@@ -139,7 +139,7 @@ class CapabilitiesForm(Form):
 
 
 class SharedForm(Form):
-    """What a judge may say, and what `defaults` may say for all of them."""
+    """Settings of a judge, and of `defaults` for all judges."""
 
     model: Annotated[Filled, AfterValidator(_model)] | None = None
     base_url: Url | None = None
@@ -199,17 +199,17 @@ _OWN_KEYS = {
     "temperature": "temperature",
     "top_logprobs": "top_logprobs",
 }
-"""Fields of a request that are voirdire's to fill, and the key that says what is wanted."""
+"""Fields of a request that voirdire fills in, and the key that sets each of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSpec(Asking):
-    """What a file says of one judge: its name, its model, and the fields of `Asking`.
+    """One judge of a file: its name, its model, and the fields of `Asking`.
 
     Attributes
     ----------
     name : str
-        What verdicts call it, unique in the file.
+        Its name in verdicts, unique in the file.
     model : str
         As `voirdire.models.load_model` takes it, such as ``"openai/o3-mini"``.
     """
@@ -239,10 +239,10 @@ def load_judges(path: str | Path) -> tuple[JudgeSpec, ...]:
 
     Notes
     -----
-    What a judge says counts before `defaults`; null in a judge takes a default back. `price`,
+    The settings of a judge override `defaults`; null in a judge removes a default. `price`,
     `capabilities` and `extra` are taken whole, from one or the other.
 
-    A key never stands in the file: what looks like one is refused, comments included, and no
+    The file must not hold a key, not even in a comment: text that looks like one is refused, and no
     message repeats it.
     """
     return _read_judges(open_judges_file(path, what=_WHAT))
@@ -256,7 +256,7 @@ def judges_from_text(text: str | bytes, *, source: str = "<text>") -> tuple[Judg
     text : str or bytes
         A whole file, as `load_judges` reads it.
     source : str, optional
-        What errors call it.
+        Its name in errors.
 
     Returns
     -------
@@ -280,16 +280,16 @@ def judges_from_text(text: str | bytes, *, source: str = "<text>") -> tuple[Judg
     >>> [(row.name, row.model, row.reasoning_effort) for row in judges]
     [('o3-mini-low', 'openai/o3-mini', 'low'), ('o3-mini-high', 'openai/o3-mini', 'high')]
     """
-    document = document_from_text(text, source=source, what=_WHAT, check_text=keys_in)
+    document = document_from_text(text, source=source, what=_WHAT, check_text=find_keys)
     return _read_judges(refuse_key_fields(document))
 
 
 def open_judges_file(path: str | Path, *, what: str) -> Document:
-    """Open a YAML file with anything about judges, and refuse keys in it."""
-    return refuse_key_fields(read_document(path, what=what, check_text=keys_in))
+    """Open a YAML file about judges, and refuse keys in it."""
+    return refuse_key_fields(read_document(path, what=what, check_text=find_keys))
 
 
-def spec_of(
+def make_spec(
     form: SharedForm,
     document: Document,
     *,
@@ -297,20 +297,20 @@ def spec_of(
     name: str = "",
     max_cost: float | None = None,
 ) -> JudgeSpec | None:
-    """Make a judge of what was read; None, and noted, where it has no model."""
+    """Make a judge's spec from its form; None, with a noted problem, where it has no model."""
     _check_extra(form, document, path=(*path, "extra"))
     if form.model is None:
         document.add(path, "a judge must have the key `model`. Add it.")
         return None
     told = {
-        key: value for key, value in _stated_fields(form).items() if key in SharedForm.model_fields
+        key: value for key, value in _get_set_fields(form).items() if key in SharedForm.model_fields
     }
     spec = _spec({**told, "name": name}, document)
     return spec if max_cost is None else replace(spec, max_cost=max_cost)
 
 
 def _read_judges(document: Document) -> tuple[JudgeSpec, ...]:
-    """Read every judge that can be read, whatever is wrong with the others."""
+    """Read every readable judge, and note the problems of the others."""
     document.read(JudgesForm)
     shared = _read_defaults(document)
     rows = document.get(("judges",))
@@ -322,10 +322,10 @@ def _read_judges(document: Document) -> tuple[JudgeSpec, ...]:
             continue
         _check_name(form.name, document, path=("judges", place, "name"), lines=lines)
         _check_extra(form, document, path=("judges", place, "extra"))
-        told = {**(shared or {}), **_stated_fields(form)}
+        told = {**(shared or {}), **_get_set_fields(form)}
         if told.get("model") is not None:
             specs.append(_spec(told, document))
-        elif shared is not None:  # else they may have held it
+        elif shared is not None:  # else they may have named the model
             message = "a judge must have the key `model`. Add it, or add it to `defaults`."
             document.add(("judges", place), message)
     document.raise_problems()
@@ -340,19 +340,19 @@ def _read_defaults(document: Document) -> dict[str, Any] | None:
     if form is None:
         return None
     _check_extra(form, document, path=("defaults", "extra"))
-    return _stated_fields(form)
+    return _get_set_fields(form)
 
 
-def _stated_fields(form: SharedForm) -> dict[str, Any]:
+def _get_set_fields(form: SharedForm) -> dict[str, Any]:
     return {name: getattr(form, name) for name in form.model_fields_set}
 
 
 def _check_name(name: str, document: Document, *, path: Keys, lines: dict[str, int | None]) -> None:
-    """Names become names of files, and some disks do not tell capitals from small letters."""
+    """Check that a name is unique: it names a file, and some disks ignore case."""
     word, line = name.casefold(), document.line(path)
     if word in lines:
         message = (
-            f"`name` must be another for each judge, got {shorten(name)!r} again "
+            f"`name` must be different for each judge, got {shorten(name)!r} again "
             f"(first on line {lines[word]})."
         )
         document.add(path, message)
@@ -363,14 +363,14 @@ def _check_extra(form: SharedForm, document: Document, *, path: Keys) -> None:
     for name in form.extra or ():
         if name in _OWN_KEYS:
             ours = _OWN_KEYS[name]
-            way_out = f"Say it with the key `{ours}`." if ours else "Delete it."
+            way_out = f"Use the key `{ours}`." if ours else "Delete it."
             message = f"`extra` must be without `{name}`, which voirdire fills in. {way_out}"
             document.add((*path, name), message, at_key=True)
 
 
 def _spec(told: Mapping[str, Any], document: Document) -> JudgeSpec:
     said = {name: value for name, value in told.items() if value is not None}
-    if "calibration" in said:  # which lies beside the file
+    if "calibration" in said:  # its path is relative to the file
         said["calibration"] = str(Path(document.source).parent / said["calibration"])
     if "price" in said:
         said["price"] = Price(**said["price"].model_dump(), source="declared")
@@ -380,14 +380,14 @@ def _spec(told: Mapping[str, Any], document: Document) -> JudgeSpec:
 
 
 def _capabilities(form: CapabilitiesForm) -> Capabilities:
-    """Put the forms in their order, the strictest first."""
+    """Sort the forms, the strictest first."""
     known = get_args(ReplyForm)
     forms = known if form.forms is None else tuple(word for word in known if word in form.forms)
     return Capabilities(forms=forms, top_logprobs=form.top_logprobs, images=form.images)
 
 
 def load_llm_judges(path: str | Path, *, reads_keys: bool = True) -> tuple[LlmJudge, ...]:
-    """Read a YAML file of judges, and make them.
+    """Load the language models of a YAML file of judges.
 
     Parameters
     ----------
@@ -404,21 +404,21 @@ def load_llm_judges(path: str | Path, *, reads_keys: bool = True) -> tuple[LlmJu
     Raises
     ------
     InputError
-        If the file breaks a rule, or a key is missing from the environment; the message says
-        which. If it names a key for another place than its provider's, and the environment
-        variable ``VOIRDIRE_KEY_VARIABLES`` does not allow it there.
+        If the file breaks a rule, or a key is missing from the environment; the message says which.
+        If it sends a key to another address than its provider's, and the environment variable
+        ``VOIRDIRE_KEY_VARIABLES`` does not allow that.
 
     Notes
     -----
-    A file may be a stranger's, and so may the addresses in it. Its `api_key_env` may name the
-    provider's own variable, at the provider's own address. Others are allowed by whoever runs it:
+    A file, and the addresses in it, may come from a stranger. So its `api_key_env` may name only
+    the provider's own variable, at the provider's own address. The user can allow others:
     ``VOIRDIRE_KEY_VARIABLES=MY_KEY@judge.example.com,OTHER@localhost:8000``.
     """
-    return tuple(judge_of_spec(spec, reads_keys=reads_keys) for spec in load_judges(path))
+    return tuple(make_judge(spec, reads_keys=reads_keys) for spec in load_judges(path))
 
 
-def judge_of_spec(spec: JudgeSpec, *, reads_keys: bool) -> LlmJudge:
-    """Make a judge of what a file says of it."""
+def make_judge(spec: JudgeSpec, *, reads_keys: bool) -> LlmJudge:
+    """Make the judge of a spec."""
     return load_llm_judge(
         spec.model, spec, name=spec.name, reads_keys=reads_keys, is_from_file=True
     )

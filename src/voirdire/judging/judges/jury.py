@@ -1,4 +1,4 @@
-"""Defines a jury: several judges of the same items, and how their answers are combined."""
+"""Defines a jury: several judges whose answers about the same items are combined."""
 
 from __future__ import annotations
 
@@ -17,25 +17,24 @@ from voirdire.judging.port import Judge
 __all__ = ["Combine", "JudgeLike", "JuryJudge", "JuryMember"]
 
 Combine: TypeAlias = Literal["mean", "majority"]
-"""How a jury puts the answers of its judges together."""
+"""How a jury combines the answers of its judges."""
 
 JuryMember: TypeAlias = Judge | LlmJudge | CascadeJudge | str | Path
-"""Who may sit on a jury: every judge but another jury."""
+"""A judge that may be in a jury: any but another jury."""
 
 JudgeLike: TypeAlias = "JuryMember | JuryJudge"
-"""Who may answer: a judge of one's own, a language model, a cascade, a jury; or the name of a model
-such as ``"openai/gpt-4o-mini"``, ``"local"``, or the file of any of them."""
+"""Any judge: an object, ``"local"``, the name of a model, or the file of a judge."""
 
 _LEAST = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class JuryJudge:
-    """Several judges that answer together: a judge made of judges.
+    """A judge that combines the answers of several judges.
 
     The probability of a proposition is the mean of those that the judges give, or the share of the
     judges who say that it is true; other questions go by majority, scales by the median. Judges may
-    weigh differently. An answer needs judges with more than half of the weight: where fewer
+    have different weights. An answer needs judges with more than half of the weight: where fewer
     answer, it is a failure.
 
     Attributes
@@ -43,11 +42,11 @@ class JuryJudge:
     judges : tuple of Judge, LlmJudge, CascadeJudge, str or path
         At least two, with different names: as for `voirdire.judge`, but no jury.
     combine : {"mean", "majority"}
-        What becomes of probabilities.
+        How probabilities are combined.
     weights : tuple of float or None
-        One for each judge, above 0; None weighs all alike.
+        One for each judge, above 0; None gives all the same weight.
     name : str
-        What verdicts call it; by default the names of the judges with ``&`` between them.
+        Its name in verdicts; by default the names of the judges with ``&`` between them.
 
     Raises
     ------
@@ -56,8 +55,8 @@ class JuryJudge:
 
     Notes
     -----
-    It is a judge of its own, with its own fingerprint, and is examined as such: judges that err
-    alike err together, and only an examination of the jury tells.
+    A jury has its own fingerprint and is examined as one judge: its judges may make the same
+    errors, which only an examination of the jury shows.
 
     Examples
     --------
@@ -95,7 +94,7 @@ class JuryJudge:
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """What each judge weighs; they add up to 1."""
+        """Weights of the judges, which sum to 1."""
         weights = self.weights or (1.0,) * len(self.judges)
         return tuple(weight / math.fsum(weights) for weight in weights)
 

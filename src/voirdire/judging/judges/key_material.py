@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from voirdire.documents import Document, Path
 
-__all__ = ["keys_in", "refuse_key_fields"]
+__all__ = ["find_keys", "refuse_key_fields"]
 
 _WAY_OUT = "Name the environment variable that holds it: `api_key_env: OPENAI_API_KEY`."
 
@@ -32,7 +32,7 @@ _KEY = re.compile(
     """,
     re.VERBOSE,
 )
-"""What providers' keys look like; last, what has no name but is long and mixes all it can."""
+"""Patterns of providers' keys; the last one matches long strings of mixed case and digits."""
 
 _FIELDS = {
     "accesskey",
@@ -53,35 +53,35 @@ _FIELDS = {
     "token",
     "xapikey",
 }
-"""Names of fields that hold keys, in lower case and without marks between the words."""
+"""Names of fields that hold keys, in lower case and without separators."""
 
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 
 
-def keys_in(text: str) -> Iterator[tuple[int, str]]:
-    """Find what looks like a key in a text, comments included; the rule never repeats it."""
+def find_keys(text: str) -> Iterator[tuple[int, str]]:
+    """Find text that looks like a key, in comments too; the messages never repeat it."""
     for match in _KEY.finditer(text):
-        yield match.start(), f"be without keys, got what looks like one. {_WAY_OUT}"
+        yield match.start(), f"be without keys, got text that looks like one. {_WAY_OUT}"
 
 
 def refuse_key_fields(document: Document) -> Document:
-    """Refuse fields that are there to hold a key, and a key where a variable's name should be."""
-    _look(document.value, (), document)
+    """Refuse fields that hold a key, and a key where a variable's name should be."""
+    _check_value(document.value, (), document)
     document.raise_problems()
     return document
 
 
-def _look(value: Any, path: Path, document: Document) -> None:
+def _check_value(value: Any, path: Path, document: Document) -> None:
     if isinstance(value, list):
         for place, item in enumerate(value):
-            _look(item, (*path, place), document)
+            _check_value(item, (*path, place), document)
     if not isinstance(value, dict):
         return
     for key, inner in value.items():
         message = _describe_problem(str(key), inner, what=document.what)
         if message is not None:
             document.add((*path, key), message, at_key=True)
-        _look(inner, (*path, key), document)
+        _check_value(inner, (*path, key), document)
 
 
 def _describe_problem(name: str, value: Any, *, what: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Defines a language model as a judge: the model, how it is asked, and the limits of its calls."""
+"""Defines a language model as a judge: its model, prompts, and limits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Asking", "LlmJudge", "load_llm_judge"]
 
 
 MOST_LOGPROBS = 20
-"""What servers commonly give at most."""
+"""The most that common servers give."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,14 +32,13 @@ class LlmJudge:
     Attributes
     ----------
     model : ChatModel or str
-        Who is asked: a name such as ``"openai/gpt-4o-mini"``, or a model as
+        The model: a name such as ``"openai/gpt-4o-mini"``, or a model as
         `voirdire.models.load_model` gives it.
     base_url : str or None
         Another OpenAI-compatible server for a model that is named, such as
         ``"http://localhost:8000/v1"``.
     name : str
-        What verdicts call it; the model's name by default. Two judges of one examination need two
-        names.
+        Its name in verdicts; by default the model's. Two judges of one examination need two names.
     mode : {"joint", "single"}
         All questions in one call per item, or a call for each.
     probability : {"logprob", "stated", "vote"}
@@ -56,9 +55,9 @@ class LlmJudge:
         Whether a pair is shown both ways round, for pairwise questions: where the two answers
         differ the verdict is a tie. False shows the first response first, at half the price.
     order_check : int
-        So many items of a run are asked in a second order, for the record and not for the
-        verdict, where ``"joint"`` and ``"logprob"`` meet and `n_orders` is 1: an answer's
-        log-probability depends on the answers before it. 0 asks none.
+        How many items of a run are asked in a second order as a check, with ``"joint"``,
+        ``"logprob"`` and `n_orders` 1: an answer's log-probability depends on the answers before
+        it. The verdict does not use it. 0 asks none.
     n_examples : int or None
         Examples of yes and of no that a prompt shows per question, at least 0. None is all of them
         where each question has a call of its own and none in a joint call: for the safety rubric
@@ -72,11 +71,11 @@ class LlmJudge:
     limits : Limits
         Concurrency, rates, deadlines, attempts, cost.
     price : Price or None
-        What tokens cost; None looks the model up where costs are wanted.
+        Prices of tokens; None looks them up where a cost is needed.
     calibration : JudgeCalibration, str, path or None
-        What makes its probabilities calibrated ones, or the file of it, as ``voirdire examine
-        --gold ... --calibration`` writes it. Replies are kept as they came; labels and everything
-        else rest on the calibrated probabilities.
+        The calibration of its probabilities, or the file that ``voirdire examine --gold ...
+        --calibration`` writes. Replies are stored as they came; labels and classes use the
+        calibrated probabilities.
 
     Raises
     ------
@@ -138,26 +137,26 @@ class LlmJudge:
     def chat_model(self) -> ChatModel:
         """Who is asked."""
         if isinstance(self.model, str):
-            msg = "a judge loads its model where it is made"
+            msg = "a judge loads its model when it is made"
             raise TypeError(msg)
         return self.model
 
     @property
     def known_calibration(self) -> JudgeCalibration | None:
-        """What makes its probabilities calibrated ones."""
+        """Calibration of its probabilities."""
         if isinstance(self.calibration, str | Path):
-            msg = "a judge loads its calibration where it is made"
+            msg = "a judge loads its calibration when it is made"
             raise TypeError(msg)
         return self.calibration
 
     @property
     def shown_examples(self) -> int | None:
-        """How many examples of each answer a prompt shows; None is all there are."""
+        """Number of examples of each answer in a prompt; None means all."""
         return 0 if self.n_examples is None and self.mode == "joint" else self.n_examples
 
     @property
     def asked_logprobs(self) -> int | None:
-        """How many likely tokens a call asks for; None where none are read."""
+        """Number of likely tokens that a call asks for; None where none are read."""
         if self.probability != "logprob":
             return None
         given = self.chat_model.capabilities.top_logprobs
@@ -166,7 +165,7 @@ class LlmJudge:
 
     @property
     def asked_temperature(self) -> float | None:
-        """What a call asks for; None leaves it to the model's own settings."""
+        """Temperature of a call; None uses the model's own setting."""
         if self.temperature is not None:
             return self.temperature
         if self.chat_model.settings.get("temperature") is not None:
@@ -175,7 +174,7 @@ class LlmJudge:
 
     @cached_property
     def known_price(self) -> Price | None:
-        """What tokens cost, declared or looked up; None where nobody knows."""
+        """Prices of tokens, declared or looked up; None where they are not known."""
         from voirdire.judging.judges.pricing import price_of
         from voirdire.models.known_providers import PROVIDERS
 
@@ -186,7 +185,7 @@ class LlmJudge:
 
     @property
     def asking(self) -> dict[str, Any]:
-        """Everything that a reply depends on besides the questions and the item."""
+        """All settings that a reply depends on, besides the questions and the item."""
         return {
             "model": dict(self.chat_model.settings),
             "mode": self.mode,
@@ -202,7 +201,7 @@ class LlmJudge:
 def _check_temperature(temperature: float | None, probability: ModelSource) -> None:
     if temperature is None:
         return
-    if not 0 <= temperature <= 2:  # what servers take
+    if not 0 <= temperature <= 2:  # the range that servers accept
         msg = f"`temperature` must be in [0, 2], got {temperature!r}."
         raise InputError(msg)
     if probability == "vote" and temperature == 0:
@@ -216,7 +215,7 @@ def _check_logprobs(judge: LlmJudge) -> None:
     if judge.probability == "logprob" and judge.chat_model.capabilities.top_logprobs == 0:
         msg = (
             f"`probability` must be 'stated' or 'vote' for {judge.name!r}, got 'logprob': "
-            "its server gives no log-probabilities. Name a server that does, such as vLLM, or "
+            "its server gives no log-probabilities. Use a server that does, such as vLLM, or "
             "choose one of these."
         )
         raise InputError(msg)
@@ -224,7 +223,7 @@ def _check_logprobs(judge: LlmJudge) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Asking:
-    """How a language model is asked, where its server is, and what its calls may use.
+    """Settings of a language model as judge: prompts, server, and limits.
 
     Attributes
     ----------
@@ -246,38 +245,37 @@ class Asking:
     price : Price or None
         US dollars per million tokens, for a model whose price is not known.
     keep_going : bool
-        Pay on where no reply can be used and where the server fails again and again, instead of
-        ending the run.
+        Go on where no reply can be used or the server keeps failing, instead of ending the run.
     max_cost : float or None
         US dollars that this run may spend, above 0; it stops there, and can go on later.
     calibration : str, path or None
-        The file that makes its probabilities calibrated ones, as `voirdire examine --gold ...
-        --calibration` writes it for this very judge, rubric and prompt.
+        File of calibrated probabilities, which `voirdire examine --gold ... --calibration` writes
+        for this judge, rubric and prompt.
     n_samples : int
         Samples that vote, at least 1.
     n_orders : int
         Orders in which the questions are asked, at least 1; probabilities are means over them.
     order_check : int
-        Items that are asked in a second order too, to see whether the order matters; 0 for none.
+        Items that are asked in a second order too, to check whether the order matters; 0 for none.
     n_examples : int or None
         Examples of yes and of no to show per question. By default none in one call for all
         questions, all of them in single calls.
     seed : int
-        Of the orders, and of samples, at least 0; another one asks everything anew.
+        Of the orders, and of samples, at least 0; another seed repeats all calls.
     temperature : float or None
         In [0, 2]. By default 1 for votes, else 0, where the model takes one.
     reasoning_effort : str or None
         How long a reasoning model may think: low, medium, high.
     max_tokens : int or None
-        Tokens of a reply at most, at least 1. By default what the answer needs.
+        Tokens of a reply at most, at least 1. By default as many as the answer needs.
     top_logprobs : int or None
         Most likely tokens that are asked for at each place of a reply, at least 2.
     requests_per_minute : int or None
-        At least 1. By default what the server says.
+        At least 1. By default the server's own limit.
     tokens_per_minute : int or None
-        At least 1. By default what the server says.
+        At least 1. By default the server's own limit.
     capabilities : Capabilities or None
-        What the server can do, where that is known beforehand.
+        Abilities of the server, where they are known beforehand.
     extra : mapping of str to object
         Further fields of every request, as JSON values.
     """
@@ -316,16 +314,16 @@ def load_llm_judge(
     reads_keys: bool = True,
     is_from_file: bool = False,
 ) -> LlmJudge:
-    """Make a judge of a language model's name.
+    """Make a judge from a language model's name.
 
     Parameters
     ----------
     model : str
         As `voirdire.models.load_model` takes it, such as ``"openai/gpt-4o-mini"``.
     asking : Asking, optional
-        How it is asked, and what its calls may use.
+        Its settings.
     name : str, optional
-        What verdicts call it; by default after the model.
+        Its name in verdicts; by default after the model.
     reads_keys : bool, optional
         As for `voirdire.models.load_model`.
     is_from_file : bool, optional
@@ -375,7 +373,7 @@ def _shared_fields(asking: Asking, record: type) -> dict[str, Any]:
 
 
 def _open_calibration(given: object) -> JudgeCalibration:
-    """Load a calibration that is named, and refuse what is none."""
+    """Load a calibration that is named; refuse other values."""
     from voirdire.judging.judges.calibration import JudgeCalibration, load_calibration
 
     if isinstance(given, str | Path):
@@ -391,13 +389,14 @@ def _open_calibration(given: object) -> JudgeCalibration:
 
 
 def _open_model(model: object, base_url: str | None) -> ChatModel:
-    """Load a model that is named, and refuse what is none."""
+    """Load a model that is named; refuse other values."""
     if isinstance(model, str):
         return load_model(model, base_url=base_url)
     if not isinstance(model, ChatModel):
         msg = (
             "`model` must have a name, settings, capabilities and methods `reply` and `close`, "
-            f"got {type(model).__name__}. Name one, such as 'openai/gpt-4o-mini', or make one with "
+            f"got {type(model).__name__}. Give a name, such as 'openai/gpt-4o-mini', or make a "
+            "model with "
             "`voirdire.models.load_model`."
         )
         raise InputError(msg)

@@ -1,4 +1,4 @@
-"""Computes what tokens cost, from declared prices or from an installed list."""
+"""Computes the cost of tokens, from declared prices or from an installed list."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Price", "PriceTier", "price_of"]
 _MILLION = 1_000_000
 
 _SELF_RUN = {"transformers", "vllm", "llamacpp", "llamafile", "lmstudio", "ollama"}
-"""Prefixes of models on machines of one's own, where tokens have no price."""
+"""Prefixes of models on the user's own machines, where tokens cost nothing."""
 
 _LISTED = {
     "azureanthropic": "azure",
@@ -30,17 +30,17 @@ _LISTED = {
     "vertexaianthropic": "google",
     "xai": "x-ai",
 }
-"""Our prefixes, where the list of prices calls the provider something else."""
+"""The price list's names of providers, where they differ from our prefixes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PriceTier:
-    """What tokens cost in a call with a long prompt, all of them and not only those beyond.
+    """Prices of all tokens in a call with a long prompt.
 
     Attributes
     ----------
     above : int
-        Tokens of the prompt from which on this holds, itself not included.
+        The prices hold for prompts with more tokens than this.
     input, cached_input, output : float
         US dollars per million tokens, at least 0.
     """
@@ -53,7 +53,7 @@ class PriceTier:
 
 @dataclass(frozen=True, kw_only=True)
 class Price:
-    """What a model's tokens cost.
+    """Prices of a model's tokens.
 
     Attributes
     ----------
@@ -62,13 +62,13 @@ class Price:
     output : float
         US dollars per million tokens of replies, reasoning included, at least 0.
     cached_input : float or None
-        US dollars per million tokens of prompts that came from a cache; None is as `input`.
+        US dollars per million cached prompt tokens; None means the same as `input`.
     request : float
         US dollars per call, at least 0.
     tiers : tuple of PriceTier
         Other prices for long prompts, the longest last.
     source : str
-        Where the prices are from, for people.
+        Source of the prices, in words.
 
     Raises
     ------
@@ -104,12 +104,12 @@ class Price:
                 raise InputError(msg)
 
     def cost(self, usage: Usage) -> float:
-        """Give the price of one call in US dollars.
+        """Compute the cost of one call in US dollars.
 
         Parameters
         ----------
         usage : Usage
-            What the call was charged for.
+            Tokens of the call.
 
         Returns
         -------
@@ -133,28 +133,28 @@ class Price:
 def price_of(
     model_name: str, *, base_url: str | None = None, declared: Price | None = None
 ) -> Price | None:
-    """Look up what a model costs.
+    """Look up the prices of a model.
 
     Parameters
     ----------
     model_name : str
         As `voirdire.models.load_model` takes it, such as ``"openai/gpt-4o-mini"``.
     base_url : str, optional
-        The server, where it is not the provider's own. One on this machine costs nothing, and one
-        that the list does not know has no known price.
+        The server, where it is not the provider's own. A server on this machine costs nothing; the
+        price of a server that is not in the list is not known.
     declared : Price, optional
-        What the caller knows better; returned as it is.
+        A price that the caller declares; returned as it is.
 
     Returns
     -------
     Price or None
-        None where nobody knows.
+        None where it is not known.
 
     Notes
     -----
     Prices are those of the installed package ``genai-prices``; nothing is fetched, so an old
-    package has old prices. Models in process and servers that one runs oneself (vLLM, llama.cpp,
-    Ollama, LM Studio) cost 0. Where prices change over the day, those of this moment hold.
+    package has old prices. Models in process and servers of the user's own (vLLM, llama.cpp,
+    Ollama, LM Studio) cost 0. Where prices change over the day, those of the moment are used.
 
     Examples
     --------
@@ -194,18 +194,18 @@ def _find_listed_price(prefix: str, model: str, *, base_url: str | None) -> Pric
     except LookupError:
         return None
     if base_url is None and found.provider.id != provider:
-        return None  # another provider, whose name is a part of this one
+        return None  # a different provider, whose name contains this one
     source = f"genai-prices {genai_prices.__version__}: {found.provider.id}/{found.model.id}"
     return _convert_price(found.model_price, model=found.model.id, source=source)
 
 
 def _convert_price(listed: Any, *, model: str, source: str) -> Price | None:
-    """Take over plain numbers: the list's own arithmetic takes 50 to 300 µs a call."""
+    """Convert a listed price to numbers: the list's own arithmetic takes 50 to 300 µs a call."""
     rates = (listed.input_mtok, listed.cache_read_mtok, listed.output_mtok)
     if rates[0] is None or rates[2] is None:
         if model.endswith(":free"):
             return Price(input=0.0, output=0.0, source=source)
-        return None  # not a model that is paid by tokens in and out
+        return None  # not a model with prices per token
     cached = rates[0] if rates[1] is None else rates[1]
     prices = (rates[0], cached, rates[2])
     starts = sorted({tier.start for rate in prices for tier in getattr(rate, "tiers", ())})
@@ -229,7 +229,7 @@ def _convert_price(listed: Any, *, model: str, source: str) -> Price | None:
 
 
 def _rate(listed: Any, *, tokens: int) -> float:
-    """Read what holds for prompts of so many tokens."""
+    """Read the price for prompts of so many tokens."""
     if not hasattr(listed, "tiers"):
         return float(listed)
     rate = listed.base

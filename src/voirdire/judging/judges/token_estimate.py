@@ -109,7 +109,7 @@ def estimate_tokens(text: str) -> int:
 
 
 def _kinds(text: str) -> NDArray[np.int64]:
-    """Tell the kind of every character."""
+    """Return the kind of every character."""
     points: NDArray[Any]
     if text.isascii():
         points = np.frombuffer(text.encode("ascii"), dtype=np.uint8)
@@ -130,7 +130,7 @@ def _table() -> NDArray[np.int64]:
 
 @cache
 def _costs() -> NDArray[np.float64]:
-    """Tokens per pair of neighbours: what the second of them costs after the first."""
+    """Return the tokens of the second character of each pair of neighbours."""
     costs = np.zeros((_N_KINDS, _N_KINDS))
     for kind, cost in _PER_CHARACTER.items():
         costs[:, kind] = cost

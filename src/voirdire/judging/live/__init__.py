@@ -1,1 +1,1 @@
-"""Keeps a judge in service: while a model trains, or for the clients of a server."""
+"""A live judge answers requests during training, or from the clients of a server."""

@@ -11,23 +11,23 @@ __all__ = ["LiveSettings"]
 
 @dataclass(frozen=True, kw_only=True)
 class LiveSettings:
-    """How long, how much and how many.
+    """Deadlines, sizes and pauses of a live judge.
 
     Attributes
     ----------
     deadline_s : float
-        Seconds after which a request is answered with what there is, above 0.
+        Seconds after which a request is answered with the verdicts that there are, above 0.
     remembered : int
         Items whose verdicts are kept in memory, at least 0.
     most_waiting : int
-        Items that may wait for the judge; those beyond it fail at once, at least 1.
+        Items that may wait for the judge, at least 1; further ones fail at once.
     batch_size : int
         Items that a judge in process is asked about together, at least 1.
     rest_s : float
-        Seconds for which nothing is called after the judge was found out of order, above 0;
-        doubled up to a minute while it stays so.
+        Seconds without calls after the judge failed, above 0; doubled up to a minute while it keeps
+        failing.
     retry_failures : bool
-        Whether a call that is stored as failed is made again.
+        Whether a call with a stored failure is made again.
 
     Raises
     ------

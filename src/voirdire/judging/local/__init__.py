@@ -1,4 +1,4 @@
-"""Judges locally by calibrated text classifiers that need no key, no network and no GPU."""
+"""The local judge: calibrated text classifiers that need no key, no network and no GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Load a judge by name or by file; `local` ships with the package."""
+"""Loads a local judge by name or from a file; `local` ships with the package."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def load_local_judge(name_or_path: str | Path = BUNDLED) -> LocalJudge:
     Raises
     ------
     InputError
-        If there is no such file, or it is no such judge.
+        If there is no such file, or it does not hold a local judge.
 
     Examples
     --------

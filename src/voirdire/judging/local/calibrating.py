@@ -1,4 +1,4 @@
-"""Fits the calibrators of a judge on scores of items that were held out."""
+"""Fits the calibrators of a judge on held-out scores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging.local.training import TrainingSet
 
-__all__ = ["calibrate_questions", "held_out_probabilities"]
+__all__ = ["calibrate_held_out", "calibrate_questions"]
 
 _DIGITS = 6
 
@@ -53,7 +53,7 @@ def calibrate_questions(
     )
 
 
-def held_out_probabilities(
+def calibrate_held_out(
     scores: NDArray[np.float64],
     training: TrainingSet,
     *,
@@ -61,7 +61,7 @@ def held_out_probabilities(
     n_folds: int,
     seed: int,
 ) -> NDArray[np.float64]:
-    """Calibrate each item by calibrators that have not seen its group, labelled or not."""
+    """Calibrate each item with calibrators that were fitted without its group."""
     folds = group_folds(training.groups, n_folds=n_folds, seed=seed)
     probabilities = np.empty_like(scores)
     for fold in range(n_folds):
@@ -76,7 +76,7 @@ def held_out_probabilities(
 
 
 def _rows_to_calibrate_by(training: TrainingSet, question: int) -> NDArray[np.bool_]:
-    """Tell which items to calibrate by: of the sets for it, or all where those have few."""
+    """Select the items to calibrate on: those of calibrating sets, or all where these have few."""
     known = np.isfinite(training.targets[:, question])
     wanted = known & training.calibrates
     truth = training.truths()[wanted, question]
@@ -106,7 +106,7 @@ def _calibrator(
 
 
 def _balance_sets(training: TrainingSet, used: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Let every set count alike: a judge meets texts of a kind that none of them stands for."""
+    """Weigh the sets equally, since a judge will meet other kinds of text."""
     weights, names = training.weights[used], training.sets[used]
     codes = np.unique(names, return_inverse=True)[1]
     totals = np.bincount(codes, weights=weights)
@@ -114,7 +114,7 @@ def _balance_sets(training: TrainingSet, used: NDArray[np.bool_]) -> NDArray[np.
 
 
 def _round_numbers(value: Any) -> Any:
-    """Round numbers, so that another processor's last digits make no other judge."""
+    """Round numbers, so that all processors make the same judge."""
     if isinstance(value, dict):
         return {name: _round_numbers(part) for name, part in value.items()}
     if isinstance(value, list | tuple):

@@ -25,13 +25,13 @@ class TrainingData:
     Attributes
     ----------
     name : str
-        What the figures call it.
+        Its name in the figures.
     n_items : int
         How many items.
     informs_only : bool
-        Whether it only taught which features matter, and not how frequent answers are.
+        Whether it only informed the choice of features, and not the base rates.
     calibrates : bool
-        Whether its scores had a part in calibration, where sets count alike.
+        Whether its scores were used in calibration, where all sets have the same weight.
     content_hash : str
         SHA-256 over its items and labels.
     description, licence : str
@@ -56,16 +56,16 @@ class JudgeCard:
     name : str
         Of the judge.
     questions : tuple of str
-        What it answers.
+        Questions that it answers.
     rubric_name : str or None
-        The rubric that the questions come from, where it was said.
+        The rubric of the questions, where it was given.
     languages : tuple of str
         Languages among its training data.
     data : tuple of TrainingData
-        What it was made from.
+        Its training data.
     figures : tuple of QuestionFigures
-        From grouped cross-validation: first per question on the set that decides whether it is to
-        be trusted, then on the other sets.
+        From grouped cross-validation: first per question on the set that decides about trust, then
+        on the other sets.
     features : mapping of str to str
         Per question which features were chosen.
     settings : mapping of str to object
@@ -82,7 +82,7 @@ class JudgeCard:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def of(self, question: str, *, data: str | None = None) -> QuestionFigures:
-        """Give the figures of a question: those that decide, or those on one set."""
+        """Return the figures of a question: the deciding ones, or those on one set."""
         for row in self.figures:
             if row.question == question and data in (None, row.data):
                 return row
@@ -91,20 +91,20 @@ class JudgeCard:
 
     @property
     def trusted(self) -> tuple[str, ...]:
-        """Questions on which there is evidence that the judge is of use."""
+        """Questions with evidence that the judge is useful."""
         return tuple(name for name in self.questions if not self.doubts(name))
 
     @property
     def untrusted(self) -> tuple[str, ...]:
-        """Questions on which it should not be trusted."""
+        """Questions on which the judge should not be trusted."""
         return tuple(name for name in self.questions if self.doubts(name))
 
     def doubts(self, question: str) -> tuple[str, ...]:
-        """Say why not to trust it on a question; empty where nothing speaks against it.
+        """Return reasons not to trust it on a question; empty where there are none.
 
-        What the deciding set says, and whatever another set of texts of their own says that has
-        enough of either answer: a judge that fails there will fail on other texts too. Of a set
-        with few positives it counts where none of them was found.
+        They come from the deciding set, and from every other set with enough of both answers: a
+        judge that fails there will fail on other texts too. A set with few positives counts where
+        none of them was found.
         """
         rows = [row for row in self.figures if row.question == question]
         if not rows:
@@ -121,7 +121,7 @@ class JudgeCard:
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values for JSON; nan as None."""
+        """Return plain values for JSON; nan as None."""
         return {
             "schema": CARD_SCHEMA,
             "name": self.name,
@@ -143,7 +143,7 @@ class JudgeCard:
         Raises
         ------
         InputError
-            If it is of another schema or lacks a part.
+            If it has another schema or lacks a part.
         """
         try:
             if values["schema"] != CARD_SCHEMA:
@@ -160,7 +160,8 @@ class JudgeCard:
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             msg = (
-                f"a judge's card must be of schema {CARD_SCHEMA!r} and whole, got {shorten(error)}."
+                f"a judge's card must have the schema {CARD_SCHEMA!r} and be complete, got "
+                f"{shorten(error)}."
             )
             raise InputError(msg) from error
 
@@ -176,13 +177,13 @@ class JudgeCard:
 
     def _distrust(self) -> list[str]:
         if not self.untrusted:
-            return ["Every question has evidence below that the judge is of use."]
+            return ["For every question there is evidence below that the judge is useful."]
         lines = ["**Do not trust this judge on:**", ""]
         lines += [f"- `{name}`: {'; '.join(self.doubts(name))}" for name in self.untrusted]
         return lines
 
     def _describe_other_sets(self) -> list[str]:
-        """Say which questions the first set hardly speaks of."""
+        """Name the questions with few positives in the first set."""
         first = self.data[0].name if self.data else ""
         found = [
             (name, self.of(name, data=first)) for name in self.questions if self._asks(name, first)

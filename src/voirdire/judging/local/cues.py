@@ -35,11 +35,11 @@ __all__ = [
     "HINTS",
     "OVERLAP",
     "STRUCTURE",
-    "cue_matrix",
+    "compute_cues",
+    "compute_overlap",
+    "compute_structure",
     "cue_phrases",
     "find_hints",
-    "overlap_matrix",
-    "structure_matrix",
 ]
 
 # Phrases ------------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ _SIEVE_BITS = 16
 
 @dataclass(frozen=True, kw_only=True)
 class _Phrases:
-    """All phrases of one length: their hashes in order, and what each hints at."""
+    """All phrases of one length: their hashes in order, and the hint of each."""
 
     length: int
     hashes: NDArray[np.uint64]
@@ -61,7 +61,7 @@ class _Phrases:
 
 
 def cue_phrases(language: Language) -> tuple[str, ...]:
-    """Give every phrase of one language that is looked for, once."""
+    """Return every phrase of one language, once."""
     told = CHINESE_CUES if language == "zh" else ENGLISH_CUES
     between = "，" if language == "zh" else ", "
     phrases = (phrase for text in told.values() for phrase in text.split(between))
@@ -69,7 +69,7 @@ def cue_phrases(language: Language) -> tuple[str, ...]:
 
 
 def find_hints(tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find where phrases stand and what they hint at.
+    """Find phrases in the tokens, with their hints.
 
     Parameters
     ----------
@@ -180,8 +180,8 @@ STRUCTURE = (
 _SHORT = 15
 
 
-def structure_matrix(characters: Characters, tokens: Tokens) -> NDArray[np.float64]:
-    """Describe the form of each text by numbers of about the size of one.
+def compute_structure(characters: Characters, tokens: Tokens) -> NDArray[np.float64]:
+    """Describe the form of each text by numbers of about size one.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def _sort_of_code() -> NDArray[np.uint8]:
 
 
 def _endings(characters: Characters) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Whether the last character, but for space, quotes and brackets, asks or closes."""
+    """Whether a text ends with a question mark, or with a full stop, ignoring quotes."""
     trailing = np.isin(characters.codes, np.array([ord(mark) for mark in "\"')]*）】》_"]))
     solid = np.flatnonzero((characters.kinds != SPACE) & ~trailing)
     last = np.searchsorted(characters.text[solid], np.arange(characters.n_texts), side="right") - 1
@@ -261,7 +261,7 @@ def _endings(characters: Characters) -> tuple[NDArray[np.bool_], NDArray[np.bool
 
 
 def _list_marks(characters: Characters) -> NDArray[np.int64]:
-    """Lines that begin with a digit or a bullet."""
+    """Count lines that begin with a digit or a bullet."""
     codes = characters.codes
     begins = np.flatnonzero(codes[:-1] == ord("\n")) + 1
     begins = begins[characters.text[begins] == characters.text[begins - 1]]
@@ -272,7 +272,7 @@ def _list_marks(characters: Characters) -> NDArray[np.int64]:
 
 
 def _long_numbers(characters: Characters, tokens: Tokens) -> NDArray[np.int64]:
-    """Numbers of three digits or more: telephones, years, amounts."""
+    """Count numbers of three digits or more: telephones, years, amounts."""
     first = characters.codes[tokens.starts]
     long = (tokens.kinds == WORD) & (tokens.ends - tokens.starts >= 3)
     long &= (first >= ord("0")) & (first <= ord("9"))
@@ -289,7 +289,7 @@ _SHORTEST = 4
 _BITS = 32
 
 
-def overlap_matrix(response: Tokens, prompt: Tokens) -> NDArray[np.float64]:
+def compute_overlap(response: Tokens, prompt: Tokens) -> NDArray[np.float64]:
     """Measure the common words of responses and prompts.
 
     Parameters
@@ -311,7 +311,7 @@ def overlap_matrix(response: Tokens, prompt: Tokens) -> NDArray[np.float64]:
 
 
 def _content(tokens: Tokens, wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Distinct (text, word) keys, sorted."""
+    """Return distinct (text, word) keys, sorted."""
     word = wanted & (tokens.kinds == WORD) & (tokens.ends - tokens.starts >= _SHORTEST)
     cjk = wanted & (tokens.kinds == CJK)
     pair = cjk[:-1] & cjk[1:] & (tokens.text[:-1] == tokens.text[1:])
@@ -356,10 +356,10 @@ CUE_SETS = {
     "form": slice(len(_FORMS) * len(HINTS), _STARTS[f"prompt:{HINTS[0]}"]),
     "prompt": slice(_STARTS[f"prompt:{HINTS[0]}"], len(CUES)),
 }
-"""Which columns are hints, where and how often they stand, form and overlap, and the prompt's."""
+"""Groups of columns: hints, their places and counts, form, overlap, and the prompt's."""
 
 
-def cue_matrix(
+def compute_cues(
     response: tuple[Characters, Tokens], prompt: tuple[Characters, Tokens]
 ) -> NDArray[np.float64]:
     """Describe items by their cues.
@@ -374,14 +374,14 @@ def cue_matrix(
     ndarray of float64, shape (n_items, len(CUES))
         Mostly zeros; values are about the size of one.
     """
-    form = structure_matrix(*response)
-    asked = structure_matrix(*prompt)
+    form = compute_structure(*response)
+    asked = compute_structure(*prompt)
     names = [STRUCTURE.index(name) for name in ("length", "questions", "chinese")]
     return np.hstack(
         [
             _hints(response[1]),
             form,
-            overlap_matrix(response[1], prompt[1]),
+            compute_overlap(response[1], prompt[1]),
             np.minimum(_count(prompt[1], *_place_hints(prompt[1])[1:]), 1),
             asked[:, names],
         ]
@@ -406,7 +406,7 @@ def _hints(tokens: Tokens) -> NDArray[np.float64]:
 
 
 def _place_hints(tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """For each phrase found: its place within its text, its text, and what it hints at."""
+    """Return for each phrase found: its place within its text, its text, and its hint."""
     found, hint = find_hints(tokens)
     text = tokens.text[found]
     return found - tokens.firsts[text], text, hint

@@ -12,15 +12,15 @@ from scipy import sparse
 
 from voirdire._validation import check_choice, check_count, shorten
 from voirdire.errors import InputError
-from voirdire.judging.local.calibrating import calibrate_questions, held_out_probabilities
+from voirdire.judging.local.calibrating import calibrate_held_out, calibrate_questions
 from voirdire.judging.local.card import JudgeCard, TrainingData
 from voirdire.judging.local.features import FEATURES_VERSION, describe_many, is_chinese
 from voirdire.judging.local.figures import QuestionFigures, measure_question
 from voirdire.judging.local.grouping import group_items
 from voirdire.judging.local.judge import LocalJudge
-from voirdire.judging.local.languages import language_of
-from voirdire.judging.local.thresholds import choose_thresholds, held_out_answers
-from voirdire.judging.local.training import FEATURES, TrainingSet, fit_weights, held_out_scores
+from voirdire.judging.local.languages import detect_language
+from voirdire.judging.local.thresholds import answer_held_out, choose_thresholds
+from voirdire.judging.local.training import FEATURES, TrainingSet, fit_weights, score_held_out
 from voirdire.judging.local.weights import quantise
 from voirdire.stats import CalibrationMethod
 
@@ -81,8 +81,8 @@ def distill_judge(
     sources : sequence of str, optional
         Where each item comes from; figures are given per source.
     about : sequence of TrainingData, optional
-        What is known of the sources. One with `informs_only` teaches which features matter, not
-        how frequent answers are.
+        Descriptions of the sources. One with `informs_only` informs the choice of features, not the
+        base rates.
     calibrator : {"platt", "temperature", "isotonic"}, optional
         `isotonic` wants some hundreds of items.
     n_folds : int, optional
@@ -94,7 +94,7 @@ def distill_judge(
     rubric_name : str, optional
         The rubric that the questions come from.
     question_texts : mapping of str to mapping, optional
-        Wording of the questions, by id and language: kept, to notice when a rubric changes.
+        Wording of the questions, by id and language; stored, to notice a changed rubric.
     progress : callable, optional
         Called with steps done and steps in all.
 
@@ -110,8 +110,8 @@ def distill_judge(
 
     Notes
     -----
-    Memory is about 10 KB an item, twice as much where some items only inform. Nothing of the texts
-    is kept but weights at hashes that occur in items of at least two groups.
+    Memory is about 10 KB an item, twice as much where some items only inform. Of the texts only
+    weights at hashes are stored, of hashes that occur in items of at least two groups.
 
     Examples
     --------
@@ -130,14 +130,14 @@ def distill_judge(
         items, labels, questions=questions, groups=groups, weights=weights, sources=sources,
         about=about,
     )  # fmt: skip
-    scores = held_out_scores(training, n_folds=n_folds, seed=seed, progress=progress)
-    probabilities = held_out_probabilities(
+    scores = score_held_out(training, n_folds=n_folds, seed=seed, progress=progress)
+    probabilities = calibrate_held_out(
         scores, training, method=calibrator, n_folds=n_folds, seed=seed + 2
     )
     thresholds = dict(
         zip(questions, choose_thresholds(probabilities, training).tolist(), strict=True)
     )
-    answers = held_out_answers(probabilities, training, n_folds=n_folds, seed=seed + 2)
+    answers = answer_held_out(probabilities, training, n_folds=n_folds, seed=seed + 2)
     card = JudgeCard(
         name=name,
         questions=tuple(questions),
@@ -179,7 +179,7 @@ def _figures(
     training: TrainingSet,
     thresholds: Mapping[str, float],
 ) -> tuple[QuestionFigures, ...]:
-    """Per question the set that decides, then every set."""
+    """Compute figures per question: on the deciding set, then on every set."""
     truths = training.truths()
     names = list(dict.fromkeys(training.sets.tolist()))
     by_question = []
@@ -204,7 +204,7 @@ def _figures(
 
 
 def _deciding_first(rows: list[QuestionFigures]) -> list[QuestionFigures]:
-    """Put the first set with enough of either answer first, or the one with the most positives."""
+    """Put the first set with enough of both answers first, or the one with the most positives."""
     enough = [row for row in rows if row.enough]
     deciding = enough[0] if enough else max(rows, key=lambda row: row.n_positives)
     return [deciding, *(row for row in rows if row is not deciding)]
@@ -219,8 +219,8 @@ def _round_figures(figures: QuestionFigures) -> QuestionFigures:
 
 
 def _languages(items: Sequence[Item]) -> tuple[str, ...]:
-    """Name those of at least one response in twenty."""
-    found = Counter(language_of(item.response) for item in items)
+    """Return the languages of at least one response in twenty."""
+    found = Counter(detect_language(item.response) for item in items)
     return tuple(sorted(name for name, n in found.items() if n >= len(items) / 20))
 
 
@@ -231,7 +231,8 @@ def _settings(**given: Any) -> dict[str, Any]:
     return {**given, "features_version": FEATURES_VERSION, "versions": libraries}
 
 
-# What it is made from -----------------------------------------------------------------------------
+# Training data
+# -------------------------------------------------------------------------------------
 
 UNNAMED = "the labelled items"
 
@@ -321,12 +322,12 @@ def _targets(labels: ArrayLike, shape: tuple[int, int]) -> NDArray[np.float64]:
 
 def _check_questions(questions: Sequence[str], targets: NDArray[np.float64]) -> None:
     if len(set(questions)) < len(questions):
-        msg = "`questions` must be different from each other, got one twice. Name each column once."
+        msg = "`questions` must be unique, got one twice. Name each column once."
         raise InputError(msg)
     empty = np.flatnonzero(np.isnan(targets).all(axis=0))
     if len(empty):
         lacking = shorten(questions[int(empty[0])])
-        msg = f"`labels` must have a label of every question, got none of {lacking!r}."
+        msg = f"`labels` must have a label for every question, got none for {lacking!r}."
         raise InputError(f"{msg} Leave the question out.")
 
 
@@ -336,5 +337,5 @@ def _weights(weights: ArrayLike | None, n_items: int) -> NDArray[np.float64]:
     found = np.asarray(weights, dtype=np.float64)
     if found.shape != (n_items,) or not (np.isfinite(found) & (found > 0)).all():
         msg = f"`weights` must be {n_items} finite numbers above 0, one per item."
-        raise InputError(f"{msg} Leave items out that do not count.")
+        raise InputError(f"{msg} Leave out items without weight.")
     return found

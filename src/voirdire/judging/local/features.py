@@ -1,4 +1,4 @@
-"""Turns items into numbers: the hashed n-grams and the cues of every proposition."""
+"""Computes the features of items: hashed n-grams and cues."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from voirdire.judging.local.cues import CUES, cue_matrix
+from voirdire.judging.local.cues import CUES, compute_cues
 from voirdire.judging.local.tokens import (
     SPACE,
     Characters,
@@ -34,16 +34,19 @@ __all__ = [
     "FEATURES_VERSION",
     "N_COLUMNS",
     "Features",
-    "batches_of_items",
-    "columns_of_block",
+    "compute_ngrams",
     "describe_items",
     "describe_many",
+    "find_block_columns",
     "is_chinese",
-    "ngram_matrix",
+    "split_items",
 ]
 
 FEATURES_VERSION = 1
-"""Raised when any feature changes its meaning: older weights are then worthless."""
+"""Version of the features.
+
+A change of their meaning, which makes older weights useless, increases it.
+"""
 
 _CHINESE = CUES.index("form:chinese")
 _BATCH_ITEMS = 64
@@ -53,7 +56,7 @@ _PROMPT_CHARACTERS = 4_000
 
 @dataclass(frozen=True, kw_only=True)
 class Features:
-    """What the classifiers see of a batch of items.
+    """Features of a batch of items.
 
     Attributes
     ----------
@@ -72,17 +75,17 @@ class Features:
 
 
 def is_chinese(features: Features) -> NDArray[np.bool_]:
-    """Tell which responses are in Chinese: more than a fifth CJK characters."""
+    """Return which responses are in Chinese: more than a fifth CJK characters."""
     return np.asarray(features.cues[:, _CHINESE] > 0)
 
 
 def describe_items(items: Sequence[Item]) -> Features:
-    """Describe a batch of items. Memory is about 300 bytes a character.
+    """Compute the features of a batch of items. Memory is about 300 bytes a character.
 
     Parameters
     ----------
     items : sequence of Item
-        At most a few hundred at once; see `batches_of_items`.
+        At most a few hundred at once; see `split_items`.
 
     Returns
     -------
@@ -93,13 +96,13 @@ def describe_items(items: Sequence[Item]) -> Features:
     prompts = read_characters([_last_user_text(item) for item in items])
     response, prompt = find_tokens(responses), find_tokens(prompts)
     return Features(
-        ngrams=ngram_matrix(responses, response),
-        cues=cue_matrix((responses, response), (prompts, prompt)),
+        ngrams=compute_ngrams(responses, response),
+        cues=compute_cues((responses, response), (prompts, prompt)),
     )
 
 
 def describe_many(items: Sequence[Item]) -> Features:
-    """Describe any number of items; the rows do not depend on what stands beside them.
+    """Compute the features of any number of items; a row does not depend on the others.
 
     Parameters
     ----------
@@ -111,14 +114,14 @@ def describe_many(items: Sequence[Item]) -> Features:
     Features
         One row per item.
     """
-    parts = [describe_items(batch) for batch in batches_of_items(items)]
+    parts = [describe_items(batch) for batch in split_items(items)]
     return Features(
         ngrams=sparse.vstack([part.ngrams for part in parts], format="csr"),
         cues=np.concatenate([part.cues for part in parts]),
     )
 
 
-def batches_of_items(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+def split_items(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
     """Cut items into batches that fit the processor's cache.
 
     Parameters
@@ -144,7 +147,7 @@ def batches_of_items(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
 
 
 def _last_user_text(item: Item) -> str:
-    """Give the user's last text, or the last message where no user speaks."""
+    """Return the user's last text, or the last message where there is no user."""
     for message in reversed(item.prompt):
         if message.role == "user":
             return message.content[-_PROMPT_CHARACTERS:]
@@ -156,7 +159,7 @@ def _last_user_text(item: Item) -> str:
 _BITS = {"words_1": 15, "words_2": 16, "words_3": 16, "characters": 16}
 
 BLOCKS = tuple(_BITS)
-"""One, two and three tokens in a row; two to five characters in a row."""
+"""Runs of one to three tokens; runs of two to five characters."""
 
 N_COLUMNS = sum(1 << bits for bits in _BITS.values())
 
@@ -164,8 +167,8 @@ _CHARACTER_RUNS = (2, 5)
 _SPACE_CODE = np.uint32(0x20)
 
 
-def columns_of_block(name: str) -> slice:
-    """Tell which columns of an n-gram matrix belong to a block.
+def find_block_columns(name: str) -> slice:
+    """Return which columns of an n-gram matrix belong to a block.
 
     Parameters
     ----------
@@ -185,8 +188,8 @@ def columns_of_block(name: str) -> slice:
     raise KeyError(name)
 
 
-def ngram_matrix(characters: Characters, tokens: Tokens) -> sparse.csr_matrix:
-    """Count nothing, mark everything: which hashed n-grams each text holds.
+def compute_ngrams(characters: Characters, tokens: Tokens) -> sparse.csr_matrix:
+    """Mark which hashed n-grams each text has, without counts.
 
     Parameters
     ----------
@@ -202,7 +205,7 @@ def ngram_matrix(characters: Characters, tokens: Tokens) -> sparse.csr_matrix:
     """
     n_texts = characters.n_texts
     keys = _distinct_keys(characters, tokens)
-    edges = np.array([columns_of_block(name).start for name in BLOCKS] + [N_COLUMNS])
+    edges = np.array([find_block_columns(name).start for name in BLOCKS] + [N_COLUMNS])
     wanted = (np.arange(n_texts)[:, None] * N_COLUMNS + edges).ravel()
     bounds = np.searchsorted(keys, wanted).reshape(n_texts, -1)
     counts = np.diff(bounds, axis=1)
@@ -218,10 +221,10 @@ def ngram_matrix(characters: Characters, tokens: Tokens) -> sparse.csr_matrix:
 
 
 def _distinct_keys(characters: Characters, tokens: Tokens) -> NDArray[np.signedinteger]:
-    """Give each pair of a text and an n-gram in it a number; sorted, each once."""
+    """Return a number for each distinct pair of a text and an n-gram, sorted."""
     keys = np.concatenate(
         [
-            text * N_COLUMNS + (to_bucket(hashes, _BITS[name]) + columns_of_block(name).start)
+            text * N_COLUMNS + (to_bucket(hashes, _BITS[name]) + find_block_columns(name).start)
             for name, (hashes, text) in _all_grams(characters, tokens)
         ]
     )
@@ -245,7 +248,7 @@ def _all_grams(characters: Characters, tokens: Tokens) -> Iterator[tuple[str, Gr
 
 
 def _runs(units: NDArray[np.uint64], text: NDArray[np.int64], longest: int) -> Iterator[Grams]:
-    """Give the runs of 1 to `longest` units that lie within one text."""
+    """Return the runs of 1 to `longest` units within one text."""
     runs = units
     for length in range(1, longest + 1):
         if length > 1:
@@ -256,7 +259,7 @@ def _runs(units: NDArray[np.uint64], text: NDArray[np.int64], longest: int) -> I
 
 
 def _character_units(characters: Characters) -> Grams:
-    """Take every character, a run of space as one space."""
+    """Return every character, with a run of space as one space."""
     space = characters.kinds == SPACE
     kept = np.ones(len(space), dtype=np.bool_)
     kept[1:] = ~(space[1:] & space[:-1] & (characters.text[1:] == characters.text[:-1]))

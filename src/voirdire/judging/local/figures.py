@@ -1,4 +1,4 @@
-"""Measures a judge on items that it had not seen, beside a judge that always says the same."""
+"""Measures a judge on held-out items, beside a judge with constant answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LEAST_MCC = 0.3
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionFigures:
-    """How one question was answered on one set of items, each by a fit without its group.
+    """Figures of one question on one set of items, each answered by a fit without its group.
 
     Attributes
     ----------
@@ -38,7 +38,8 @@ class QuestionFigures:
     n_items, n_positives : int
         Items with a label, and those where it is true.
     sensitivity, specificity : float
-        Shares of the true and of the false ones that were told, at the threshold; nan without any.
+        Shares of the true and of the false items that were recognised at the threshold; nan without
+        any.
     mcc : float
         Matthews correlation in [-1, 1]; nan where all labels are the same, 0 where all answers are.
     auc, auc_low, auc_high : float
@@ -46,9 +47,9 @@ class QuestionFigures:
     brier, accuracy : float
         Mean squared error of the calibrated probabilities; share of right answers.
     baseline_brier, baseline_accuracy : float
-        The same of a judge that always gives the share of true labels, and its more frequent label.
+        The same of a judge that always gives the share of true labels, and the more frequent label.
     trusted : bool
-        Whether this is evidence that the judge is of use.
+        Whether this is evidence that the judge is useful.
     reason : str
         Why not; empty where it is trusted.
     threshold : float
@@ -76,11 +77,11 @@ class QuestionFigures:
 
     @property
     def enough(self) -> bool:
-        """Whether there are enough of either answer to say anything."""
+        """Whether there are enough items of both answers for a conclusion."""
         return FEW <= self.n_positives <= self.n_items - FEW
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values; nan as None."""
+        """Return plain values; nan as None."""
         return {
             name: None if isinstance(value, float) and math.isnan(value) else value
             for name, value in asdict(self).items()
@@ -116,12 +117,12 @@ def measure_question(
     said : ndarray of bool, shape (n_items,)
         Whether each probability reached the threshold.
     scores : ndarray of float64, shape (n_items,)
-        What the probabilities were made from, for the area under the ROC curve: calibrators that
-        differ from fold to fold would blur it.
+        Scores before calibration, for the area under the ROC curve, which calibrators that differ
+        between folds would distort.
     question, data : str
-        What they are of.
+        The question and the set of items.
     threshold : float
-        What the judge uses.
+        The judge's threshold.
 
     Returns
     -------
@@ -139,7 +140,7 @@ def measure_question(
         ).figures
     area, mcc = found["auc"], found["mcc"].estimate
     if math.isnan(mcc) and 0 < n_true < n:
-        mcc = 0.0  # the judge always says the same
+        mcc = 0.0  # the judge's answers are constant
     reason = _reason(n_true, n - n_true, low=area.low, mcc=mcc)
     return QuestionFigures(
         question=question,

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from voirdire.judging.local.features import BLOCKS, columns_of_block, ngram_matrix
+from voirdire.judging.local.features import BLOCKS, compute_ngrams, find_block_columns
 from voirdire.judging.local.tokens import find_tokens, read_characters
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ def _find_similar_prompts(texts: Sequence[str]) -> list[tuple[int, int]]:
     rows = []
     for start in range(0, len(texts), _BATCH):
         characters = read_characters(texts[start : start + _BATCH])
-        matrix = ngram_matrix(characters, find_tokens(characters))
-        rows.append(matrix[:, : columns_of_block(BLOCKS[2]).stop])
+        matrix = compute_ngrams(characters, find_tokens(characters))
+        rows.append(matrix[:, : find_block_columns(BLOCKS[2]).stop])
     grams = sparse.vstack(rows, format="csr")
     grams.data[:] = 1
     counts = np.asarray(grams.sum(axis=1)).ravel()

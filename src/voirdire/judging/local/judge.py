@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.judging.local.features import FEATURES_VERSION, batches_of_items, describe_items
+from voirdire.judging.local.features import FEATURES_VERSION, describe_items, split_items
 from voirdire.judging.local.weights import to_probabilities
 
 if TYPE_CHECKING:
@@ -35,18 +35,18 @@ class LocalJudge:
     Attributes
     ----------
     name : str
-        What verdicts call it.
+        Its name in verdicts.
     questions : tuple of str
         Ids of the questions that it answers, in the order of its columns.
     card : JudgeCard
-        Where it comes from, how it did, and where not to trust it.
+        Its training data, figures, and doubts.
     weights : QuantisedWeights
         Of all features.
     calibrators : tuple of Calibrator
         One per question, fitted on scores of items that were held out.
     thresholds : mapping of str to float
-        By question from which probability on the answer is yes; empty for a judge that was made
-        before there were any, whose answer is yes from 1/2 on.
+        By question: the answer is yes from this probability on. Empty for older judges, whose
+        answer is yes from 1/2 on.
     question_texts : mapping of str to mapping
         The wording that it was made for, by question and language; may be empty.
     source : str
@@ -99,7 +99,7 @@ class LocalJudge:
         """
         result = np.empty((len(items), len(self.questions)))
         start = 0
-        for batch in batches_of_items(items):
+        for batch in split_items(items):
             scores = self.weights.scores(describe_items(batch), self._table)
             result[start : start + len(batch)] = self._calibrate(scores)
             start += len(batch)
@@ -118,7 +118,7 @@ class LocalJudge:
         Parameters
         ----------
         path : str or Path
-            Where to; an existing file is replaced at the end, in one step.
+            The file; an existing one is replaced in one step.
         """
         from voirdire.judging.local.storage import write_judge
 
@@ -148,7 +148,7 @@ class LocalJudge:
         return read_judge(path, _assemble)
 
     def header(self) -> dict[str, Any]:
-        """Give everything but the arrays as plain values."""
+        """Return everything except the arrays as plain values."""
         return {
             "name": self.name,
             "questions": list(self.questions),
@@ -174,7 +174,7 @@ def _assemble(header: dict[str, Any], weights: QuantisedWeights) -> LocalJudge:
         str(name): float(value) for name, value in dict(header.get("thresholds", {})).items()
     }
     if not all(name in questions and 0 < value < 1 for name, value in thresholds.items()):
-        raise RefusedError("must have thresholds in (0, 1), of its questions")
+        raise RefusedError("must have thresholds in (0, 1) for its questions")
     judge = LocalJudge(
         name=str(header["name"]),
         questions=questions,

@@ -1,11 +1,11 @@
-"""Tells whether a text is in English, in Chinese, or in another language."""
+"""Detects whether a text is in English, in Chinese, or in another language."""
 
 from __future__ import annotations
 
 import re
 from typing import Literal
 
-__all__ = ["language_of"]
+__all__ = ["detect_language"]
 
 _MOST_CHARACTERS = 1_500
 _FEWEST_WORDS = 6
@@ -40,8 +40,8 @@ _OTHER_SCRIPTS = re.compile(r"[\u0370-\u1dbf\u1f00-\u1fff\uac00-\ud7af\u1100-\u1
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")
 
 
-def language_of(text: str) -> Literal["en", "zh", "other"]:
-    """Tell English, Chinese and the rest apart; what is too short to tell counts as English."""
+def detect_language(text: str) -> Literal["en", "zh", "other"]:
+    """Return ``"en"``, ``"zh"`` or ``"other"``; a very short text counts as English."""
     text = text[:_MOST_CHARACTERS]
     if not text.isascii():
         han, kana = len(_HAN.findall(text)), len(_KANA.findall(text))

@@ -1,6 +1,6 @@
 """Reads and writes a judge as one npz file of arrays and a JSON header.
 
-Files may be hostile: nothing is unpickled, and sizes are checked before anything is unpacked.
+Files may be hostile: nothing is unpickled, and sizes are checked before unpacking.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def read_judge(
     path : str or Path
         The npz file.
     assemble : callable
-        Makes the judge from its header and its weights; what it raises is told as a damaged file.
+        Makes the judge from its header and its weights; its errors are reported as a damaged file.
 
     Returns
     -------
@@ -175,7 +175,7 @@ def _read_array(archive: zipfile.ZipFile, name: str, *, kind: str, most_bytes: i
     if entry.file_size > most_bytes + 4_096 or (ratio > _MOST_RATIO and entry.file_size > 2**20):
         raise RefusedError(f"must have a part {name!r} of at most {most_bytes} bytes")
     with archive.open(entry) as file:
-        # Never more than was declared: the declaration may lie.
+        # Never read more than the declared size, which may be false.
         content = file.read(entry.file_size + 1)
     if len(content) > entry.file_size:
         raise RefusedError(f"must have a part {name!r} of the declared size")

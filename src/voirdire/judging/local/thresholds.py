@@ -1,4 +1,4 @@
-"""Chooses the threshold from which a judge says yes, on items that were held out."""
+"""Chooses a judge's threshold of yes, on held-out items."""
 
 from __future__ import annotations
 
@@ -14,16 +14,20 @@ if TYPE_CHECKING:
 
     from voirdire.judging.local.training import TrainingSet
 
-__all__ = ["choose_thresholds", "held_out_answers"]
+__all__ = ["answer_held_out", "choose_thresholds"]
 
 _GRID = np.linspace(0.05, 0.95, 91)
 _NEAR = 41
-"""How many neighbours of a threshold count with it: a peak of a few items is chance."""
+"""Width of the smoothing over neighbouring thresholds: a peak from a few items is chance."""
 
 _LEAST_CORRELATION = 0.1
 _NEARLY_AS_GOOD = 0.98
-"""Answers to texts of a new kind are less sure: a true one is oftener below a threshold than a
-false one above it. So it is halfway from the best to the lowest that is nearly as good."""
+"""Place of the threshold between two candidates.
+
+On new kinds of text answers are less sure: a true one is below the threshold more often than a
+false one is above it. So the threshold is halfway from the best one to the lowest that is nearly as
+good.
+"""
 
 
 def choose_thresholds(
@@ -34,9 +38,9 @@ def choose_thresholds(
 ) -> NDArray[np.float64]:
     """Choose a threshold per question, on all items or on some of the rows.
 
-    Halfway between the one with the highest Matthews correlation and the lowest within 2% of it,
-    on average over the sets of items at home that have enough of either answer, larger sets
-    counting more; 1/2 where no set has, or where none does any good.
+    Halfway between the one with the highest Matthews correlation and the lowest within 2% of it, as
+    a weighted mean over the sets of `home` items with enough of both answers; 1/2 where there is no
+    such set, or where no threshold helps.
     """
     usable = training.home & training.calibrates
     usable = usable if rows is None else usable & rows
@@ -61,10 +65,10 @@ def choose_thresholds(
     return chosen
 
 
-def held_out_answers(
+def answer_held_out(
     probabilities: NDArray[np.float64], training: TrainingSet, *, n_folds: int, seed: int
 ) -> NDArray[np.bool_]:
-    """Answer each item under thresholds that were chosen without its group."""
+    """Answer each item with thresholds that were chosen without its group."""
     folds = group_folds(training.groups, n_folds=n_folds, seed=seed)
     answers = np.empty(probabilities.shape, dtype=np.bool_)
     for fold in range(n_folds):

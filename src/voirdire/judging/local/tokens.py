@@ -48,7 +48,7 @@ class Tokens:
     kinds : ndarray of uint8, shape (n_tokens,)
         Kind of its first character.
     starts, ends : ndarray of int64, shape (n_tokens,)
-        Where it stands among the characters.
+        Its place among the characters.
     firsts : ndarray of int64, shape (n_texts + 1,)
         The tokens of text `i` are ``firsts[i]`` up to ``firsts[i + 1]``.
     """
@@ -73,7 +73,7 @@ def find_tokens(characters: Characters) -> Tokens:
     Returns
     -------
     Tokens
-        In order. Space is no token.
+        In order, without space.
     """
     kinds, text = characters.kinds, characters.text
     word = kinds == WORD
@@ -101,11 +101,11 @@ MAX_CHARACTERS = 65_536
 """Of a longer text the first three quarters and the last quarter of so many are read."""
 
 SPACE, WORD, MARK, CJK, DROPPED = 0, 1, 2, 3, 4
-"""What a character is: a mark and a CJK character are a token each."""
+"""Kinds of characters; each mark and each CJK character is one token."""
 
 _N_CODES = 0x110000
 _LETTERS = 0x0530
-"""Latin, Greek and Cyrillic lie below; other scripts have no case, or are left as they are."""
+"""Code points with case folding: Latin, Greek and Cyrillic are below it."""
 
 _MARKS = (
     (0x21, 0x30),
@@ -132,7 +132,7 @@ _CJK = (
 )
 _SPACES = ((0x00, 0x21), (0x7F, 0xA1), (0x2000, 0x200B), (0x2028, 0x202A), (0x205F, 0x2060))
 _INVISIBLE = ((0xAD, 0xAE), (0x200B, 0x2010), (0x202A, 0x202F), (0x2060, 0x2070), (0xFE00, 0xFE10))
-"""Joiners, direction marks and variation selectors: they hide words from a reader of bytes."""
+"""Joiners, direction marks and variation selectors, which could hide words."""
 
 _QUOTES = {"‘": "'", "’": "'", "`": "'", "´": "'", "“": '"', "”": '"', "「": '"', "」": '"'}
 
@@ -272,8 +272,8 @@ def hash_spans(
 ) -> Hashes:
     r"""Hash the span ``codes[start:end]`` for every start and end, by one cumulative sum.
 
-    With :math:`P_i = \sum_{j<i} (c_j + 1) B^j` the hash of a span is
-    :math:`(P_e - P_s) B^{-s}`: it does not depend on where the span stands.
+    With :math:`P_i = \sum_{j<i} (c_j + 1) B^j` the hash of a span is :math:`(P_e - P_s) B^{-s}`: it
+    does not depend on the place of the span.
 
     Parameters
     ----------
@@ -333,7 +333,7 @@ def hash_rows(units: Hashes) -> Hashes:
 
 
 def to_bucket(hashes: Hashes, bits: int) -> NDArray[np.int64]:
-    """Take the place of hashes in a table of ``2**bits`` places.
+    """Map hashes to places in a table of ``2**bits`` places.
 
     Parameters
     ----------

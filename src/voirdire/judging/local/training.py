@@ -1,10 +1,10 @@
-r"""Fit the classifiers of a judge, and score its training items as if they were new.
+r"""Fits the classifiers of a judge, and scores its training items out of fold.
 
 Every question has one logistic regression over hashed n-grams and cues. Every item has a domain:
 its language, and whether it is of the kind that will be judged (`home`) or only informs. Weights
-have a common part and a part per domain [1]_, so that examples written for another purpose teach
-which words matter without moving the base rates. n-grams share by home only: the two languages have
-few in common.
+have a common part and a part per domain [1]_, so that examples written for another purpose inform
+the weights of words without changing the base rates. n-grams share by home only: the two languages
+have few in common.
 
 References
 ----------
@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from voirdire.judging.local.cues import CUE_SETS
-from voirdire.judging.local.features import BLOCKS, columns_of_block
+from voirdire.judging.local.features import BLOCKS, find_block_columns
 from voirdire.judging.local.weights import LANGUAGES, LinearWeights
 from voirdire.stats import group_folds
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging.local.features import Features
 
-__all__ = ["FEATURES", "FEW", "TrainingSet", "fit_weights", "held_out_scores"]
+__all__ = ["FEATURES", "FEW", "TrainingSet", "fit_weights", "score_held_out"]
 
 _STRENGTHS = {
     "words_1": 0.8, "words_2": 0.2, "characters": 1.0, "presence": 0.04, "placing": 0.04,
@@ -46,10 +46,10 @@ _CERTAIN = 6.0
 _SHARED = 1 / np.sqrt(2)
 
 FEATURES = ", ".join(_STRENGTHS)
-"""What classifiers see, for cards."""
+"""Descriptions of the features, for cards."""
 
 FEW = 10
-"""Fewer positives, or fewer negatives, are too few to learn a base rate from, or to trust."""
+"""Least positives, and negatives, to learn a base rate or to trust a figure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ class TrainingSet:
     sets : ndarray of str, shape (n_items,)
         Where each item came from.
     calibrates : ndarray of bool, shape (n_items,)
-        Whether it has a part in calibration.
+        Whether it is used in calibration.
     """
 
     features: Features
@@ -111,14 +111,14 @@ def fit_weights(training: TrainingSet, rows: NDArray[np.intp], *, seed: int) -> 
     return weights
 
 
-def held_out_scores(
+def score_held_out(
     training: TrainingSet,
     *,
     n_folds: int,
     seed: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> NDArray[np.float64]:
-    """Score every item, in log-odds, by classifiers that have not seen its group."""
+    """Score every item, in log-odds, with classifiers that were fitted without its group."""
     folds = group_folds(training.groups, n_folds=n_folds, seed=seed)
     scores = np.empty(training.targets.shape)
     for fold in range(n_folds):
@@ -131,7 +131,7 @@ def held_out_scores(
 
 
 def _find_scarce_questions(training: TrainingSet) -> NDArray[np.bool_]:
-    """Find the questions of which items at home have too few of either answer: all are home."""
+    """Find questions with too few of either answer among `home` items; these use all items."""
     home = training.home[:, None] & np.isfinite(training.targets)
     truths, other = training.truths(), ~training.chinese[:, None]
     main = home & other if (home & other).any() else home
@@ -161,7 +161,7 @@ def _matrix(training: TrainingSet, home: NDArray[np.bool_]) -> sparse.csr_matrix
         rows = np.ones_like(home) if name == part != "intercept" else home
         rows = rows if language is None else rows & (training.chinese == language)
         if name in BLOCKS:
-            values = training.features.ngrams[:, columns_of_block(name)]
+            values = training.features.ngrams[:, find_block_columns(name)]
         elif name in CUE_SETS:
             values = sparse.csr_matrix(training.features.cues[:, CUE_SETS[name]])
         else:
@@ -173,12 +173,12 @@ def _matrix(training: TrainingSet, home: NDArray[np.bool_]) -> sparse.csr_matrix
 def _unfold(
     solution: NDArray[np.float64], weights: LinearWeights, *, question: int, alone: bool
 ) -> None:
-    """Add the parts of a solution up to weights for items at home."""
+    """Add up the parts of a solution to weights for `home` items."""
     start = 0
     for part, language, factor in _parts(alone=alone):
         name = part.removesuffix(" at home")
         languages = slice(None) if language is None else int(language)
-        columns = columns_of_block(name) if name in BLOCKS else CUE_SETS.get(name, slice(0, 1))
+        columns = find_block_columns(name) if name in BLOCKS else CUE_SETS.get(name, slice(0, 1))
         values = solution[start : start + columns.stop - columns.start] * factor
         start += len(values)
         if name in BLOCKS:
@@ -197,7 +197,7 @@ def _solve(
     question: int,
     seed: int,
 ) -> tuple[NDArray[np.float64], float]:
-    """Give weights and intercept; a soft label is a yes and a no whose weights sum to one."""
+    """Return weights and intercept; a soft label is a yes and a no whose weights sum to one."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 

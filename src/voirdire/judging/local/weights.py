@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["LANGUAGES", "LinearWeights", "QuantisedWeights", "quantise", "to_probabilities"]
 
 LANGUAGES = (False, True)
-"""Not Chinese, Chinese: cues and intercepts have weights of their own in each."""
+"""Languages with separate weights of cues and intercepts: not Chinese, Chinese."""
 
 _FURTHEST = 30.0
 _LARGEST = 127
@@ -60,7 +60,7 @@ class LinearWeights:
 
 @dataclass(frozen=True, kw_only=True)
 class QuantisedWeights:
-    """Weights as they are kept: n-grams in one byte each, the rest in four.
+    """Weights as they are stored: n-grams in one byte each, the others in four.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ def _add_languages(
 
 
 def quantise(weights: LinearWeights, *, kept: NDArray[np.bool_]) -> QuantisedWeights:
-    """Round weights to the nearest that are kept, of n-grams only those that may be."""
+    """Round weights to the stored precision, with only the n-grams of `kept`."""
     columns = np.flatnonzero(kept & weights.ngrams.any(axis=1))
     ngrams = weights.ngrams[columns]
     largest = np.abs(ngrams).max(axis=0, initial=0.0)
@@ -123,5 +123,5 @@ def quantise(weights: LinearWeights, *, kept: NDArray[np.bool_]) -> QuantisedWei
 
 
 def to_probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn log-odds into probabilities that are not calibrated yet, away from 0 and 1."""
+    """Turn log-odds into uncalibrated probabilities, clipped away from 0 and 1."""
     return np.asarray(1 / (1 + np.exp(-np.clip(scores, -_FURTHEST, _FURTHEST))))

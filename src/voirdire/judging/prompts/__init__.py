@@ -1,7 +1,7 @@
-"""Builds prompts: what a model is told, what it is shown, and the form of its reply.
+"""Builds prompts: instructions, the item, and the form of the reply.
 
-An item is untrusted text. It travels as JSON between two lines that carry a random code, with
-everything escaped that could end the text, act on a chat template or hide from a reader.
+An item is untrusted text. It is written as JSON between two lines with a random code. Characters
+that could end the text, act on a chat template or be invisible are escaped.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from voirdire import _lazy
 
 if TYPE_CHECKING:
     from voirdire.judging.prompts.builder import PromptBuilder
-    from voirdire.judging.prompts.fence import fenced, new_nonce, visible
-    from voirdire.judging.prompts.wording import PROMPT_VERSION, WORDING, said
+    from voirdire.judging.prompts.fence import escape_invisible, fence_item, new_nonce
+    from voirdire.judging.prompts.wording import PROMPT_VERSION, WORDING, pick_language
 
 __all__ = [
     "PROMPT_VERSION",
     "WORDING",
     "PromptBuilder",
-    "fenced",
+    "escape_invisible",
+    "fence_item",
     "new_nonce",
-    "said",
-    "visible",
+    "pick_language",
 ]
 
 _HOMES = {
     "PROMPT_VERSION": "wording",
     "PromptBuilder": "builder",
     "WORDING": "wording",
-    "fenced": "fence",
+    "fence_item": "fence",
     "new_nonce": "fence",
-    "said": "wording",
-    "visible": "fence",
+    "pick_language": "wording",
+    "escape_invisible": "fence",
 }
 
 

@@ -1,6 +1,6 @@
 """Defines the form of an answer, for the server's schema and for the reader of replies.
 
-Both come from one place, since servers keep to a schema only in part.
+Both come from one place, since servers follow a schema only in part.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from voirdire.judging.asking import Answer, Ask
     from voirdire.rubrics import Question
 
-__all__ = ["AnswerForm", "answer_form", "ends_of", "is_whole", "name_tokens"]
+__all__ = ["AnswerForm", "bound_name_tokens", "get_scale_ends", "is_whole", "make_answer_form"]
 
 _OTHER_SIDE = {"A": "B", "B": "A", "tie": "tie"}
 _WIDEST_WITHOUT_LEVELS = 20
@@ -30,24 +30,24 @@ _WORD_TOKENS = 8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnswerForm:
-    """What the answer to one question looks like.
+    """The form of the answer to one question.
 
     Attributes
     ----------
     schema : dict
-        Its JSON Schema, of keywords that constrained decoding knows widely: a set of labels may
-        not repeat one, and no server can be told so.
+        Its JSON Schema, with only widely supported keywords; so it cannot say that a set has no
+        repeated label.
     n_tokens : int
-        Tokens that it takes at most: enough for any tokenizer, and an end to a runaway.
+        Most tokens of the answer: enough for any tokenizer, and a limit for an endless reply.
     json_type : object
-        The type that msgspec decodes it as.
+        The type for msgspec.
     rule : str
-        The same in words.
+        The form in words.
     finish : callable or None
-        Makes the answer of the decoded value, or None where the value breaks the rule after all;
+        Makes the answer from the decoded value, or returns None where the value breaks the rule.
         None where the decoded value is the answer.
     n_strings : int or None
-        How many strings the answer is in JSON; None where that depends on the answer.
+        Number of JSON strings in the answer; None where it varies.
     """
 
     schema: dict[str, Any]
@@ -58,8 +58,8 @@ class AnswerForm:
     n_strings: int | None = 0
 
 
-def answer_form(question: Question, *, ask: Ask) -> AnswerForm:
-    """Say what the answer to a question of an ask looks like."""
+def make_answer_form(question: Question, *, ask: Ask) -> AnswerForm:
+    """Make the form of the answer to a question."""
     match question.kind:
         case "boolean":
             return _STATED if ask.probability == "stated" else _TRUE_OR_FALSE
@@ -76,26 +76,26 @@ def answer_form(question: Question, *, ask: Ask) -> AnswerForm:
 
 
 def is_whole(question: Question) -> bool:
-    """Tell whether answers on a scale are whole numbers.
+    """Return whether answers on a scale are whole numbers.
 
     They are where its ends and levels are whole, and where it has levels or few points.
     """
-    low, high = ends_of(question)
+    low, high = get_scale_ends(question)
     if not all(float(number).is_integer() for number in (low, high, *question.levels)):
         return False
     return bool(question.levels) or high - low <= _WIDEST_WITHOUT_LEVELS
 
 
-def ends_of(question: Question) -> tuple[float, float]:
-    """Give the ends of a scale; an `InputError` where it lacks one."""
+def get_scale_ends(question: Question) -> tuple[float, float]:
+    """Return the ends of a scale; raise an `InputError` where one is missing."""
     if question.minimum is None or question.maximum is None:
         msg = f"question {question.id!r} must have `minimum` and `maximum`, got None. Add them."
         raise InputError(msg)
     return question.minimum, question.maximum
 
 
-def name_tokens(name: str) -> int:
-    """Bound the tokens of a name, at two bytes a token; English has about four."""
+def bound_name_tokens(name: str) -> int:
+    """Return the most tokens of a name, at two bytes a token; English has about four."""
     return len(name.encode("utf-8", "replace")) // 2 + 2
 
 
@@ -122,7 +122,7 @@ def _choice_form(
 ) -> AnswerForm:
     return AnswerForm(
         schema={"type": "string", "enum": list(labels)},
-        n_tokens=max([_WORD_TOKENS, *map(name_tokens, labels)]),
+        n_tokens=max([_WORD_TOKENS, *map(bound_name_tokens, labels)]),
         json_type=_literal(labels),
         rule=f"one of {_list_labels(labels)}",
         finish=finish,
@@ -132,7 +132,7 @@ def _choice_form(
 
 def _set_form(labels: Sequence[str]) -> AnswerForm:
     def in_order(found: list[str]) -> tuple[str, ...] | None:
-        """Put a set of labels into the order of the rubric, so that equal sets are equal."""
+        """Sort a set of labels as in the rubric, so that equal sets compare equal."""
         chosen = set(found)
         if len(chosen) != len(found):
             return None
@@ -140,8 +140,8 @@ def _set_form(labels: Sequence[str]) -> AnswerForm:
 
     return AnswerForm(
         schema={"type": "array", "items": {"type": "string", "enum": list(labels)}},
-        n_tokens=sum(4 + name_tokens(label) for label in labels),
-        json_type=list[_literal(labels)],  # type: ignore[misc]  # a type only while running
+        n_tokens=sum(4 + bound_name_tokens(label) for label in labels),
+        json_type=list[_literal(labels)],  # type: ignore[misc] # a type made at run time
         rule=f"a list of any of {_list_labels(labels)}, none of them twice",
         finish=in_order,
         n_strings=None,
@@ -149,7 +149,7 @@ def _set_form(labels: Sequence[str]) -> AnswerForm:
 
 
 def _number_form(question: Question) -> AnswerForm:
-    low, high = ends_of(question)
+    low, high = get_scale_ends(question)
     whole = is_whole(question)
     kind, least, most = ("integer", int(low), int(high)) if whole else ("number", low, high)
     return AnswerForm(

@@ -8,9 +8,19 @@ import msgspec
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.judging.prompts.answer_form import answer_form, ends_of, is_whole, name_tokens
-from voirdire.judging.prompts.fence import fenced, json_text, quoted, visible
-from voirdire.judging.prompts.wording import WORDING, said
+from voirdire.judging.prompts.answer_form import (
+    bound_name_tokens,
+    get_scale_ends,
+    is_whole,
+    make_answer_form,
+)
+from voirdire.judging.prompts.fence import (
+    escape_invisible,
+    fence_item,
+    quote_trusted,
+    quote_untrusted,
+)
+from voirdire.judging.prompts.wording import WORDING, pick_language
 from voirdire.models import ChatRequest
 from voirdire.records import Message
 
@@ -26,19 +36,18 @@ if TYPE_CHECKING:
 __all__ = ["PromptBuilder"]
 
 _MANY = 8
-"""From so many questions of one kind on, what stands for their values is said once: in a joint
-prompt of twenty it would be a twentieth of all tokens."""
+"""From this many questions of one kind on, the placeholder of their values is written once."""
 
-_TOKENS_PER_KEY = 8  # quotes, colon, comma, and white space of a reply that is set out in lines
+_TOKENS_PER_KEY = 8  # quotes, colon, comma, and white space of a reply with line breaks
 _TOKENS_PER_REPLY = 16
 
 
 class PromptBuilder:
-    """Makes the requests of one `Ask`, item after item.
+    """Makes the requests of one `Ask`.
 
     In joint mode the questions come first, in a system message that is the same object for every
-    item, and the item last: servers keep the beginning of a prompt across items. In single mode
-    the system message is short, the item comes next and the question last: servers keep the
+    item, and the item last: servers cache the beginning of a prompt across items. In single mode
+    the system message is short, the item comes next and the question last: servers cache the
     beginning across the questions of an item, as long as these share a nonce.
 
     Parameters
@@ -54,13 +63,13 @@ class PromptBuilder:
     Raises
     ------
     InputError
-        If nothing is asked, if an id is asked twice, or if pairwise questions stand beside others.
+        If there is no question, if an id repeats, or if pairwise and other questions are mixed.
     """
 
     def __init__(self, ask: Ask) -> None:
         _check(ask.questions)
         words = WORDING[ask.language]
-        forms = {row.id: answer_form(row, ask=ask) for row in ask.questions}
+        forms = {row.id: make_answer_form(row, ask=ask) for row in ask.questions}
         self.ask = ask
         self._is_pair = ask.questions[0].kind == "pairwise"
         self._schema = msgspec.json.encode(
@@ -72,9 +81,10 @@ class PromptBuilder:
             }
         )
         self._max_tokens = _TOKENS_PER_REPLY + sum(
-            _TOKENS_PER_KEY + name_tokens(name) + form.n_tokens for name, form in forms.items()
+            _TOKENS_PER_KEY + bound_name_tokens(name) + form.n_tokens
+            for name, form in forms.items()
         )
-        self._prefill = f"{{{json_text(ask.questions[0].id)}:"
+        self._prefill = f"{{{quote_trusted(ask.questions[0].id)}:"
         self._system = Message(role="system", content=_system_text(ask, words))
         self._opening = f"{words.opening}\n"
         self._closing = f"\n{_closing_text(ask, words)}"
@@ -89,17 +99,17 @@ class PromptBuilder:
         temperature: float | None = None,
         seed: int | None = None,
     ) -> ChatRequest:
-        """Ask about one item, in two messages: the system's and the user's.
+        """Make the request about one item, with a system message and a user message.
 
         Parameters
         ----------
         item : Item
-            What is judged.
+            The item.
         nonce : str
-            Random code of its fence, from `new_nonce`. The single questions about an item may
-            share one, so that servers keep what they have read of it.
+            Random code of its fence, from `new_nonce`. The single questions about an item may share
+            one, so that servers can cache the item.
         form : {"json_schema", "json_object", "text"}
-            How the model is held to the form of its reply; the words are the same for all three.
+            How the form of the reply is enforced; the words are the same for all three.
         top_logprobs : int, optional
             How many likely tokens to give per token of the reply.
         temperature : float, optional
@@ -113,7 +123,7 @@ class PromptBuilder:
             If the question is pairwise and the item has no second response.
         """
         images = tuple(image for message in item.prompt for image in message.images)
-        shown = fenced(item.prompt, self._responses(item), nonce=nonce)
+        shown = fence_item(item.prompt, self._responses(item), nonce=nonce)
         content = f"{self._opening}{shown}{self._closing}"
         return ChatRequest(
             messages=(self._system, Message(role="user", content=content, images=images)),
@@ -150,13 +160,13 @@ def _check(questions: Sequence[Question]) -> None:
     if not questions or n_pairwise not in (0, len(questions)):
         msg = (
             "`rubric` must have questions, and pairwise ones alone, as they show two responses, "
-            f"got {len(questions)} with {n_pairwise} pairwise. Ask the others apart."
+            f"got {len(questions)} with {n_pairwise} pairwise. Ask the others separately."
         )
         raise InputError(msg)
 
 
 def _system_text(ask: Ask, words: Wording) -> str:
-    """Put together what comes before the item and is the same for all items."""
+    """Make the text before the item, which is the same for all items."""
     is_joint, is_pair = ask.mode == "joint", ask.questions[0].kind == "pairwise"
     if is_pair:
         role = words.role_pair_joint if is_joint else words.role_pair_single
@@ -181,7 +191,7 @@ def _system_text(ask: Ask, words: Wording) -> str:
 
 
 def _closing_text(ask: Ask, words: Wording) -> str:
-    """Put together what comes after the item."""
+    """Make the text after the item."""
     if ask.mode == "joint":
         return words.closing
     return "\n\n".join([words.closing_single, _questions_text(ask, words), _reply_text(ask, words)])
@@ -212,22 +222,23 @@ def _introduction(ask: Ask, words: Wording) -> str:
 
 def _question_lines(question: Question, ask: Ask, words: Wording) -> Iterator[str]:
     language = ask.language
-    yield f"{json_text(question.id)}{words.colon}{_kind(question, words)}"
-    yield visible(said(question.text, language) or "")
+    yield f"{quote_trusted(question.id)}{words.colon}{_kind(question, words)}"
+    yield escape_invisible(pick_language(question.text, language) or "")
     for mark, examples in ((words.yes, question.yes_examples), (words.no, question.no_examples)):
-        for example in said(examples, language) or ():
-            yield f"{mark}{quoted(example)}"
+        for example in pick_language(examples, language) or ():
+            yield f"{mark}{quote_untrusted(example)}"
     for label, definition in question.labels.items():
-        if meaning := said(definition, language):
-            yield f"- {json_text(label)}{words.colon}{visible(meaning)}"
+        if meaning := pick_language(definition, language):
+            yield f"- {quote_trusted(label)}{words.colon}{escape_invisible(meaning)}"
     for level, meanings in sorted(question.levels.items()):
-        yield f"- {_number(level)}{words.colon}{visible(said(meanings, language) or '')}"
+        meaning = escape_invisible(pick_language(meanings, language) or "")
+        yield f"- {_number(level)}{words.colon}{meaning}"
 
 
 def _kind(question: Question, words: Wording) -> str:
     if question.kind == "scale":
         return _describe_scale(question, words.kinds)
-    labels = words.comma.join(map(json_text, question.labels))
+    labels = words.comma.join(map(quote_trusted, question.labels))
     return words.kinds[question.kind].replace("{labels}", labels)
 
 
@@ -235,7 +246,7 @@ def _reply_text(ask: Ask, words: Wording) -> str:
     """Outline the reply."""
     form = words.reply_form if len(ask.questions) > 1 else words.reply_form_single
     places = [_place(row, ask, words) for row in ask.questions]
-    keys = [json_text(row.id) for row in ask.questions]
+    keys = [quote_trusted(row.id) for row in ask.questions]
     if len(keys) >= _MANY and len(set(places)) == 1:
         form, outline = words.reply_form_alike.replace("{place}", places[0]), ", ".join(keys)
     else:
@@ -249,7 +260,7 @@ def _reply_text(ask: Ask, words: Wording) -> str:
 
 
 def _place(question: Question, ask: Ask, words: Wording) -> str:
-    """Say what stands for the value of a question."""
+    """Return the placeholder for the value of a question."""
     if question.kind == "scale":
         return _describe_scale(question, words.places)
     is_stated = question.kind == "boolean" and ask.probability == "stated"
@@ -257,12 +268,12 @@ def _place(question: Question, ask: Ask, words: Wording) -> str:
 
 
 def _describe_scale(question: Question, texts: Mapping[str, str]) -> str:
-    low, high = map(_number, ends_of(question))
+    low, high = map(_number, get_scale_ends(question))
     form = texts["whole" if is_whole(question) else "number"]
     return form.replace("{minimum}", low).replace("{maximum}", high)
 
 
 def _number(value: float) -> str:
-    """Write a number in full where it is whole and short, else as Python does."""
+    """Format a number in full where it is whole and short, else as Python does."""
     is_short = float(value).is_integer() and abs(value) < 1e15
     return str(int(value)) if is_short else repr(float(value))

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     from voirdire.records import Message
 
-__all__ = ["fenced", "json_text", "new_nonce", "quoted", "visible"]
+__all__ = ["escape_invisible", "fence_item", "new_nonce", "quote_trusted", "quote_untrusted"]
 
-# What nobody sees, or what moves or joins the characters beside it, first and last of each range.
+# Ranges (first, last) of invisible characters, and of those that move or join their neighbours.
 _INVISIBLE = (
     (0x00, 0x1F),  # controls
     (0x7F, 0x9F),
@@ -44,7 +44,7 @@ _INVISIBLE = (
     (0xFFFE, 0xFFFF),
     (0xE0000, 0x10FFFF),  # tags, further variants, private use
 )
-# Marks of rare scripts, apart: every range above U+FFFF costs a search a quarter of its speed.
+# Marks of rare scripts are separate: every range above U+FFFF slows a search by a quarter.
 _RARE = (
     (0x110BD, 0x110BD),
     (0x110CD, 0x110CD),
@@ -62,7 +62,7 @@ def _ranges(pairs: tuple[tuple[int, int], ...]) -> str:
 # tokenizers normalize before they look for their special tokens.
 _BRACKETS = "<>\u226e\u226f\ufe64\ufe65\uff1c\uff1e\ufe47\ufe48\uff3b\uff3d"
 
-# A class first, then its repetition: so the search runs through ordinary text at full speed.
+# A class first, then its repetition: so the search is fast on ordinary text.
 _HOSTILE = re.compile("[{0}][{0}]*".format(_ranges(_INVISIBLE) + _BRACKETS))
 _SELDOM = re.compile(f"[{_ranges(_RARE)}]")
 _UNSEEN = re.compile(f"(?![\n\t])[{_ranges(_INVISIBLE + _RARE)}]")
@@ -74,33 +74,35 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def new_nonce() -> str:
-    """Draw the random code of a fence: 16 hexadecimal digits, 64 bits that nobody can guess."""
+    """Draw the random code of a fence: 16 hexadecimal digits (64 bits)."""
     return secrets.token_hex(8)
 
 
-def fenced(conversation: tuple[Message, ...], responses: Mapping[str, str], *, nonce: str) -> str:
-    """Write an item as JSON between two lines that carry the nonce.
+def fence_item(
+    conversation: tuple[Message, ...], responses: Mapping[str, str], *, nonce: str
+) -> str:
+    """Write an item as JSON between two lines with the nonce.
 
-    Content stands in JSON strings, and those hold no line ends: every line of the result begins
-    with characters that are ours.
+    JSON strings hold no line ends, so that every line of the result begins with our own characters.
     """
     messages = ",\n".join(
         [
-            f'{{"role": {quoted(message.role)}, "content": {quoted(message.content)}}}'
+            f'{{"role": {quote_untrusted(message.role)}, '
+            f'"content": {quote_untrusted(message.content)}}}'
             for message in conversation
         ]
     )
     parts = [f'"conversation": [\n{messages}\n]' if messages else '"conversation": []']
-    parts += [f'"{key}": {quoted(text)}' for key, text in responses.items()]
+    parts += [f'"{key}": {quote_untrusted(text)}' for key, text in responses.items()]
     document = ",\n".join(parts)
     return f"-----BEGIN ITEM {nonce}-----\n{{{document}}}\n-----END ITEM {nonce}-----"
 
 
-def quoted(text: str) -> str:
+def quote_untrusted(text: str) -> str:
     r"""Write untrusted text as a JSON string on one line.
 
     It decodes to `text`, and holds no angle bracket, no control or invisible character and no
-    beginning of a special token: these are written ``\uXXXX``. Everything else stays readable.
+    beginning of a special token: these are written ``\uXXXX``. Other characters stay readable.
     """
     written = _encode(text)
     if written.isascii():
@@ -123,17 +125,17 @@ def quoted(text: str) -> str:
     return written
 
 
-def json_text(text: str) -> str:
-    """Write words of the rubric's author as a JSON string: only what nobody sees is escaped."""
+def quote_trusted(text: str) -> str:
+    """Write text of the rubric as a JSON string; only invisible characters are escaped."""
     return _UNSEEN.sub(_escape_run, _encode(text))
 
 
-def visible(text: str) -> str:
-    """Write words of the rubric's author as they are: only what nobody sees is escaped."""
+def escape_invisible(text: str) -> str:
+    """Return text of the rubric with only invisible characters escaped."""
     return _UNSEEN.sub(_escape_run, "\n".join(text.splitlines()))
 
 
 def _escape_run(match: re.Match[str]) -> str:
-    """Write a run of characters as their UTF-16 units, which is how JSON counts."""
+    """Escape a run of characters as UTF-16 units, as JSON does."""
     units = match.group().encode("utf-16-be", "surrogatepass").hex("u", 2)
     return "\\u" + units.replace("u", "\\u")

@@ -1,4 +1,4 @@
-"""Holds the wording of prompts in English and in Chinese; neither is a translation."""
+"""The wording of prompts in English and in Chinese, each written on its own."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ if TYPE_CHECKING:
 
     from voirdire._types import Language
 
-__all__ = ["PROMPT_VERSION", "WORDING", "Wording", "said"]
+__all__ = ["PROMPT_VERSION", "WORDING", "Wording", "pick_language"]
 
 PROMPT_VERSION = "1"
-"""Version of the words of all prompts; any change of them raises it."""
+"""Version of the wording of all prompts; increase it with every change."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wording:
-    """Everything that prompts say in one language; `{…}` is filled in.
+    """All texts of prompts in one language; `{…}` is filled in.
 
-    `kinds` names the kinds of answers beside the questions, and `places` says what stands for a
-    value in the outline of the reply.
+    `kinds` names the kinds of answers beside the questions, and `places` are the placeholders of
+    values in the outline of the reply.
     """
 
     role_joint: str
@@ -74,8 +74,8 @@ class Wording:
     sample_other: str
 
 
-def said(texts: Mapping[Language, T], language: Language) -> T | None:
-    """Find what is said in a language, or else in the other one."""
+def pick_language(texts: Mapping[Language, T], language: Language) -> T | None:
+    """Return the text in a language, or else in the other one."""
     return texts.get(language) or next(iter(texts.values()), None)
 
 

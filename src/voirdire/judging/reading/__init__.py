@@ -1,4 +1,4 @@
-"""Reads answers from the replies of models: a strict form, exact probabilities."""
+"""Reads answers and probabilities from the replies of models."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.judging.reading.reply_reader import READING_VERSION, ReplyReader, as_failure
+    from voirdire.judging.reading.reply_reader import (
+        READING_VERSION,
+        ReplyReader,
+        make_parse_failure,
+    )
 
-__all__ = ["READING_VERSION", "ReplyReader", "as_failure"]
+__all__ = ["READING_VERSION", "ReplyReader", "make_parse_failure"]
 
 _HOMES = dict.fromkeys(__all__, "reply_reader")
 

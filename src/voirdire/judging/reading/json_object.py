@@ -7,10 +7,16 @@ import re
 
 import msgspec
 
-__all__ = ["Member", "end_of_thoughts", "members_of", "object_in_prose", "object_of_fence"]
+__all__ = [
+    "Member",
+    "find_end_of_thoughts",
+    "find_members",
+    "find_object_in_fence",
+    "find_object_in_prose",
+]
 
 Member = tuple[str, int, int]
-"""A key, and where its value begins and ends."""
+"""A key, with the begin and end of its value."""
 
 _GAP = r"[ \t\n\r]*+"
 # Every repetition is possessive, so that a hostile text costs one pass and no backtracking.
@@ -30,11 +36,11 @@ _THOUGHTS = re.compile(rf"\s*{_THOUGHTS_BEGIN}.*?{_THOUGHTS_END}", re.DOTALL)
 _FENCE = re.compile(r"\s*```(?:json)?[ \t]*\r?\n(?P<object>.*)```\s*", re.DOTALL)
 
 
-def members_of(text: str) -> list[Member] | None:
-    """Find the members of the JSON object that `text` is; None where it is none.
+def find_members(text: str) -> list[Member] | None:
+    """Find the members of the JSON object `text`; None where it is not one.
 
-    A key that repeats is there each time. What is inside of a nested value is not checked as
-    strictly: ``NaN`` may stand there. Time and memory are linear in the text.
+    A repeated key is returned each time. The inside of a nested value is checked less strictly: it
+    may hold ``NaN``. Time and memory are linear in the text.
     """
     begin = _START.match(text)
     if begin is None:
@@ -54,27 +60,26 @@ def members_of(text: str) -> list[Member] | None:
     return members if _END.fullmatch(text, place) else None
 
 
-def end_of_thoughts(text: str) -> int:
-    """Say where a block ``<think>…</think>`` ends with which a text begins; 0 where none does."""
+def find_end_of_thoughts(text: str) -> int:
+    """Return where the leading block ``<think>…</think>`` of a text ends; 0 where there is none."""
     thoughts = _THOUGHTS.match(text)
     return 0 if thoughts is None else thoughts.end()
 
 
-def object_of_fence(text: str, begin: int) -> tuple[int, int] | None:
-    """Say where that begins and ends which a code fence holds, where from `begin` on all is one.
+def find_object_in_fence(text: str, begin: int) -> tuple[int, int] | None:
+    """Return the span inside a code fence, where the text from `begin` on is one fence.
 
-    It is the habit of models whose server does not hold them to a form.
+    Models often write one where the server does not enforce a form.
     """
     fence = _FENCE.fullmatch(text, begin)
     return None if fence is None else fence.span("object")
 
 
-def object_in_prose(text: str) -> tuple[int, int] | None:
-    """Find the one object in a text that may think first, explain, or fence it as code.
+def find_object_in_prose(text: str) -> tuple[int, int] | None:
+    """Return the span of the one object in a text with thoughts, explanations, or a code fence.
 
-    No brace may stand outside of it: then nothing else in the text can be taken for an answer, and
-    nothing has to be tried out. Gives where it begins and ends; None where nothing or more than one
-    thing could be it. What is between need not be JSON.
+    No brace may stand outside of the object, so that nothing else can be taken for an answer. None
+    where there is no candidate or more than one. The span need not be JSON.
     """
     begin = text.find("{")
     is_first = not text[: max(begin, 0)].strip()
@@ -97,7 +102,7 @@ def _nested_member(text: str, place: int) -> tuple[Member, str, int] | None:
         return None
     try:
         _, end = _NESTED.raw_decode(text, key.end())
-    except (ValueError, RecursionError):  # no JSON, a number of too many digits, or too deep
+    except (ValueError, RecursionError):  # not JSON, a number with too many digits, or too deep
         return None
     after = _AFTER.match(text, end)
     return None if after is None else ((key[1], key.end(), end), after[1], after.end())
@@ -106,5 +111,5 @@ def _nested_member(text: str, place: int) -> tuple[Member, str, int] | None:
 def _unescape(key: str) -> str:
     try:
         return msgspec.json.decode(f'"{key}"', type=str)
-    except (msgspec.DecodeError, UnicodeEncodeError):  # half of a surrogate pair: nobody's key
+    except (msgspec.DecodeError, UnicodeEncodeError):  # a lone surrogate: it cannot be a key
         return key

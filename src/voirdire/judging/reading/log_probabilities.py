@@ -19,19 +19,22 @@ if TYPE_CHECKING:
 __all__ = ["Spelling", "Trouble", "Weights", "spell", "weigh_value"]
 
 Trouble: TypeAlias = Literal["alone", "absent", "no probabilities"]
-"""Why nothing can be read: only the token that was taken is known; neither true nor false is among
-the likely tokens; or the numbers cannot be log-probabilities."""
+"""Why there is no probability.
+
+Only the chosen token is given; neither true nor false is among the likely tokens; or the numbers
+cannot be log-probabilities.
+"""
 
 OTHER: Final = 0
 """Neither true nor false: a word, a number, a quote, null, or no JSON at all."""
 YES: Final = 1
 NO: Final = 2
 OPEN: Final = 3
-"""It ends before the value begins, so that it says nothing yet."""
+"""The token ends before the value begins, so it does not decide yet."""
 
 _HALF_A_CHARACTER = "\ufffd"
 _MOST_TOKENS = 10_000
-# A taken token without alternatives: at this probability they would hardly count.
+# A chosen token without alternatives: from this probability on they would hardly count.
 _SURE = 0.99
 # Numbers of half precision may sum to a little more than 1; logits sum to anything.
 _MOST = 1.05
@@ -46,12 +49,11 @@ class Spelling:
     written : str
         All of them, joined.
     ends : list of int
-        Where in `written` each of them ends.
+        End of each token in `written`.
     begin : int
-        Where in `written` the text begins; more may stand around it, such as special tokens.
+        Begin of the text in `written`, which may have special tokens around it.
     skips : str or None
-        The text, where `written` leaves out whatever is not ASCII; None where it leaves nothing
-        out.
+        The text, where `written` leaves out non-ASCII characters; else None.
     """
 
     written: str
@@ -60,7 +62,7 @@ class Spelling:
     skips: str | None = None
 
     def place(self, offset: int) -> int:
-        """Where in `written` a character of the text stands; the character is ASCII."""
+        """Return the place in `written` of an ASCII character of the text."""
         if self.skips is not None:
             offset = len(_ascii(self.skips[:offset]))
         return self.begin + offset
@@ -72,9 +74,9 @@ class Weights(msgspec.Struct, frozen=True):
     Attributes
     ----------
     yes, no : float
-        In [0, 1]; what is missing to 1 is the probability of everything else.
+        In [0, 1]; the rest to 1 is the probability of all other tokens.
     trouble : {"alone", "absent", "no probabilities"} or None
-        Why `yes` and `no` say nothing.
+        Why `yes` and `no` are not valid.
     """
 
     yes: float
@@ -158,9 +160,9 @@ def _ascii(text: str) -> str:
 
 
 def _sum_listed(step: TokenStep, meanings: _Meanings) -> tuple[float, float, bool]:
-    """Sum what is listed for true and for false, and tell whether the taken token is listed.
+    """Sum the listed probabilities of true and of false; return whether the chosen token is listed.
 
-    A token that is listed twice counts once, as where it is listed first.
+    A token that is listed twice counts once, at its first place.
     """
     yes = no = 0.0
     listed = {
@@ -177,10 +179,10 @@ def _sum_listed(step: TokenStep, meanings: _Meanings) -> tuple[float, float, boo
 
 
 def _probability(logprob: float) -> float:
-    """Undo the logarithm.
+    """Return exp(logprob).
 
-    A little above 0 is rounding. More than that is no log-probability, nor is what is no number:
-    both become infinite, so that no sum with them can pass for a probability.
+    A value slightly above 0 is a rounding error. A larger one, or nan, is not a log-probability and
+    becomes infinite, so that no sum with it can pass for a probability.
     """
     if logprob <= 0.0:
         return exp(logprob)
@@ -188,7 +190,7 @@ def _probability(logprob: float) -> float:
 
 
 def _is_alone(step: TokenStep) -> bool:
-    """Tell whether nothing is known of what else could have stood there."""
+    """Return whether there are no alternatives to the chosen token."""
     top, token = step.top, step.token
     if top and (top[0].token != token or top[-1].token != token):
         return False
@@ -198,7 +200,7 @@ def _is_alone(step: TokenStep) -> bool:
 
 
 class _Meanings(dict[str, int]):
-    """Meanings of tokens behind one lead, remembered: a vocabulary is finite."""
+    """Cache of the meanings of tokens after one lead; a vocabulary is finite."""
 
     def __init__(self, lead: str) -> None:
         super().__init__()
@@ -215,12 +217,12 @@ _meanings = lru_cache(maxsize=1_000)(_Meanings)
 
 
 def _meaning(token: str, *, lead: str) -> int:
-    """Say what a token says where ``true`` or ``false`` is expected.
+    """Return the meaning of a token where ``true`` or ``false`` is expected.
 
-    A whole word counts in any case, and so does its beginning: ``tr``, `` True``, ``true,``. A
-    word that goes on does not: ``truely`` is none of the two. The lead is what has to be written
-    before the value where the token begins: the end of a key, its quote, a colon. White space
-    after the quote does not count.
+    A whole word counts in any case, and so does its beginning: ``tr``, `` True``, ``true,``. A word
+    that goes on does not: ``truely`` is neither. The lead is the text that must come before the
+    value where the token begins: the end of a key, its quote, a colon. White space after the quote
+    does not count.
     """
     key, quote, gap = lead.rpartition('"')
     rest = token

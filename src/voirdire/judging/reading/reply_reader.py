@@ -12,12 +12,12 @@ from msgspec.structs import astuple
 from voirdire._validation import shorten
 from voirdire.errors import UnsupportedError, VerdictParseError
 from voirdire.judging.asking import Answers
-from voirdire.judging.prompts.answer_form import answer_form
+from voirdire.judging.prompts.answer_form import make_answer_form
 from voirdire.judging.reading.json_object import (
-    end_of_thoughts,
-    members_of,
-    object_in_prose,
-    object_of_fence,
+    find_end_of_thoughts,
+    find_members,
+    find_object_in_fence,
+    find_object_in_prose,
 )
 from voirdire.judging.reading.log_probabilities import spell, weigh_value
 from voirdire.records import Failure
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from voirdire.judging.reading.log_probabilities import Trouble
     from voirdire.records import Reply
 
-__all__ = ["READING_VERSION", "ReplyReader", "as_failure"]
+__all__ = ["READING_VERSION", "ReplyReader", "make_parse_failure"]
 
 READING_VERSION = "1"
 """Changes whenever some reply is read as another answer than before."""
 
-_LONGEST = 1_000_000  # characters; far more than twenty texts
+_LONGEST = 1_000_000  # characters; far more than twenty text answers
 _SHOWN = 80  # characters of either end of a reply that an error shows
 _FAILURE_WIDTH = 420
 _NOT_DECODED = (msgspec.MsgspecError, UnicodeEncodeError, RecursionError)
@@ -93,7 +93,7 @@ class ReplyReader:
     """
 
     def __init__(self, ask: Ask) -> None:
-        self._forms = {row.id: answer_form(row, ask=ask) for row in ask.questions}
+        self._forms = {row.id: make_answer_form(row, ask=ask) for row in ask.questions}
         forms = tuple(self._forms.values())
         self._decode = msgspec.json.Decoder(_struct(self._forms)).decode
         self._finish = tuple(
@@ -134,7 +134,7 @@ class ReplyReader:
         if len(text) > _LONGEST:
             rule = f"be at most {_LONGEST:,} characters long, not {len(text):,}"
             raise _unreadable(reply, rule)
-        begin = 0 if text.startswith("{") else end_of_thoughts(text)
+        begin = 0 if text.startswith("{") else find_end_of_thoughts(text)
         found = text[begin:] if begin else text
         values: Sequence[Answer | VerdictParseError] | None = self._read_fast(found)
         starts: Mapping[str, int] | None = None
@@ -149,10 +149,10 @@ class ReplyReader:
         return self._weigh(reply, values, self._starts(found, begin) if starts is None else starts)
 
     def _read_fast(self, text: str) -> tuple[Answer, ...] | None:
-        """Decode what is one object with each key once; None where that is not certain.
+        """Decode an object that has each key once; None where that is not certain.
 
-        The decoder lets a key repeat. But every string has at least two quotes, so that where
-        there are just two for each string of the answers, no key is there twice.
+        The decoder accepts repeated keys. But every string has two quotes: where the text has
+        exactly two per string of the answers, no key is repeated.
         """
         try:
             values: tuple[Any, ...] = astuple(self._decode(text))
@@ -173,7 +173,7 @@ class ReplyReader:
     def _read_slowly(
         self, reply: Reply, begin: int
     ) -> tuple[list[Answer | VerdictParseError], dict[str, int]]:
-        """Give the value of every question, an error where it has none, and where each begins."""
+        """Return the value of every question, or an error, and the place where each begins."""
         begin, members = _members(reply, begin)
         spans: dict[str, tuple[int, int]] = {}
         for key, start, end in members:
@@ -188,10 +188,10 @@ class ReplyReader:
         return values, {key: start for key, (start, _) in spans.items()}
 
     def _starts(self, text: str, begin: int) -> Mapping[str, int]:
-        """Say where in the reply the values begin of an object that begins at `begin`."""
+        """Return where in the reply the values of the object at `begin` begin."""
         laid_out = self._layout.fullmatch(text) if self._layout else None
         if laid_out is None:
-            return {key: begin + start for key, start, _ in members_of(text) or ()}
+            return {key: begin + start for key, start, _ in find_members(text) or ()}
         starts = [begin + start for start, _ in laid_out.regs[1:]]
         return dict(zip(self._weighed, starts, strict=True))
 
@@ -201,7 +201,7 @@ class ReplyReader:
         said: Sequence[Answer | VerdictParseError],
         starts: Mapping[str, int],
     ) -> Answers:
-        """Put probabilities in the place of true and false."""
+        """Replace true and false by their probabilities."""
         steps = reply.steps or ()
         spelling = spell(reply.text, steps)
         if spelling is None:
@@ -226,8 +226,8 @@ class ReplyReader:
         return _answers(values, tuple(missing))
 
 
-def as_failure(error: VerdictParseError) -> Failure:
-    """Say of a reply that it cannot be read, as verdicts do."""
+def make_parse_failure(error: VerdictParseError) -> Failure:
+    """Make the `Failure` of an unreadable reply."""
     return Failure(reason=f"{error.reason}: {shorten(str(error), width=_FAILURE_WIDTH)}")
 
 
@@ -244,7 +244,7 @@ def _struct(forms: Mapping[str, AnswerForm]) -> type[msgspec.Struct]:
 
 
 def _layout(forms: Mapping[str, AnswerForm], weighed: Mapping[str, int]) -> re.Pattern[str]:
-    """Write the usual reply, keys as asked and no escapes, with a group per weighed value."""
+    """Make a pattern of the usual reply, with a group per value that has a probability."""
     gap = r"[ \t\n\r]*+"
     text = r'"[^"\\]*+"'
     other = rf'(?:{text}|\[[^\]"]*+(?:{text}[^\]"]*+)*+\]|[^,:"\[\]{{}}]++)'
@@ -258,16 +258,16 @@ def _layout(forms: Mapping[str, AnswerForm], weighed: Mapping[str, int]) -> re.P
 
 
 def _members(reply: Reply, begin: int) -> tuple[int, list[Member]]:
-    """Find the object behind `begin` and its members; where it begins counts for their places."""
+    """Find the object after `begin` and its members; return its place, too."""
     text = reply.text
-    members = members_of(text[begin:])
+    members = find_members(text[begin:])
     if members is not None:
         return begin, members
-    # What was cut off after an object may have been a second thought.
+    # A reply that was cut off after an object may have gone on to change its answer.
     if reply.finish_reason != "length":
-        prose = object_in_prose(text) if reply.form == "text" else None
-        for span in (object_of_fence(text, begin), prose):
-            members = None if span is None else members_of(text[slice(*span)].rstrip())
+        prose = find_object_in_prose(text) if reply.form == "text" else None
+        for span in (find_object_in_fence(text, begin), prose):
+            members = None if span is None else find_members(text[slice(*span)].rstrip())
             if span is not None and members is not None:
                 return span[0], members
     if reply.form == "text":
@@ -296,11 +296,13 @@ def _value(
 def _answers(
     values: Sequence[Answer | VerdictParseError], missing: tuple[float, ...] | None = None
 ) -> Answers:
-    """Give answers; where one cannot be read, raise with the others as what can be."""
+    """Return the answers; where one is unreadable, raise with the others as `partial`."""
     errors = [value for value in values if isinstance(value, VerdictParseError)]
     if not errors:
         return Answers(tuple(values), missing)  # type: ignore[arg-type]  # none of them is an error
-    kept = tuple(as_failure(row) if isinstance(row, VerdictParseError) else row for row in values)
+    kept = tuple(
+        make_parse_failure(row) if isinstance(row, VerdictParseError) else row for row in values
+    )
     if len(errors) < len(values):
         errors[0].partial = Answers(kept, missing)
     raise errors[0]
@@ -310,7 +312,7 @@ def _unreadable(reply: Reply, rule: str) -> VerdictParseError:
     """Make the error; `rule` says what a reply must do."""
     hint = ""
     if reply.finish_reason == "length":
-        hint = " It was cut off at its longest: allow more tokens with `max_tokens`."
+        hint = " It was cut off at the token limit: allow more tokens with `max_tokens`."
     return VerdictParseError(
         f"`reply` (asked for as {reply.form}) must {rule}, got {_cut_middle(reply.text)}.{hint}",
         reply=reply,
@@ -319,7 +321,7 @@ def _unreadable(reply: Reply, rule: str) -> VerdictParseError:
 
 
 def _cut_middle(text: str) -> str:
-    """Show a reply; of a long one how it begins and how it ends."""
+    """Shorten a reply to its beginning and its end."""
     if len(text) <= 2 * _SHOWN:
         return repr(shorten(text, width=2 * _SHOWN))
     end = shorten(text[-_SHOWN:], width=10 * _SHOWN)[1 - _SHOWN :]
@@ -327,14 +329,14 @@ def _cut_middle(text: str) -> str:
 
 
 def _declines(text: str) -> bool:
-    """Tell whether a reply without any JSON begins as refusals do."""
-    said = text[end_of_thoughts(text) :]
+    """Return whether a reply without JSON begins like a refusal."""
+    said = text[find_end_of_thoughts(text) :]
     return "{" not in said and _DECLINES.match(said.lstrip(" \t\r\n\"'*#>")) is not None
 
 
 def _missing_tokens_error(got: str) -> UnsupportedError:
     msg = (
-        f"`probability='logprob'` needs the likely tokens of a reply, got {got}. Ask another "
+        f"`probability='logprob'` needs the likely tokens of a reply, got {got}. Use another "
         "server, or ask with `stated` or `vote`."
     )
     return UnsupportedError(msg, feature="logprobs")

@@ -1,1 +1,1 @@
-"""Judges files: parts, worker processes, outputs, summaries, estimates."""
+"""Judges files: in parts, in worker processes, with summaries and estimates of cost."""

@@ -1,4 +1,4 @@
-"""Estimates the calls and the cost of a run, without calling anything."""
+"""Estimates the calls and the cost of a run, without any call."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.judging.call_plan import explain_calls, item_key
+from voirdire.judging.call_plan import explain_calls, hash_item
 from voirdire.judging.client.call import read_stored_outcome
 from voirdire.judging.engine.run import BATCH_ITEMS
-from voirdire.judging.item_batches import CALL_CHARACTERS, item_batches
+from voirdire.judging.item_batches import CALL_CHARACTERS, split_into_batches
 from voirdire.judging.item_source import ItemSource
 from voirdire.judging.judges.token_estimate import estimate_tokens
 from voirdire.judging.plan import (
-    answers_of,
+    ask_in_process,
     asks_a_model,
     check_behavior,
     is_cascade,
@@ -23,7 +23,7 @@ from voirdire.judging.plan import (
     needs_engine,
     plan_judging,
 )
-from voirdire.judging.runs.outputs import SetAside, opened_store
+from voirdire.judging.runs.outputs import SetAside, open_run_store
 from voirdire.judging.settings import JudgingSettings
 from voirdire.records import Usage
 
@@ -43,38 +43,38 @@ if TYPE_CHECKING:
 __all__ = ["RunEstimate", "estimate_calls", "estimate_run"]
 
 _NONCE = "0" * 16
-_IMAGE_TOKENS = 1_000  # of one that fills a page, about, whatever the vendor
-"""One for all, so that the same run has the same estimate."""
+_IMAGE_TOKENS = 1_000  # about, of an image of a page
+"""A fixed nonce, so that the same run has the same estimate."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunEstimate:
-    """What a run would call and cost.
+    """Estimated calls and cost of a run.
 
     Attributes
     ----------
     judge : str
-        Whose calls they would be.
+        Name of the judge.
     n_items : int
         Items that can be judged.
     n_dropped : int
         Rows that would be set aside.
     n_calls : int
-        Calls to make, failures and repetitions apart.
+        Calls to make, without retries.
     n_stored : int
-        Calls whose replies are stored already, failures included.
+        Calls whose replies or failures are stored already.
     n_failed : int
-        How many of these failed, and would be called again only where `retry_failures` is set.
+        Stored failures, which are called again only with `retry_failures`.
     prompt_tokens, completion_tokens : int
-        About; see `estimate_tokens` for how far that may be off. The reply's tokens are those of
-        a plain answer: reasoning comes on top.
+        Estimates; see `estimate_tokens` for their error. The reply's tokens are those of a plain
+        answer, without reasoning.
     cost : float or None
-        US dollars, about, with nothing from a cache of the server; None where no price is known.
+        US dollars, estimated without a prompt cache; None where no price is known.
     price_source : str
-        Where the price is from; empty where there is none.
+        Source of the price; empty where there is none.
     n_kept : int or None
-        Items that the first judge of a cascade would answer, so that nothing is called; None where
-        the judge is no cascade.
+        Items that the first judge of a cascade would answer, without a call; None where the judge
+        is not a cascade.
     notes : tuple of str
         Why there are more calls than items.
     """
@@ -102,27 +102,27 @@ def estimate_run(
     settings: JudgingSettings | None = None,
     **fields: Unpack[JudgingFields],
 ) -> RunEstimate:
-    """Work out what `judge_file` would call and cost; the arguments are the same.
+    """Estimate the calls and the cost of `judge_file`; the arguments are the same.
 
     Parameters
     ----------
     source : str or path
         The items.
     judge : LlmJudge, CascadeJudge, JuryJudge, str or path
-        A language model, or a cascade, whose first judge is asked now.
+        A language model, a jury, or a cascade, whose first judge is asked now.
     rubric : Rubric, str or path, optional
         As for `judge_file`.
     output : str or path, optional
-        Where the verdicts would go; a store beside it is looked at.
+        The file of verdicts; a store beside it is read.
     settings : JudgingSettings, optional
-        As for `judge_file`. A `store` that does not exist is not made.
+        As for `judge_file`. A `store` that does not exist is not created.
     **fields
         Fields of `JudgingSettings`, each of which counts before that of `settings`.
 
     Returns
     -------
     RunEstimate
-        Calls, tokens, price.
+        Calls, tokens, cost.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def estimate_run(
         set_aside = SetAside(None)
         return items.stream(plan, set_aside)
 
-    with opened_store(told.store, output=output, makes=False) as replies:
+    with open_run_store(told.store, output=output, makes=False) as replies:
         found = estimate_calls(read, plan, replies, retry_failures=told.retry_failures)
     if not found.n_items:
         items.refuse_empty(set_aside)
@@ -156,18 +156,23 @@ def estimate_calls(
     *,
     retry_failures: bool = False,
 ) -> RunEstimate:
-    """Work out what judging items would call and cost; a jury reads them once for each judge."""
+    """Estimate the calls and the cost of judging items; a jury reads them once per judge."""
     if is_jury(plan.judge):
         members = [row for row in plan.judge.members if needs_engine(row.judge)]
         each = [estimate_calls(read, row, store, retry_failures=retry_failures) for row in members]
         if each:
             return _add_estimates(each, judge=plan.judge.name)
     if not asks_a_model(plan.judge):
-        msg = f"`judge` must be a language model, got {plan.judge.name!r}: others call nothing."
+        msg = (
+            f"`judge` must be a language model, got {plan.judge.name!r}: other judges make no "
+            "calls."
+        )
         raise InputError(msg)
     n_items = 0
     counts = _Counts(plan.judge, retry_failures=retry_failures)
-    for stretch in item_batches(read(), most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS):
+    for stretch in split_into_batches(
+        read(), most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS
+    ):
         counts.add(_select_called_items(stretch, plan.judge), store)
         n_items += len(stretch)
     found = counts.estimate()
@@ -177,7 +182,7 @@ def estimate_calls(
 
 
 def _add_estimates(found: Sequence[RunEstimate], *, judge: str) -> RunEstimate:
-    """Add up what the judges of a jury would call and cost."""
+    """Add up the estimates of the judges of a jury."""
     costs = [row.cost for row in found]
     names = ("n_calls", "n_stored", "n_failed", "prompt_tokens", "completion_tokens")
     return replace(
@@ -193,22 +198,22 @@ def _add_estimates(found: Sequence[RunEstimate], *, judge: str) -> RunEstimate:
 
 
 def _notes_of_jury(found: Sequence[RunEstimate]) -> tuple[str, ...]:
-    """Say how many judges each call, and of each of them why it calls more than once an item."""
+    """Write the calls of each judge, and why it needs more than one call an item."""
     calls = ", ".join(f"{shorten(row.judge)} {row.n_calls + row.n_stored:,}" for row in found)
     own = [f"{shorten(row.judge)}: {note}" for row in found for note in row.notes]
     return (f"calls of each judge of the jury: {calls}", *own)
 
 
 def _select_called_items(items: Sequence[Item], bound: BoundJudge) -> Sequence[Item]:
-    """Give those items that a model would be asked about."""
+    """Return the items that a model would be asked about."""
     if not is_cascade(bound):
         return items
-    goes_on = bound.goes_on(answers_of(items, bound.first)).tolist()
+    goes_on = bound.goes_on(ask_in_process(items, bound.first)).tolist()
     return [item for item, is_on in zip(items, goes_on, strict=True) if is_on]
 
 
 class _Counts:
-    """Sums over the items of a run that is only imagined."""
+    """Sums over the items of an estimated run."""
 
     def __init__(self, bound: BoundJudge, *, retry_failures: bool) -> None:
         self._bound = bound
@@ -222,7 +227,7 @@ class _Counts:
         self._replies = {id(spec): _reply_tokens(spec) for spec in self._all_specs()}
 
     def add(self, items: Sequence[Item], store: ReplyStore | None) -> None:
-        keys = [item_key(item) for item in items]
+        keys = [hash_item(item) for item in items]
         stored: Mapping[bytes, Sequence[Any]] = {}
         if store is not None:
             ids = {row.fingerprint: row.id for row in store.judges()}
@@ -241,7 +246,7 @@ class _Counts:
     def _is_settled(
         self, spec: CallSpec, item: Item, *, key: bytes, blobs: Sequence[bytes]
     ) -> bool:
-        """Tell whether a call is at its end in the store, and count it."""
+        """Return whether a call has ended in the store, and count it."""
         if not blobs:
             return False
         max_attempts = self._bound.judge.limits.max_attempts
@@ -276,7 +281,7 @@ class _Counts:
     def _call(self, spec: CallSpec, item: Item) -> None:
         self.n_calls += 1
         first, *others = spec.request(item, "json_schema", nonce=_NONCE).messages
-        if id(spec) not in self._fixed:  # the system's message is the same for every item
+        if id(spec) not in self._fixed:  # the system message is the same for every item
             self._fixed[id(spec)] = estimate_tokens(first.content)
         shown = sum(
             estimate_tokens(message.content) + _IMAGE_TOKENS * len(message.images)
@@ -290,7 +295,7 @@ class _Counts:
 
 
 def _reply_tokens(spec: CallSpec) -> int:
-    """Estimate a plain answer: its keys, and a value of the usual length for each."""
+    """Estimate the tokens of a plain answer: its keys, and values of the usual length."""
     typical = {"boolean": True, "scale": 3, "text": "word " * 60, "pairwise": "tie"}
     answer: dict[str, Any] = {}
     for question in spec.builder.ask.questions:

@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from voirdire.io.verdict_files import encode_part
 from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord
 from voirdire.judging.engine.run import judge_batches
-from voirdire.judging.item_batches import CALL_CHARACTERS, CALL_ITEMS, item_batches
+from voirdire.judging.item_batches import CALL_CHARACTERS, CALL_ITEMS, split_into_batches
 from voirdire.judging.item_source import ItemSource
 from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
 from voirdire.judging.runs.outputs import (
     SetAside,
     check_output,
     explain_write_errors,
-    opened_store,
+    open_run_store,
     publish,
 )
-from voirdire.judging.runs.parts import PART_CHARACTERS, PART_ITEMS, Part, WorkFolder, key_of
-from voirdire.judging.runs.summary import JudgingSummary, add_tallies, summarize, tally_of
+from voirdire.judging.runs.parts import PART_CHARACTERS, PART_ITEMS, Part, WorkFolder, hash_part
+from voirdire.judging.runs.summary import JudgingSummary, add_tallies, count_batch, summarize
 from voirdire.judging.runs.workers import run_in_order
 from voirdire.judging.settings import JudgingSettings
-from voirdire.judging.verdict_making import table_columns, verdicts_on
+from voirdire.judging.verdict_making import judge_at_once, name_table_columns
 
 if TYPE_CHECKING:
     import threading
@@ -58,9 +58,9 @@ def judge_file(
 ) -> JudgingSummary:
     """Judge every item of a file.
 
-    Finished parts of 2,000 items wait in the folder ``OUTPUT.partial`` until all of them are
-    there; then they become one file, which appears under its name whole or not at all. Rows that
-    cannot be judged are listed in ``OUTPUT.dropped.jsonl``.
+    Finished parts of 2,000 items are kept in the folder ``OUTPUT.partial``. When all are finished,
+    they are joined into one file, which appears under its name as a whole. Rows that cannot be
+    judged are listed in ``OUTPUT.dropped.jsonl``.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def judge_file(
         The items, as `voirdire.io.stream_items` reads them; ``"-"`` is standard input.
     output : str or path
         A file that ends in ``.parquet``, ``.jsonl`` or ``.csv``; ``"-"`` writes JSONL to standard
-        output. Nothing but a file of verdicts is replaced.
+        output. Only a file of verdicts is replaced.
     rubric : Rubric, str or path, optional
         What is asked: a rubric, the name of a built-in one, or a YAML file.
     judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
@@ -77,7 +77,7 @@ def judge_file(
     settings : JudgingSettings, optional
         How the file is laid out, what is judged and written, and how a run goes on.
     stopping : threading.Event, optional
-        Set it from another thread to end a run of a language model as Ctrl-C does.
+        Set it from another thread to end a language model's run as Ctrl-C does.
     progress : callable, optional
         Called with a `JudgingProgress` after every part, and a few times a second where a
         language model is asked.
@@ -94,36 +94,36 @@ def judge_file(
           items are written.
         - `workers`: processes that judge. "auto" takes one per core, at most 8, once 20,000 items
           are judged. Above 1, a script must guard its start with ``if __name__ == "__main__"``.
-        - `restart`: throw away what an interrupted run left, instead of going on from there.
-        - `store`: where a language model's replies are kept: a file for SQLite, or a
+        - `restart`: discard the finished parts of an interrupted run, instead of continuing it.
+        - `store`: where a language model's replies are stored: a file for SQLite, or a
           ``postgresql://`` address. By default ``voirdire-replies.sqlite`` beside the output, or in
-          the current folder where that is standard output. A run that is repeated calls nothing
-          that is in it; `restart` does not touch it.
-        - `retry_failures`: call a language model again where it failed in an earlier run.
+          the current folder where that is standard output. A repeated run makes no call whose reply
+          is in it; `restart` does not change it.
+        - `retry_failures`: repeat the calls that failed in an earlier run.
 
     Returns
     -------
     JudgingSummary
-        Counts, shares per proposition and class, and what was set aside.
+        Counts, shares per proposition and class, and the rows that were set aside.
 
     Raises
     ------
     NoDataError
         If no item of the file can be judged.
     InputError
-        If a file cannot be read or written, if `output` is something else than a file of
-        verdicts, if the judge lacks a proposition, or if the items change while they are read.
+        If a file cannot be read or written, if `output` is a file without verdicts, if the judge
+        lacks a proposition, or if the items change while they are read.
 
     Notes
     -----
     *Order*: verdicts follow the items, whatever `workers` is. *Errors*: an item without a usable
     response is set aside; a judge that fails on an item gives verdicts with `failure`; anything
     else ends the run. *Cancellation*: at most 2,000 items per worker are judged again; worker
-    processes finish the part that they have begun, and end with this process. Calls to a language
-    model that are in flight are waited for and stored; a second Ctrl-C does not wait. *Memory*:
-    two parts per worker. *Going on*: a part is used again only where the ids and contents of its
-    items, the judge, the rubric, the threshold, what is judged and the layout are the same; a
-    language model's replies are found in the store.
+    processes finish their current part, and end with this process. Calls in flight to a language
+    model finish and are stored; a second Ctrl-C does not wait. *Memory*: two parts per worker.
+    *Continuing*: a part is used again only where the ids and contents of its items, the judge, the
+    rubric, the threshold, what is judged and the layout are the same; a language model's replies
+    are found in the store.
     """
     told = replace(settings or JudgingSettings(), **fields)
     plan = plan_judging(judge, rubric, threshold=told.threshold, judged=told.judged, whole=False)
@@ -149,7 +149,7 @@ def judge_source(
     asking: dict[str, Any] = {"retry_failures": settings.retry_failures, "stopping": stopping}
     is_asked = needs_engine(plan.judge)
     if str(output) == "-":
-        with opened_store(settings.store if is_asked else False) as replies:
+        with open_run_store(settings.store if is_asked else False) as replies:
             return _StreamedRun(
                 set_aside=SetAside(None), asking=asking | {"store": replies}, **about
             ).judged()
@@ -159,15 +159,15 @@ def judge_source(
     if not is_asked:
         run = _PartsRun(workers=settings.workers, **about)
         return run.judged(restart=settings.restart, output=str(output))
-    with opened_store(settings.store, output=target, written=(target, dropped)) as replies:
-        # its parts hold nothing that is not in the store, and are made anew
+    with open_run_store(settings.store, output=target, written=(target, dropped)) as replies:
+        # its parts are made again, since all replies are in the store
         asked = _ModelRun(asking=asking | {"store": replies}, **about)
         return asked.judged(restart=True, output=str(output))
 
 
 @dataclass(kw_only=True, eq=False)
 class _Run:
-    """Verdicts on the items of a source, batch by batch, added up."""
+    """A run over the items of a source: verdicts batch by batch, and their sums."""
 
     items: ItemSource
     plan: JudgingPlan
@@ -178,7 +178,7 @@ class _Run:
     total: Tally | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self.columns = table_columns(self.plan, self.layout)
+        self.columns = name_table_columns(self.plan, self.layout)
         self.record = RunRecord(self.plan, self._tell)
 
     def batches(self) -> Iterator[Verdicts]:
@@ -187,11 +187,11 @@ class _Run:
         if needs_engine(self.plan.judge):
             judged = judge_batches(stream, self.plan, record=self.record, **self.asking)
         else:
-            cut = item_batches(stream, most_items=CALL_ITEMS, most_characters=CALL_CHARACTERS)
-            judged = (verdicts_on(batch, self.plan) for batch in cut)
+            cut = split_into_batches(stream, most_items=CALL_ITEMS, most_characters=CALL_CHARACTERS)
+            judged = (judge_at_once(batch, self.plan) for batch in cut)
         with closing(judged):  # type: ignore[type-var]  # a generator
             for batch in judged:
-                self.add(tally_of(batch))
+                self.add(count_batch(batch))
                 yield batch
                 if not needs_engine(self.plan.judge):
                     self.say()
@@ -202,7 +202,7 @@ class _Run:
 
     @property
     def tally(self) -> Tally:
-        """Everything added up; an error where there was nothing."""
+        """Return the sums over all batches; raise an error where there was no item."""
         if self.total is None:
             self.items.refuse_empty(self.set_aside)
         return self.total
@@ -213,12 +213,12 @@ class _Run:
         return self.record.n_reused
 
     def say(self, *, finishing: bool = False) -> None:
-        """Tell whoever watches."""
+        """Report the progress."""
         n_items = 0 if self.total is None else self.total.n_items
         self._say(n_items=n_items, finishing=finishing)
 
     def summary(self, **more: Any) -> JudgingSummary:
-        """Say what it came to."""
+        """Return the summary."""
         is_asked = needs_engine(self.plan.judge)
         return summarize(
             self.tally,
@@ -244,7 +244,7 @@ class _Run:
 
 
 class _StreamedRun(_Run):
-    """Verdicts as JSONL on standard output as they come; the store is what goes on."""
+    """A run that writes JSONL to standard output; a repeated one continues from the store."""
 
     def judged(self) -> JudgingSummary:
         """Judge and write."""
@@ -256,19 +256,19 @@ class _StreamedRun(_Run):
 
 @dataclass(kw_only=True, eq=False)
 class _FileRun(_Run, ABC):
-    """Parts that are found or judged in a folder, then one file."""
+    """A run that judges parts in a folder, then joins them into one file."""
 
     folder: WorkFolder
     n_parts: int = 0
 
     def judged(self, *, restart: bool, output: str) -> JudgingSummary:
-        """Judge, put together, publish, clean up."""
+        """Judge the parts, join them, publish the file, clean up."""
         with self.folder, self.set_aside:
             if restart:
                 self.folder.clear()
             self.set_aside.open(self.folder.path / "dropped.jsonl")
             self.judge_parts()
-            _ = self.tally  # nothing to judge is an error before anything is put together
+            _ = self.tally  # an empty input is an error before the parts are joined
             self.items.check_unchanged()
             self.say(finishing=True)
             dropped_output = self._publish()
@@ -278,7 +278,7 @@ class _FileRun(_Run, ABC):
 
     @abstractmethod
     def judge_parts(self) -> None:
-        """Judge every item into parts, and add up."""
+        """Judge every item into parts, and add up the sums."""
 
     def _publish(self) -> Path | None:
         target = self.folder.output
@@ -291,7 +291,7 @@ class _FileRun(_Run, ABC):
 
 @dataclass(kw_only=True, eq=False)
 class _PartsRun(_FileRun):
-    """A run whose finished parts are found again by the next one."""
+    """A run whose finished parts the next run uses again."""
 
     workers: int | Literal["auto"]
     _n_found: int = 0
@@ -303,7 +303,7 @@ class _PartsRun(_FileRun):
 
     def judge_parts(self) -> None:
         """Judge the parts that are not finished."""
-        # closed at once on an interruption: no worker may write when the folder is let go
+        # closed at once on an interruption: no worker may write after the folder is released
         with closing(run_in_order(self._work(), self.plan, workers=self.workers)) as records:
             for record in records:
                 self.add(record.tally)
@@ -312,13 +312,13 @@ class _PartsRun(_FileRun):
     def _work(self) -> Iterator[Work]:
         """Cut the items into parts, and find those that an earlier run has finished."""
         written_as = self.folder.written_as
-        found = item_batches(
+        found = split_into_batches(
             self.items.stream(self.plan, self.set_aside),
             most_items=PART_ITEMS,
             most_characters=PART_CHARACTERS,
         )
         for number, items in enumerate(found):
-            key = key_of(items, self.plan, layout=self.layout, written_as=written_as)
+            key = hash_part(items, self.plan, layout=self.layout, written_as=written_as)
             self.n_parts = number + 1
             record = self.folder.reusable(number, key=key)
             if record is not None:
@@ -333,7 +333,7 @@ class _PartsRun(_FileRun):
 
 
 class _ModelRun(_FileRun):
-    """Parts are only how the file is put together: every reply is in the store already."""
+    """A run of a language model: every reply is in the store, and parts only save memory."""
 
     def judge_parts(self) -> None:
         """Judge every item, and write parts of a few thousand."""

@@ -1,4 +1,4 @@
-"""Checks where a run of judging writes, lists rows that were set aside, and opens its store."""
+"""The output files of a run: checks them, writes the rows that were set aside, opens the store."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ __all__ = [
     "check_place",
     "explain_write_errors",
     "may_replace",
-    "opened_store",
+    "open_run_store",
     "publish",
 ]
 
 
 def check_output(output: Path, *, source: object) -> tuple[Path, VerdictFormat]:
-    """Give the file that a name leads to and how it is written, or say why it cannot be.
+    """Return the path and format of an output, or raise an error.
 
-    A file of verdicts is replaced, and an empty one; nothing else is.
+    Only a file of verdicts, or an empty file, may be replaced.
     """
     written_as = verdict_format(output)
     _check_name(output.resolve())
@@ -48,7 +48,7 @@ def check_output(output: Path, *, source: object) -> tuple[Path, VerdictFormat]:
 
 
 def check_place(output: Path, *, source: object, what: str) -> Path:
-    """Give the file that a name leads to, or say why it cannot be; `what` is in the source."""
+    """Return the path of an output, or raise an error; `what` names the content of the source."""
     target = output.resolve()
     if target.is_dir():
         msg = f"`output` must be a file, got the folder {str(output)!r}. Name a file in it."
@@ -72,7 +72,7 @@ def check_place(output: Path, *, source: object, what: str) -> Path:
 def explain_write_errors(
     path: Path | None, *, kept: str = "The finished parts are kept"
 ) -> Iterator[None]:
-    """Say what to do where a file cannot be written."""
+    """Turn errors of writing into an `InputError` that says what to do."""
     try:
         yield
     except OSError as error:
@@ -81,14 +81,14 @@ def explain_write_errors(
 
 
 def publish(finished: Path, target: Path) -> None:
-    """Put a finished file under its name, with the mode of the file that it replaces."""
+    """Rename a finished file to its name, with the mode of the file that it replaces."""
     if target.exists():
         finished.chmod(target.stat().st_mode & 0o777)
     finished.replace(target)
 
 
 def _check_name(target: Path) -> None:
-    """Refuse a path that polars cannot take, before anything is judged."""
+    """Refuse a path that polars cannot use, before anything is judged."""
     try:
         str(target).encode()
     except UnicodeEncodeError as error:
@@ -101,7 +101,7 @@ _KEYS = ("reason", "source", "line", "column", "item", "value")
 
 
 class SetAside:
-    """A list in a file, since there may be a million of them; without a file the first few."""
+    """The rows that were set aside, in a file; without a file only the first few."""
 
     def __init__(self, target: Path | None) -> None:
         self.target = target
@@ -117,20 +117,20 @@ class SetAside:
             raise InputError(msg)
 
     def __enter__(self) -> Self:
-        """Nothing is opened before `open`."""
+        """Open nothing; `open` does."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the file, whatever happened."""
+        """Close the file."""
         self.close()
 
     def open(self, unfinished: Path) -> None:
-        """Begin the list anew, under a name of its own."""
+        """Start a new list in a temporary file."""
         self._unfinished = unfinished
         self._file = unfinished.open("w", encoding="utf-8")
 
     def add(self, rows: Iterable[Dropped]) -> None:
-        """Write rows down."""
+        """Write rows to the list."""
         for row in rows:
             if len(self.first) < FIRST_SHOWN:
                 self.first += (row,)
@@ -142,13 +142,13 @@ class SetAside:
                     self._file.write(line + "\n")
 
     def close(self) -> None:
-        """Write nothing more."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
     def publish(self) -> Path | None:
-        """Put the list under its name; without rows there is none, and an old one goes."""
+        """Rename the list to its name; without rows remove an old list."""
         self.close()
         if self.target is None or self._unfinished is None:
             return None
@@ -160,7 +160,7 @@ class SetAside:
 
 
 def may_replace(path: Path, names: Sequence[str]) -> bool:
-    """Say whether a file of rows of JSON is not there, is empty, or begins with these names."""
+    """Return whether a file of JSON rows is missing, is empty, or begins with these keys."""
     if not path.exists():
         return True
     try:
@@ -172,21 +172,21 @@ def may_replace(path: Path, names: Sequence[str]) -> bool:
 
 
 STORE_NAME = "voirdire-replies.sqlite"
-"""The store of a run that names none, in the folder of its output."""
+"""The default store, in the folder of the output."""
 
 
 @contextmanager
-def opened_store(
+def open_run_store(
     store: ReplyStore | str | Path | Literal[False] | None,
     *,
     output: str | Path | None = None,
     written: Sequence[Path] = (),
     makes: bool = True,
 ) -> Iterator[ReplyStore | None]:
-    """Open the store that is named, or the one in the folder of an output; False is no store.
+    """Open the given store, or the one in the folder of an output; False means no store.
 
-    Where there is no such file, one is made, or with `makes=False` None is given. The store may be
-    none of the files that are `written`: they would take its place, replies and all.
+    A missing file is created, or gives None with `makes=False`. The store must not be one of the
+    `written` files, which would overwrite it.
     """
     from voirdire.store import ReplyStore, open_store
     from voirdire.store.opening import read_address

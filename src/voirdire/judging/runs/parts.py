@@ -1,12 +1,11 @@
-"""Keeps parts of a verdict file in a folder beside it, so that a killed run can go on.
+"""Keeps parts of a verdict file in a folder beside it, so that a killed run can continue.
 
-A run of a language model goes on from its store of replies instead, and makes its parts anew.
+A run of a language model continues from its store of replies instead, and makes its parts again.
 
-A part is a batch of the items, in their order, in a file of its own. Beside it lies a record with a
-key, the hash over the content of its items and everything that its verdicts depend on, and with the
-hash of the file. A part is used again only where both agree, so a verdict is never stale and a
-half-written file is never taken for a whole one. Both are written under another name and renamed,
-so that a run may be killed at any moment.
+A part is a batch of the items, in their order, in a file of its own. Its record has a key (the hash
+of its items and of everything that its verdicts depend on) and the hash of the file. A part is used
+again only where both agree, so that no verdict is stale and no half-written file is used. Both are
+written under another name and renamed, so that a run may be killed at any moment.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ import msgspec
 import voirdire
 from voirdire.errors import InputError
 from voirdire.io.verdict_files import encode_part, join_parts, sync_file
-from voirdire.judging.fingerprint import hash_of
-from voirdire.judging.item_batches import CALL_CHARACTERS, CALL_ITEMS, item_batches
+from voirdire.judging.fingerprint import hash_content
+from voirdire.judging.item_batches import CALL_CHARACTERS, CALL_ITEMS, split_into_batches
 from voirdire.judging.runs.outputs import explain_write_errors
 from voirdire.judging.runs.summary import (
     Tally,  # msgspec reads the annotation
     add_tallies,
-    tally_of,
+    count_batch,
 )
 
 if TYPE_CHECKING:
@@ -50,24 +49,24 @@ __all__ = [
     "Part",
     "PartRecord",
     "WorkFolder",
+    "hash_part",
     "judge_part",
     "kept_items",
-    "key_of",
     "make_folder",
     "remove_folder",
 ]
 
 
 PART_ITEMS = 2_000
-"""Items in a part: what a killed run loses at most, per worker."""
+"""Items in a part; a killed run loses at most one part per worker."""
 
 PART_CHARACTERS = 1 << 25
-"""Characters in a part, about: long items make shorter parts, so that memory stays flat."""
+"""Characters in a part, about: long items make smaller parts, to bound memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """Items to judge, and where their verdicts belong."""
+    """Items to judge, and the file of their verdicts."""
 
     items: Sequence[Item] = field(repr=False)
     path: Path
@@ -76,15 +75,15 @@ class Part:
     layout: VerdictLayout
 
 
-def key_of(
+def hash_part(
     items: Sequence[Item], plan: JudgingPlan, *, layout: VerdictLayout, written_as: VerdictFormat
 ) -> str:
-    """Hash over everything that a part of the output depends on."""
+    """Hash everything that a part of the output depends on."""
     content = hashlib.sha256()
     for item in items:
         name = item.id.encode("utf-8", "surrogatepass")
         content.update(len(name).to_bytes(8, "big") + name + item.content_hash())
-    return hash_of(
+    return hash_content(
         {
             "items": content.hexdigest(),
             "fingerprint": plan.fingerprint,
@@ -101,13 +100,13 @@ def judge_part(part: Part, plan: JudgingPlan) -> PartRecord:
     """Judge the items of a part and write it."""
     import polars as pl
 
-    from voirdire.judging.verdict_making import verdicts_on
+    from voirdire.judging.verdict_making import judge_at_once
 
-    calls = item_batches(part.items, most_items=CALL_ITEMS, most_characters=CALL_CHARACTERS)
-    batches = [verdicts_on(items, plan) for items in calls]
+    calls = split_into_batches(part.items, most_items=CALL_ITEMS, most_characters=CALL_CHARACTERS)
+    batches = [judge_at_once(items, plan) for items in calls]
     frame = pl.concat([batch.frame(part.layout) for batch in batches])
     data = encode_part(frame, part.written_as)
-    tally = add_tallies(tally_of(batch) for batch in batches)
+    tally = add_tallies(count_batch(batch) for batch in batches)
     with explain_write_errors(part.path):
         return _write_part(part.path, data, key=part.key, tally=tally)
 
@@ -115,15 +114,15 @@ def judge_part(part: Part, plan: JudgingPlan) -> PartRecord:
 MARK = "README.txt"
 _LOCK = "lock"
 _MARK_TEXT = (
-    "What an unfinished run of voirdire keeps. The same command goes on from here; with\n"
-    "--restart it starts anew. This folder goes when the run is finished.\n"
+    "The finished parts of an interrupted run of voirdire. The same command continues it; with\n"
+    "--restart it starts again. This folder is removed when the run is finished.\n"
 )
 _UNFINISHED = ".writing"
 
 
 @dataclass(frozen=True, kw_only=True)
 class PartRecord:
-    """What is kept beside a part."""
+    """The record beside a part."""
 
     key: str
     data_hash: str
@@ -131,7 +130,7 @@ class PartRecord:
 
 
 class WorkFolder:
-    """A folder with the parts of one output; one run at a time may hold it."""
+    """A folder with the parts of one output, locked by one run at a time."""
 
     def __init__(self, output: Path, *, written_as: VerdictFormat) -> None:
         self.output = output
@@ -140,7 +139,7 @@ class WorkFolder:
         self._lock: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
-        """Make the folder, or take the one that an earlier run left."""
+        """Create the folder, or use that of an earlier run."""
         is_new = False
         try:
             is_new = not self.path.exists()
@@ -159,14 +158,14 @@ class WorkFolder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Let go of the folder; it goes where no part is in it."""
+        """Release the folder; remove it where it has no part."""
         if kind is not None and not any(self._records()):
             self.remove()
         if self._lock is not None:
             self._lock.close()
 
     def clear(self) -> None:
-        """Throw every part away."""
+        """Remove every part."""
         for path in self.path.iterdir():
             if path.name not in (_LOCK, MARK):
                 path.unlink()
@@ -176,11 +175,11 @@ class WorkFolder:
         remove_folder(self.path)
 
     def part(self, number: int) -> Path:
-        """Where a part is or will be."""
+        """Return the path of a part."""
         return self.path / f"part-{number:07d}.{self.written_as}"
 
     def reusable(self, number: int, *, key: str) -> PartRecord | None:
-        """Give the record of a part that is whole and was made of the same content."""
+        """Return the record of a complete part with this key; else None."""
         path = self.part(number)
         try:
             record = msgspec.json.decode(_record_of(path).read_bytes(), type=PartRecord)
@@ -191,14 +190,14 @@ class WorkFolder:
         return None
 
     def forget_from(self, number: int) -> None:
-        """Remove parts that an earlier, longer input left."""
+        """Remove the parts of an earlier, longer input."""
         first = self.part(number).stem
         for path in self.path.glob("part-*"):
             if path.name.partition(".")[0] >= first:
                 path.unlink()
 
     def join(self, n_parts: int, *, columns: Sequence[str]) -> Path:
-        """Put the first parts together in one file of the folder."""
+        """Join the first parts into one file of the folder."""
         self.forget_from(n_parts)
         joined = self.path / f"joined{self.output.suffix}"
         parts = [self.part(number) for number in range(n_parts)]
@@ -211,14 +210,14 @@ class WorkFolder:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder of ours, or take the one that an earlier run left; nobody else's is taken.
+    """Create a work folder, or use that of an earlier run; refuse any other folder.
 
-    Its mark comes first and goes last: killed in between, the folder is still known.
+    A mark file is written first and removed last, so that a killed run's folder is recognised.
     """
     is_ours = folder.is_dir() and ((folder / MARK).is_file() or not any(folder.iterdir()))
     if folder.exists() and not is_ours:
         msg = (
-            f"{str(folder)!r} must be free for what an unfinished run keeps, got something that "
+            f"{str(folder)!r} must be free for the parts of this run, got a folder or file that "
             "this command did not make. Move it, or name another `output`."
         )
         raise InputError(msg)
@@ -227,7 +226,7 @@ def make_folder(folder: Path) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder of ours, its mark last."""
+    """Remove a work folder, its mark file last."""
     with suppress(OSError):
         for path in folder.iterdir():
             if path.name == MARK:
@@ -240,7 +239,7 @@ def remove_folder(folder: Path) -> None:
 
 
 def _write_part(path: Path, data: bytes, *, key: str, tally: Tally) -> PartRecord:
-    """Write a part and then its record, each whole or not at all."""
+    """Write a part and then its record, each atomically."""
     record = PartRecord(key=key, data_hash=_hash(data), tally=tally)
     _write_whole(path, data)
     _write_whole(_record_of(path), msgspec.json.encode(record))
@@ -248,12 +247,12 @@ def _write_part(path: Path, data: bytes, *, key: str, tally: Tally) -> PartRecor
 
 
 def kept_items(output: str | Path) -> int:
-    """Count the items whose verdicts wait beside an output for the run to go on.
+    """Count the items in the finished parts of an interrupted run.
 
     Parameters
     ----------
     output : str or path
-        The file of verdicts that `judge_file` was to write.
+        The `output` of `judge_file`.
 
     Returns
     -------
@@ -288,7 +287,7 @@ def _write_whole(path: Path, data: bytes) -> None:
 
 
 def _lock_folder(path: Path, *, output: Path) -> IO[bytes]:
-    """Hold the folder until this process ends, however it ends."""
+    """Lock the folder until this process ends."""
     file = path.open("ab")
     try:
         import fcntl
@@ -301,6 +300,9 @@ def _lock_folder(path: Path, *, output: Path) -> IO[bytes]:
         same = False
     if not same:
         file.close()
-        msg = f"`output` must not be written by another run, got {str(output)!r}. Let that one end."
+        msg = (
+            f"`output` must not be written by another run, got {str(output)!r}. Wait until that "
+            "run ends."
+        )
         raise InputError(msg)
     return file

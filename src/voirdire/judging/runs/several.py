@@ -33,7 +33,7 @@ _NOT_IN_NAMES = re.compile(r"[^\w.@+-]+")
 
 
 class SeveralJudged(list["JudgingSummary"]):
-    """Summaries of the judges that came to their end, and why the others did not.
+    """Summaries of the judges that finished, and the errors of the others.
 
     Attributes
     ----------
@@ -64,16 +64,16 @@ def judge_file_with_several(
     source : str or path
         The items; not standard input, which can be read only once.
     folder : str or path
-        Where each judge's verdicts go, as ``NAME.parquet``. It is made where it is missing.
+        Folder of the verdicts, ``NAME.parquet`` for each judge. It is created where it is missing.
     judges : sequence of LlmJudge, str or path
-        Who answers: judges with different names, or a file of them.
+        Judges with different names, or a file of judges.
     rubric : Rubric, str or path, optional
         What is asked.
     suffix : str, optional
         ``".parquet"``, ``".jsonl"`` or ``".csv"``.
     settings : JudgingSettings, optional
-        As for `judge_file`; replies are kept in ``voirdire-replies.sqlite`` in the folder where no
-        `store` is named.
+        As for `judge_file`; replies are stored in ``voirdire-replies.sqlite`` in the folder by
+        default.
     progress : callable, optional
         Called with the name of a judge and its `JudgingProgress`, from several threads.
     **fields
@@ -82,7 +82,7 @@ def judge_file_with_several(
     Returns
     -------
     SeveralJudged
-        One summary per judge that came to its end, in their order; `failed` has the others.
+        One summary per judge that finished, in their order; `failed` has the others.
 
     Raises
     ------
@@ -91,10 +91,10 @@ def judge_file_with_several(
 
     Notes
     -----
-    *Order*: as the judges. *Errors*: a judge that cannot go on (no access, its cost limit) does
-    not stop the others. *Cancellation*: Ctrl-C stops all of them; calls in flight are waited for
-    and stored; a second one does not wait. *Memory*: that of `judge_file`, per judge. *Retries
-    and caching*: each judge goes on on its own, with the same command.
+    *Order*: as the judges. *Errors*: a judge that cannot go on (no access, its cost limit) does not
+    stop the others. *Cancellation*: Ctrl-C stops all of them; calls in flight finish and are
+    stored; a second Ctrl-C does not wait. *Memory*: that of `judge_file`, per judge. *Retries and
+    caching*: the same command continues each judge.
     """
     asked = load_llm_judges(judges) if isinstance(judges, str | Path) else tuple(judges)
     if str(source) == "-":
@@ -102,7 +102,7 @@ def judge_file_with_several(
         raise InputError(msg)
     told = replace(settings or JudgingSettings(), **fields)
     outputs = _outputs(asked, Path(folder), suffix=suffix)
-    for judge in asked:  # what is wrong with any of them is said before one of them spends
+    for judge in asked:  # errors of any judge are raised before another one spends money
         plan_judging(judge, rubric, threshold=told.threshold, judged=told.judged)
     _make(Path(folder))
     stopping = Stopping()
@@ -135,7 +135,7 @@ def _outputs(judges: Sequence[LlmJudge], folder: Path, *, suffix: str) -> dict[s
         path = folder / f"{_NOT_IN_NAMES.sub('-', judge.name).strip('-.') or 'judge'}{suffix}"
         if judge.name in found or path in found.values():
             msg = (
-                f"`judges` must have names of their own, got {judge.name!r} twice, or two names "
+                f"`judges` must have different names, got {judge.name!r} twice, or two names "
                 f"that lead to {path.name!r}. Give each a `name`."
             )
             raise InputError(msg)
@@ -163,7 +163,7 @@ def _name_progress(
 
 
 def _wait_for(running: dict[Future[JudgingSummary], str], stopping: Stopping) -> None:
-    """Wait for all; Ctrl-C lets every judge finish the calls that are in flight, a second not."""
+    """Wait for all; after Ctrl-C every judge finishes its calls in flight, after a second not."""
     waiting = set(running)
     try:
         while waiting:

@@ -1,4 +1,4 @@
-"""Sums up a run of judging: sums that add up over parts, shares and means."""
+"""Summaries of a run of judging: sums over parts, then shares and means."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ __all__ = [
     "QuestionSummary",
     "Tally",
     "add_tallies",
-    "class_summaries",
+    "count_batch",
     "summarize",
-    "tally_of",
+    "summarize_classes",
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionSummary:
-    """How often a proposition is true.
+    """Share of items for which a proposition is true.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class QuestionSummary:
     mean_probability : float
         In [0, 1], over the same items.
     n_failed : int
-        Items that the judge gave no answer for.
+        Items without an answer of the judge.
     trusted : bool
-        False where the judge's own card says that it should not be trusted on this one.
+        False where the judge's own card does not trust it on this proposition.
     """
 
     question: str
@@ -63,16 +63,16 @@ class QuestionSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassSummary:
-    """How often items of a behavior are of a completion class.
+    """Share of a behavior's items in a completion class.
 
     Attributes
     ----------
     behavior, completion_class : str
         Which class of which behavior.
     share : float
-        In [0, 1]: of the items whose class is known, under the threshold; nan where none is.
+        In [0, 1]: of the items with a known class, by the threshold; nan where there are none.
     mean_probability : float
-        In [0, 1]: mean of the probability of the class; nan where it is known of no item.
+        In [0, 1]: mean probability of the class; nan where it is known for no item.
     n_items : int
         Items of the behavior.
     """
@@ -86,7 +86,7 @@ class ClassSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgingSummary:
-    """What was judged, how, and what came of it.
+    """Summary of a run of judging.
 
     Attributes
     ----------
@@ -95,15 +95,15 @@ class JudgingSummary:
     layout : {"long", "wide"}
         One row per item and question, or per item.
     judge, source : str
-        Name of the judge, and where its probabilities come from.
+        Name of the judge, and the source of its probabilities.
     rubric, rubric_version, rubric_hash : str
-        What was asked.
+        The rubric.
     fingerprint : str
-        Hash over judge, rubric, threshold, what is judged and class rule; on every verdict.
+        Hash of judge, rubric, threshold, judged part and class rule; on every verdict.
     threshold : float, or mapping of str to float
         In (0, 1): a proposition is true from this probability on.
     judged : {"final_answer", "with_reasoning", "whole_turn"}
-        What of a response was judged.
+        Which part of a response was judged.
     n_items : int
         Items with verdicts.
     n_reused : int
@@ -119,12 +119,12 @@ class JudgingSummary:
     classes : tuple of ClassSummary
         One per behavior and completion class.
     notes : tuple of str
-        What the reader should know.
+        Notes for the reader.
     calls : CallSummary or None
-        What the calls came to, where the judge is a language model.
+        Summary of the calls, where the judge is a language model.
     asked : mapping or None
-        Then also everything that its replies depend on besides questions and items: its name,
-        the model's settings, mode, source, language, seed, version of the prompt.
+        Then also the settings that its replies depend on: its name, the model's settings, mode,
+        source, language, seed, version of the prompt.
     """
 
     output: str
@@ -150,11 +150,11 @@ class JudgingSummary:
 
     @property
     def untrusted(self) -> tuple[str, ...]:
-        """Propositions on which the judge's own card says that it should not be trusted."""
+        """Propositions on which the judge's own card does not trust it."""
         return tuple(row.question for row in self.questions if not row.trusted)
 
     def as_dict(self) -> dict[str, Any]:
-        """Give plain values for JSON; nan becomes None."""
+        """Return plain values for JSON; nan becomes None."""
         plain: dict[str, Any] = without_nan(asdict(self))
         return plain | {"untrusted": list(self.untrusted)}
 
@@ -168,7 +168,7 @@ def summarize(
     notes: tuple[str, ...] = (),
     **counts: Any,
 ) -> JudgingSummary:
-    """Turn sums into shares and means."""
+    """Compute shares and means from sums."""
     return JudgingSummary(
         output=output,
         layout=layout,
@@ -185,7 +185,7 @@ def summarize(
         classes=tuple(
             found
             for row, sums in zip(plan.rubric.behaviors, tally.classes, strict=True)
-            for found in class_summaries(row, sums)
+            for found in summarize_classes(row, sums)
         ),
         asked=plan.judge.asked if needs_engine(plan.judge) else None,
         notes=(*plan.notes, *notes),
@@ -193,8 +193,8 @@ def summarize(
     )
 
 
-def class_summaries(behavior: Behavior, sums: ClassTally) -> list[ClassSummary]:
-    """Shares and means of the classes of one behavior."""
+def summarize_classes(behavior: Behavior, sums: ClassTally) -> list[ClassSummary]:
+    """Compute shares and means of the classes of one behavior."""
     return [
         ClassSummary(
             behavior=behavior.id,
@@ -229,7 +229,7 @@ def _ratio(part: float, whole: int) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassTally:
-    """Sums over the items that one behavior concerns."""
+    """Sums over the items of one behavior."""
 
     n_items: int
     n_known: int
@@ -249,8 +249,8 @@ class Tally:
     classes: tuple[ClassTally, ...]
 
 
-def tally_of(batch: Verdicts) -> Tally:
-    """Sum over a batch."""
+def count_batch(batch: Verdicts) -> Tally:
+    """Compute the sums of a batch."""
     failed = np.isnan(batch.probabilities)
     return Tally(
         n_items=len(batch.items),
@@ -267,7 +267,7 @@ def add_tallies(tallies: Iterable[Tally]) -> Tally:
 
 
 def _add_values(one: Any, other: Any) -> Any:
-    """Add numbers, and what is made of numbers, entry by entry."""
+    """Add numbers, or containers of numbers entry by entry."""
     if isinstance(one, tuple):
         return tuple(_add_values(*pair) for pair in zip(one, other, strict=True))
     if not isinstance(one, Tally | ClassTally):

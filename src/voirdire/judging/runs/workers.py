@@ -1,7 +1,7 @@
-"""Judges parts in this process or in several, and gives their records in order.
+"""Judges parts in this process or in several, and returns their records in order.
 
 Nothing heavy is imported here: a worker process limits its threads before numpy and polars are
-loaded, which is when they count the cores.
+imported, since they count the cores then.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["Work", "available_cores", "run_in_order"]
 
 Work: TypeAlias = "Part | PartRecord"
-"""A part to judge, or the record of one that is finished."""
+"""A part to judge, or the record of a finished part."""
 
 ALONE_PARTS = 10
-"""So many parts are judged before worker processes are worth their start."""
+"""Parts that are judged before worker processes are started, since their start is slow."""
 
 _MOST_AUTOMATIC = 8
 _POOLS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -48,7 +48,7 @@ def available_cores() -> int:
 def run_in_order(
     work: Iterable[Work], plan: JudgingPlan, *, workers: int | Literal["auto"]
 ) -> Generator[PartRecord, None, None]:
-    """Judge the parts that are not finished, and give the record of every part in order."""
+    """Judge the unfinished parts, and return the record of every part in order."""
     pending = iter(work)
     n_workers = min(available_cores(), _MOST_AUTOMATIC) if workers == "auto" else workers
     if workers == "auto" or n_workers == 1:
@@ -102,17 +102,17 @@ def _run_in_pool(
         )
         raise InputError(msg) from error
     finally:
-        # what a worker has begun is finished and kept; the rest waits for the next run
+        # workers finish their current part; the others remain for the next run
         pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _check_sendable(plan: JudgingPlan) -> None:
-    """Refuse a judge that no other process can be given, such as one that holds a lambda."""
+    """Refuse a judge that cannot be pickled for another process, such as one with a lambda."""
     try:
         ForkingPickler.dumps(plan)
     except Exception as error:
         msg = (
-            f"`judge` must be something that other processes can be given, got "
+            f"`judge` must be an object that can be sent to other processes, got "
             f"{shorten(plan.judge.name)!r} ({shorten(error)}). Judge with `workers` 1."
         )
         raise InputError(msg) from error
@@ -129,7 +129,7 @@ def _result(entry: Future[PartRecord] | PartRecord) -> PartRecord:
 
 @contextmanager
 def _quiet_start() -> Iterator[None]:
-    """Let processes that start here use one thread each and leave Ctrl-C to this process."""
+    """Let processes that start here use one thread each and ignore Ctrl-C."""
     before = {name: os.environ.get(name) for name in _POOLS}
     masks = hasattr(signal, "pthread_sigmask")
     os.environ.update(dict.fromkeys(_POOLS, "1"))
@@ -158,7 +158,7 @@ def _start(plan: JudgingPlan) -> None:
 
 
 def _leave_with_parent() -> None:
-    """End with the process that gives the work, even where it was killed."""
+    """End this worker when its parent process ends, even where that was killed."""
     parent = parent_process()
     if parent is not None:
         parent.join()

@@ -54,7 +54,7 @@ _BROKEN: Mapping[str, tuple[type[ModelCallError], str]] = {
 
 
 class HttpAnswer(msgspec.Struct, gc=False):
-    """What a server answered; names of headers are found in any case, the body is unpacked."""
+    """A server's answer, with an unpacked body; header names ignore case."""
 
     status: int
     headers: Mapping[str, str]
@@ -78,15 +78,15 @@ class HttpConnection:
         )
 
     async def post(self, body: bytes) -> HttpAnswer:
-        """Send a body and read the answer; a `ModelCallError` says why there is none."""
+        """Send a body and return the answer; raise a `ModelCallError` where there is none."""
         return await self._answer("POST", body if len(body) <= _MOST_AT_ONCE else BytesIO(body))
 
     async def get(self) -> HttpAnswer:
-        """Read what is there; a `ModelCallError` says why it cannot be."""
+        """Read a URL; raise a `ModelCallError` where that fails."""
         return await self._answer("GET", None)
 
     async def close(self) -> None:
-        """Close what this event loop has open."""
+        """Close the session of this event loop."""
         session = self._sessions.pop(asyncio.get_running_loop(), None)
         if session is not None:
             await session.close()
@@ -138,7 +138,7 @@ class HttpConnection:
         return b"".join(chunks)
 
     def _failure(self, error: BaseException) -> ModelCallError:
-        """Make our error; the client's words may hold a proxy's address or a request's headers."""
+        """Make our error, without the client's message, which may hold addresses or headers."""
         names = [kind.__name__ for kind in type(error).__mro__]
         kind, words = next(_BROKEN[name] for name in names if name in _BROKEN)
         if "ClientHttpProxyError" in names and getattr(error, "status", None) in (401, 403, 407):
@@ -154,7 +154,7 @@ class HttpConnection:
 
 
 def _proxy_for(url: str) -> str | None:
-    """Find the proxy that the environment names; this machine is never asked through one."""
+    """Find the proxy that the environment names; none for this machine."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if is_loopback(host) or proxy_bypass(host):

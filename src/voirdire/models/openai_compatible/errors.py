@@ -53,7 +53,7 @@ _FILTER = re.compile(
     r"|\bflagged\b|content exists risk|safety (?:system|filter|polic)|inappropriate content",
     re.IGNORECASE,
 )
-# The reply broke the form that it was to have: asking again may help.
+# The reply did not follow the required form: another call may help.
 _BROKEN_REPLY = re.compile(r"\b(?:json_validate_failed|output_parse_failed)\b")
 _LOCKED = r"(?:disabled|deactivated|suspended|banned|terminated|revoked)"
 _OWNER = r"(?:account|organi[sz]ation|project|workspace|subscription|api key|access)"
@@ -117,9 +117,9 @@ _ECHO = 24  # characters in a row that are no coincidence
 
 @dataclass(kw_only=True, slots=True)
 class CallErrors:
-    """Makes errors of what a server answers to one request; without keys, or words of the request.
+    """Makes errors from a server's answers to one request, without keys or text of the request.
 
-    `sent` gives the fields of the request's body: what was not sent was not refused.
+    `sent` are the fields of the request's body, since only these can have been refused.
     """
 
     name: str
@@ -129,7 +129,7 @@ class CallErrors:
     sent: Callable[[], Mapping[str, Any]]
 
     def sentence(self, what: str, *, quoted: bytes | str = "") -> str:
-        """Say what the model's server did, with what it said."""
+        """Write a sentence of the server's action and its message."""
         text = quoted[:2_000].decode("utf-8", "replace") if isinstance(quoted, bytes) else quoted
         shown = shorten(self.keys.hide(text), width=200)
         return f"{self.name} {what}: {shown!r}." if shown else f"{self.name} {what}."
@@ -137,14 +137,14 @@ class CallErrors:
     def translate_answer(
         self, body: bytes, *, status: int, headers: Mapping[str, str]
     ) -> ModelCallError:
-        """Place an answer whose status says that it is no reply."""
+        """Make the error of an answer with an error status."""
         if status < 400:
             what = f"answered HTTP {status} and points elsewhere; check the base URL"
             return AccessError(self.sentence(what), status=status)
         return self._place(_words_of(body), status=status, headers=headers)
 
     def translate_error(self, error: object, *, headers: Mapping[str, str]) -> ModelCallError:
-        """Place an error that came where a reply belongs."""
+        """Make the error of an error object in place of a reply."""
         words = _read({"error": error}, depth=0)
         status = words.status if words.status and 400 <= words.status < 600 else 500
         return self._place(words, status=status, headers=headers)
@@ -181,12 +181,12 @@ class CallErrors:
 
 @dataclass(frozen=True, kw_only=True)
 class _Words:
-    """What a server says of an error: on one line, its codes in lower case, what it blames."""
+    """A server's error: its message on one line, codes in lower case, and field at fault."""
 
     text: str
     codes: frozenset[str] = frozenset()
     param: str = ""
-    status: int | None = None  # that it names itself, in a body whose own status says otherwise
+    status: int | None = None  # a status in the body, which may differ from the HTTP status
 
 
 def _kind(words: _Words, *, status: int) -> type[ModelCallError]:
@@ -206,10 +206,11 @@ def _kind(words: _Words, *, status: int) -> type[ModelCallError]:
 
 
 def _find_refused_feature(words: _Words, *, status: int, sent: Mapping[str, Any]) -> str | None:
-    """Name the feature that a server lacks, where its words leave little doubt."""
+    """Return the feature that a server lacks, where its message is clear."""
     form = sent.get("response_format", {}).get("type")
     if status == 404 and _NO_ROUTE.search(words.text) and _PARAMETERS.search(words.text):
-        # A router does not say what it finds nobody for, so the form is given up first.
+        # A router does not say which feature it found no provider for, so try without the form
+        # first.
         return form or ("logprobs" if "logprobs" in sent else "parameters")
     is_refusal = _REFUSED.search(words.text) or any(
         code.startswith("unsupported") for code in words.codes
@@ -226,7 +227,7 @@ def _find_refused_feature(words: _Words, *, status: int, sent: Mapping[str, Any]
 
 
 def _words_of(body: bytes) -> _Words:
-    """Read the body of an error, in whichever of the many shapes it comes."""
+    """Read the body of an error, of any known shape."""
     try:
         return _read(msgspec.json.decode(body), depth=0)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -263,7 +264,7 @@ def _read_text(text: str, *, depth: int) -> _Words:
 
 
 def _read_validation(problems: Sequence[Any]) -> _Words:
-    """Read a list of fields that a server does not take; their values are left out."""
+    """Read a list of refused fields, without their values."""
     texts, codes, params = [], set(), []
     for problem in problems[:5]:
         if not isinstance(problem, dict):
@@ -299,11 +300,11 @@ def _squeeze_spaces(text: str) -> str:
 
 
 def _cut_echo(text: str, *, contents: Sequence[str]) -> str:
-    """Cut a server's words off where they begin to repeat what it was sent."""
+    """Cut a server's message where it begins to repeat the request."""
     text = text[:2_000]
     sent = [_squeeze_spaces(content) for content in contents]
-    # Half a window stands whole in every window, at one of few places: where none of these is in
-    # what was sent, which may be a megabyte, the windows themselves need not be looked for.
+    # Every window contains a half window at one of few places. Where none of these is in the
+    # request, which may have a megabyte, the windows need no search.
     half = _ECHO // 2
     near = [
         at

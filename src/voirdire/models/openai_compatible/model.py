@@ -176,12 +176,12 @@ class OpenAICompatibleModel:
 
     @property
     def name(self) -> str:
-        """What verdicts call it."""
+        """Its name in verdicts."""
         return self._name
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Everything that its replies depend on; no key among it."""
+        """All settings that its replies depend on, without keys."""
         more = {"extra": self._extra or None, "headers": self._header_variables or None}
         chosen = {name: value for name, value in (self._set | more).items() if value is not None}
         here = {"api": "chat/completions", "base_url": self._base_url, "model": self._model}
@@ -189,11 +189,11 @@ class OpenAICompatibleModel:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What its server can do, as far as it is known."""
+        """Known abilities of its server."""
         return self._capabilities
 
     async def reply(self, request: ChatRequest) -> Reply:
-        """Answer one request; a `ModelCallError` says why there is no reply."""
+        """Answer one request; raise a `ModelCallError` where there is no reply."""
         (reply,) = await self._replies(request, n=1)
         return reply
 
@@ -231,7 +231,7 @@ class OpenAICompatibleModel:
         answer = await connection.post(self._body.encode(request, n=n))
         if not 200 <= answer.status < 300:
             raise errors.translate_answer(answer.body, status=answer.status, headers=answer.headers)
-        if self._keys.are_in(answer.body):  # a reply is stored, and part of it shown
+        if self._keys.are_in(answer.body):  # a reply is stored, and shown in part
             msg = f"{self._name} sent a key back that it was called with; the reply is not kept."
             raise ServerError(msg)
         return read_replies(answer.body, headers=answer.headers, errors=errors, n=n)

@@ -1,4 +1,4 @@
-"""Decodes replies with their tokens, usage, and what is left of rate limits."""
+"""Decodes replies with their tokens, usage, and the rest of the rate limits."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ __all__ = ["read_replies", "retry_after"]
 L = TypeVar("L")
 
 _NULL = msgspec.Raw(b"null")
-_MOST_TOKENS = 10**9  # of one call; more is no count
+_MOST_TOKENS = 10**9  # of one call; a larger number is wrong
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _FLAT_ARRAY = rf'\[[^\[\]{{}}"]*+(?:{_STRING}[^\[\]{{}}"]*+)*+\]'
-# A member of an object: its key, and from behind the colon to the value's end.
+# A member of an object: its key, and the text from the colon to the value's end.
 _MEMBER = re.compile(
     rf'\s*+{_STRING}\s*+:(\s*+(?:{_STRING}|[^\s"\[\]{{}},:]++|{_FLAT_ARRAY}))\s*+([,}}])'
 )
@@ -50,7 +50,7 @@ _LONGEST = 80  # characters; a date takes half of it, and digits without end wou
 
 
 class _Message(msgspec.Struct):
-    content: str | list[Any] | None = None  # a list where the server parts it by kind
+    content: str | list[Any] | None = None  # a list where the server splits it by kind
     refusal: str | None = None
 
 
@@ -85,7 +85,7 @@ class _Counts(msgspec.Struct):
 class _Step(msgspec.Struct, gc=False):
     token: str
     logprob: float | None = None
-    top_logprobs: msgspec.Raw = _NULL  # most of them are never looked at
+    top_logprobs: msgspec.Raw = _NULL  # most of them are never read
 
 
 class _LogProbs(msgspec.Struct):
@@ -111,7 +111,7 @@ class _SpelledLogProbs(msgspec.Struct):
     content: list[_SpelledStep]
 
 
-_plain = msgspec.json.Decoder(_Completion[Any])  # whatever it says of log-probabilities
+_plain = msgspec.json.Decoder(_Completion[Any])  # with log-probabilities of any shape
 _full = msgspec.json.Decoder(_Completion[_LogProbs])
 _spelled = msgspec.json.Decoder(_Completion[_SpelledLogProbs])
 _counts = msgspec.json.Decoder(_Counts)
@@ -123,9 +123,9 @@ def read_replies(
 ) -> Sequence[Reply]:
     """Read the body of an answer whose status says that it holds replies, at most `n`.
 
-    Their texts are without what the server parted from them as reasoning. A choice that is no
-    reply is left out where another one is. Where none is, a `ModelCallError` says that the answer
-    is an error, a refusal, held back by a filter, or nothing that can be read.
+    Their texts are without the reasoning that the server separates. A choice without a reply is
+    left out where another has one. Where none has, a `ModelCallError` says why: an error, a
+    refusal, a filter, or an unreadable answer.
     """
     request = errors.request
     completion = _decode(body, with_logprobs=request.top_logprobs is not None)
@@ -163,11 +163,14 @@ def read_replies(
 
 
 def _decode(body: bytes, *, with_logprobs: bool) -> _Completion[Any] | None:
-    """Decode a body; None where it is no JSON, or no chat completion."""
+    """Decode a body; None where it is not JSON, or not a chat completion."""
     try:
-        body.decode()  # parts of it are decoded later, and some not at all
+        body.decode()  # some parts are decoded later, if at all
         return _full.decode(body) if with_logprobs else _plain.decode(body)
-    except (msgspec.ValidationError, RecursionError):  # perhaps only its log-probabilities
+    except (
+        msgspec.ValidationError,
+        RecursionError,
+    ):  # perhaps only its log-probabilities are wrong
         return _decode(body, with_logprobs=False) if with_logprobs else None
     except UnicodeDecodeError:
         return None
@@ -177,7 +180,10 @@ def _decode(body: bytes, *, with_logprobs: bool) -> _Completion[Any] | None:
 
 
 def _replace_foreign_numbers(body: bytes) -> bytes | None:
-    """Give JSON without the ``NaN`` and ``-Infinity`` that some servers write; None for no JSON."""
+    """Return JSON without the ``NaN`` and ``-Infinity`` that some servers write.
+
+    None for no JSON.
+    """
     if b"Infinity" not in body and b"NaN" not in body:
         return None
     try:
@@ -190,7 +196,7 @@ def _replace_foreign_numbers(body: bytes) -> bytes | None:
 def _failure(
     choice: _Choice[Any], *, headers: Mapping[str, str], errors: CallErrors
 ) -> ModelCallError | None:
-    """Say why a choice is no reply; None where it is one."""
+    """Return why a choice has no reply; None where it has one."""
     reason, refusal = choice.finish_reason or "", choice.message.refusal or ""
     if choice.error:
         return errors.translate_error(choice.error, headers=headers)
@@ -204,7 +210,7 @@ def _failure(
 
 
 def _text(content: str | list[Any] | None) -> str:
-    """Give the text of a message, without the parts that are something else, such as thoughts."""
+    """Return the text of a message, without other parts, such as thoughts."""
     if isinstance(content, str):
         return content
     parts = [part for part in content or () if isinstance(part, dict)]
@@ -213,7 +219,7 @@ def _text(content: str | list[Any] | None) -> str:
 
 
 def _usage(raw: msgspec.Raw) -> Usage | None:
-    """Read what was charged; None where the server does not say.
+    """Read the charged tokens; None where the server does not report them.
 
     Some servers leave reasoning out of the tokens of the completion, but none out of the total.
     """
@@ -222,7 +228,7 @@ def _usage(raw: msgspec.Raw) -> Usage | None:
     except msgspec.DecodeError:  # also a null
         return None
     prompt, completion = counts.prompt_tokens, counts.completion_tokens
-    # Others would upset every sum and every cost.
+    # Other values would make all sums and costs wrong.
     if not (0 <= prompt <= _MOST_TOKENS and 0 <= completion <= _MOST_TOKENS):
         return None
     unsaid = min(max(0, (counts.total_tokens or 0) - prompt - completion), _MOST_TOKENS)
@@ -236,9 +242,9 @@ def _usage(raw: msgspec.Raw) -> Usage | None:
 
 
 def _divide_usage(replies: Sequence[Reply], usage: Usage) -> Sequence[Reply]:
-    """Divide the tokens of replies: by log-probabilities where they came, else by length.
+    """Divide the tokens among replies: by log-probabilities where they came, else by length.
 
-    Each has one more, for its end. The prompt was read once, and counts with the first.
+    Each has one more, for its end. The prompt was read once, and counts for the first reply.
     """
     sizes = [len(reply.text.encode("utf-8", "replace")) + 1 for reply in replies]
     if all(reply.steps for reply in replies):
@@ -256,7 +262,7 @@ def _divide_usage(replies: Sequence[Reply], usage: Usage) -> Sequence[Reply]:
 
 
 def _shares(total: int, sizes: Sequence[int]) -> list[int]:
-    """Divide a whole number by sizes, so that the shares add up to it and none is above its own."""
+    """Divide a whole number by sizes, so that the shares add up to it and none exceeds its size."""
     ends = [total * end // max(sum(sizes), 1) for end in accumulate(sizes)]
     return [end - begin for begin, end in pairwise([0, *ends])]
 
@@ -270,10 +276,9 @@ def _steps(
 ) -> tuple[TokenStep, ...] | None:
     """Make the steps of a reply; None where the server gave none, or in an unknown shape.
 
-    They spell the text: tokens before it, such as a model's reasoning, and after it, such as the
-    end of its turn, are left out. Where the tokens do not spell the text at all, all are kept as
-    they came. Alternatives are kept where a value of the text's JSON object stands, and at every
-    step where the text is no such object.
+    Tokens before the text, such as a model's reasoning, and after it, such as the end of its turn,
+    are left out. Where the tokens do not spell the text, all are kept. Alternatives are kept at the
+    values of the text's JSON object, and at every step where the text is not such an object.
     """
     content = _steps_of_lists(logprobs) if logprobs.content is None else logprobs.content
     if not content:
@@ -300,7 +305,7 @@ def _steps(
 
 
 def _steps_of_lists(logprobs: _LogProbs) -> list[_Step]:
-    """Bring parallel lists into OpenAI's shape."""
+    """Convert parallel lists to OpenAI's shape."""
     tokens, chosen = logprobs.tokens or [], logprobs.token_logprobs or []
     if len(chosen) != len(tokens):
         return []
@@ -321,7 +326,7 @@ def _part_that_spells(tokens: Sequence[str], text: str) -> tuple[int, int]:
 
 
 def _tokens_by_bytes(body: bytes, *, place: int) -> list[str] | None:
-    """Spell the tokens from their bytes: a character belongs to the token that completes it."""
+    """Decode the tokens from their bytes: a character belongs to the token that completes it."""
     try:
         choices = _spelled.decode(body).choices or []
         content = getattr(choices[place].logprobs, "content", ())
@@ -373,7 +378,7 @@ def _value_spans(text: str) -> list[tuple[int, int]] | None:
 
 
 def _headroom(headers: Mapping[str, str]) -> Headroom | None:
-    """Read what is left of a server's limits; None where the headers do not say."""
+    """Read the rest of a server's limits; None without headers for them."""
     if "x-ratelimit-remaining-requests" in headers or "x-ratelimit-remaining-tokens" in headers:
         names = _OPENAI
     elif "anthropic-ratelimit-requests-remaining" in headers:
@@ -394,7 +399,7 @@ def _headroom(headers: Mapping[str, str]) -> Headroom | None:
 
 
 def retry_after(headers: Mapping[str, str], *, words: str = "") -> float | None:
-    """Read how many seconds a server asks to wait: in its headers, else in its words."""
+    """Read how many seconds a server asks to wait: from its headers, else from its message."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000

@@ -30,7 +30,7 @@ __all__ = [
     "with_effort",
 ]
 
-_MOST_KEPT = 64  # a run has a handful of system messages and of parameters
+_MOST_KEPT = 64  # a run has few system messages and parameters
 _OPENAI_REASONING = re.compile(r"(?:.*/)?(?:o[1-9](?:-|$)|gpt-5(?!.*chat))", re.IGNORECASE)
 _REASONING = re.compile(
     r"gpt-oss|deepseek-(?:r1|reasoner|v[4-9])|qwq|magistral|thinking|reasoning(?!-off)|"
@@ -43,26 +43,26 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
-    """How a server wants parameters named, and which of them its model refuses.
+    """A server's names of parameters, and the parameters that its model refuses.
 
     Attributes
     ----------
     limit_name : {"max_tokens", "max_completion_tokens"}
-        What bounds the tokens of a reply.
+        Name of the limit of tokens.
     seed_name : {"seed", "random_seed"}
-        What makes a reply repeatable.
+        Name of the seed.
     logprobs : {"flag", "count"}
         Whether ``logprobs`` is true with the number in ``top_logprobs``, or is the number itself.
     object_takes_schema : bool
         Whether ``json_object`` may carry the schema beside it.
     is_reasoning : bool
-        Whether the model thinks before it replies. Its limit then counts the thinking too, so that
-        a bound made for the reply alone is not sent.
+        Whether the model thinks before it replies. Its limit then includes the thinking, so that a
+        limit for the reply alone is not sent.
     takes_temperature : bool
         Whether the temperature of a request is sent. One that is set on the model always is.
     marks_cache : bool
-        Whether the system's message carries Anthropic's mark that what ends there be cached. Others
-        cache by themselves, or refuse the mark.
+        Whether the system message has Anthropic's mark for caching. Other servers cache without it,
+        or refuse it.
     """
 
     limit_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -75,11 +75,11 @@ class Dialect:
 
 
 def guess_dialect(model: str, *, base_url: str) -> Dialect:
-    """Guess how a server wants its parameters, by the names of its model and its host.
+    """Guess the dialect of a server from the names of its model and its host.
 
-    A server on this machine is llama.cpp, vLLM, Ollama or their like, which take a schema beside
-    ``json_object`` or pass over it. A model that is wrongly taken for one that thinks first costs
-    only the bound on the length of its replies.
+    A server on this machine is llama.cpp, vLLM, Ollama or similar, which accept or ignore a schema
+    beside ``json_object``. A model that is wrongly taken for a reasoning one only loses the limit
+    of its replies' length.
     """
     is_openai = _OPENAI_REASONING.match(model) is not None
     thinks = _REASONING.search(model) is not None and _NOT_REASONING.search(model) is None
@@ -95,7 +95,7 @@ def guess_dialect(model: str, *, base_url: str) -> Dialect:
 
 
 def with_effort(dialect: Dialect, reasoning_effort: str | None) -> Dialect:
-    """Give the dialect of a model that was told how much to think."""
+    """Return the dialect of a model with a set reasoning effort."""
     if reasoning_effort is None:
         return dialect
     thinks = reasoning_effort != "none"
@@ -106,8 +106,8 @@ def with_effort(dialect: Dialect, reasoning_effort: str | None) -> Dialect:
 class RequestBody:
     """Makes the JSON of requests to one model.
 
-    Only the user's message differs from call to call: the system's message and everything after
-    the messages are encoded once and kept.
+    Only the user message differs between calls: the system message and the fields after the
+    messages are encoded once.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class RequestBody:
         self._tail = lru_cache(_MOST_KEPT)(self._encode_tail)
 
     def encode(self, request: ChatRequest, *, n: int) -> bytes:
-        """Give the body of a request for so many replies."""
+        """Return the body of a request for so many replies."""
         messages = b",".join(
             self._system_message(message) if message.role == "system" else _encode_message(message)
             for message in request.messages
@@ -137,7 +137,7 @@ class RequestBody:
         return b"".join((self._head, messages, self._tail(rest, n=n)))
 
     def parameters(self, request: ChatRequest, *, n: int) -> dict[str, Any]:
-        """Give every field of the body but the model and the messages."""
+        """Return every field of the body except the model and the messages."""
         dialect, settings = self._dialect, self._settings
         temperature, limit = settings["temperature"], settings["max_tokens"]
         if request.temperature is not None and dialect.takes_temperature:
@@ -166,12 +166,12 @@ def _encode_message(message: Message) -> bytes:
     fields = message_fields(message) if message.images else message
     try:
         return _encode(fields)
-    except UnicodeEncodeError:  # half a surrogate pair: not UTF-8, but JSON can name it
+    except UnicodeEncodeError:  # a lone surrogate: not UTF-8, but JSON can escape it
         return json.dumps(message_fields(message)).encode()
 
 
 def message_fields(message: Message) -> dict[str, Any]:
-    """Give a message as servers take it: its text, or a part of text and one for each image."""
+    """Return a message in the servers' form: its text, or parts of text and images."""
     if not message.images:
         return {"role": message.role, "content": message.content}
     images = [{"type": "image_url", "image_url": {"url": image}} for image in message.images]
@@ -185,7 +185,7 @@ def _encode_cached(message: Message) -> bytes:
 
 
 def response_format(request: ChatRequest, dialect: Dialect) -> dict[str, Any] | None:
-    """Say to what a reply is held; None where it is free."""
+    """Return the required form of a reply; None where it is free."""
     if request.form == "text":
         return None
     if request.form == "json_object" and not (dialect.object_takes_schema and request.schema):
@@ -201,7 +201,7 @@ def response_format(request: ChatRequest, dialect: Dialect) -> dict[str, Any] | 
 
 
 def logprob_fields(request: ChatRequest, dialect: Dialect) -> dict[str, Any]:
-    """Ask for likely tokens, in a server's own way."""
+    """Return the fields that ask for likely tokens, in the server's dialect."""
     if request.top_logprobs is None:
         return {}
     if dialect.logprobs == "count":

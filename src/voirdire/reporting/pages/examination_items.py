@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from voirdire.studies import Examination
-    from voirdire.studies.diagnosis import DisputedItem
+    from voirdire.studies.disputed_items import DisputedItem
     from voirdire.studies.findings import QuestionFindings
 
 __all__ = ["disputed_cards", "item_rows", "item_texts", "slice_columns", "text_start", "with_texts"]

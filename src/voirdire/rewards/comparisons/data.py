@@ -19,7 +19,7 @@ import numpy as np
 from voirdire._validation import shorten
 from voirdire.records import Dropped, Item, Message
 from voirdire.records.items import as_bytes
-from voirdire.records.thresholds import threshold_of_each
+from voirdire.records.thresholds import get_thresholds
 from voirdire.rubrics import hard_classes
 
 if TYPE_CHECKING:
@@ -404,7 +404,7 @@ def labelled_by_class(data: ComparisonData, judged: Verdicts, *, rubric: Rubric)
             continue
         chosen = judged.probabilities[rows[concerned]]
         # a missing answer stays missing: it is no "false"
-        limits = threshold_of_each(judged.threshold, judged.questions)
+        limits = get_thresholds(judged.threshold, judged.questions)
         answers = np.where(np.isnan(chosen), np.nan, chosen >= limits)
         found = hard_classes(rubric, behavior.id, labels=answers, propositions=judged.questions)
         for place, number in zip(concerned.tolist(), found.tolist(), strict=True):

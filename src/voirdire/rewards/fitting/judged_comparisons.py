@@ -17,7 +17,7 @@ from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.plan import needs_engine
 from voirdire.records import Dropped
-from voirdire.records.thresholds import threshold_on, threshold_words
+from voirdire.records.thresholds import format_threshold, select_threshold
 from voirdire.rewards.comparisons.data import drop_unknown_labels, labelled_by_class
 from voirdire.rewards.comparisons.order import LabelOrder, default_order
 from voirdire.rewards.comparisons.pairs import PreferenceCycles, find_cycles, pairs_of
@@ -141,7 +141,7 @@ class FitVerdicts:
         found = RewardJudge(
             name=told.judge,
             fingerprint=told.fingerprint,
-            threshold=threshold_on(told.threshold, rubric.propositions),
+            threshold=select_threshold(told.threshold, rubric.propositions),
             judged=self.judged,
         )
         return _recognised(found, rubric) if told.fingerprint else found
@@ -217,12 +217,12 @@ def fit_verdicts(
 
 
 def _under(given: Verdicts, threshold: Threshold | None) -> Verdicts:
-    if threshold is None or threshold_on(threshold, given.questions) == given.threshold:
+    if threshold is None or select_threshold(threshold, given.questions) == given.threshold:
         return given
     if given.fingerprint:
         msg = (
-            f"`threshold` must be that of the verdicts, {threshold_words(given.threshold)}, got "
-            f"{threshold_words(threshold)}: "
+            f"`threshold` must be that of the verdicts, {format_threshold(given.threshold)}, got "
+            f"{format_threshold(threshold)}: "
             "it is fixed beforehand, and part of their fingerprint. Leave it out."
         )
         raise InputError(msg)

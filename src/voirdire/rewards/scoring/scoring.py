@@ -11,7 +11,7 @@ import msgspec
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.rbr_files import RbrScores, RbrVerdicts, is_rbr_file
-from voirdire.records.thresholds import threshold_words
+from voirdire.records.thresholds import format_threshold
 from voirdire.rewards.scoring.base_rewards import (
     base_column,
     base_of_file,
@@ -131,13 +131,13 @@ class ItemScoring:
         other_judge: bool = False,
     ) -> None:
         from voirdire.io.declared import ItemReading
-        from voirdire.judging.given_items import given_items
+        from voirdire.judging.given_items import read_items_in_memory
 
         self._scorer = BatchScorer(model, center=center)
         if behavior is not None:
             model.rubric.behavior(behavior)
         reading = ItemReading(judged=model.judge.judged, behavior=behavior)
-        found, self._dropped = given_items(items, reading)
+        found, self._dropped = read_items_in_memory(items, reading)
         if not found:
             why = f" The first was set aside: {self._dropped[0].reason}." if self._dropped else ""
             msg = f"`items` must hold at least one item, got none.{why}"
@@ -278,7 +278,7 @@ def _check_judge(
     elif name != own.name:
         what = f"judge {shorten(name)!r} instead of {shorten(own.name)!r}"
     elif threshold != own.threshold:
-        given, wanted = threshold_words(threshold), threshold_words(own.threshold)
+        given, wanted = format_threshold(threshold), format_threshold(own.threshold)
         what = f"the threshold {given} instead of {wanted}"
     else:
         what = (

@@ -28,7 +28,7 @@ from voirdire.documents import (
     rule_error,
 )
 from voirdire.errors import InputError
-from voirdire.judging.fingerprint import hash_of
+from voirdire.judging.fingerprint import hash_content
 from voirdire.rubrics import hard_classes
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ class Recipes:
         told = asdict(self)
         del told["notes"], told["source"]
         implied = [[*key, dict(states)] for key, states in self.implies.items()]
-        return hash_of({"schema": RECIPES_SCHEMA, **told, "implies": implied})
+        return hash_content({"schema": RECIPES_SCHEMA, **told, "implies": implied})
 
     @property
     def title(self) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from voirdire._validation import shorten
-from voirdire.judging.notes import distrust
+from voirdire.judging.notes import note_distrust
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -450,5 +450,5 @@ class SynthesisTally:
             slots=tuple(row for row in slots if row.n_wanted),
             unmet=dict(self._unmet.most_common()),
             reasons=dict(self._reasons.most_common()),
-            notes=(*judging.notes, *recipes.notes, *distrust(judging.judge)),
+            notes=(*judging.notes, *recipes.notes, *note_distrust(judging.judge)),
         )

@@ -24,11 +24,11 @@ from voirdire.judging.runs.outputs import (
     check_place,
     explain_write_errors,
     may_replace,
-    opened_store,
+    open_run_store,
     publish,
 )
 from voirdire.judging.runs.parts import WorkFolder
-from voirdire.judging.verdict_making import verdicts_of_run
+from voirdire.judging.verdict_making import make_run_verdicts
 from voirdire.records import Usage
 from voirdire.records.items import as_bytes
 from voirdire.rewards.synthesis.plan import assignments_of, plan_synthesis, read_prompts
@@ -184,7 +184,7 @@ def synthesize(
     plan = plan_synthesis(model, **settings)
     set_aside = SetAside(None)
     items = read_prompts(prompts, plan, set_aside=set_aside)
-    with opened_store(plan.settings.store or False) as replies:
+    with open_run_store(plan.settings.store or False) as replies:
         run = SynthesisRun(
             plan=plan, prompts=items, store=replies, stopping=stopping, progress=progress
         )
@@ -251,7 +251,7 @@ def synthesize_file(
     if str(output) == "-":
         set_aside = SetAside(None)
         prompts = read_prompts(source, plan, set_aside=set_aside)
-        with opened_store(store) as replies:
+        with open_run_store(store) as replies:
             run = SynthesisRun(plan=plan, prompts=prompts, store=replies, **settled)
             _write(run, rows=sys.stdout.buffer, rejected=None)
         sys.stdout.buffer.flush()
@@ -262,7 +262,7 @@ def synthesize_file(
         prompts = read_prompts(source, plan, set_aside=set_aside)
         rows, given_up = folder.path / "rows.jsonl", folder.path / "rejected.jsonl"
         with (
-            opened_store(store, output=target, written=targets) as replies,
+            open_run_store(store, output=target, written=targets) as replies,
             explain_write_errors(target, kept="Every reply is kept in the store"),
         ):
             run = SynthesisRun(plan=plan, prompts=prompts, store=replies, **settled)
@@ -339,7 +339,7 @@ class SynthesisRun:
             loop.held = self
             tell = None if self.progress is None else self._tell
             watched = Watch(
-                self._writer, loop, close=self._close, stopping=self.stopping, tell=tell
+                self._writer, loop, close=self._close, stopping=self.stopping, report=tell
             )
             try:
                 with watched as watch:
@@ -350,7 +350,7 @@ class SynthesisRun:
                         for group in self._groups:
                             self._tally.add(group)
                         groups, self._groups = self._groups, []
-                        watch.look()
+                        watch.check()
                         for group in groups:
                             yield from group
             except CostLimitReachedError as error:
@@ -389,9 +389,9 @@ class SynthesisRun:
         """Write, verify, and write anew what is not right, so often at most."""
         left = [each for group in self._groups for each in group]
         for _ in range(self.plan.settings.n_attempts):
-            drafts = loop.run(self._writer.write(left), watch=watch.look)
+            drafts = loop.run(self._writer.write(left), watch=watch.check)
             self._is_judging = True
-            loop.run(self._verify(left, drafts), watch=watch.look)
+            loop.run(self._verify(left, drafts), watch=watch.check)
             self._is_judging = False
             for each, draft in zip(left, drafts, strict=True):
                 each.drafts.append(draft)
@@ -411,7 +411,7 @@ class SynthesisRun:
         batch = JudgedBatch(items)
         self._judge.submit(batch.asked())
         await self._judge.wait_unless_ended(batch.done.wait())
-        judged = verdicts_of_run(items, batch.verdicts, self.plan.judging, record=self._record)
+        judged = make_run_verdicts(items, batch.verdicts, self.plan.judging, record=self._record)
         classes = {
             row: each.classes[number]
             for each in judged.completion_classes
@@ -555,7 +555,7 @@ def estimate_synthesis(
     n_completions, n_tokens, cost = 0, 0, 0.0
     judged: list[Item] = []
     verifying = None
-    with opened_store(plan.settings.store, output=output, makes=False) as replies:
+    with open_run_store(plan.settings.store, output=output, makes=False) as replies:
         for prompt in prompts:
             completions = list(assignments_of(prompt, plan))
             n_completions += len(completions)

@@ -16,21 +16,21 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from voirdire.documents import document_from_text
-from voirdire.io.messages import without_reasoning
+from voirdire.io.messages import strip_reasoning
 from voirdire.judging.bound import BoundJudge
 from voirdire.judging.call_plan import CallPlan
 from voirdire.judging.client.call import Call, read_stored_outcome
 from voirdire.judging.engine.batch import Unit
 from voirdire.judging.engine.model_engine import ModelEngine
-from voirdire.judging.fingerprint import hash_of
+from voirdire.judging.fingerprint import hash_content
 from voirdire.judging.judges.token_estimate import estimate_tokens
-from voirdire.judging.prompts import fenced, new_nonce, said, visible
+from voirdire.judging.prompts import escape_invisible, fence_item, new_nonce, pick_language
 from voirdire.models import BatchChatModel, ChatRequest
 from voirdire.records import Message
 from voirdire.records.items import as_bytes
 from voirdire.rewards.synthesis.plan import Draft
 from voirdire.rewards.synthesis.recipes import seed_of
-from voirdire.store.stored_calls import blobs_by_name
+from voirdire.store.stored_calls import group_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -79,11 +79,11 @@ def _write_task(assignment: Assignment, plan: SynthesisPlan) -> str:
     language = plan.writer.language
     words = _words(language)
     points = {
-        name: f"- {visible(_instruction(name, plan, state=state))}"
+        name: f"- {escape_invisible(_instruction(name, plan, state=state))}"
         for name, state in assignment.traits.wanted.items()
     }
-    brief = said(assignment.slot.brief, language)
-    task = [words["brief"].replace("{brief}", visible(brief))] if brief else []
+    brief = pick_language(assignment.slot.brief, language)
+    task = [words["brief"].replace("{brief}", escape_invisible(brief))] if brief else []
     task += [words["task"], *points.values()]
     if assignment.missed:
         task += ["", words["missed"], *(points[name] for name in assignment.missed)]
@@ -105,8 +105,8 @@ def _instruction(proposition: str, plan: SynthesisPlan, *, state: bool) -> str:
     """
     known, language = plan.recipes.instructions.get(proposition), plan.writer.language
     if known is not None:
-        return said(known.when_true if state else known.when_false, language) or ""
-    question = said(plan.rubric.question(proposition).text, language) or proposition
+        return pick_language(known.when_true if state else known.when_false, language) or ""
+    question = pick_language(plan.rubric.question(proposition).text, language) or proposition
     words = _read_words()
     text: str = words["asked"][language].replace("{answer}", words["answers"][language][state])
     return text.replace("{question}", question)
@@ -125,7 +125,7 @@ def _draft_call(
 
     def request(form: ReplyForm) -> ChatRequest:  # noqa: ARG001  # always plain text
         words = _words(writer.language)
-        shown = fenced(assignment.prompt.prompt, {}, nonce=nonce or new_nonce())
+        shown = fence_item(assignment.prompt.prompt, {}, nonce=nonce or new_nonce())
         content = f"{words['opening']}\n{shown}\n{words['closing']}"
         return ChatRequest(
             messages=(Message(role="system", content=task), Message(role="user", content=content)),
@@ -140,7 +140,7 @@ def _draft_call(
 
 def _read_draft(reply: Reply) -> Draft:
     """Take the text of a reply; a reply is read once, and what is wrong with it is no error."""
-    answer = without_reasoning(_HALVES.sub("\ufffd", reply.text))
+    answer = strip_reasoning(_HALVES.sub("\ufffd", reply.text))
     text = answer.text.strip()
     if reply.finish_reason == "length" or answer.is_unfinished:
         return Draft(response=text, reason="cut off: the reply ended at its most tokens")
@@ -164,7 +164,7 @@ class _BoundWriter(BoundJudge):
     @cached_property
     def reply_fingerprint(self) -> str:
         """Hash over everything that a draft depends on besides its prompt and task."""
-        return hash_of(
+        return hash_content(
             {
                 "writes": _read_words()["version"],
                 "words": list(_words(self.judge.language).values()),
@@ -253,6 +253,6 @@ def tokens_to_write(
     calls = [_draft_call(each, plan, nonce=_NONCE) for each in assignments]
     found = {} if store is None or number is None else store.get(number, [calls[0].item])
     for call in calls:
-        blobs = blobs_by_name(found.get(call.item, ())).get(call.name, ())
+        blobs = group_by_name(found.get(call.item, ())).get(call.name, ())
         if read_stored_outcome(call, blobs, max_attempts=plan.writer.limits.max_attempts) is None:
             yield sum(_tokens_of(message.content) for message in call.request("text").messages)

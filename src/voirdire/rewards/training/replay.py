@@ -17,10 +17,10 @@ from voirdire.documents import plain_json
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import judge_by_plan
-from voirdire.judging.fingerprint import hash_of
+from voirdire.judging.fingerprint import hash_content
 from voirdire.judging.plan import asks_a_model
 from voirdire.judging.runs.estimate import estimate_calls
-from voirdire.judging.runs.outputs import STORE_NAME, opened_store
+from voirdire.judging.runs.outputs import STORE_NAME, open_run_store
 from voirdire.records import Failure, Verdicts
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.file_scoring import (
@@ -362,7 +362,7 @@ def estimate_replay(
     n, n_reused, n_lacking = found.n, found.n_reused, found.n_lacking
     calls: dict[str, Any] = {}
     if n_to_judge and found.plan is not None and asks_a_model(found.plan.judge):
-        with opened_store(found.store, makes=False) as replies:
+        with open_run_store(found.store, makes=False) as replies:
             priced = estimate_calls(
                 found.items_to_judge, found.plan, replies, retry_failures=retry_failures
             )
@@ -570,7 +570,7 @@ def _fitting_verdicts(
             "judged": run.judged,
             "class_rule": run.class_rule,
         }
-        if run.fingerprint in (plan.fingerprint, hash_of(in_run)):
+        if run.fingerprint in (plan.fingerprint, hash_content(in_run)):
             return same if asks_a_model(plan.judge) else common, ""
         if judge == run.judge_fingerprint:
             return same, ""
@@ -588,7 +588,7 @@ def _fitting_verdicts(
         "judged": own.judged,
         "class_rule": reward.rubric.class_rule,
     }
-    if run.judge_fingerprint and own.fingerprint == hash_of(as_own):
+    if run.judge_fingerprint and own.fingerprint == hash_content(as_own):
         return common, ""
     if other_judge:
         return same, "the run's verdicts are of another judge than the reward was fitted on"

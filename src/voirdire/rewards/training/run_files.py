@@ -19,7 +19,7 @@ import msgspec
 from voirdire._validation import shorten
 from voirdire.documents import open_regular, write_whole
 from voirdire.errors import InputError
-from voirdire.judging.fingerprint import hash_of
+from voirdire.judging.fingerprint import hash_content
 from voirdire.records.plain import without_nan
 from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.certification import CertificateState, certified
@@ -120,7 +120,7 @@ def question_hashes(reward: RewardModel) -> dict[str, str]:
     """Hash what is asked for each column that a reward takes: text, examples, labels and ends."""
     hashes: dict[str, str] = {}
     for row in reward.rubric.questions:
-        hashed = hash_of(question_document(row))
+        hashed = hash_content(question_document(row))
         names = (row.id,) if row.kind == "boolean" else row.number_names
         hashes |= {name: hashed for name in names if name in reward.columns}
     return hashes

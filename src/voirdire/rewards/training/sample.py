@@ -19,7 +19,7 @@ from voirdire._types import Language
 from voirdire._validation import check_choice, check_count, shorten
 from voirdire.documents import plain_json
 from voirdire.errors import InputError, NoDataError
-from voirdire.records.thresholds import threshold_of_each
+from voirdire.records.thresholds import get_thresholds
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.training.completion_rows import (
     ITEM_COLUMNS,
@@ -486,7 +486,7 @@ def _verdicts(sample: TrainingSample, rows: list[_Asked]) -> pl.DataFrame:
         {
             "item": [item.name for item, _, _ in rows],
             "question": names,
-            "threshold": threshold_of_each(sample.run.threshold, names),
+            "threshold": get_thresholds(sample.run.threshold, names),
             "probability": pl.Series(
                 [item.completion[proposition_column(name)] for item, name, _ in rows],
                 dtype=pl.Float64,

@@ -21,7 +21,7 @@ __all__ = ["AgreementResult", "make_result", "undefined"]
 
 @dataclass(frozen=True, kw_only=True)
 class AgreementResult:
-    """An agreement coefficient and what it rests on.
+    """An agreement coefficient with its interval and its counts.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class AgreementResult:
         ``"raw_agreement"``, ``"cohen_kappa"``, ``"fleiss_kappa"``, ``"krippendorff_alpha"``,
         ``"gwet_ac"``, ``"majority_agreement"`` or ``"majority_kappa"``.
     weights : {"linear", "quadratic", "jaccard"} or None
-        How unequal labels agree in part; None where they do not agree at all.
+        Partial agreement of unequal labels; None where only equal labels agree.
     estimate : float
         At most 1; for all but the two agreements, which lie in [0, 1], 0 is chance. nan where it
         is undefined (see `reason`).
@@ -59,7 +59,7 @@ class AgreementResult:
     reason: str | None = None
 
     def warn_if_undefined(self, name: str) -> None:
-        """Warn, on behalf of the function that calls this, that a figure is nan."""
+        """Warn, with the caller's line, that a figure is nan."""
         if self.reason is not None:
             what = name if math.isnan(self.estimate) else f"the interval of {name}"
             msg = f"{what} is undefined: {self.reason}."
@@ -83,7 +83,7 @@ def make_result(
 ) -> AgreementResult:
     """Make a coefficient with its interval; see `make_interval`, and AgreementResult.
 
-    `compared` says which items have labels to compare; others may count towards chance agreement.
+    `compared` marks the items with labels to compare; others may count towards chance agreement.
     """
     n_units = count_units(units, compared)
     low, high = make_interval(
@@ -114,7 +114,7 @@ def make_result(
 def undefined(
     coefficient: str, weights: Weights | None, confidence_level: float, reason: str
 ) -> AgreementResult:
-    """Give a coefficient that nothing can be said of."""
+    """Return an undefined coefficient."""
     return make_result(
         coefficient,
         math.nan,

@@ -50,7 +50,7 @@ _WEIGHTS: dict[Level, Weights | None] = {
 
 @dataclass(frozen=True, kw_only=True)
 class KrippendorffResult:
-    """Krippendorff's α and what it rests on.
+    """Krippendorff's α with its interval and its counts.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ def measure_agreement(
     clusters: ArrayLike | None = None,
     confidence_level: float = 0.95,
 ) -> KrippendorffResult:
-    """Do what `krippendorff_alpha` does, but leave it to the caller to warn."""
+    """Compute `krippendorff_alpha` without its warning."""
     check_choice("level", level, Level)
     check_fraction("confidence_level", confidence_level)
     sets = label_sets if level == "sets" else None

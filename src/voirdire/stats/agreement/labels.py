@@ -30,10 +30,10 @@ __all__ = [
 ]
 
 Weights: TypeAlias = Literal["linear", "quadratic", "jaccard"]
-"""How unequal labels agree in part; None stands for not at all."""
+"""Partial agreement of unequal labels; None for none."""
 
 _MAX_TABLE = 2_048
-"""Distinct label sets up to which all their distances are kept: 32 MiB."""
+"""Most distinct label sets with a table of all distances (32 MiB)."""
 
 _CELLS_AT_ONCE = 1 << 22
 _ROWS_AT_ONCE = 512
@@ -41,7 +41,7 @@ _ROWS_AT_ONCE = 512
 
 @dataclass(frozen=True, kw_only=True)
 class LabelKeys:
-    """Which labels occur in which group, a row for each, sorted by group and then by label."""
+    """The distinct labels of each group, a row for each, sorted by group and then by label."""
 
     group: NDArray[Any]
     label: NDArray[Any]
@@ -49,7 +49,7 @@ class LabelKeys:
 
     @staticmethod
     def of_one_group(labels: NDArray[Any]) -> LabelKeys:
-        """Give the labels of a single group."""
+        """Return the labels of a single group."""
         return LabelKeys(group=np.zeros(len(labels), dtype=np.intp), label=labels, n_groups=1)
 
     def total(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -59,7 +59,7 @@ class LabelKeys:
 
 
 class Disagreement:
-    """Labels that agree only where they are equal; codes of categories, declared or that occur."""
+    """Disagreement of names, 0 or 1; categories are declared, or those that occur."""
 
     name: Weights | None = None
 
@@ -67,11 +67,11 @@ class Disagreement:
         self.categories = categories
 
     def between(self, first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
-        """Disagreement of labels, pair by pair."""
+        """Return the disagreement of pairs of labels."""
         return first != second
 
     def mean_to(self, keys: LabelKeys, share: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Mean disagreement of each key's label with its group's labels, given their shares."""
+        """Return the mean disagreement of each key's label with its group's labels."""
         return keys.total(share)[keys.group] - share
 
     @property
@@ -87,7 +87,7 @@ class Disagreement:
 
 
 class _Quadratic(Disagreement):
-    """Numbers, ascending by code: squared difference over the squared range of the categories."""
+    """Disagreement of numbers: squared difference over the squared range of the categories."""
 
     name: Weights | None = "quadratic"
 
@@ -108,7 +108,7 @@ class _Quadratic(Disagreement):
 
 
 class _Linear(_Quadratic):
-    """Numbers, by absolute difference over the range of the categories."""
+    """Disagreement of numbers: absolute difference over the range of the categories."""
 
     name: Weights | None = "linear"
 
@@ -116,7 +116,7 @@ class _Linear(_Quadratic):
         return np.abs(self._values[first] - self._values[second])
 
     def mean_to(self, keys: LabelKeys, share: NDArray[np.float64]) -> NDArray[np.float64]:
-        # Labels ascend: those up to a key lie below it, the rest above it.
+        # Labels ascend: those before a key are smaller, the others larger.
         values = self._values[keys.label]
         mass, moment = np.cumsum(share), np.cumsum(share * values)
         before = np.searchsorted(keys.group, keys.group) - 1
@@ -127,18 +127,18 @@ class _Linear(_Quadratic):
 
 
 class RatioDisagreement(Disagreement):
-    """Numbers from 0, by the square of their difference over their sum."""
+    """Disagreement of numbers from 0: squared difference over squared sum."""
 
     def __init__(self, categories: NDArray[np.intp], values: NDArray[np.float64]) -> None:
         super().__init__(categories)
         self._values = values
 
     def between(self, first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
-        """Disagreement of labels, pair by pair."""
+        """Return the disagreement of pairs of labels."""
         return self._squared_ratio(self._values[first], self._values[second])
 
     def mean_to(self, keys: LabelKeys, share: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Mean disagreement of each label with all of one group."""
+        """Return the mean disagreement of each label with all labels of one group."""
         values = self._values[keys.label]
         return np.concatenate(
             [
@@ -157,7 +157,7 @@ class RatioDisagreement(Disagreement):
 
 
 class _SetDisagreement(Disagreement):
-    """Packed label sets, by their Jaccard distance: from a table, unless it were too large."""
+    """Disagreement of packed label sets: the Jaccard distance."""
 
     name: Weights | None = "jaccard"
 
@@ -202,12 +202,12 @@ def _measure_distances(words: NDArray[Any]) -> NDArray[np.float64] | None:
 
 
 def _mean_distance(words: NDArray[Any], share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean Jaccard distance of every set to all, given their shares, without their square."""
+    """Return the mean Jaccard distance of every set to all, without a table of all pairs."""
     blocks = [slice(k, k + _ROWS_AT_ONCE) for k in range(0, len(words), _ROWS_AT_ONCE)]
     if words.shape[1] == 1:
         near = [_jaccard(words[block, np.newaxis], words) @ share for block in blocks]
         return np.concatenate(near)
-    # over a large universe most sets share nothing: only those that do are multiplied out
+    # in a large universe most sets share no label: compute only those that do
     from scipy import sparse
 
     as_bytes = np.ascontiguousarray(words).view(np.uint8)
@@ -233,18 +233,18 @@ def _jaccard(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
 # Coded labels ---------------------------------------------------------------------------------
 
 _WIDEST_LOOKUP = 1 << 24
-"""Integers that span less are coded by looking them up, others by sorting."""
+"""Largest range of integers that are coded by a lookup table, not by sorting."""
 
 _ITEMS_AT_ONCE = 1 << 15
-"""Rows that are turned into columns at once, while they are in the cache."""
+"""Rows that are transposed at once, to fit the cache."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CodedLabels:
     """Labels as codes, shape (n_raters, n_items), in the smallest type; -1 where missing.
 
-    `values` are what the codes stand for, ascending numbers or packed label sets, and `declared`
-    says whether they were declared, and not found among the labels.
+    `values` are the ascending numbers or packed label sets of the codes; `declared` is false where
+    they were found among the labels.
     """
 
     codes: NDArray[Any]
@@ -258,7 +258,7 @@ class CodedLabels:
         return len(self.values)
 
     def disagreement(self, raters: slice | list[int]) -> Disagreement:
-        """Make the disagreement whose categories are declared, or the labels of some raters."""
+        """Make the disagreement, with declared categories or those of some raters."""
         categories = np.arange(self.n_labels)
         if not self.declared:
             categories = np.flatnonzero(self._used_labels[raters].any(axis=0))
@@ -270,7 +270,7 @@ class CodedLabels:
 
     @cached_property
     def _used_labels(self) -> NDArray[np.bool_]:
-        """Which rater uses which label."""
+        """Return which rater uses which label."""
         used = np.zeros((len(self.codes), self.n_labels + 1), dtype=np.bool_)
         for row, column in zip(used, self.codes, strict=True):
             row[column] = True  # -1 marks the one beyond the end
@@ -290,7 +290,7 @@ def code_labels(
 ) -> CodedLabels:
     """Check labels of shape (n_items, n_raters) and code them.
 
-    Integers are codes with -1 for missing; floats, for weights by number only, have nan there.
+    Integers are codes with -1 for missing; floats, with numeric weights only, have nan.
     """
     matrix = np.asarray(labels)
     if matrix.ndim != 2:
@@ -345,7 +345,7 @@ def _find_distinct(matrix: NDArray[Any]) -> NDArray[Any]:
 
 
 def _find_numbers(matrix: NDArray[Any]) -> NDArray[np.float64]:
-    """Sort what is new in each block: on a scale of a few numbers, nothing after the first."""
+    """Sort only the new numbers of each block, which on a short scale are few."""
     distinct = np.zeros(0)
     for start in range(0, len(matrix), _ITEMS_AT_ONCE):
         block = matrix[start : start + _ITEMS_AT_ONCE]

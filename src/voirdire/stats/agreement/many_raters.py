@@ -61,7 +61,7 @@ class ItemAgreement:
         self._n_raters = int(np.count_nonzero(((codes >= 0) & self._paired).any(axis=1)))
         slots = pack_slots(codes >= 0)
         self._codes = codes if slots is None else np.take_along_axis(codes, slots, axis=0)
-        # of each item the mean disagreement of its pairs; of each label the mean share over items
+        # by item the mean disagreement of its pairs; by label the mean share over items
         self._mean_distances, share = np.zeros(len(n_labels)), np.zeros(labels.n_labels + 1)
         for start in range(0, len(n_labels), _ITEMS_AT_ONCE):
             block = slice(start, start + _ITEMS_AT_ONCE)
@@ -121,27 +121,27 @@ class ItemAgreement:
     def _beyond_chance(
         self, coefficient: str, expected: float, by_label: NDArray[np.float64], slope: float
     ) -> AgreementResult:
-        """Divide by the disagreement expected by chance, which a figure of each label moves."""
+        """Divide by the disagreement expected by chance."""
         ratio = self._observed / expected
         reach = slope * self._share_influence(by_label)
         influence = ratio * reach - self._observed_influence() / expected
         return self._result(coefficient, 1 - ratio, influence, reach=reach)
 
     def _mean_to_all(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give each label's mean disagreement with all labels; 0 for labels that nobody gives."""
+        """Return each label's mean disagreement with all labels; 0 for labels that do not occur."""
         used = np.flatnonzero(share)
         found = np.zeros(len(share))
         found[used] = self._disagreement.mean_to(LabelKeys.of_one_group(used), share[used])
         return found
 
     def _observed_influence(self) -> NDArray[np.float64]:
-        """Influence of each item on the mean disagreement."""
+        """Return the influence of each item on the mean disagreement."""
         return np.where(self._paired, self._mean_distances - self._observed, 0) / max(
             self._n_paired, 1
         )
 
     def _share_influence(self, by_label: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Influence of each item on the mean over all labels of a figure of each label."""
+        """Return the influence of each item on the mean of a figure over all labels."""
         mean = self._sum_labels(by_label) / np.maximum(self.n_labels, 1)
         labelled = self.n_labels > 0
         centred = np.where(labelled, mean - self._share @ by_label, 0)

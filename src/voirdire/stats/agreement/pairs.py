@@ -54,19 +54,18 @@ if TYPE_CHECKING:
 __all__ = ["COHEN", "GWET", "RAW", "ItemSums", "PairMeans", "PairSums", "PairedLabels"]
 
 RAW, COHEN, GWET, _REACH = range(4)
-"""Rows of contributions; the last is the relative influence on the disagreement that κ expects
-by chance."""
+"""Rows of contributions; the last is the relative influence on κ's chance disagreement."""
 
 _SPARSE = 4
-"""Cells per entry from which those that occur are found by sorting."""
+"""Cells per entry from which distinct entries are found by sorting."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairedLabels:
-    """Labels that pairs of raters gave to common items, all those of each pair.
+    """Labels of pairs of raters on their common items.
 
-    Of each entry the number of the item, of the pair, and the codes of both labels; with a weight
-    where one of the labels is shared among several. `raters` has the two of each pair.
+    Each entry has the number of the item, that of the pair, and the codes of both labels; it has a
+    weight where one of the labels is split among several. `raters` are the two raters of each pair.
     """
 
     item: NDArray[Any]
@@ -80,7 +79,7 @@ class PairedLabels:
 class _Table:
     """The distinct entries of some pairs of raters, and the labels that each rater used.
 
-    `place` says which distinct entry each entry is, and `weight` how many items have it; `keys`
+    `place` is the distinct entry of each entry, and `weight` the number of items with it; `keys`
     are the labels of each pair with their shares in the labels of its two raters.
     """
 
@@ -124,7 +123,7 @@ class _Table:
         to_first = disagreement.mean_to(keys, self.of_first)
         to_second = disagreement.mean_to(keys, self.of_second)
         expected = keys.total(self.of_first * to_second)
-        # Equal labels are counted, not found by a sum of 0, which rounding may spare.
+        # Equal labels are counted, since a sum may differ from 0 by rounding.
         n_used = np.bincount(keys.group, minlength=self.n_groups)
         expected = np.where(n_used > 1, expected, np.nan)
         ratio = observed / expected
@@ -142,7 +141,7 @@ class _Table:
         square = self.keys.total(share**2)
         expected = 1 - factor * (1 - square)
         ratio = observed / expected
-        # d p_e for one item: its two labels take half a place each.
+        # d p_e for one item: each of its two labels counts a half.
         own = share[self.at_first] + share[self.at_second]
         by_chance = factor * (2 * square[group] - own)
         change = apart - observed[group] + ratio[group] * by_chance
@@ -164,7 +163,7 @@ def _find_distinct(keys: NDArray[Any], n_cells: int) -> tuple[NDArray[Any], NDAr
 
 @dataclass(frozen=True, kw_only=True)
 class ItemSums:
-    """The coefficients of pairs, and what the items contribute to them.
+    """The coefficients of pairs, and the contributions of items to them.
 
     Attributes
     ----------
@@ -176,7 +175,7 @@ class ItemSums:
         Raw agreement, Cohen's κ, Gwet's coefficient; nan where undefined: without common items, κ
         where all labels are equal, Gwet's coefficient with fewer than two categories.
     contributions : ndarray, shape (4, n_items)
-        Sums over the pairs of what `_Table.estimate` gives.
+        Sums over the pairs of the contributions of `_Table.estimate`.
     n_pairs, n_defined : ndarray, shape (n_items,)
         Pairs with both labels on the item; those of them whose κ is defined.
     """
@@ -215,7 +214,7 @@ class PairSums:
         self._values.append(values)
 
     def finish(self) -> ItemSums:
-        """Give what has been summed."""
+        """Return the sums."""
         return ItemSums(
             raters=np.concatenate(self._raters),
             n_common=np.concatenate(self._n_common),
@@ -239,9 +238,9 @@ _REASONS = {
 
 
 def _explain_too_thin(n_common: NDArray[np.float64], n_items: int) -> str | None:
-    """Say so if the pairs of a large study have too few items each for a coefficient of their own.
+    """Return a reason if the pairs of a large study have too few items each for a coefficient.
 
-    In a small study there is nothing better; its wide interval tells.
+    In a small study the wide interval shows it.
     """
     if n_items < _LARGE_STUDY or not n_common.size or n_common.mean() >= _FEWEST_COMMON:
         return None
@@ -253,7 +252,7 @@ def _explain_too_thin(n_common: NDArray[np.float64], n_items: int) -> str | None
 
 @dataclass(frozen=True, kw_only=True)
 class PairMeans:
-    """How to take means over pairs: the clusters of items, the coverage, and how labels agree."""
+    """Settings of means over pairs: clusters of items, coverage, and weights."""
 
     units: NDArray[np.intp] | None
     confidence_level: float
@@ -262,9 +261,10 @@ class PairMeans:
     def measure(
         self, sums: ItemSums | str, column: int, coefficient: str, *, besides: bool = False
     ) -> AgreementResult:
-        """Take the mean of one column of the figures; a text says why there are no figures.
+        """Take the mean of one column of the figures.
 
-        Where all pairs stand `besides` one judge, it is not counted among the raters.
+        Where there are no figures, `sums` is the reason. Where all pairs have one judge in common
+        (`besides`), it is not counted among the raters.
         """
         if isinstance(sums, str):
             return undefined(coefficient, self.weights, self.confidence_level, sums)

@@ -6,10 +6,10 @@ as an equal fraction of the majority's answer, so that no item is left out and n
 the order of the labels.
 
 The κ of a judge with the majority vote of all annotators is what is often published. With
-:math:`s_{il}` the share of label l in the vote on item i (labels that tie share it) and
-:math:`j_i` the judge's label, :math:`p_o = \frac1n \sum_i s_{i j_i}` and :math:`p_e = \sum_l \bar
-s_l \bar j_l`. No annotator can be held against this vote, in which each of them has a say: it has
-no human ceiling, and stands beside the figures that do.
+:math:`s_{il}` the share of label l in the vote on item i (labels that tie share it) and :math:`j_i`
+the judge's label, :math:`p_o = \frac1n \sum_i s_{i j_i}` and :math:`p_e = \sum_l \bar s_l \bar
+j_l`. Every annotator is part of this vote, so that no annotator can be compared with it: it has no
+human ceiling.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeAgreement:
-    """How far a judge agrees with the annotators.
+    """Agreement of a judge with the annotators.
 
     Attributes
     ----------
@@ -80,9 +80,9 @@ class MatrixRater:
     Attributes
     ----------
     name : str
-        What the rater is called.
+        Name of the rater.
     role : {"annotator", "judge"}
-        What the rater is.
+        Whether people or a judge.
     """
 
     name: str
@@ -116,7 +116,7 @@ class AgreementMatrix:
 
 @dataclass(frozen=True, kw_only=True)
 class PanelAgreement:
-    """How far annotators agree with each other, and judges with annotators.
+    """Agreement of annotators with each other, and of judges with annotators.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class PanelAgreement:
 
 
 PanelLevel: TypeAlias = Literal["nominal", "interval", "sets"]
-"""How labels compare: equal or not; by difference; by the labels that sets share."""
+"""Comparison of labels: equal or not; by difference; by common labels of sets."""
 
 _WEIGHTS: dict[PanelLevel, Weights | None] = {
     "nominal": None,
@@ -167,9 +167,8 @@ def measure_panel(
 ) -> PanelAgreement:
     r"""Measure how far annotators agree with each other, and judges with annotators.
 
-    What a judge reaches is to be read beside the ceiling, which is what the annotators reach among
-    themselves by the same measure. All intervals take the items, or clusters, as the sample; the
-    raters are taken as given.
+    Compare a judge with the ceiling, which is the same measure among the annotators. All intervals
+    take the items, or clusters, as the sample; the raters are taken as given.
 
     Parameters
     ----------
@@ -257,7 +256,7 @@ def measure_panel(
 
 
 def _join(people: NDArray[Any], machines: NDArray[Any]) -> NDArray[Any]:
-    """Put judges behind annotators; codes become numbers where the others are numbers."""
+    """Append judges to annotators; codes become numbers where the others are numbers."""
     kinds = {people.dtype.kind, machines.dtype.kind}
     if "f" in kinds and kinds - {"f"}:
         people, machines = (
@@ -292,7 +291,7 @@ class _Measuring:
             if why_not
             else _compare_with_panel_vote(self.pairs, everyone[1:], among[1:])
         )
-        # One rater after the other: the sums of an item weigh more than its labels.
+        # One rater at a time: the sums of an item need more memory than its labels.
         rows, cells = [], []
         for rater, disagreement, majority in zip(everyone, among, votes, strict=True):
             compared = self._compare(rater, disagreement)
@@ -337,7 +336,7 @@ class _Measuring:
         )
 
     def _compare_with_vote(self, judge: int, sums: ItemSums | str) -> AgreementResult:
-        """Measure a judge beside the vote of all annotators, who are the raters here."""
+        """Compare a judge with the vote of all annotators."""
         there = (self.pairs.humans >= 0) & (self.pairs.labels.codes[judge] >= 0)
         return replace(
             self.means.measure(sums, COHEN, "panel_majority_kappa"),
@@ -403,13 +402,13 @@ def _cells_of(sums: ItemSums | str) -> _Cells | None:
 _ROWS_AT_ONCE = 1 << 20
 
 _MAX_NUMBERS = 64
-"""Distinct numbers beyond which a scale is taken for continuous: it has no majority."""
+"""A scale with more distinct numbers counts as continuous: it has no majority."""
 
 _MAX_COMPARISONS = 500_000_000
 
 
 def _majority_reason(pairs: RaterPairs) -> str | None:
-    """Say why there is no majority vote, if there is none."""
+    """Return why there is no majority vote; None where there is one."""
     labels = pairs.labels
     if labels.weights in ("linear", "quadratic") and labels.n_labels > _MAX_NUMBERS:
         return f"a scale of {labels.n_labels:,} distinct numbers has no majority"
@@ -424,8 +423,8 @@ def _compare_with_majority(
 ) -> Iterator[ItemSums]:
     """Compare raters with the majority of all annotators but one, for every one.
 
-    A rater is a judge, by number, or None for the annotator who is left out; its sums have a pair
-    per annotator left out, on the items of that annotator.
+    A rater is the number of a judge, or None for the annotator who is left out. Its sums have one
+    pair per annotator, on the items of that annotator.
     """
     sums = [
         PairSums(disagreement, n_labels=pairs.labels.n_labels, n_items=pairs.n_items)
@@ -443,7 +442,7 @@ def _compare_with_majority(
 def _list_votes(
     pairs: RaterPairs, raters: NDArray[np.intp], items: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[np.float64]]:
-    """For each of these labels, the labels that most others gave the item, and their weights."""
+    """Return, for each label, the item's majority labels among the others, with weights."""
     n_slots = max(pairs.slot_codes.shape[1], 1)
     step = max(1, _ROWS_AT_ONCE // n_slots)
     parts = [

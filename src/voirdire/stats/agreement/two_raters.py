@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 __all__ = ["RaterPairs", "cohen_kappa"]
 
 _MAX_COMPARISONS = 2_000_000_000
-"""Items times pairs on few labels: some ten seconds."""
+"""Most items times pairs, on few labels: some ten seconds."""
 
 _FEW_LABELS = 63
 
 _MAX_LISTED = 100_000_000
-"""Items times pairs in a crowd, or on many labels: about ten seconds."""
+"""Most items times pairs, in a crowd or on many labels: about ten seconds."""
 
 _MAX_SETS = 2_048
 _MAX_PAIRS_OF_MANY_SETS = 20
@@ -48,7 +48,7 @@ _LISTED_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class RaterPairs:
-    """Annotators and judges to compare: their labels, annotators first, and how many those are."""
+    """Labels of annotators and judges to compare, annotators first."""
 
     labels: CodedLabels
     n_humans: int
@@ -77,7 +77,10 @@ class RaterPairs:
         return np.take_along_axis(self.humans.T, self.slots, axis=1)
 
     def among_humans(self, disagreement: Disagreement) -> ItemSums | str:
-        """Compare every annotator with every other; or say why this would take too long."""
+        """Compare every annotator with every other.
+
+        Return a reason where this would take too long.
+        """
         raters = range(self.n_humans)
         if self.slots is None:
             return self.of_columns([(a, b) for a in raters for b in raters if a < b], disagreement)
@@ -97,7 +100,7 @@ class RaterPairs:
     def of_columns(
         self, pairs: Sequence[tuple[int, int]], disagreement: Disagreement
     ) -> ItemSums | str:
-        """Compare raters given by their numbers; or say why this would take too long."""
+        """Compare raters given by their numbers; return a reason where this would take too long."""
         work = len(pairs) * self.n_items
         if self.labels.n_labels > _FEW_LABELS or work > _MAX_COMPARISONS:
             too_many = self._refuse(work, len(pairs))
@@ -106,7 +109,7 @@ class RaterPairs:
         return self.sum(self._columns(pairs), disagreement)
 
     def label_chunks(self) -> Iterator[tuple[range, NDArray[np.intp], NDArray[np.intp]]]:
-        """Give the annotators' labels in chunks of whole annotators: who, rater, item."""
+        """Return the annotators' labels in chunks of whole annotators: who, rater, item."""
         raters, items = np.nonzero(self.humans >= 0)
         bounds = np.searchsorted(raters, np.arange(self.n_humans + 1))
         most = max(1, _LISTED_AT_ONCE // max(self.slot_codes.shape[1], 1))

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["Binning", "Confusion", "bin_numbers", "confusion_counts", "confusion_of_sets"]
 
 Binning: TypeAlias = Literal["values", "nearest", "quantiles"]
-"""How numbers became rows and columns."""
+"""How numbers are turned into rows and columns."""
 
 _FEW_PAIRS = 1 << 20
-"""Up to here a table of all pairs of codes is faster than sorting."""
+"""Most cells of a table of all pairs of codes; beyond it sorting is faster."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +115,7 @@ def confusion_counts(
 def confusion_of_sets(
     judge: NDArray[Any], humans: NDArray[Any], label_sets: LabelSets
 ) -> tuple[dict[str, NDArray[np.int64]], int]:
-    """Count, for each label, the pairs of sets by which of the two holds it; and all pairs."""
+    """Count, for each label, the pairs of sets by which of the two contains it; and all pairs."""
     human, machine, counts = _count_pairs(humans, judge, len(label_sets))
     as_bytes = np.ascontiguousarray(label_sets.words).view(np.uint8)
     held = np.unpackbits(as_bytes, axis=1, count=label_sets.n_labels, bitorder="little")
@@ -135,7 +135,7 @@ def confusion_of_sets(
 def _count_pairs(
     humans: NDArray[Any], judge: NDArray[Any], size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Give the distinct pairs of an annotator's and the judge's code, and how often they occur."""
+    """Count the distinct pairs of an annotator's and the judge's code."""
     size += 1  # since -1, missing, is a code here
     answers = judge.astype(np.int64) + 1
     columns = ((labels.astype(np.int64) + 1) * size + answers for labels in humans.T)
@@ -175,7 +175,7 @@ def bin_numbers(
     if len(people) > most:
         known = humans[~np.isnan(humans)]
         fifths = np.unique(np.quantile(known, (0.2, 0.4, 0.6, 0.8), method="inverted_cdf"))
-    coded: dict[bytes, NDArray[np.int64]] = {}  # judges mostly share their rows
+    coded: dict[bytes, NDArray[np.int64]] = {}  # judges mostly have the same rows
     for answers in judges.T:
         binning: Binning = "quantiles"
         numbers = edges = fifths
@@ -183,7 +183,7 @@ def bin_numbers(
             together = np.unique(np.append(people, answers[~np.isnan(answers)]))
             binning = "values" if len(together) <= most else "nearest"
             numbers = together if binning == "values" else people
-            # halves, since the sum of two numbers may be beyond every float
+            # halves, since the sum of two numbers may overflow
             edges = numbers[:-1] / 2 + numbers[1:] / 2
         key = edges.tobytes()
         if key not in coded:

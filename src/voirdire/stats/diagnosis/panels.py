@@ -1,8 +1,8 @@
 r"""Compares judges and annotators with the panel of all annotators.
 
-A judge that departs from people where they are sure is worse than one that departs where they
+A judge that disagrees with people on unanimous items is worse than one that disagrees where people
 split. The panel's label is the one that most annotators gave; with several such labels the item is
-tied. A judge departs from the panel where it gives no such label. On scales a judge gives a label
+tied. A judge disagrees with the panel where it gives no such label. On scales a judge gives a label
 of the panel if it is less than one step away from it, a step being the smallest difference between
 two labels that annotators gave.
 
@@ -60,10 +60,10 @@ _CELLS_AT_ONCE = 1 << 18
 
 @dataclass(frozen=True, kw_only=True)
 class _Block:
-    """Some items as the annotators labelled them, packed where labels are sparse.
+    """The annotators' labels of some items, packed where labels are sparse.
 
-    Arrays have the shape (n_slots, n_items) but for `n_labels`, the labels of each item; `rows`
-    says where the items stand, and `raters` whose label each slot holds.
+    Arrays have the shape (n_slots, n_items), except `n_labels`, the labels of each item; `rows` are
+    the items' rows, and `raters` the rater of each slot.
     """
 
     rows: Any
@@ -73,7 +73,7 @@ class _Block:
     n_labels: NDArray[np.int64]
 
     def count_same(self) -> NDArray[np.int32]:
-        """Count the labels of the item that equal each label, itself too; 0 where missing."""
+        """Count the labels of the item that equal each label, including itself; 0 where missing."""
         same = np.zeros(self.labels.shape, dtype=np.int32)
         for labels in self.labels:
             same += self.labels == labels
@@ -81,7 +81,7 @@ class _Block:
 
 
 def _blocks(labels: NDArray[Any], *, clusters: NDArray[np.intp] | None = None) -> Iterator[_Block]:
-    """Walk over a label matrix of shape (n_items, n_annotators); clusters stay whole."""
+    """Split a label matrix of shape (n_items, n_annotators) into blocks of whole clusters."""
     n_items, n_annotators = labels.shape
     edges = np.arange(0, n_items, max(256, _CELLS_AT_ONCE // n_annotators))
     if clusters is not None:
@@ -111,7 +111,7 @@ def _blocks(labels: NDArray[Any], *, clusters: NDArray[np.intp] | None = None) -
 
 @dataclass(frozen=True, kw_only=True)
 class PanelCounts:
-    """Items by what the annotators and the judge did; counts of two parts can be added.
+    """Counts of items by the agreement of annotators and judge; counts of two parts can be added.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class OpposedItem:
 
 @dataclass(frozen=True, kw_only=True)
 class PanelItems:
-    """One judge beside the panel: the counts, and the first of the opposed items."""
+    """One judge compared with the panel: the counts, and the first opposed items."""
 
     counts: PanelCounts
     opposed: tuple[OpposedItem, ...]
@@ -288,7 +288,7 @@ def panel_items(
 
 
 def _meet(matrix: NDArray[Any], answers: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Give each item's labels, how many have the most frequent one, and whether several do.
+    """Return each item's number of labels, the count of its top label, and whether that is tied.
 
     And, for each judge, whether it gives a most frequent label, and one that anybody gave.
     """
@@ -311,9 +311,9 @@ def _meet(matrix: NDArray[Any], answers: NDArray[Any]) -> tuple[NDArray[Any], ..
 
 
 def _scale_step(numbers: NDArray[np.float64]) -> float:
-    """Give the smallest difference between two of the numbers; 0 where all are equal."""
+    """Return the smallest difference between two of the numbers; 0 where all are equal."""
     distinct = np.unique(np.concatenate([np.unique(column) for column in numbers.T]))
-    with np.errstate(over="ignore"):  # the two largest numbers are more than a float apart
+    with np.errstate(over="ignore"):  # the difference of the two largest numbers overflows
         gaps = np.diff(distinct[~np.isnan(distinct)])
     return float(gaps.min()) if gaps.size else 0.0
 
@@ -326,7 +326,7 @@ def _share(part: int, whole: int) -> float:
     return part / whole if whole else float("nan")
 
 
-# Annotators who stand apart --------------------------------------------------------------------
+# Outlier annotators --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -438,7 +438,7 @@ def outlier_annotators(
 def _agreement(
     labels: NDArray[Any], level: PanelLevel, label_sets: ArrayLike | LabelSets | None
 ) -> Callable[[_Block], NDArray[Any]]:
-    """Make what sums, for each label of a block, its agreement with the others of its item."""
+    """Make a function that sums the agreement of each label with the others of its item."""
     if level == "nominal":
         return lambda block: block.count_same() - block.present
     if level == "interval":
@@ -446,7 +446,7 @@ def _agreement(
             float(extreme.reduce(labels, axis=None, initial=np.nan))
             for extreme in (np.fmin, np.fmax)
         )
-        # halves, since the range of the largest numbers is beyond every float
+        # halves, since the range of the largest numbers overflows
         return partial(_sum_number_differences, low=low, half_range=high / 2 - low / 2)
     if label_sets is None:
         msg = "`label_sets` must be given for 'sets', got None."
@@ -463,7 +463,7 @@ def _agreement(
 def _sum_number_differences(block: _Block, *, low: float, half_range: float) -> NDArray[np.float64]:
     filled = np.where(block.present, block.labels, low)
     scaled = (filled / 2 - low / 2) / (half_range or 1.0)
-    # around the item's first label: where all are equal, every difference is 0 to the digit
+    # centred on the item's first label, so that equal labels have differences of exactly 0
     first = np.take_along_axis(scaled, block.present.argmax(axis=0)[np.newaxis], axis=0)
     scaled = (scaled - first) * block.present
     total, squares = scaled.sum(axis=0), (scaled**2).sum(axis=0)

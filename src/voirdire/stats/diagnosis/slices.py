@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["ROUNDING", "SliceResult", "above_rounding", "compare_slices", "item_gaps"]
 
 ROUNDING = 1e-13
-"""Squares below it, relative to the number of items, are rounding, and so are means."""
+"""Squares and means below it, relative to the number of items, are rounding errors."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,12 +187,15 @@ def _compare_column(
     min_items: int,
     level: float,
 ) -> list[SliceResult]:
-    """Compare all slices of a column; arrays of two rows hold the slices, and what is elsewhere."""
+    """Compare all slices of a column.
+
+    Arrays of two rows hold the slices and the items elsewhere.
+    """
     kept = ~np.isnan(gaps) & (codes >= 0)
     codes, gaps = codes[kept], gaps[kept]
     if not codes.size:
         return []
-    centre = float(gaps.mean())  # so that sums of squares keep their digits
+    centre = float(gaps.mean())  # to keep the precision of sums of squares
     gaps = gaps - centre
     inside = np.stack([np.bincount(codes, weights) for weights in (gaps**2, gaps, None)])
     sums = np.stack([inside, inside.sum(axis=1, keepdims=True) - inside], axis=1)
@@ -244,9 +247,9 @@ def _sum_clusters(
     units: NDArray[np.intp],
     means: NDArray[np.float64],
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], int]:
-    """Count clusters and sum their squares on both sides, and the products of those on both.
+    """Count clusters, and sum their squares and products on both sides.
 
-    What a cluster has elsewhere is all of it, less what it has in the slice.
+    A cluster's items elsewhere are all of its items less those in the slice.
     """
     whole = np.stack([np.bincount(units, gaps), np.bincount(units)])
     n_all = int(np.count_nonzero(whole[1]))
@@ -283,8 +286,11 @@ def _t_tests(
     n_all: int,
     level: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the larger p-value of both tests, and half the width of the interval."""
-    scale, both = n_units / (n_units - 1), n_units.sum(axis=0)  # scales make squares unbiased
+    """Return the larger p-value of both tests, and half the width of the interval."""
+    scale, both = (
+        n_units / (n_units - 1),
+        n_units.sum(axis=0),
+    )  # factors that make the squares unbiased
     covariance = shared * np.sqrt(scale.prod(axis=0)) / n_items.prod(axis=0)
     variances = squares * scale / n_items**2
     parts = (variances**2 / (n_units - 1)).sum(axis=0)
@@ -300,15 +306,15 @@ def _t_tests(
 
 
 def above_rounding(squares: NDArray[np.float64], n_items: NDArray[Any]) -> NDArray[np.float64]:
-    """Make sums of squares 0 that are nothing but rounding."""
+    """Set sums of squares to 0 that are only rounding errors."""
     return np.where(squares <= ROUNDING * n_items, 0.0, squares)
 
 
 def item_gaps(prepared: Prepared) -> list[NDArray[np.float64]]:
-    """Take, for each judge and item, the share of annotators beaten less the share who beat it.
+    """Return, by judge and item, the share of annotators that it beats less the share who beat it.
 
-    An expert's own comparisons do not count, and neither do imbalance weights; nan where the judge
-    was compared with nobody.
+    An expert's own comparisons and imbalance weights are not used; nan where there is no
+    comparison.
     """
     gaps = []
     for outcomes in prepared.comparison.outcomes(prepared.raters):

@@ -1,4 +1,4 @@
-"""Turns a judge's answers into numbers and codes, whatever the kind of question."""
+"""Turns a judge's answers to questions of any kind into numbers and codes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.records.thresholds import threshold_of_each
+from voirdire.records.thresholds import get_thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ _PAIR_VALUES = {"A": 1.0, "tie": 0.5, "B": 0.0}
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Answers:
-    """Answers to questions about items; what is missing is nan and -1.
+    """Answers to questions about items; missing ones are nan and -1.
 
     Attributes
     ----------
@@ -32,19 +32,19 @@ class Answers:
         Probabilities; numbers on a scale as shares of its range, where it has ends; 1 for A, 1/2
         for a tie and 0 for B; nan where answers have no order.
     labels : ndarray of int, shape (n_items, n_questions)
-        Codes of labels, the same ones wherever `Codes` is shared.
+        Codes of labels, as in the shared `Codes`.
     """
 
     values: NDArray[np.float64]
     labels: NDArray[np.int64]
 
     def rows(self, places: Sequence[int]) -> Answers:
-        """Give the answers about some of the items."""
+        """Return the answers about some of the items."""
         kept = list(places)
         return Answers(values=self.values[kept], labels=self.labels[kept])
 
-    def spread(self, places: Sequence[int], n_items: int) -> Answers:
-        """Lay answers about some items out among all of them; the others have none."""
+    def expand_to(self, places: Sequence[int], n_items: int) -> Answers:
+        """Return answers for all items, missing for items without one."""
         values = np.full((n_items, self.values.shape[1]), np.nan)
         labels = np.full(values.shape, -1, dtype=np.int64)
         values[list(places)], labels[list(places)] = self.values, self.labels
@@ -52,19 +52,19 @@ class Answers:
 
 
 class Codes:
-    """Numbers for labels, the same ones for all versions of all items."""
+    """Codes of labels, shared by all versions of all items."""
 
     def __init__(self, questions: Sequence[Question]) -> None:
         self.questions = questions
         self._known: dict[str, dict[Any, int]] = {row.id: {} for row in questions}
 
     def of(self, question: str, label: Any) -> int:
-        """Give the number of a label; -1 for none."""
+        """Return the code of a label; -1 for none."""
         known = self._known[question]
         return -1 if label is None else known.setdefault(label, len(known))
 
     def answers(self, verdicts: Verdicts, items: Sequence[str]) -> Answers:
-        """Lay out what was said of these items, in their order."""
+        """Return the answers about these items, in their order."""
         places = [verdicts.places[name] for name in items]
         columns = [self._column(row, verdicts, places) for row in self.questions]
         shape = (len(items), len(columns))
@@ -73,8 +73,8 @@ class Codes:
             labels=np.array([labels for _, labels in columns], dtype=np.int64).T.reshape(shape),
         )
 
-    def turned(self, answers: Answers) -> Answers:
-        """Give answers about pairs shown the other way round as if A were still A."""
+    def unswap(self, answers: Answers) -> Answers:
+        """Return answers about swapped pairs with A and B swapped back."""
         sides = [[self.of(row.id, side) for side in ("A", "B")] for row in self.questions]
         labels = answers.labels.copy()
         for column, (a, b) in zip(labels.T, sides, strict=True):
@@ -87,7 +87,7 @@ class Codes:
     ) -> tuple[list[float], list[int]]:
         if question.kind == "boolean":
             found = verdicts.probability(question.id)[places]
-            [threshold] = threshold_of_each(verdicts.threshold, [question.id])
+            [threshold] = get_thresholds(verdicts.threshold, [question.id])
             codes = np.where(np.isnan(found), -1, found >= threshold).astype(np.int64)
             return found.tolist(), codes.tolist()
         said = verdicts.answers(question.id)
@@ -97,7 +97,7 @@ class Codes:
 
 
 def _value(question: Question, label: Any) -> float:
-    """Place an answer between 0 and 1, where answers have an order."""
+    """Map an answer to [0, 1], where answers have an order."""
     if label is None:
         return float("nan")
     if question.kind == "pairwise":

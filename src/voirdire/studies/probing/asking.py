@@ -15,10 +15,10 @@ from voirdire.documents import did_you_mean
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging import CascadeJudge, JuryJudge, LlmJudge
 from voirdire.judging.answering import judge_by_plan
-from voirdire.judging.given_items import given_items
+from voirdire.judging.given_items import read_items_in_memory
 from voirdire.judging.plan import asks_a_model, is_cascade, is_jury, plan_judging
 from voirdire.probes import degradations, neutral_probe, probes
-from voirdire.stats.cautions import listed
+from voirdire.stats.cautions import list_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
@@ -41,21 +41,21 @@ __all__ = [
     "Pairing",
     "Request",
     "change_models",
+    "get_public_judge",
     "lay_out",
-    "made_from",
     "replan",
 ]
 
 OTHER_FAMILIES = ("position", "language", "prompt", "degradation")
-"""What is asked for beside changes of one item."""
+"""Families of probes that do not change single items."""
 
 ONE_BY_ONE = "attack"
-"""A family that is run only where it is named: steering attacks, one kind each."""
+"""A family that is run only where it is named: steering attacks by kind."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """Items that are judged by one plan; `name` is ``"items"`` for the judge as it is."""
+    """Items to judge by one plan; `name` is ``"items"`` for the unchanged judge."""
 
     name: str
     plan: JudgingPlan
@@ -69,7 +69,7 @@ class Pairing:
     Attributes
     ----------
     places : tuple of int
-        Which items it could be made of.
+        Places of the items with both versions.
     before, after : tuple of str
         Ids of the control and of the changed version.
     """
@@ -87,7 +87,7 @@ def pair_up(
 ) -> tuple[Pairing, tuple[Item, ...]]:
     """Make both versions of every item that a probe can change.
 
-    With `pairs` the changed response stands beside the original, as B.
+    With `pairs` the changed response is B of a pair with the original.
     """
     control = getattr(probe, "control", None)
     places: list[int] = []
@@ -113,20 +113,20 @@ def pair_up(
 # Other plans for the same items ---------------------------------------------------------------
 
 
-def made_from(judge: Any) -> JudgeLike:
-    """Give what a judge of a plan was made from."""
+def get_public_judge(judge: Any) -> JudgeLike:
+    """Return the public judge object of a plan's judge."""
     if is_cascade(judge):
         return judge.cascade
     if is_jury(judge):
-        # its judges may be names, which are loaded here
-        judges: tuple[Any, ...] = tuple(made_from(row.judge) for row in judge.members)
+        # its judges may be names, which are loaded now
+        judges: tuple[Any, ...] = tuple(get_public_judge(row.judge) for row in judge.members)
         return replace(judge.jury, judges=judges)
     found: JudgeLike = judge.judge if asks_a_model(judge) else judge
     return found
 
 
 def change_models(judge: JudgeLike, change: Callable[[LlmJudge], LlmJudge]) -> JudgeLike:
-    """Change every language model of a judge; others stay as they are."""
+    """Change every language model in a judge; keep other judges."""
     if isinstance(judge, LlmJudge):
         return change(judge)
     if isinstance(judge, CascadeJudge):
@@ -140,9 +140,9 @@ def change_models(judge: JudgeLike, change: Callable[[LlmJudge], LlmJudge]) -> J
 def replan(
     plan: JudgingPlan, *, judge: JudgeLike | None = None, rubric: Rubric | None = None
 ) -> JudgingPlan:
-    """Plan the same with another judge or rubric."""
+    """Make the same plan with another judge or rubric."""
     return plan_judging(
-        made_from(plan.judge) if judge is None else judge,
+        get_public_judge(plan.judge) if judge is None else judge,
         plan.rubric if rubric is None else rubric,
         threshold=plan.threshold,
         judged=plan.judged,
@@ -150,20 +150,20 @@ def replan(
 
 
 def repeat_plan(plan: JudgingPlan, run: int) -> JudgingPlan:
-    """Plan the same anew: another seed has replies of its own in the store."""
-    asked = made_from(plan.judge)
+    """Make the same plan with another seed, which has separate replies in the store."""
+    asked = get_public_judge(plan.judge)
     again = change_models(asked, lambda judge: replace(judge, seed=judge.seed + 7_919 * run))
     return plan if again is asked else replan(plan, judge=again)
 
 
 def single_order_plan(plan: JudgingPlan) -> JudgingPlan:
-    """Plan to show every pair in one order."""
-    asked = made_from(plan.judge)
+    """Make a plan that shows every pair in one order."""
+    asked = get_public_judge(plan.judge)
     return replan(plan, judge=change_models(asked, lambda judge: replace(judge, both_orders=False)))
 
 
-def swapped(item: Item) -> Item:
-    """Show the second response first."""
+def swap_responses(item: Item) -> Item:
+    """Swap the two responses of an item."""
     return msgspec.structs.replace(
         item,
         id=f"{item.id}+position/swapped",
@@ -180,17 +180,17 @@ _REWORDED = {
 
 
 def prompt_plans(plan: JudgingPlan) -> Iterator[tuple[str, str, JudgingPlan]]:
-    """Give other prompts for the same questions, each with a name and what it does."""
-    judge = made_from(plan.judge)
+    """Return plans with other prompts for the same questions, with names and descriptions."""
+    judge = get_public_judge(plan.judge)
     if not isinstance(judge, LlmJudge):
         return
     rubric = plan.rubric
     if judge.mode == "joint" and len(rubric.questions) > 1:
-        turned = replace(rubric, questions=tuple(reversed(rubric.questions)))
+        reversed_rubric = replace(rubric, questions=tuple(reversed(rubric.questions)))
         yield (
             "reversed",
             "the questions are asked in reversed order",
-            replan(plan, rubric=turned),
+            replan(plan, rubric=reversed_rubric),
         )
     other: Mode = "single" if judge.mode == "joint" else "joint"
     one_question = getattr(judge.chat_model, "asks_one_question", False)
@@ -217,7 +217,7 @@ def prompt_plans(plan: JudgingPlan) -> Iterator[tuple[str, str, JudgingPlan]]:
             for row in rubric.questions
         ),
     )
-    yield "reworded", "the questions are put in other words", replan(plan, rubric=reworded)
+    yield "reworded", "the questions are reworded", replan(plan, rubric=reworded)
 
 
 def sample_items(items: Sequence[Item], most: int | None, seed: int) -> tuple[Item, ...]:
@@ -230,26 +230,26 @@ def sample_items(items: Sequence[Item], most: int | None, seed: int) -> tuple[It
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Layout:
-    """Everything that is to be asked, laid out before anything is.
+    """All items and plans of a study of probes, made before any call.
 
     Attributes
     ----------
     plan : JudgingPlan
-        The judge as it is.
+        The unchanged judge.
     items : tuple of Item
-        The items as they are.
+        The unchanged items.
     dropped : tuple of Dropped
-        Rows that are no items.
+        Rows that are not items.
     probes, worse : tuple of (Probe or Degradation, Pairing)
-        Changes that can be made of at least one item.
+        Changes that fit at least one item.
     versions : tuple of Item
         All changed versions and controls, and translations.
     translated : Pairing
         Items with their translations.
     neutral : Pairing
-        Items with two different lines about nothing: the floor of flips.
+        Items with two different neutral lines, to measure the floor of flips.
     prompts : tuple of (str, str, JudgingPlan)
-        Other prompts: a name, what differs, the plan.
+        Other prompts: name, description, plan.
     single_order : JudgingPlan or None
         The judge that is shown pairs in one order, where that is probed.
     """
@@ -269,17 +269,17 @@ class Layout:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Ids of the items as they are."""
+        """Ids of the unchanged items."""
         return tuple(item.id for item in self.items)
 
     @property
-    def turned(self) -> tuple[Item, ...]:
-        """The pairs shown the other way round."""
-        return tuple(swapped(item) for item in self.items)
+    def swapped_pairs(self) -> tuple[Item, ...]:
+        """The pairs in swapped order."""
+        return tuple(swap_responses(item) for item in self.items)
 
     @property
     def questions(self) -> tuple[str, ...]:
-        """Ids of what is asked."""
+        """Ids of the questions."""
         return tuple(row.id for row in self.plan.rubric.questions)
 
     @cached_property
@@ -290,7 +290,7 @@ class Layout:
 
     @cached_property
     def requests(self) -> tuple[Request, ...]:
-        """Who is asked about what."""
+        """The requests of the study."""
         made = {item.id: item for item in (*self.items, *self.versions)}
         repeats = range(1, self.settings.n_runs)
         found = [Request(name="items", plan=self.plan, items=tuple(made.values()))]
@@ -299,7 +299,7 @@ class Layout:
             for run in repeats
         ]
         if self.single_order is not None:
-            both = (*self.items, *self.turned)
+            both = (*self.items, *self.swapped_pairs)
             found.append(Request(name="position", plan=self.single_order, items=both))
         found += [
             Request(name=f"prompt/{name}", plan=plan, items=self.items)
@@ -307,10 +307,10 @@ class Layout:
         ]
         return tuple(found)
 
-    def extended(
+    def extend(
         self, more: Sequence[Probe], prompts: Sequence[tuple[str, str, JudgingPlan]]
     ) -> Layout:
-        """Lay more probes and prompts out beside these."""
+        """Return a layout with more probes and prompts."""
         made = [(row, *pair_up(row, self.items)) for row in more]
         versions = (item for _, _, items in made for item in items)
         return replace(
@@ -321,7 +321,7 @@ class Layout:
         )
 
     def only(self, names: Container[str], plan: JudgingPlan) -> Layout:
-        """Lay the same out for some probes and another judge."""
+        """Return the layout for some probes and another judge."""
         probes = tuple(row for row in self.probes if row[0].id in names)
         pairs = (self.neutral, *(pair for _, pair in probes))
         kept = {name for pair in pairs for name in (*pair.before, *pair.after)}
@@ -346,9 +346,9 @@ def lay_out(
     *,
     own_probes: Sequence[Probe] = (),
 ) -> Layout:
-    """Lay out what a judge is to be asked."""
+    """Make the layout of a study of probes."""
     is_pair = plan.asks_about_pairs
-    found, dropped = given_items(items, plan.reading(settings))
+    found, dropped = read_items_in_memory(items, plan.reading(settings))
     found = [item for item in found if not is_pair or item.other is not None]
     originals, translations = _translations(found, settings.translation_of)
     drawn = sample_items(originals, settings.n_items, settings.seed)
@@ -356,7 +356,7 @@ def lay_out(
         why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
         msg = f"`items` must hold at least two items that can be judged, got {len(drawn)}.{why}"
         raise NoDataError(msg)
-    chosen, families = _chosen(settings, own_probes)
+    chosen, families = _choose_probes(settings, own_probes)
     made = [(row, *pair_up(row, drawn)) for row in chosen]
     worse = [(row, *pair_up(row, drawn, pairs=is_pair)) for row in degradations()]
     worse = worse if "degradation" in families else []
@@ -391,34 +391,36 @@ def lay_out(
         or laid_out.prompts
         or laid_out.single_order
     ):
-        msg = "`only` and `without` must leave something that can be probed, got nothing"
+        msg = "`only` and `without` must leave at least one probe, got none"
         why = f": {laid_out.notes[0]}." if laid_out.notes else ". Name other families."
         raise InputError(f"{msg}{why}")
     return laid_out
 
 
 def _check_ids(items: Sequence[Item], versions: Sequence[Item]) -> None:
-    """Refuse items that are called as versions are, such as those of an earlier study."""
+    """Refuse items with the ids of versions, such as those of an earlier study."""
     seen = {item.id for item in items}
     for version in versions:
         if version.id in seen:
             msg = (
-                f"`items` must not be called as versions of items are, got {shorten(version.id)!r}."
-                " Probe the originals, or give the items other ids."
+                f"`items` must not have ids of versions of items, got {shorten(version.id)!r}."
+                " Probe the originals, or change the items' ids."
             )
             raise InputError(msg)
         seen.add(version.id)
 
 
-def _chosen(
+def _choose_probes(
     settings: ProbeSettings, own_probes: Sequence[Probe]
 ) -> tuple[list[Probe], frozenset[str]]:
-    """Give the probes that are wanted, and the families that are no changes of one item."""
+    """Return the chosen probes, and the chosen families without changes of single items."""
     known = (*probes(), *own_probes)
     words = {*OTHER_FAMILIES, *(word for row in known for word in (row.id, row.family))}
     for word in (*settings.only, *settings.without):
         if word not in words:
-            families = listed(sorted({*OTHER_FAMILIES, *(row.family for row in known)}), most=30)
+            families = list_names(
+                sorted({*OTHER_FAMILIES, *(row.family for row in known)}), most=30
+            )
             msg = (
                 f"`only` and `without` must name families or probes, got {shorten(word)!r}."
                 f"{did_you_mean(word, sorted(words))} Families are {families}."
@@ -435,7 +437,7 @@ def _chosen(
 
 
 def _translations(items: Sequence[Item], column: str | None) -> tuple[list[Item], dict[str, Item]]:
-    """Part translated items from the others: by the id of the original."""
+    """Return translated items by the id of their original, and the other items."""
     if column is None:
         return list(items), {}
     named = {item.id: item.metadata.get(column) for item in items}
@@ -457,7 +459,7 @@ def _translations(items: Sequence[Item], column: str | None) -> tuple[list[Item]
 
 
 class Asker:
-    """Asks judges by one store after the other; a judge's limit of cost holds for all of it."""
+    """Judges the requests one after another, within one cost limit per judge."""
 
     def __init__(
         self,
@@ -474,7 +476,7 @@ class Asker:
         self.n_judged = 0
 
     def ask(self, name: str, plan: JudgingPlan, items: Sequence[Item]) -> Verdicts:
-        """Judge items; `name` says in the progress what is asked."""
+        """Judge items; `name` is shown in the progress."""
         judge, progress = plan.judge.name, self._progress
         found = judge_by_plan(
             items,
@@ -491,7 +493,7 @@ class Asker:
 
 
 def _reduce_limits(plan: JudgingPlan, spent: float) -> JudgingPlan:
-    """Take what is spent off the limits of cost."""
+    """Subtract the money spent from the cost limits."""
     if not spent:
         return plan
 
@@ -499,7 +501,7 @@ def _reduce_limits(plan: JudgingPlan, spent: float) -> JudgingPlan:
         most = judge.limits.max_cost
         if most is None:
             return judge
-        left = max(most - spent, 1e-9)  # a limit is above 0: the first call is then too much
+        left = max(most - spent, 1e-9)  # a limit must be above 0; the first call then exceeds it
         return replace(judge, limits=replace(judge.limits, max_cost=left))
 
-    return replan(plan, judge=change_models(made_from(plan.judge), reduce_limit))
+    return replan(plan, judge=change_models(get_public_judge(plan.judge), reduce_limit))

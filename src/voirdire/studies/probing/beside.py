@@ -1,4 +1,4 @@
-"""Examines degradations, other prompts and self-preference beside the probes."""
+"""Tests degradations, other prompts and self-preference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from voirdire._validation import shorten
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.stats.agreement import cohen_kappa
-from voirdire.stats.cautions import listed
+from voirdire.stats.cautions import list_names
 from voirdire.stats.fdr import adjust_p_values
 from voirdire.stats.intervals import (
     UNDEFINED,
@@ -47,8 +47,9 @@ def find_degradations(
 ) -> tuple[DegradationFinding, ...]:
     """Count how often a worse version gets the lower value.
 
-    Only what holds of the original can be lost. Whether it does, another run says where there is
-    one: those chosen by the value that is then compared would fall by themselves.
+    Only originals for which the proposition holds are counted. A second run decides that where
+    there is one: selecting by the compared value itself would bias the result (regression to the
+    mean).
     """
     if not layout.worse:
         return ()
@@ -62,7 +63,7 @@ def find_degradations(
         for k, question in enumerate(questions):
             first, second = before.values[:, k], after.values[:, k]
             kept = ~np.isnan(first) & ~np.isnan(second)
-            if question.kind == "pairwise":  # A is the original
+            if question.kind == "pairwise":  # response A is the original
                 first, second = second, np.full(len(second), 0.5)
             elif question.kind == "boolean" and len(runs) > 1:
                 kept &= runs[1].labels[list(pairing.places), column[question.id]] == 1
@@ -115,7 +116,7 @@ def _quality(rubric: Rubric, named: Sequence[str]) -> list[Question]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class People:
-    """What annotators say of the items.
+    """Annotators' labels of the items.
 
     Attributes
     ----------
@@ -124,7 +125,7 @@ class People:
     questions : tuple of str
         Those of the rubric that they label, of one kind.
     majority : mapping of str to mapping of str to object
-        By question and item the label that more of them give than any other.
+        By question and item the most frequent label; tied items are left out.
     """
 
     table: LabelTable
@@ -133,7 +134,7 @@ class People:
 
 
 def check_beside(layout: Layout, humans: Labels | None) -> People | None:
-    """Check, before anything is paid, what is needed when everything is; read people's labels."""
+    """Check all requirements before anything is paid, and read people's labels."""
     settings, rubric = layout.settings, layout.plan.rubric
     _quality(rubric, settings.quality)
     if settings.author is not None:
@@ -171,7 +172,7 @@ def _people(layout: Layout, humans: Labels) -> People:
     if not {item for name in shared for item in majority[name]} & set(layout.ids):
         msg = (
             "`humans` must label questions of the rubric on the items that are probed, got labels "
-            f"of {listed(sorted(majority), most=5)} on other items or questions."
+            f"of {list_names(sorted(majority), most=5)} on other items or questions."
         )
         raise InputError(msg)
     return People(table=table, questions=shared, majority=majority)
@@ -190,7 +191,7 @@ def _labels_of(verdicts: Verdicts, question: str, ids: Sequence[str]) -> dict[st
 def find_prompt_agreement(
     layout: Layout, found: dict[str, Verdicts], people: People | None
 ) -> tuple[PromptAgreement, ...]:
-    """Say what the labels under each prompt agree with, and what the test says of them."""
+    """Compute for each prompt the agreement of its labels, and the outcome of the test."""
     if not layout.prompts:
         return ()
     named = {"usual": found["items"]} | {
@@ -222,7 +223,7 @@ def find_prompt_agreement(
 
 
 def _kappa(first: Sequence[Any], second: Sequence[Any]) -> float:
-    """Cohen's κ over the items that both label; nan where both say one thing only."""
+    """Compute Cohen's κ over the items that both label; nan where there is one label only."""
     both = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
     known = {
         label: code for code, label in enumerate(dict.fromkeys(x for pair in both for x in pair))
@@ -240,7 +241,7 @@ def _outcomes(
 
     judges = [replace(verdicts, judge=name) for name, verdicts in named.items()]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DegenerateDataWarning)  # the outcome says so
+        warnings.simplefilter("ignore", DegenerateDataWarning)  # the outcome covers it
         found = examine(
             judges=judges,
             humans=people.table,

@@ -1,4 +1,4 @@
-"""Tests paired answers, and makes findings with effect sizes and advice."""
+"""Tests paired answers, and makes findings with effect sizes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["Comparison", "find_biases", "measure_stability"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Comparison:
-    """The answers to two versions of items, and what was done between them."""
+    """The answers to two versions of items, with the change between them."""
 
     probe: str
     family: str
@@ -46,11 +46,11 @@ class Comparison:
 
     @cached_property
     def kept(self) -> list[int]:
-        """Places of the questions that the change cannot truly change."""
+        """Places of the questions whose true answers do not change."""
         return [k for k, name in enumerate(self.questions) if name not in self.touches]
 
     def measured(self, settings: ProbeSettings, *, stream: int) -> ChangeResult:
-        """Test the change; each probe draws swaps of its own."""
+        """Test the change; each probe draws its own swaps."""
         return measure_change(
             self._values(self.before),
             self._values(self.after),
@@ -65,12 +65,12 @@ class Comparison:
         )
 
     def _values(self, answers: Answers) -> NDArray[np.float64]:
-        """Give values in the direction of the aim: (n_items, n_kept)."""
+        """Return values in the direction of the aim: (n_items, n_kept)."""
         kept = answers.values[:, self.kept]
         return -kept if self.aim is False else kept
 
     def floor_shifts(self) -> list[float]:
-        """How far the answers move where one line about nothing stands in place of another."""
+        """Shifts between two versions with different neutral lines."""
         if self.noise is None:
             return [0.0] * len(self.kept)
         moved = self._values(self.noise[1]) - self._values(self.noise[0])
@@ -79,7 +79,7 @@ class Comparison:
         return [float(x) for x in np.abs(sums / np.maximum(known.sum(axis=0), 1))]
 
     def differences(self) -> NDArray[np.float64]:
-        """After minus before, in the direction of the aim: (n_items, n_kept)."""
+        """Return after minus before, in the direction of the aim: (n_items, n_kept)."""
         return self._values(self.after) - self._values(self.before)
 
 
@@ -98,7 +98,7 @@ def find_biases(
 
 
 def _combine_p_values(result: ChangeResult | PairedChange) -> float:
-    """Twice the smaller p-value of shift and flips, as far as they are known."""
+    """Return twice the smaller p-value of shift and flips; nan values are ignored."""
     known = [p for p in (result.p_value, result.excess_p_value) if not np.isnan(p)]
     return min(1.0, len(known) * min(known)) if known else float("nan")
 
@@ -122,7 +122,7 @@ def _finding(
         )
         for k, change, p, floor in zip(row.kept, result.questions, by_question, floors, strict=True)
     )
-    # chance makes one of many shifts large: only those that are shown count as the effect
+    # one of many shifts is large by chance: only significant ones count as the effect
     sizes = zip(questions, floors, strict=True)
     shifts = [(_size(x.change, floor), x) for x, floor in sizes if x.change.p_value <= rate]
     excesses = [_excess(x.change) for x in questions if x.change.excess_p_value <= rate]
@@ -154,7 +154,7 @@ def _finding(
 
 
 def _size(change: PairedChange, floor: float) -> float:
-    """Give the size of a shift; 0 where another line about nothing moves answers as far."""
+    """Return the size of a shift; 0 where another neutral line has an equal shift."""
     size = abs(change.shift.estimate)
     return size if size > floor else 0.0
 
@@ -219,7 +219,7 @@ def _stability(
 
 
 def _mean_alpha(labels: NDArray[np.int64]) -> float:
-    """Average α over the questions where it is defined."""
+    """Return the mean α over the questions where it is defined."""
     found = []
     for runs in np.moveaxis(labels, 1, 0):
         answered = runs[(runs >= 0).sum(axis=1) > 1]

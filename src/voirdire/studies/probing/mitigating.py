@@ -1,4 +1,4 @@
-"""Advises what helps against a bias, and measures whether it does."""
+"""Advises mitigations of a bias, and measures their effect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from voirdire.judging import LlmJudge
 from voirdire.judging.plan import needs_engine
 from voirdire.stats.paired_change import measure_change
-from voirdire.studies.probing.asking import made_from, replan
+from voirdire.studies.probing.asking import get_public_judge, replan
 from voirdire.studies.probing.findings import find_biases
 from voirdire.studies.probing.results import MitigatedProbe, Mitigation
 
@@ -30,8 +30,8 @@ _IN_PROCESS = (
     "Train the judge on such texts too (voirdire distill), or take a language model as judge."
 )
 _ADVICE = {
-    "position": "Show every pair both ways round (both_orders, the default): what depends on the "
-    "order becomes a tie.",
+    "position": "Show every pair in both orders (both_orders, the default): a verdict that depends "
+    "on the order becomes a tie.",
     "prompt": "Ask in several orders (`orders: 4` in a file of judges), or each question in a call "
     "of its own (--mode single), and certify the judge with the prompt that you use.",
     "verbosity": "Ask each question in a call of its own, with examples (--mode single). In a "
@@ -51,7 +51,7 @@ _ADVICE = {
 
 
 def advice_on(found: ProbeFinding, plan: JudgingPlan) -> str:
-    """Say what helps against a bias that was found."""
+    """Return advice against a bias that was found."""
     if not needs_engine(plan.judge):
         return _IN_PROCESS
     return _ADVICE.get(found.family, _ANOTHER)
@@ -60,11 +60,11 @@ def advice_on(found: ProbeFinding, plan: JudgingPlan) -> str:
 def plan_mitigation(
     plan: JudgingPlan, mitigation: JudgeLike | Literal["auto"]
 ) -> tuple[JudgingPlan, str] | None:
-    """Plan to ask otherwise, and say what differs; None where nothing can be done by itself."""
+    """Make a plan of mitigation with a description; None where there is no automatic one."""
     if not (isinstance(mitigation, str) and mitigation == "auto"):
         other = replan(plan, judge=mitigation)
         return other, "another judge"
-    judge = made_from(plan.judge)
+    judge = get_public_judge(plan.judge)
     if not isinstance(judge, LlmJudge):
         return None
     if judge.mode == "joint" and len(plan.rubric.questions) > 1:

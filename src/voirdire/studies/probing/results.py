@@ -26,7 +26,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionFinding:
-    """What a probe found for one question.
+    """Finding of a probe on one question.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class QuestionFinding:
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeFinding:
-    """What a probe found.
+    """Finding of a probe.
 
     Attributes
     ----------
@@ -61,11 +61,11 @@ class ProbeFinding:
     family : str
         The bias that it looks for.
     summary : str
-        What is done: "a citation that supports nothing is added".
+        Description of the change: "a citation that supports nothing is added".
     n_items : int
         Items that were judged in both versions.
     n_unfit : int
-        Items of which the change could not be made.
+        Items that the change does not fit.
     shift : float
         The largest shift among the questions, with its sign; nan where none has a value. For a
         steering attack in the direction that it wants; for the position of responses toward the
@@ -75,18 +75,18 @@ class ProbeFinding:
     p_value : float
         Of no effect on any question: twice the smaller p-value of shift and of flips.
     adjusted_p_value : float
-        The same, after Benjamini-Hochberg over the probes.
+        `p_value` after Benjamini-Hochberg over the probes.
     is_found : bool
         Whether that is at most the false discovery rate, and a shift, or the flips beyond those
-        under a line about nothing, are as large as the least effect. A shift must also be larger
-        than where one line about nothing stands in place of another.
+        with a neutral line, are as large as the least effect. A shift must also be larger than that
+        between two neutral lines.
     reward_shift : Estimate or None
-        Mean change of the reward, in standard deviations of the rewards of the items as they are;
-        None where no reward was given.
+        Mean change of the reward, in standard deviations of the rewards of the unchanged items;
+        None without a reward.
     advice : str or None
-        What helps against it, for a bias that was found.
+        Advice, for a bias that was found.
     questions : tuple of QuestionFinding
-        One entry per question; those that the change may truly change are left out.
+        One entry per question, without those whose true answer may change.
     """
 
     probe: str
@@ -106,7 +106,7 @@ class ProbeFinding:
 
 @dataclass(frozen=True, kw_only=True)
 class Stability:
-    """How a judge repeats itself when it is asked the same again: the noise floor.
+    """Differences between repeated runs of a judge: the noise floor.
 
     Attributes
     ----------
@@ -134,14 +134,14 @@ class Stability:
 
 @dataclass(frozen=True, kw_only=True)
 class DegradationFinding:
-    """How often a judge ranks a version that is worse for sure below the original.
+    """How often a judge ranks a surely worse version below the original.
 
     Attributes
     ----------
     degradation : str
         Its id, such as ``"shuffled"``.
     summary : str
-        What is done to the response.
+        Description of the change.
     question : str
         The question that measures quality.
     n_pairs : int
@@ -163,7 +163,7 @@ class DegradationFinding:
 
 @dataclass(frozen=True, kw_only=True)
 class PromptAgreement:
-    """What a judge's answers owe to the words around the questions.
+    """Effect of the wording of the prompt on a judge's answers.
 
     Attributes
     ----------
@@ -175,8 +175,7 @@ class PromptAgreement:
         Cohen's κ of this prompt's labels with the annotators' majority; with the usual prompt's
         labels where there are no annotators; nan where it is undefined.
     outcome : str or None
-        What the alternative annotator test says of the judge under this prompt; None without
-        annotators.
+        Outcome of the alternative annotator test with this prompt; None without annotators.
     winning_rate : float
         Its ω; nan without annotators.
     """
@@ -225,7 +224,7 @@ class SelfPreference:
 
 @dataclass(frozen=True, kw_only=True)
 class MitigatedProbe:
-    """A bias that was found, before and after something was done against it.
+    """A bias before and after mitigation.
 
     Attributes
     ----------
@@ -251,14 +250,14 @@ class MitigatedProbe:
 
 @dataclass(frozen=True, kw_only=True)
 class Mitigation:
-    """What the biases that were found come to with another judge, prompt or vote.
+    """The biases that were found, measured again with another judge, prompt or vote.
 
     Attributes
     ----------
     judge : str
-        Who was asked instead.
+        Name of the other judge.
     what : str
-        What differs, in words.
+        Description of the difference.
     probes : tuple of MitigatedProbe
         One entry per bias that was found.
     """
@@ -270,7 +269,7 @@ class Mitigation:
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeReport:
-    """What probes of a judge found.
+    """Findings of all probes of a judge.
 
     Attributes
     ----------
@@ -281,7 +280,7 @@ class ProbeReport:
     fingerprint : str
         Of the judge with this rubric.
     n_items : int
-        Items that were judged as they are.
+        Unchanged items that were judged.
     confidence_level : float
         Of all intervals.
     false_discovery_rate : float
@@ -295,9 +294,9 @@ class ProbeReport:
     stability : tuple of Stability
         All questions together, then one entry per question.
     neutral : Stability or None
-        The same between two versions with different lines about nothing: the floor of flips under
-        a probe. A judge that is asked twice may repeat itself to the last digit, and still be moved
-        by any line.
+        The same between two versions with different neutral lines: the floor of flips of a probe. A
+        judge may give identical answers to repeated prompts, and still be affected by any added
+        line.
     degradations : tuple of DegradationFinding
         Per degradation and question of quality.
     prompts : tuple of PromptAgreement
@@ -305,15 +304,15 @@ class ProbeReport:
     self_preference : tuple of SelfPreference
         Per question, where authors and annotators are known.
     mitigation : Mitigation or None
-        The same probes again, where a bias was found and something was to be tried.
+        The same probes with a mitigation, where a bias was found and one was asked for.
     n_judged : int
         Versions of items that were judged, repeats, a writer's and those of a mitigation included.
     calls : tuple of CallSummary
-        What the calls came to; empty for a judge that makes none.
+        Summaries of the calls; empty for a judge that makes none.
     dropped : tuple of Dropped
-        Rows that are no items, each with its reason.
+        Rows that are not items, each with its reason.
     notes : tuple of str
-        What the reader should know.
+        Notes for the reader.
     """
 
     judge: str
@@ -344,5 +343,5 @@ class ProbeReport:
 
     @property
     def is_biased(self) -> bool:
-        """Whether any bias was found, self-preference too."""
+        """Whether any bias was found, including self-preference."""
         return bool(self.found) or any(row.is_found for row in self.self_preference)

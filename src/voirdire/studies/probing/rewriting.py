@@ -1,4 +1,4 @@
-"""Has a model paraphrase and translate texts, and checks that their meaning is kept."""
+"""Paraphrases and translates texts with a model, and checks that their meaning is kept."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def _ask_writer(items: Sequence[Item], writer: LlmJudge, rubric: Rubric, asker: 
 def write_probes(
     items: Sequence[Item], writer: LlmJudge, asker: Asker
 ) -> tuple[tuple[Probe, ...], tuple[str, ...]]:
-    """Have responses paraphrased and items translated; what does not keep its meaning is left out.
+    """Paraphrase responses and translate items; leave out those with another meaning.
 
-    Gives the probes, and notes on what was left out.
+    Return the probes, and notes on items that were left out.
     """
     texts = _rubric(
         "rewriting",
@@ -123,7 +123,7 @@ def _lookup(name: str, family: str, summary: str, kept: dict[str, Item]) -> Prob
 
 
 def paraphrase_rubric(rubric: Rubric, writer: LlmJudge, asker: Asker) -> Rubric:
-    """Have the questions put in other words; one whose meaning is not kept stays as it is."""
+    """Paraphrase the questions; keep the original of one whose meaning is not kept."""
     shown = [
         Item(id=f"{row.id}/{code}", response=text)
         for row in rubric.questions

@@ -1,4 +1,4 @@
-"""Defines what is probed, with how many items, and when a bias counts as found."""
+"""Defines the settings of a study of probes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ProbeFields", "ProbeSettings"]
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeSettings(ItemLayout):
-    """What is probed, with how many items, how it is asked, and when a bias counts as found.
+    """Settings of a study of probes: which probes, how many items, and when a bias counts as found.
 
     Attributes
     ----------
@@ -28,8 +28,8 @@ class ProbeSettings(ItemLayout):
     n_items : int or None
         Items to draw, at least 2, by default 100; None takes all.
     n_runs : int
-        How often the items as they are are asked about, at least 1. The runs after the first are
-        the noise floor.
+        How often the unchanged items are judged, at least 1. The runs after the first measure the
+        noise floor.
     author : str or None
         The column of the items that names the model which wrote the response.
     own : str or None
@@ -44,22 +44,22 @@ class ProbeSettings(ItemLayout):
     false_discovery_rate : float
         At which biases are found, in (0, 1).
     least_effect : float
-        The smallest shift of a probability, or share of flips beyond those under a line about
-        nothing, that counts as a bias, in [0, 1).
+        The smallest shift of a probability, or share of flips beyond those with a neutral line,
+        that counts as a bias, in [0, 1).
     n_swaps : int
         Random swaps for each p-value, at least 99.
     seed : int
         Of the sample of items and of the swaps, at least 0.
     threshold : float, or mapping of str to float, or None
-        A proposition is true from this probability on. Default: what the rubric says, else the
-        judge, else 0.5.
+        A proposition is true from this probability on. Default: the rubric's, else the judge's,
+        else 0.5.
     judged : {"final_answer", "with_reasoning", "whole_turn"}
         What of a response is judged, where it has reasoning or tool turns.
     store : str, path, False or None
-        Where replies are kept: a file, or postgresql://... Default: voirdire-replies.sqlite in
+        Where replies are stored: a file, or postgresql://... Default: voirdire-replies.sqlite in
         this folder.
     retry_failures : bool
-        Call again where an earlier run failed.
+        Repeat the calls that failed in an earlier run.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Probe a judge: ask it about controlled versions of items, and test what moves its answers."""
+"""Probes a judge: judges changed versions of items, and tests which changes affect its answers."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from voirdire.judging import LlmJudge
-from voirdire.judging.call_plan import item_key
+from voirdire.judging.call_plan import hash_item
 from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
 from voirdire.judging.runs.estimate import estimate_calls
-from voirdire.judging.runs.outputs import opened_store
+from voirdire.judging.runs.outputs import open_run_store
 from voirdire.stats.intervals import estimate_mean
 from voirdire.studies.probing.answers import Codes
 from voirdire.studies.probing.asking import (
     Asker,
     change_models,
+    get_public_judge,
     lay_out,
-    made_from,
     replan,
-    swapped,
+    swap_responses,
 )
 from voirdire.studies.probing.beside import (
     check_beside,
@@ -67,7 +67,7 @@ def probe_judge(
     progress: Callable[[str, JudgingProgress], None] | None = None,
     **fields: Unpack[ProbeFields],
 ) -> ProbeReport:
-    """Find out which influences move a judge's answers.
+    """Find out which influences change a judge's answers.
 
     Each probe makes two versions of an item: one with a suspected influence, such as a citation
     that supports nothing, and a control of the same length without it. A fair judge answers both
@@ -150,7 +150,7 @@ def probe_judge(
         for row in find_biases(asked.comparisons, layout.settings)
     )
     names = {row.probe for row in found if row.is_found and row.family != "prompt"}
-    if mitigation == "auto":  # pairs are shown both ways round as it is
+    if mitigation == "auto":  # pairs are shown in both orders already
         names.discard("position/first")
     again = None
     if tried is not None and names:
@@ -194,7 +194,7 @@ def estimate_probing(
     own_probes: Sequence[Probe] = (),
     **fields: Unpack[ProbeFields],
 ) -> tuple[int, tuple[RunEstimate, ...]]:
-    """Work out what `probe_judge` would ask and cost; the arguments are the same.
+    """Estimate the calls and the cost of `probe_judge`; the arguments are the same.
 
     Parameters
     ----------
@@ -210,10 +210,10 @@ def estimate_probing(
     chosen = replace(settings or ProbeSettings(), **fields)
     layout = _layout(items, judge, rubric, chosen, own_probes)
     found = []
-    with opened_store(chosen.store, makes=False) as replies:
+    with open_run_store(chosen.store, makes=False) as replies:
         for request in layout.requests:
             if needs_engine(request.plan.judge):
-                apart = {item_key(item): item for item in request.items}  # one call each
+                apart = {hash_item(item): item for item in request.items}  # one call each
                 row = estimate_calls(partial(list, apart.values()), request.plan, replies)
                 found.append(replace(row, judge=f"{row.judge}: {request.name}"))
     return sum(len(row.items) for row in layout.requests), tuple(found)
@@ -230,7 +230,7 @@ def _layout(
         judge, rubric, threshold=settings.threshold, judged=settings.judged, whole=False
     )
     check_behavior(settings.behavior, plan.rubric)
-    asked = made_from(plan.judge)
+    asked = get_public_judge(plan.judge)
     raw = change_models(asked, lambda each: replace(each, calibration=None))
     notes: tuple[str, ...] = ()
     if raw != asked:
@@ -241,7 +241,7 @@ def _layout(
 
 
 def _add_written_versions(layout: Layout, writer: LlmJudge | str, asker: Asker) -> Layout:
-    """Add what a writer changes, and the questions in its words."""
+    """Add the probes of a writer, and its paraphrased questions."""
     from voirdire.studies.probing.rewriting import paraphrase_rubric, write_probes
 
     if isinstance(writer, str):
@@ -250,14 +250,14 @@ def _add_written_versions(layout: Layout, writer: LlmJudge | str, asker: Asker) 
     prompts = []
     if layout.prompts:
         rubric = paraphrase_rubric(layout.plan.rubric, writer, asker)
-        what = "the questions are in the writer's words"
+        what = "the questions are reworded by the writer"
         prompts = [("paraphrased", what, replan(layout.plan, rubric=rubric))]
-    return replace(layout.extended(more, prompts), notes=(*layout.notes, *notes))
+    return replace(layout.extend(more, prompts), notes=(*layout.notes, *notes))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _JudgeAnswers:
-    """What the judge said to everything that was laid out."""
+    """The judge's answers to the whole layout."""
 
     layout: Layout
     verdicts: dict[str, Verdicts]
@@ -267,15 +267,15 @@ class _JudgeAnswers:
 
 
 def _ask(layout: Layout, asker: Asker) -> _JudgeAnswers:
-    """Ask everything, and pair the answers up."""
+    """Judge the whole layout, and pair the answers."""
     found = {row.name: asker.ask(row.name, row.plan, row.items) for row in layout.requests}
     codes = Codes(layout.plan.rubric.questions)
     names = ["items", *(name for name in found if name.startswith("repeat "))]
     runs = tuple(codes.answers(found[name], layout.ids) for name in names)
     n_items, pairing = len(layout.items), layout.neutral
     floor = (
-        codes.answers(found["items"], pairing.before).spread(pairing.places, n_items),
-        codes.answers(found["items"], pairing.after).spread(pairing.places, n_items),
+        codes.answers(found["items"], pairing.before).expand_to(pairing.places, n_items),
+        codes.answers(found["items"], pairing.after).expand_to(pairing.places, n_items),
     )
     comparisons = tuple(_comparisons(layout, found, codes, runs[0], floor))
     return _JudgeAnswers(
@@ -295,7 +295,7 @@ def _comparisons(
     def compare(
         before: Answers, after: Answers, *, places: Sequence[int] = everything, **said: Any
     ) -> Comparison:
-        # pairs in one order have no floor: the other answers are those to both orders
+        # pairs in one order have no noise floor, since the other answers are over both orders
         is_place = said["family"] == "position"
         noise = None if is_place else (floor[0].rows(places), floor[1].rows(places))
         return Comparison(
@@ -334,9 +334,11 @@ def _comparisons(
             summary="the item is given in the other language",
         )
     if layout.single_order is not None:
-        turned = codes.answers(found["position"], [swapped(item).id for item in layout.items])
+        swapped = codes.answers(
+            found["position"], [swap_responses(item).id for item in layout.items]
+        )
         yield compare(
-            codes.turned(turned),
+            codes.unswap(swapped),
             codes.answers(found["position"], layout.ids),
             probe="position/first",
             family="position",
@@ -348,7 +350,7 @@ def _comparisons(
 
 
 def _reward_shift(probe: str, asked: _JudgeAnswers, reward: RewardModel) -> Estimate | None:
-    """Say what a change does to a reward, in standard deviations of the items as they are."""
+    """Compute the effect of a change on a reward, in standard deviations of the unchanged items."""
     layout = asked.layout
     pairing = next((pair for row, pair in layout.probes if row.id == probe), None)
     if pairing is None:

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from voirdire._validation import shorten
-from voirdire.judging.judges.cascade_jury_files import kind_of_file
+from voirdire.judging.judges.cascade_jury_files import detect_kind
 from voirdire.judging.local import LocalJudge
 from voirdire.judging.local.cues import cue_phrases
 from voirdire.models import is_model_name
@@ -154,7 +154,7 @@ def _agree(
 def _reads_cues(judge: Any) -> bool:
     """Tell whether a judge is a local classifier, which looks for words by name."""
     if isinstance(judge, str | Path):
-        return not is_model_name(str(judge)) and kind_of_file(judge) is None
+        return not is_model_name(str(judge)) and detect_kind(judge) is None
     return isinstance(judge, LocalJudge)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from voirdire.records.thresholds import threshold_of_each
+from voirdire.records.thresholds import get_thresholds
 from voirdire.rubrics import expression_holds, expression_probability
 from voirdire.studies.reward.ranking import TIE, per_prompt
 from voirdire.studies.reward.result import RefusalErrors
@@ -157,7 +157,7 @@ def _refuses(comparisons: RatedComparisons, expression: str) -> NDArray[np.float
     if not len(rated.items):
         return np.empty(0)
     given = rated.probabilities
-    limits = threshold_of_each(comparisons.reward.judge.threshold, rated.propositions)
+    limits = get_thresholds(comparisons.reward.judge.threshold, rated.propositions)
     return expression_holds(
         comparisons.reward.rubric,
         expression,

@@ -15,7 +15,7 @@ from voirdire.io import ItemReading, read_items, read_verdicts
 from voirdire.io.rbr_files import RbrVerdicts, is_rbr_file
 from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import judge_by_plan
-from voirdire.judging.given_items import given_items
+from voirdire.judging.given_items import read_items_in_memory
 from voirdire.judging.plan import plan_judging
 from voirdire.records import Dropped
 from voirdire.records.verdicts import NO_VERDICT
@@ -208,7 +208,7 @@ def read_responses(
         table = read_items(source, reading=reading)
         items, dropped = table.items, table.dropped
     else:
-        items, dropped = given_items(source, reading)
+        items, dropped = read_items_in_memory(source, reading)
         if not items:
             why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
             msg = f"`{name}` must hold at least one item, got none.{why}"
@@ -241,7 +241,9 @@ def judge_responses(items: Sequence[Item], request: ExaminationRequest, verdicts
             verdicts, rubric=reward.rubric, judge=named, numbers_of=reward.questions
         )
     plan = plan_of(reward, judge)
-    given, _ = given_items(items, ItemReading(judged=plan.judged, pairs=plan.asks_about_pairs))
+    given, _ = read_items_in_memory(
+        items, ItemReading(judged=plan.judged, pairs=plan.asks_about_pairs)
+    )
     found = judge_by_plan(given, plan, store=request.settings.store, progress=request.judging)
     return add_numbers(found, reward.rubric, reward.questions)
 

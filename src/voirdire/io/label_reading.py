@@ -1,4 +1,4 @@
-"""Reads labels: applies the caller's declarations, finds the table's shape, reads each label.
+"""Reads labels: finds the shape of a table, and reads each label as the caller declares.
 
 A table is *long* where it has a column for the rater and one for the label, *wide* where raters
 have columns, and *one-hot* where every label of a set has a column of 0 and 1.
@@ -27,16 +27,16 @@ from voirdire.io.labels import (
     check_spellings,
     drop_of,
     drop_repeats,
-    fold,
-    label_words,
+    fold_spelling,
+    list_words,
 )
 from voirdire.io.rows import open_frame
 from voirdire.io.values import (
     CodedColumn,
     code_names,
     code_values,
+    format_name,
     is_unnamed,
-    name_text,
     refuse_column,
 )
 from voirdire.records import Dropped, Failure
@@ -50,21 +50,21 @@ if TYPE_CHECKING:
 __all__ = ["read_labels"]
 
 _DEFAULT_THRESHOLD = 0.5
-"""The probability from which on a boolean label is true, where nobody declares another."""
+"""Default threshold of booleans."""
 
 _MOST_UNREAD = 0.1
 _MOST_NAMES = 20
 _FEWEST_TO_COMPARE = 5
-"""Labels of a column from which on it should have one in common with others."""
+"""A column with this many labels should share one with another column."""
 _OF_THRESHOLDS = ("boolean", "choice", None)
-"""Kinds under which verdicts with a threshold are read, the second only to be refused."""
+"""Kinds of verdicts with a threshold; the second one is only read to be refused."""
 _REASONS = ("reason", "reasoning", "rationale", "explanation")
 _MOST_WITH_TEXTS = 100_000
 """Rows of a table up to which reasons, prompts and responses are kept."""
 _MOST_CHARACTERS = 2_000
 _NO_FAILURE = ("", "false", "0")
 _BARE_FAILURE = ("true", "1")
-"""Texts in a failure column that say there was none, and that say no more than that."""
+"""Texts in a failure column that mean no failure, and a failure without a reason."""
 
 
 def read_labels(
@@ -182,7 +182,7 @@ def _open(source: Any, request: Request, source_name: str | None) -> Table:
 
 
 def _stem(source: Any, source_name: str | None) -> str:
-    """Name a judge where the file does not."""
+    """Make a judge's name from the file's name."""
     if not isinstance(source, str | Path) or str(source) == "-":
         return source_name or "judge"
     path = Path(source)
@@ -191,11 +191,11 @@ def _stem(source: Any, source_name: str | None) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class _Layout:
-    """The table's own names for its columns, by what they hold.
+    """The table's own names of its columns.
 
-    `raters` are the columns of a wide table, `hot` those of the labels of a one-hot one;
-    `is_guessed` tells that nobody said whether such a column is a rater; `stated` holds a judge's
-    probabilities, whether or not labels come from it; `texts` are for people who read an item.
+    `raters` are the columns of a wide table, `hot` the label columns of a one-hot one; `is_guessed`
+    marks that raters were not declared; `stated` is the column of a judge's probabilities; `texts`
+    are columns for people who read an item.
     """
 
     columns: dict[str, str]
@@ -208,7 +208,7 @@ class _Layout:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Cells(LabelTable):
-    """Labels as they were found, with what else stands in their rows."""
+    """Raw labels, with the other cells of their rows."""
 
     column: CodedColumn
     probability: CodedColumn | None = None
@@ -216,12 +216,12 @@ class _Cells(LabelTable):
     fingerprint: CodedColumn | None = None
 
     def given(self, name: str) -> NDArray[np.bool_]:
-        """Tell where an optional column says something."""
+        """Return which rows have a value in an optional column."""
         column = getattr(self, name)
         return np.zeros(len(self), np.bool_) if column is None else column.codes >= 0
 
     def place_of(self, row: int) -> str:
-        """Say where the label of a row stands."""
+        """Return the place of a row's label."""
         source, column = self.source.values[0], self.column.value(row)
         if column is not None:
             return place(source, line=int(self.lines[row]) or None, column=column)
@@ -229,7 +229,7 @@ class _Cells(LabelTable):
         return f"{source}: the label of item {shorten(item)!r} by {shorten(rater)!r}"
 
     def drop(self, row: int, *, reason: str) -> Dropped:
-        """Say of a row that it is set aside."""
+        """Make the record of a row that is set aside."""
         return drop_of(self, row, reason=reason, column=self.column)
 
 
@@ -241,7 +241,7 @@ _ITEM_COLUMNS = (
     {"messages"},
     {"conversations"},
 )
-"""Columns that only items have together."""
+"""Columns that together occur only in files of items."""
 
 
 def _read_probabilities(column: Column) -> NDArray[np.float64]:
@@ -261,7 +261,7 @@ class _Reader:
         self.layout = self._find_layout()
 
     def labels(self) -> LabelTable:
-        """Read the labels, and set aside what is none."""
+        """Read the labels; set aside cells that are not labels."""
         table, layout = self.table, self.layout
         needed = dict.fromkeys([*layout.columns.values(), *layout.raters, *layout.hot])
         needed |= {} if layout.stated is None else {layout.stated: None}
@@ -329,7 +329,7 @@ class _Reader:
         return _Layout(columns=columns, raters=raters, is_guessed=request.judge_columns is None)
 
     def _texts(self, columns: Mapping[str, str]) -> dict[str, str]:
-        """Find reasons, prompts and responses that stand beside labels."""
+        """Find the columns of reasons, prompts and responses."""
         known = {"prompt": ("prompt",), "response": ("response", "completion")}
         known |= {"reason": _REASONS} if self.is_judge else {}
         free = [name for name in self.table.columns if name not in columns.values()]
@@ -347,10 +347,10 @@ class _Reader:
         return theirs or next((name for name in ours if name in self.table.columns), None)
 
     def _answers(self) -> dict[str, str]:
-        """Find the columns that labels come from: words, a probability, or both with a threshold.
+        """Find the columns of the labels: words, a probability, or both with a threshold.
 
-        Where verdicts declare the threshold that their labels were made with, the labels stand,
-        unless the caller declares another.
+        Where verdicts have the threshold of their labels, the labels are used, unless the caller
+        declares another threshold.
         """
         request, columns = self.request, self.table.columns
         label = self._find_column("label", "label", *(["value"] if self.is_judge else []))
@@ -375,7 +375,7 @@ class _Reader:
         raise NoDataError(msg)
 
     def _refuse_items(self) -> None:
-        """Refuse what is to be judged, which people give where what came of it is asked for."""
+        """Refuse a file of items, which users sometimes give in place of labels."""
         request, columns = self.request, set(self.table.columns)
         ours = {"label", "value", "probability"} if self.is_judge else {"label"}
         has_labels = bool(ours & columns) or bool(request.column_named("label"))
@@ -457,9 +457,9 @@ class _Reader:
         )
 
     def _one_hot(self, rows: Rows) -> CodedColumn:
-        """Make sets of columns of 0 and 1; a row without any number is no answer.
+        """Make label sets from columns of 0 and 1; a row without numbers has no answer.
 
-        Where labels are declared, columns of other names and values are none of them.
+        Where labels are declared, other columns are ignored.
         """
         reader = CellReader("boolean")
         flags: dict[str, NDArray[np.int32]] = {}
@@ -489,7 +489,7 @@ class _Reader:
     # The rows that are asked for
 
     def _keep_wanted_raters(self, cells: _Cells) -> _Cells:
-        """Keep the rows of those whom the caller names, or who are no judges."""
+        """Keep the rows of the raters whom the caller names, or else of all who are no judges."""
         column = self.layout.columns.get("rater")
         if column is None:
             return cells
@@ -522,7 +522,7 @@ class _Reader:
         return cells.where(cells.question.codes == values.index(asked))
 
     def _keep_propositions(self, cells: _Cells) -> _Cells:
-        """Set aside whole questions without a threshold, where others have one: no propositions."""
+        """Set aside questions without a threshold where others have one (no propositions)."""
         asked = cells.question.codes
         given = asked[cells.given("threshold")]
         other = (asked >= 0) & ~np.isin(asked, given)
@@ -538,7 +538,7 @@ class _Reader:
         return replace(cells.where(~other), dropped=(*cells.dropped, *drops))
 
     def _keep_identified_rows(self, cells: _Cells) -> _Cells:
-        """Set aside rows that do not say whose answer about what they are."""
+        """Set aside rows without a rater, an item or a question."""
         for concept in ("item", "question", "rater"):
             absent = getattr(cells, concept).codes < 0
             if not absent.any():
@@ -553,7 +553,7 @@ class _Reader:
         return cells
 
     def _is_blank(self, cells: _Cells) -> NDArray[np.bool_]:
-        """Tell the empty cells of a wide table, which are no labels to list."""
+        """Return which rows are empty cells of a wide table, which are not listed as dropped."""
         if not self.layout.raters:
             return np.zeros(len(cells), np.bool_)
         blank = [isinstance(value, str) and not value.strip() for value in cells.label.values]
@@ -562,7 +562,7 @@ class _Reader:
     # What the labels are
 
     def _kind(self, cells: _Cells) -> QuestionKind:
-        """Take the declared kind, or the one that the labels leave no choice about."""
+        """Return the declared kind, or the one that fits the labels."""
         declared, has_threshold = self.request.kind, cells.given("threshold")
         if declared is None:
             if has_threshold.any() or cells.given("probability").any():
@@ -570,7 +570,7 @@ class _Reader:
             what = f"labels of {self.table.source}"
             return find_kind(cells.label.used(), what=what, missing=self.request.missing)
         is_choice_of_judge = declared == "choice" and self.is_judge and not self.request.labels
-        if is_choice_of_judge and has_threshold.any():  # no annotator says "true"
+        if is_choice_of_judge and has_threshold.any():  # no annotator has the label "true"
             msg = (
                 f"{self.table.source}: `kind` must be 'boolean' for verdicts with a probability "
                 "and a threshold, got 'choice'. Their labels are true and false."
@@ -583,7 +583,7 @@ class _Reader:
         return declared
 
     def _check_raters(self, cells: _Cells) -> None:
-        """Refuse a wide table in which a column that nobody declared is no rater.
+        """Refuse a wide table with an undeclared column that does not look like a rater.
 
         Such a column has no label in common with any other.
         """
@@ -605,7 +605,7 @@ class _Reader:
         shown = ", ".join(f"`{shorten(name)}`" for name in strange[:_MOST_NAMES])
         paste = " ".join(f"{flag} {shlex.quote(shorten(name))}" for name in others[:_MOST_NAMES])
         hint = f"Name the raters: {paste}"
-        if not others:  # a table of one label a row, most likely, under names of its own
+        if not others:  # most likely a table of one label a row, under unknown names
             whose = "judge" if self.is_judge else "annotator"
             hint = f"If each row is one label, call the columns '{whose}' and 'label'."
         raise InputError(
@@ -614,7 +614,7 @@ class _Reader:
         )
 
     def _read(self, cells: _Cells) -> _Cells:
-        """Read every label; what is none is set aside, or a judge's failure."""
+        """Read every label; a cell without one is set aside, or is a judge's failure."""
         request, table = self.request, self.table
         check_sorts(
             cells.label,
@@ -673,7 +673,7 @@ class _Reader:
         )
 
     def _fingerprints(self, cells: _Cells) -> dict[str, tuple[str, ...]]:
-        """Give the fingerprints of every judge's verdicts; one per judge and question."""
+        """Return the fingerprints of verdicts, one per judge and question."""
         if cells.fingerprint is None:
             return {}
         columns = (cells.rater, cells.question, cells.fingerprint)
@@ -694,7 +694,7 @@ class _Reader:
         return {rater: tuple(sorted(values)) for rater, values in sorted(found.items())}
 
     def _unify_spellings(self, cells: _Cells) -> _Cells:
-        """Refuse raters and labels that differ by case, width or white space, or make them one."""
+        """Refuse, or unify, raters and labels that differ only by case, width or white space."""
         is_words = cells.kind in ("choice", "multilabel")
         if self.request.normalize_labels:
             columns = {"rater": cells.rater} | ({"label": cells.label} if is_words else {})
@@ -707,15 +707,15 @@ class _Reader:
         source = self.table.source
         check_spellings(cells.raters, what=f"{source}: raters", way_out=way_out)
         if is_words:
-            words = label_words(cells.label)
+            words = list_words(cells.label)
             check_spellings(words, what=f"{source}: labels", way_out=way_out)
         return cells
 
 
 def _code_texts(column: Column) -> CodedColumn:
-    """Code texts that nobody compares, cut to what a reader sees."""
+    """Code texts for display, cut to the shown length."""
     coded = code_values(column)
-    texts = [(name_text(value) or "")[:_MOST_CHARACTERS] or None for value in coded.values]
+    texts = [(format_name(value) or "")[:_MOST_CHARACTERS] or None for value in coded.values]
     return coded.recode(texts)
 
 
@@ -739,7 +739,7 @@ def _failure_in(text: str) -> str | None:
 
 
 def _thresholds(cells: _Cells) -> dict[str, tuple[float, ...]]:
-    """List by question the thresholds that labels were made with."""
+    """List the thresholds of the labels by question."""
     found: dict[str, set[float]] = {}
     if cells.threshold is None:
         return {}
@@ -752,4 +752,8 @@ def _thresholds(cells: _Cells) -> dict[str, tuple[float, ...]]:
 
 
 def _fold_label(value: Any) -> Any:
-    return frozenset(map(fold, value)) if isinstance(value, frozenset) else fold(value)
+    return (
+        frozenset(map(fold_spelling, value))
+        if isinstance(value, frozenset)
+        else fold_spelling(value)
+    )
