@@ -106,7 +106,7 @@ def examine_command(
         language model, or the YAML file of a cascade, a jury or several judges, which says how
         they are asked.
     store
-        Where a language model's replies are kept: a file, or postgresql://... Default:
+        Where a language model's replies are stored: a file, or postgresql://... Default:
         voirdire-replies.sqlite in the current folder.
     gold
         Gold labels that stand for the other annotators; ε defaults to 0: does the judge outperform

@@ -27,7 +27,7 @@ USUAL = (
 def store_option(default: str, *, kept: str = "replies") -> Any:
     """Make `--store`, whose help says where replies are kept where nobody says so."""
     return Parameter(
-        help=f"Where {kept} are kept: a file, or postgresql://... Default: {default}.",
+        help=f"Where {kept} are stored: a file, or postgresql://... Default: {default}.",
         metavar="FILE|URL",
     )
 

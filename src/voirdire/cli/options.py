@@ -89,7 +89,7 @@ RubricName: TypeAlias = Annotated[
 ]
 
 Behavior: TypeAlias = Annotated[
-    str | None, Parameter(help="The behavior of what has none.", metavar="ID")
+    str | None, Parameter(help="The behavior of items that have none.", metavar="ID")
 ]
 Format: TypeAlias = Annotated[
     str | None,

@@ -19,14 +19,14 @@ class RewardExaminationSettings:
     Attributes
     ----------
     behavior : str or None
-        The behavior of what has none.
+        The behavior of items that have none.
     orders : mapping of str to (str or mapping)
         Which labels are better, such as "ideal > less_good > bad"; with BEHAVIOR= before it for
         one behavior; repeatable. Default: as in the fit.
     step_size : int
         Responses per step of training.
     store : str, path or None
-        Where a language model's replies are kept: a file, or postgresql://... Default:
+        Where a language model's replies are stored: a file, or postgresql://... Default:
         voirdire-replies.sqlite beside the reward.
     n_resamples : int
         Resamples of prompts; 0: no intervals.
