@@ -44,7 +44,8 @@ def replies_command(
     Parameters
     ----------
     store
-        Where replies are stored: voirdire-replies.sqlite beside the verdicts, or what --store named.
+        Where replies are stored: voirdire-replies.sqlite beside the verdicts, or what --store
+        named.
     item
         Show everything about this item: how its hash begins, or its id in --items. Default: list
         the judges, and the items with most failures.

@@ -32,8 +32,8 @@ class SynthesisSettings(ItemLayout):
         A proposition is true from this probability on. Default: what the rubric says, else the
         judge, else 0.5.
     store : str, path or None
-        Where replies are stored: a file, or postgresql://... Default: voirdire-replies.sqlite beside
-        the output.
+        Where replies are stored: a file, or postgresql://... Default: voirdire-replies.sqlite
+        beside the output.
     retry_failures : bool
         Call again where an earlier run failed.
 
