@@ -62,12 +62,15 @@ def found(judge, humans, options):
 
 @pytest.mark.filterwarnings("ignore::voirdire.DegenerateDataWarning")
 @settings(max_examples=12)
-@given(cases())
-def test_it_is_the_first_of_a_thousand_margins_that_pass(case):
-    passing = scan(*case)
+@given(cases(), st.integers(0, 9))
+def test_it_is_the_first_of_a_thousand_margins_that_pass(case, offset):
+    first = found(*case)
 
-    expected = MARGINS[int(passing.argmax())] if passing.any() else None
-    assert found(*case) == expected
+    # each tenth of the margins below it, and each of the last twenty
+    place = len(MARGINS) if first is None else MARGINS.index(first)
+    below = sorted({*range(offset, place, 10), *range(max(place - 20, 0), place)})
+    tested = [MARGINS[i] for i in below] + ([] if first is None else [first])
+    assert scan(*case, margins=tested).tolist() == [margin == first for margin in tested]
 
 
 @pytest.mark.filterwarnings("ignore::voirdire.DegenerateDataWarning")

@@ -34,7 +34,8 @@ def seen_in_a_run(tmp_path, rubric):
             return {"sorry": 0.5, "rude": 0.5}
 
         judge = LlmJudge(model=ScriptedModel(answer), probability="stated")
-        judge_file(source, tmp_path / output, rubric=rubric, judge=judge)
+        store = tmp_path / f"{output}.sqlite"
+        judge_file(source, tmp_path / output, rubric=rubric, judge=judge, store=store)
         return seen
 
     return run

@@ -247,7 +247,9 @@ class _RoundedLoss:
             return float(pull - (weight * share) @ along - lift @ edge_along)
 
         begin, end, length = float(slope @ move), slope_at(1.0), 1.0
-        if end > -begin:  # a bound that is met on the way bends the slope sharply
+        if end > -begin and slope_at(0.0) >= 0:  # no more than round-off is left to gain
+            length = 0.0
+        elif end > -begin:  # a bound that is met on the way bends the slope sharply
             length = float(brentq(slope_at, 0.0, 1.0, xtol=1e-4, rtol=1e-2))
         elif end > 0:
             length = begin / (begin - end)
