@@ -111,7 +111,6 @@ def with_behaviors(data: ComparisonData, rubric: Rubric) -> ComparisonData:
     return replace(
         data,
         items=replace(data.items, behaviors=tuple(found)),
-        behaviors=tuple(found),
         dropped=(*data.dropped, *drops),
     )
 
