@@ -122,6 +122,7 @@ class Combiner:
         behaviors: Sequence[str | None],
         base: NDArray[np.float64],
         base_reasons: Mapping[str, str],
+        given: tuple[NDArray[np.float64], Mapping[str, str]] | None = None,
     ) -> Scores:
         """Score items.
 
@@ -135,6 +136,9 @@ class Combiner:
             Base rewards; nan where `base_reasons` says why there is none.
         base_reasons : mapping of str to str
             By item id.
+        given : tuple of ndarray of float and mapping of str to str, optional
+            Rule rewards that another process worked out, nan where there is none; and why, by
+            item id.
         """
         used = tuple(
             own if own is not None else theirs
@@ -160,6 +164,10 @@ class Combiner:
             for place in np.flatnonzero(~is_reward(rule[rows])).tolist():
                 name = ids[place]
                 missing[name] = _why_no_rule(judged, name) if lacks[place] else TOO_LARGE
+        if given is not None:
+            rule, reasons = np.array(given[0]), given[1]
+            lacking = [judged.items[row] for row in np.flatnonzero(~is_reward(rule)).tolist()]
+            missing = {name: reasons[name] for name in lacking if name in reasons}
         rule[~is_reward(rule)] = np.nan
         return Scores(
             items=judged.items,
