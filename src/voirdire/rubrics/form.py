@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from voirdire._types import ClassRule, Language, RubricKind
 from voirdire._validation import shorten
-from voirdire.documents import Filled, Form, Line, Name, Number, did_you_mean, rule_error
+from voirdire.documents import Filled, Form, Line, Name, Number, rule_error
 from voirdire.errors import InputError
 from voirdire.rubrics.expressions import RESERVED_WORDS, is_identifier
+from voirdire.rubrics.logic import logic_errors, wrong_keys
 from voirdire.rubrics.rubric import (
-    DEFAULT_CLASSES,
     RUBRIC_SCHEMA,
     Behavior,
     CompletionClass,
@@ -31,7 +31,7 @@ from voirdire.rubrics.rubric import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from voirdire.documents import Document
     from voirdire.documents import Path as PathInFile
@@ -145,10 +145,6 @@ class RubricForm(Form):
     ) = None
 
 
-Kinds: TypeAlias = "Mapping[str, RubricKind | None]"
-"""The kind of each question; None for one whose form is wrong."""
-
-
 def read_rubric_form(document: Document) -> Rubric:
     """Read a rubric, or raise a `RubricError` with everything that is wrong with it."""
     schema = document.get(("schema",))
@@ -167,14 +163,16 @@ def read_rubric_form(document: Document) -> Rubric:
         str(name): document.read(BehaviorForm, ("behaviors", str(name)), what="a behavior")
         for name in (named if isinstance(named, dict) else ())
     }
-    kinds: Kinds = {
+    kinds: dict[str, RubricKind | None] = {
         str(document.get(("questions", place, "id"))): None if form is None else form.kind
         for place, form in reversed([*enumerate(questions)])
     }
     _check_questions(questions, document)
-    _check_expression_names(expressions, document, kinds=kinds)
+    demands = {name: form.demands for name, form in forms.items() if form is not None}
+    for where, message in wrong_keys(kinds, expressions=expressions, demands=demands):
+        document.add(where, message, at_key=True)
     behaviors = tuple(
-        _read_behavior(name, form, document, kinds=kinds, class_rule=class_rule)
+        _read_behavior(name, form, document, class_rule=class_rule)
         for name, form in forms.items()
         if form is not None
     )
@@ -191,46 +189,37 @@ def read_rubric_form(document: Document) -> Rubric:
         threshold=whole.threshold,
         source=document.source,
     )
-    _check_logic(rubric, forms, document)
+    widened = {
+        name: form.unacceptable_when
+        for name, form in forms.items()
+        if form is not None and form.unacceptable_when is not None
+    }
+
+    def place_of(where: tuple[str, ...]) -> PathInFile:
+        is_widened = where[2:] == ("classes", "unacceptable") and where[1] in widened
+        return (*where[:2], "unacceptable_when") if is_widened else where
+
+    add_logic_errors(document, rubric, widened=widened, place_of=place_of)
     return rubric
 
 
 def add_logic_errors(
-    document: Document, rubric: Rubric, *, place_of: Callable[[tuple[str, ...]], PathInFile]
+    document: Document,
+    rubric: Rubric,
+    *,
+    widened: Mapping[str, str] = MappingProxyType({}),
+    place_of: Callable[[tuple[str, ...]], PathInFile],
 ) -> None:
     """Raise what is wrong with the expressions of a rubric, or else with its behaviors.
 
-    `place_of` gives the place in the file for a place in the rubric that was read from it.
+    `widened` is as for `logic_errors`; `place_of` gives the place in the file for a place in the
+    rubric that was read from it.
     """
-    from voirdire.rubrics.logic import logic_errors
-
-    for error in logic_errors(rubric):
+    for error in logic_errors(rubric, widened=widened):
         path = place_of(error.where)
         stands_there = document.has(path) and not isinstance(document.get(path), dict | list)
         document.add(path, str(error), at_key=not stands_there)
     document.raise_problems()
-
-
-def _check_logic(
-    rubric: Rubric, forms: Mapping[str, BehaviorForm | None], document: Document
-) -> None:
-    """Check all conditions; one that widens a default class first alone, for its own columns."""
-    widened = {name: form.unacceptable_when for name, form in forms.items() if form is not None}
-
-    def place_of(where: tuple[str, ...]) -> PathInFile:
-        match where:
-            case ("behaviors", name, "classes", "unacceptable") if widened[name]:
-                return ("behaviors", name, "unacceptable_when")
-        return where
-
-    alone = tuple(
-        replace(row, classes=(CompletionClass(name="unacceptable", when=when), DEFAULT_CLASSES[-1]))
-        for row in rubric.behaviors
-        if (when := widened[row.id])
-    )
-    if alone:
-        add_logic_errors(document, replace(rubric, behaviors=alone), place_of=place_of)
-    add_logic_errors(document, rubric, place_of=place_of)
 
 
 def _read_question(form: QuestionForm) -> Question:
@@ -242,26 +231,17 @@ def _read_question(form: QuestionForm) -> Question:
 
 
 def _read_behavior(
-    name: str, form: BehaviorForm, document: Document, *, kinds: Kinds, class_rule: ClassRule
+    name: str, form: BehaviorForm, document: Document, *, class_rule: ClassRule
 ) -> Behavior:
     """Read a behavior, and note what is wrong with its demands and its classes."""
     path = ("behaviors", name)
     demands = {}
     for question, text in form.demands.items():
-        place, kind = (*path, "demands", question), kinds.get(question, "boolean")
-        if question not in kinds:
-            hint = did_you_mean(question, kinds)
-            message = f"a key of `demands` must be a question, got {shorten(question)!r}.{hint}"
-            document.add(place, message, at_key=True)
-        elif kind not in ("boolean", None):
-            got = f"got {question!r}, a {kind} one"
-            document.add(
-                place, f"a key of `demands` must be a boolean question, {got}.", at_key=True
-            )
         try:
             demands[question] = parse_demand(text)
         except InputError as error:
-            document.add(place, f"`demands.{shorten(question, width=40)}` {error}")
+            message = f"`demands.{shorten(question, width=40)}` {error}"
+            document.add((*path, "demands", question), message)
     if form.classes is not None and form.unacceptable_when is not None:
         message = "`unacceptable_when` must stand without `classes`: it adds to the default ones."
         document.add((*path, "unacceptable_when"), message, at_key=True)
@@ -276,14 +256,6 @@ def _read_behavior(
         demands=demands,
         classes=classes or default_classes(form.unacceptable_when),
     )
-
-
-def _check_expression_names(names: Iterable[str], document: Document, *, kinds: Kinds) -> None:
-    for name in names:
-        rule = "be a word of theirs" if name in RESERVED_WORDS else "be a question"
-        if name in RESERVED_WORDS or name in kinds:
-            message = f"a key of `expressions` must not {rule}, got {name!r}. Rename it."
-            document.add(("expressions", name), message, at_key=True)
 
 
 _NEEDED: dict[RubricKind, tuple[str, ...]] = {
