@@ -277,19 +277,17 @@ def _check_questions(forms: Sequence[QuestionForm | None], document: Document) -
         if form is None:
             continue
         path = ("questions", position)
-        place = (*path, "id")
         if form.id in RESERVED_WORDS:
             rule = f"`id` must not be a word of expressions, got {form.id!r}. Rename."
-            document.add(place, rule)
+            document.add((*path, "id"), rule)
         elif form.id in first:
             line = document.line(("questions", first[form.id], "id"))
             rule = f"`id` must be unique, got {form.id!r} again (first on line {line})."
-            document.add(place, rule)
+            document.add((*path, "id"), rule)
         first.setdefault(form.id, position)
         _check_keys(form, document, path)
-        _check_labels(form, document, path)
+        _check_answers(form, document, path)
         _check_scale(form, document, path)
-        _check_examples(form, document, path)
     _check_languages(forms, document)
 
 
@@ -304,18 +302,27 @@ def _check_keys(form: QuestionForm, document: Document, path: PathInFile) -> Non
             document.add((*path, key), message, at_key=True)
 
 
-def _check_labels(form: QuestionForm, document: Document, path: PathInFile) -> None:
-    if form.labels is None or form.kind not in ("choice", "multilabel"):
-        return
-    place = (*path, "labels")
+def _check_answers(form: QuestionForm, document: Document, path: PathInFile) -> None:
+    """Labels differ, and one response cannot be an example of both."""
+    labels = list(form.labels or ()) if form.kind in ("choice", "multilabel") else []
     seen: set[str] = set()
-    for position, label in enumerate(form.labels):
+    for position, label in enumerate(labels):
         if label in seen:
             message = f"an entry of `labels` must be unique, got {shorten(label)!r} again."
-            document.add((*place, position), message)
+            document.add((*path, "labels", position), message)
         seen.add(label)
-    if form.kind == "choice" and len(form.labels) == 1:
-        document.add(place, "`labels` of a choice must be at least two, got one. Add another.")
+    if form.kind == "choice" and len(labels) == 1:
+        message = "`labels` of a choice must be at least two, got one. Add another."
+        document.add((*path, "labels"), message)
+    for language, examples in (form.no_examples or {}).items():
+        opposite = frozenset((form.yes_examples or {}).get(language, ()))
+        for position, example in enumerate(examples):
+            if example in opposite:
+                message = (
+                    "an example must stand under `yes_examples` or `no_examples`, got "
+                    f"{shorten(example, width=40)!r} under both."
+                )
+                document.add((*path, "no_examples", language, position), message)
 
 
 def _check_scale(form: QuestionForm, document: Document, path: PathInFile) -> None:
@@ -330,19 +337,6 @@ def _check_scale(form: QuestionForm, document: Document, path: PathInFile) -> No
         if not low <= level <= high:
             rule = f"must lie in [{low:g}, {high:g}], the scale, got {level:g}."
             document.add((*path, "levels", level), f"a key of `levels` {rule}", at_key=True)
-
-
-def _check_examples(form: QuestionForm, document: Document, path: PathInFile) -> None:
-    """One response cannot be an example of both."""
-    for language, examples in (form.no_examples or {}).items():
-        opposite = frozenset((form.yes_examples or {}).get(language, ()))
-        for position, example in enumerate(examples):
-            if example in opposite:
-                message = (
-                    "an example must stand under `yes_examples` or `no_examples`, got "
-                    f"{shorten(example, width=40)!r} under both."
-                )
-                document.add((*path, "no_examples", language, position), message)
 
 
 def _check_languages(forms: Sequence[QuestionForm | None], document: Document) -> None:
