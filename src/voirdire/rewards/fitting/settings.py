@@ -39,6 +39,10 @@ EVERY_OTHER = "*"
 FEWEST_RESAMPLES = 50
 """Fewer give no percentile that could be called an end of an interval."""
 
+_SIGNS = ", ".join(map(repr, get_args(Sign)))
+_MARGIN = "a finite number above 0"
+_SWAP = "Where the other label is the better one, swap them in `orders`."
+
 
 @dataclass(frozen=True, kw_only=True)
 class FitSettings:
@@ -134,20 +138,16 @@ class FitSettings:
             _refuse("l2", "a finite number of at least 0", got=self.l2)
         if isinstance(self.signs, str):
             check_choice("signs", self.signs, Literal["rubric"])
-        signs = ", ".join(map(repr, get_args(Sign)))
-        above_0, swap = "a finite number above 0", "Swap the labels in `orders` instead."
         if not _is_margin(self.margin):
-            _refuse("margin", above_0, got=self.margin, hint=swap)
-        _check_mapping("margins", self.margins, rule=above_0, is_right=_is_margin, hint=swap)
-        _check_mapping("orders", self.orders)
+            _refuse("margin", _MARGIN, got=self.margin, hint=_SWAP)
+        _check_mapping("margins", self.margins, rule=_MARGIN, is_right=_is_margin, hint=_SWAP)
+        for name in ("orders", "caps"):
+            _check_mapping(name, getattr(self, name))
+        signs = self.signs_by_feature
         _check_mapping(
-            "signs",
-            self.signs_by_feature,
-            rule=f"one of {signs}",
-            is_right=lambda sign: isinstance(sign, str) and sign in get_args(Sign),
+            "signs", signs, rule=f"one of {_SIGNS}", is_right=get_args(Sign).__contains__
         )
         _check_mapping("fixed", self.fixed, rule="a finite number", is_right=_is_number)
-        _check_mapping("caps", self.caps)
         _check_names("ignored", self.ignored, named="feature")
         _check_names("veto", self.veto, named="proposition")
         _check_names("features", self.features, named="question")
@@ -155,10 +155,8 @@ class FitSettings:
         check_count("n_folds", self.n_folds, minimum=2)
         check_count("n_resamples", self.n_resamples, minimum=0)
         if 0 < self.n_resamples < FEWEST_RESAMPLES:
-            rule = f"0 or at least {FEWEST_RESAMPLES}"
-            _refuse(
-                "n_resamples", rule, got=self.n_resamples, hint="With 0 there are no intervals."
-            )
+            rule, hint = f"0 or at least {FEWEST_RESAMPLES}", "With 0 there are no intervals."
+            _refuse("n_resamples", rule, got=self.n_resamples, hint=hint)
         check_fraction("confidence_level", self.confidence_level)
         check_count("seed", self.seed, minimum=0)
 
@@ -192,7 +190,7 @@ def _as_json(value: Any) -> Any:
 
 
 def _refuse(name: str, rule: str, *, got: object, of: str = "", hint: str = "") -> NoReturn:
-    shown = repr(got) if isinstance(got, Real) else repr(shorten(got))
+    shown = str(got) if isinstance(got, Real) else repr(shorten(got))
     whose = f" for {shorten(of)!r}" if of else ""
     msg = f"`{name}` must be {rule}, got {shown}{whose}. {hint}"
     raise InputError(msg.rstrip())

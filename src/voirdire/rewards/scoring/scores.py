@@ -35,6 +35,7 @@ __all__ = [
     "explanation",
     "is_reward",
     "paying_answers",
+    "probabilities_on",
     "to_be_judged",
     "weighed",
 ]
@@ -147,7 +148,7 @@ class Combiner:
         rule = np.full(len(judged.items), np.nan)
         missing: dict[str, str] = {}
         features: dict[str, NDArray[np.float64]] = {}
-        whole = _on_all(judged, self.model.columns)
+        whole = probabilities_on(judged, self.model.columns)
         for behavior, rows in _rows_of(used).items():
             ids = [judged.items[row] for row in rows.tolist()]
             if behavior not in self.weights:
@@ -239,9 +240,9 @@ def _rows_of(behaviors: Sequence[str | None]) -> dict[str | None, NDArray[np.int
     return {name: np.flatnonzero(array == code) for name, code in codes.items()}
 
 
-def _on_all(judged: Verdicts, propositions: tuple[str, ...]) -> NDArray[np.float64]:
+def probabilities_on(judged: Verdicts, propositions: Sequence[str]) -> NDArray[np.float64]:
     """Give a column for each proposition, nan for one that nobody was asked about."""
-    if judged.questions == propositions:
+    if judged.questions == tuple(propositions):
         return judged.probabilities
     found = np.full((len(judged.items), len(propositions)), np.nan)
     for column, name in enumerate(propositions):

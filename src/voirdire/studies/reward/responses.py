@@ -16,7 +16,7 @@ from voirdire.judging.given_items import read_items_in_memory
 from voirdire.records import Dropped
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.comparisons.prompts import prompt_hash
-from voirdire.rewards.scoring.scores import weighed
+from voirdire.rewards.scoring.scores import probabilities_on, weighed
 from voirdire.rewards.verdict_source import VerdictSource, open_verdicts_for, plan_of
 from voirdire.studies.reward.notes import note
 
@@ -283,15 +283,7 @@ def order_probabilities(
     items: Sequence[Item], judged: Verdicts, *, propositions: Sequence[str]
 ) -> NDArray[np.float64]:
     """Put what the judge said in the order of items and propositions; nan for what it did not."""
-    places = {name: place for place, name in enumerate(judged.items)}
-    rows = np.array([places.get(item.id, -1) for item in items], dtype=np.int64)
-    known = np.flatnonzero(rows >= 0)
-    found = np.full((len(items), len(propositions)), np.nan)
-    for column, name in enumerate(propositions):
-        if name in judged.questions:
-            said = judged.probabilities[:, judged.questions.index(name)]
-            found[known, column] = said[rows[known]]
-    return found
+    return probabilities_on(judged.take([item.id for item in items]), propositions)
 
 
 def _drop_unrated(
@@ -301,8 +293,8 @@ def _drop_unrated(
     judged: Verdicts,
 ) -> list[Dropped]:
     """Say of every item without a reward why it has none."""
-    has_any = ~np.isnan(judged.probabilities).all(axis=1)
-    known = {name for name, is_known in zip(judged.items, has_any, strict=True) if is_known}
+    has_any = np.flatnonzero(np.isfinite(judged.probabilities).any(axis=1))
+    known = {judged.items[place] for place in has_any.tolist()}
     found = []
     for place in np.flatnonzero(~np.isfinite(signals["total"])).tolist():
         item, behavior = data.items[place], data.behaviors[place]
