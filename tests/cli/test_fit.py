@@ -526,7 +526,11 @@ def test_answers_of_scales_and_choices_are_features(fit_kinds, before):
         (["--feature", "qualty"], "Did you mean `quality`"),
         (["--feature", "chta:quality"], "Did you mean `chat:quality`"),
         (["--cap", "quality=.5"], "answers that are features, got 'quality'"),
-        (["--sign", "quality=positive"], "must be a proposition or class of rubric 'kinds'"),
+        (["--sign", "polite=neg"], "`--sign` must be one of 'positive', 'negative', 'rubric', got"),
+        (
+            ["--sign", "quality=positive"],
+            "`--sign` must name propositions or classes of rubric 'kinds'",
+        ),
     ],
 )
 def test_further_features_that_are_none_are_refused(fit_kinds, assert_one_line, options, words):

@@ -275,7 +275,7 @@ def _number_names(rubric: Rubric, question: str) -> tuple[str, ...]:
         else:
             why = "which it does not ask"
         msg = (
-            f"a further feature must be a scale or choice question of rubric "
+            f"`features` must name scale or choice questions of rubric "
             f"{shorten(rubric.name)!r}, got {shorten(question)!r}, {why}."
             f"{did_you_mean(question, possible)}"
         )

@@ -20,7 +20,7 @@ from voirdire.errors import InputError
 from voirdire.io.verdict_files import columns_of_file, encode_part, verdict_format
 from voirdire.judging.fingerprint import hash_content
 from voirdire.judging.item_source import ItemSource
-from voirdire.judging.plan import check_behavior
+from voirdire.judging.plan import JudgingPlan, check_behavior
 from voirdire.judging.runs.file_judging import judge_source
 from voirdire.judging.runs.outputs import (
     STORE_NAME,
@@ -33,9 +33,9 @@ from voirdire.judging.runs.parts import MARK, WorkFolder, make_folder, remove_fo
 from voirdire.rewards.model import RewardModel
 from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.scoring.scores import contribution_columns, contribution_frame
-from voirdire.rewards.scoring.scoring import BatchScorer, judging_plan, stored_verdicts
+from voirdire.rewards.scoring.scoring import BatchScorer
 from voirdire.rewards.scoring.settings import ScoringSettings
-from voirdire.rewards.scoring.stored_verdicts import open_verdicts
+from voirdire.rewards.verdict_source import open_verdicts_for, source_for_reward, take_verdicts
 
 if TYPE_CHECKING:
     import threading
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from voirdire.io.verdict_files import VerdictFormat
     from voirdire.judging import CallSummary, JudgingProgress
     from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Dropped
     from voirdire.rewards.scoring.scores import Scores
     from voirdire.rewards.scoring.settings import ScoringFields
@@ -435,16 +434,15 @@ def score_file(
     with ExitStack() as stack:
         writer, set_aside = _open_output(output, source=source, columns=written, stack=stack)
         judged, calls = None, None
-        if verdicts is not None:
-            found, notes = stored_verdicts(
-                model, verdicts, judge=judge, other_judge=told.other_judge
-            )
-        else:
-            plan, notes = judging_plan(model, judge, other_judge=told.other_judge)
+        source_of_verdicts, notes = source_for_reward(
+            model, verdicts, judge=judge, other_judge=told.other_judge
+        )
+        found = source_of_verdicts.found
+        if isinstance(found, JudgingPlan):
             judged, calls = _judge_first(
-                items, plan, told, output=output, stack=stack, stopping=stopping, progress=tell
+                items, found, told, output=output, stack=stack, stopping=stopping, progress=tell
             )
-            found = open_verdicts(judged, reward=model, judge=None)
+            found = open_verdicts_for(model, judged)
         reading = told.reading(
             judged=model.judge.judged,
             known_behaviors=tuple(row.id for row in model.rubric.behaviors),
@@ -452,7 +450,7 @@ def score_file(
         for batch in items.stream_items(reading, batch_size=_BATCH_ITEMS):
             set_aside.add(batch.dropped)
             if batch.items:
-                scores = scorer.score(batch.items, found)
+                scores = scorer.score(batch.items, take_verdicts(found, batch.items))
                 frame = reward_frame(scores)
                 tally.add(frame)
                 if told.explain:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,16 @@ if TYPE_CHECKING:
     from voirdire.judging.judges.cascade import CascadeJudge
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
+    from voirdire.rubrics import Rubric
 
-__all__ = ["OWN", "RewardJudge", "asked_judge", "judge_again", "reward_judge"]
+__all__ = [
+    "OWN",
+    "RewardJudge",
+    "asked_judge",
+    "judge_again",
+    "recognise_judge",
+    "reward_judge",
+]
 
 OWN = "own"
 """How a caller says that the judge which a reward names is to be asked, wherever it is."""
@@ -112,6 +120,26 @@ def reward_judge(
         judged=plan.judged,
         made_by=_made_by(plan, made_from),
     )
+
+
+def recognise_judge(found: RewardJudge, rubric: Rubric) -> RewardJudge:
+    """Say how a judge is made again, where a judge of that name has the same fingerprint."""
+    from voirdire.judging import LlmJudge
+    from voirdire.judging.plan import plan_judging
+    from voirdire.models import is_model_name, load_model
+
+    try:
+        judge: LlmJudge | str = "local"
+        if is_model_name(found.name):
+            judge = LlmJudge(model=load_model(found.name, reads_keys=False))
+        elif found.name != "local":
+            return found
+        plan = plan_judging(judge, rubric, threshold=found.threshold, judged=found.judged)
+    except InputError:  # no such judge here: it can still be named when it is needed
+        return found
+    if plan.fingerprint != found.fingerprint:
+        return found
+    return replace(found, made_by=_made_by(plan, judge))
 
 
 def asked_judge(own: RewardJudge, judge: JudgeLike | None) -> JudgeLike:

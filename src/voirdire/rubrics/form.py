@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from voirdire._types import ClassRule, Language, RubricKind
 from voirdire._validation import shorten
-from voirdire.documents import Filled, Form, Line, Name, Number, did_you_mean, rule_error
+from voirdire.documents import Filled, Form, Line, Name, Number, rule_error
 from voirdire.errors import InputError
 from voirdire.rubrics.expressions import RESERVED_WORDS, is_identifier
+from voirdire.rubrics.logic import logic_errors, wrong_keys
 from voirdire.rubrics.rubric import (
-    DEFAULT_CLASSES,
     RUBRIC_SCHEMA,
     Behavior,
     CompletionClass,
@@ -31,7 +31,7 @@ from voirdire.rubrics.rubric import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from voirdire.documents import Document
     from voirdire.documents import Path as PathInFile
@@ -145,10 +145,6 @@ class RubricForm(Form):
     ) = None
 
 
-Kinds: TypeAlias = "Mapping[str, RubricKind | None]"
-"""The kind of each question; None for one whose form is wrong."""
-
-
 def read_rubric_form(document: Document) -> Rubric:
     """Read a rubric, or raise a `RubricError` with everything that is wrong with it."""
     schema = document.get(("schema",))
@@ -167,14 +163,16 @@ def read_rubric_form(document: Document) -> Rubric:
         str(name): document.read(BehaviorForm, ("behaviors", str(name)), what="a behavior")
         for name in (named if isinstance(named, dict) else ())
     }
-    kinds: Kinds = {
+    kinds: dict[str, RubricKind | None] = {
         str(document.get(("questions", place, "id"))): None if form is None else form.kind
         for place, form in reversed([*enumerate(questions)])
     }
     _check_questions(questions, document)
-    _check_expression_names(expressions, document, kinds=kinds)
+    demands = {name: form.demands for name, form in forms.items() if form is not None}
+    for where, message in wrong_keys(kinds, expressions=expressions, demands=demands):
+        document.add(where, message, at_key=True)
     behaviors = tuple(
-        _read_behavior(name, form, document, kinds=kinds, class_rule=class_rule)
+        _read_behavior(name, form, document, class_rule=class_rule)
         for name, form in forms.items()
         if form is not None
     )
@@ -191,46 +189,37 @@ def read_rubric_form(document: Document) -> Rubric:
         threshold=whole.threshold,
         source=document.source,
     )
-    _check_logic(rubric, forms, document)
+    widened = {
+        name: form.unacceptable_when
+        for name, form in forms.items()
+        if form is not None and form.unacceptable_when is not None
+    }
+
+    def place_of(where: tuple[str, ...]) -> PathInFile:
+        is_widened = where[2:] == ("classes", "unacceptable") and where[1] in widened
+        return (*where[:2], "unacceptable_when") if is_widened else where
+
+    add_logic_errors(document, rubric, widened=widened, place_of=place_of)
     return rubric
 
 
 def add_logic_errors(
-    document: Document, rubric: Rubric, *, place_of: Callable[[tuple[str, ...]], PathInFile]
+    document: Document,
+    rubric: Rubric,
+    *,
+    widened: Mapping[str, str] = MappingProxyType({}),
+    place_of: Callable[[tuple[str, ...]], PathInFile],
 ) -> None:
     """Raise what is wrong with the expressions of a rubric, or else with its behaviors.
 
-    `place_of` gives the place in the file for a place in the rubric that was read from it.
+    `widened` is as for `logic_errors`; `place_of` gives the place in the file for a place in the
+    rubric that was read from it.
     """
-    from voirdire.rubrics.logic import logic_errors
-
-    for error in logic_errors(rubric):
+    for error in logic_errors(rubric, widened=widened):
         path = place_of(error.where)
         stands_there = document.has(path) and not isinstance(document.get(path), dict | list)
         document.add(path, str(error), at_key=not stands_there)
     document.raise_problems()
-
-
-def _check_logic(
-    rubric: Rubric, forms: Mapping[str, BehaviorForm | None], document: Document
-) -> None:
-    """Check all conditions; one that widens a default class first alone, for its own columns."""
-    widened = {name: form.unacceptable_when for name, form in forms.items() if form is not None}
-
-    def place_of(where: tuple[str, ...]) -> PathInFile:
-        match where:
-            case ("behaviors", name, "classes", "unacceptable") if widened[name]:
-                return ("behaviors", name, "unacceptable_when")
-        return where
-
-    alone = tuple(
-        replace(row, classes=(CompletionClass(name="unacceptable", when=when), DEFAULT_CLASSES[-1]))
-        for row in rubric.behaviors
-        if (when := widened[row.id])
-    )
-    if alone:
-        add_logic_errors(document, replace(rubric, behaviors=alone), place_of=place_of)
-    add_logic_errors(document, rubric, place_of=place_of)
 
 
 def _read_question(form: QuestionForm) -> Question:
@@ -242,26 +231,17 @@ def _read_question(form: QuestionForm) -> Question:
 
 
 def _read_behavior(
-    name: str, form: BehaviorForm, document: Document, *, kinds: Kinds, class_rule: ClassRule
+    name: str, form: BehaviorForm, document: Document, *, class_rule: ClassRule
 ) -> Behavior:
     """Read a behavior, and note what is wrong with its demands and its classes."""
     path = ("behaviors", name)
     demands = {}
     for question, text in form.demands.items():
-        place, kind = (*path, "demands", question), kinds.get(question, "boolean")
-        if question not in kinds:
-            hint = did_you_mean(question, kinds)
-            message = f"a key of `demands` must be a question, got {shorten(question)!r}.{hint}"
-            document.add(place, message, at_key=True)
-        elif kind not in ("boolean", None):
-            got = f"got {question!r}, a {kind} one"
-            document.add(
-                place, f"a key of `demands` must be a boolean question, {got}.", at_key=True
-            )
         try:
             demands[question] = parse_demand(text)
         except InputError as error:
-            document.add(place, f"`demands.{shorten(question, width=40)}` {error}")
+            message = f"`demands.{shorten(question, width=40)}` {error}"
+            document.add((*path, "demands", question), message)
     if form.classes is not None and form.unacceptable_when is not None:
         message = "`unacceptable_when` must stand without `classes`: it adds to the default ones."
         document.add((*path, "unacceptable_when"), message, at_key=True)
@@ -276,14 +256,6 @@ def _read_behavior(
         demands=demands,
         classes=classes or default_classes(form.unacceptable_when),
     )
-
-
-def _check_expression_names(names: Iterable[str], document: Document, *, kinds: Kinds) -> None:
-    for name in names:
-        rule = "be a word of theirs" if name in RESERVED_WORDS else "be a question"
-        if name in RESERVED_WORDS or name in kinds:
-            message = f"a key of `expressions` must not {rule}, got {name!r}. Rename it."
-            document.add(("expressions", name), message, at_key=True)
 
 
 _NEEDED: dict[RubricKind, tuple[str, ...]] = {
@@ -305,19 +277,17 @@ def _check_questions(forms: Sequence[QuestionForm | None], document: Document) -
         if form is None:
             continue
         path = ("questions", position)
-        place = (*path, "id")
         if form.id in RESERVED_WORDS:
             rule = f"`id` must not be a word of expressions, got {form.id!r}. Rename."
-            document.add(place, rule)
+            document.add((*path, "id"), rule)
         elif form.id in first:
             line = document.line(("questions", first[form.id], "id"))
             rule = f"`id` must be unique, got {form.id!r} again (first on line {line})."
-            document.add(place, rule)
+            document.add((*path, "id"), rule)
         first.setdefault(form.id, position)
         _check_keys(form, document, path)
-        _check_labels(form, document, path)
+        _check_answers(form, document, path)
         _check_scale(form, document, path)
-        _check_examples(form, document, path)
     _check_languages(forms, document)
 
 
@@ -332,18 +302,27 @@ def _check_keys(form: QuestionForm, document: Document, path: PathInFile) -> Non
             document.add((*path, key), message, at_key=True)
 
 
-def _check_labels(form: QuestionForm, document: Document, path: PathInFile) -> None:
-    if form.labels is None or form.kind not in ("choice", "multilabel"):
-        return
-    place = (*path, "labels")
+def _check_answers(form: QuestionForm, document: Document, path: PathInFile) -> None:
+    """Labels differ, and one response cannot be an example of both."""
+    labels = list(form.labels or ()) if form.kind in ("choice", "multilabel") else []
     seen: set[str] = set()
-    for position, label in enumerate(form.labels):
+    for position, label in enumerate(labels):
         if label in seen:
             message = f"an entry of `labels` must be unique, got {shorten(label)!r} again."
-            document.add((*place, position), message)
+            document.add((*path, "labels", position), message)
         seen.add(label)
-    if form.kind == "choice" and len(form.labels) == 1:
-        document.add(place, "`labels` of a choice must be at least two, got one. Add another.")
+    if form.kind == "choice" and len(labels) == 1:
+        message = "`labels` of a choice must be at least two, got one. Add another."
+        document.add((*path, "labels"), message)
+    for language, examples in (form.no_examples or {}).items():
+        opposite = frozenset((form.yes_examples or {}).get(language, ()))
+        for position, example in enumerate(examples):
+            if example in opposite:
+                message = (
+                    "an example must stand under `yes_examples` or `no_examples`, got "
+                    f"{shorten(example, width=40)!r} under both."
+                )
+                document.add((*path, "no_examples", language, position), message)
 
 
 def _check_scale(form: QuestionForm, document: Document, path: PathInFile) -> None:
@@ -358,19 +337,6 @@ def _check_scale(form: QuestionForm, document: Document, path: PathInFile) -> No
         if not low <= level <= high:
             rule = f"must lie in [{low:g}, {high:g}], the scale, got {level:g}."
             document.add((*path, "levels", level), f"a key of `levels` {rule}", at_key=True)
-
-
-def _check_examples(form: QuestionForm, document: Document, path: PathInFile) -> None:
-    """One response cannot be an example of both."""
-    for language, examples in (form.no_examples or {}).items():
-        opposite = frozenset((form.yes_examples or {}).get(language, ()))
-        for position, example in enumerate(examples):
-            if example in opposite:
-                message = (
-                    "an example must stand under `yes_examples` or `no_examples`, got "
-                    f"{shorten(example, width=40)!r} under both."
-                )
-                document.add((*path, "no_examples", language, position), message)
 
 
 def _check_languages(forms: Sequence[QuestionForm | None], document: Document) -> None:

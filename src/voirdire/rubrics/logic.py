@@ -15,6 +15,7 @@ import operator
 from dataclasses import dataclass
 from functools import partial, reduce
 from graphlib import CycleError, TopologicalSorter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from voirdire._validation import shorten
@@ -22,6 +23,7 @@ from voirdire.documents import did_you_mean
 from voirdire.errors import LogicError
 from voirdire.rubrics.diagram import FALSE, TRUE, Budget, BudgetSpentError, Diagram, plan_flow
 from voirdire.rubrics.expressions import (
+    RESERVED_WORDS,
     Connective,
     Constant,
     GroupTest,
@@ -37,6 +39,7 @@ from voirdire.rubrics.expressions import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from voirdire._types import RubricKind
     from voirdire.rubrics.diagram import Flow
     from voirdire.rubrics.expressions import Expression
     from voirdire.rubrics.rubric import Behavior, Demand, Rubric
@@ -50,6 +53,7 @@ __all__ = [
     "check_logic",
     "logic_errors",
     "not_exhaustive",
+    "wrong_keys",
 ]
 
 OTHERWISE = "otherwise"
@@ -218,11 +222,7 @@ class RubricLogic:
 
     def check_name(self, name: str) -> None:
         """Check one named expression by itself."""
-        place = ("expressions", name)
-        if name in self._kinds:
-            rule = f"a named expression must not be called like a question, got {shorten(name)!r}."
-            raise fault(rule, where=place)
-        self._named_in(self._definition(name), place)
+        self._named_in(self._definition(name), ("expressions", name))
 
     def check_expressions(self) -> None:
         """Follow all names; what classes use of them is compiled with these."""
@@ -233,18 +233,13 @@ class RubricLogic:
         }
         self._resolve(texts, behaviors[0].demands if behaviors else {})
 
+    def check_widening(self, behavior: str, condition: str) -> None:
+        """Check by itself a condition that widens a default class."""
+        place = ("behaviors", behavior, "unacceptable_when")
+        self._resolve({place: condition}, self._rubric.behavior(behavior).demands)
+
     def check_behavior(self, row: Behavior, budget: Budget) -> None:
-        """Check the demands and the classes of a behavior."""
-        for name in row.demands:
-            kind = self._kinds.get(name)
-            if kind != "boolean":
-                hint = did_you_mean(name, self._rubric.propositions)
-                rule = f"propositions, got {shorten(name)!r}.{hint}"
-                if kind is not None:
-                    rule = f"boolean questions; {shorten(name)!r} is a {kind} question."
-                raise fault(
-                    f"demands must be about {rule}", where=("behaviors", row.id, "demands", name)
-                )
+        """Check the classes of a behavior."""
         compiled = self.classes(row.id, budget=budget)
         if self._rubric.class_rule == "product":
             self.plan(row.id)
@@ -346,15 +341,48 @@ expression, got 'apolgy'. Did you mean `apology`?
         raise error
 
 
-def logic_errors(rubric: Rubric) -> Iterator[LogicError]:
-    """Find all that `check_logic` refuses: in each expression, or else in each behavior."""
+def wrong_keys(
+    kinds: Mapping[str, RubricKind | None],
+    *,
+    expressions: Iterable[str],
+    demands: Mapping[str, Iterable[str]],
+) -> Iterator[tuple[Place, str]]:
+    """Find named expressions and demands, by behavior, under keys that mean something else.
+
+    A question of kind None may be a proposition. Each is given with its place and what must be.
+    """
+    for name in expressions:
+        if name in RESERVED_WORDS or name in kinds:
+            rule = "be a word of theirs" if name in RESERVED_WORDS else "be a question"
+            message = f"a key of `expressions` must not {rule}, got {shorten(name)!r}. Rename it."
+            yield ("expressions", name), message
+    for behavior, name in ((row, name) for row, names in demands.items() for name in names):
+        rule = f"a boolean question, got {name!r}, a {kinds.get(name)} one."
+        if name not in kinds:
+            rule = f"a question, got {shorten(name)!r}.{did_you_mean(name, kinds)}"
+        if kinds.get(name, "") not in ("boolean", None):
+            yield ("behaviors", behavior, "demands", name), f"a key of `demands` must be {rule}"
+
+
+def logic_errors(
+    rubric: Rubric, *, widened: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[LogicError]:
+    """Find all that `check_logic` refuses: in each expression, or else in each behavior.
+
+    `widened` are the conditions by which behaviors widen a default class.
+    """
     logic, budget = rubric.logic, Budget(MAX_STEPS)
+    kinds = {row.id: row.kind for row in rubric.questions}
+    demands = {row.id: row.demands for row in rubric.behaviors}
+    wrong = list(wrong_keys(kinds, expressions=rubric.expressions, demands=demands))
+    yield from (fault(rule, where=where) for where, rule in wrong)
     stages: tuple[list[Callable[[], None]], ...] = (
         [partial(logic.check_name, name) for name in rubric.expressions],
         [logic.check_expressions],
+        [partial(logic.check_widening, name, when) for name, when in widened.items()],
         [partial(logic.check_behavior, row, budget) for row in rubric.behaviors],
     )
-    for checks in stages:
+    for checks in () if wrong else stages:
         is_wrong = False
         for check in checks:
             try:

@@ -49,7 +49,7 @@ def test_the_built_in_rubrics_are_sound(name):
         (
             make_rubric("ab", expressions={"a": "b"}),
             ("expressions", "a"),
-            "must not be called like a question, got 'a'",
+            "a key of `expressions` must not be a question, got 'a'",
         ),
         (
             make_rubric("ab", classes={"x": "a or bb", "rest": "otherwise"}),
@@ -74,7 +74,7 @@ def test_the_built_in_rubrics_are_sound(name):
         (
             make_rubric("ab", demands={"aa": "required"}, classes=FINE),
             ("behaviors", "b", "demands", "aa"),
-            "must be about propositions, got 'aa'. Did you mean `a`?",
+            "a key of `demands` must be a question, got 'aa'. Did you mean `a`?",
         ),
         (
             make_rubric("ab", classes={"x": "a or b"}, rule="product"),
@@ -105,7 +105,7 @@ def test_a_demand_is_about_a_boolean_question():
     behavior = replace(made.behaviors[0], demands={"quality": demand("required")})
     rubric = replace(made, questions=(*made.questions, scale), behaviors=(behavior,))
 
-    with pytest.raises(LogicError, match="'quality' is a scale question"):
+    with pytest.raises(LogicError, match="must be a boolean question, got 'quality', a scale one"):
         check_logic(rubric)
 
 

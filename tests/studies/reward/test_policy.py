@@ -84,9 +84,7 @@ def test_a_response_without_a_verdict_is_missing_and_listed(check):
 
     assert found.n_missing == 1
     assert found.n_without_variance == 1  # "a" has one reward left
-    assert [(row.item, row.reason) for row in dropped] == [
-        ("i1", "no verdict that the features need")
-    ]
+    assert [(row.item, row.reason) for row in dropped] == [("i1", "no verdict")]
 
 
 def test_classes_count_by_the_most_probable_one(check):

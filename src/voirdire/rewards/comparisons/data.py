@@ -144,17 +144,17 @@ class Completions(Sequence[Item]):
         Rows of `store`.
     behaviors : tuple of str or None
         Of each item.
-    groups : ndarray of int, shape (n_items,)
-        Places in `names`.
-    names : tuple of str
-        The groups.
+    prompts : ndarray of int, shape (n_items,)
+        Places in `prompt_names`.
+    prompt_names : tuple of str
+        The groups of the items.
     """
 
     store: ItemColumns
     rows: NDArray[np.int64]
     behaviors: tuple[str | None, ...]
-    groups: NDArray[np.int64]
-    names: tuple[str, ...]
+    prompts: NDArray[np.int64]
+    prompt_names: tuple[str, ...]
 
     def __len__(self) -> int:
         return self.rows.size
@@ -169,7 +169,7 @@ class Completions(Sequence[Item]):
         return self.store.item(
             int(self.rows[place]),
             behavior=self.behaviors[place],
-            group=self.names[self.groups[place]],
+            group=self.prompt_names[self.prompts[place]],
         )
 
     def id_at(self, place: int) -> str:
@@ -177,12 +177,14 @@ class Completions(Sequence[Item]):
         return self.store.ids[int(self.rows[place])]
 
     def select(self, places: NDArray[np.int64]) -> Completions:
-        """Take some items, in this order."""
+        """Take some items, in this order; prompts are numbered anew."""
+        numbers, prompts = np.unique(self.prompts[places], return_inverse=True)
         found = replace(
             self,
             rows=self.rows[places],
             behaviors=tuple([self.behaviors[k] for k in places]),
-            groups=self.groups[places],
+            prompts=prompts.astype(np.int64),
+            prompt_names=tuple([self.prompt_names[k] for k in numbers]),
         )
         if "content_hashes" in self.__dict__:
             found.__dict__["content_hashes"] = self.content_hashes[places]
@@ -233,9 +235,6 @@ class ComparisonData:
     """
 
     items: Completions = field(repr=False)
-    prompts: NDArray[np.int64] = field(repr=False)
-    prompt_names: tuple[str, ...] = field(repr=False)
-    behaviors: tuple[str | None, ...] = field(repr=False)
     labels: tuple[str | None, ...] = field(repr=False)
     base_rewards: NDArray[np.float64] = field(repr=False)
     better: NDArray[np.int64] = field(repr=False)
@@ -245,6 +244,21 @@ class ComparisonData:
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
     source: str = "comparisons"
     data_hash: str = ""
+
+    @property
+    def prompts(self) -> NDArray[np.int64]:
+        """Which prompt each completion answers."""
+        return self.items.prompts
+
+    @property
+    def prompt_names(self) -> tuple[str, ...]:
+        """What each prompt is called."""
+        return self.items.prompt_names
+
+    @property
+    def behaviors(self) -> tuple[str | None, ...]:
+        """The behavior that each completion's prompt deserves."""
+        return self.items.behaviors
 
 
 def hash_comparisons(data: ComparisonData) -> str:
@@ -299,13 +313,9 @@ def select_completions(data: ComparisonData, kept: NDArray[np.bool_]) -> Compari
     chosen = np.flatnonzero(kept)
     places = np.cumsum(kept) - 1
     inside = kept[data.better] & kept[data.worse]
-    numbers, prompts = np.unique(data.prompts[chosen], return_inverse=True)
     found = replace(
         data,
         items=data.items.select(chosen),
-        prompts=prompts.astype(np.int64),
-        prompt_names=tuple([data.prompt_names[k] for k in numbers]),
-        behaviors=tuple([data.behaviors[k] for k in chosen]),
         labels=tuple([data.labels[k] for k in chosen]),
         base_rewards=data.base_rewards[chosen],
         better=places[data.better[inside]],

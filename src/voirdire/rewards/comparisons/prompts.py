@@ -6,7 +6,6 @@ import hashlib
 import math
 from array import array
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import msgspec
@@ -118,6 +117,21 @@ class CompletionRows:
             self.behaviors.append(self._share(one.behavior))
             self.items.append(one.item)
 
+    def drop(self, place: int, reason: str, *, value: str | None = None) -> Dropped:
+        """Make the record of a completion that cannot be used."""
+        return Dropped(
+            reason=reason,
+            source=self.source,
+            line=self.lines[place],
+            item=self.items.ids[place],
+            value=None if value is None else shorten(value),
+        )
+
+    def name_same(self, place: int, *, with_label: bool = False) -> str:
+        """Say which completion another one repeats."""
+        label = f" with label {shorten(self.labels[place] or '')!r}" if with_label else ""
+        return f"duplicated completion: {shorten(self.items.ids[place])!r} is the same{label}"
+
     def _share(self, name: str | None) -> str | None:
         """Give one object for all names that are the same."""
         return None if name is None else self._names.setdefault(name, name)
@@ -143,42 +157,52 @@ def assemble_comparisons(
     NoDataError
         If no prompt has two completions.
     """
-    if known_behaviors is not None:
+    known = known_behaviors
+    if known is not None:
         rows.behaviors = [
-            None if name is None else our_behavior(name, known_behaviors) for name in rows.behaviors
+            None if name is None else our_behavior(name, known) for name in rows.behaviors
         ]
-    book = _PromptBook(rows, behavior=behavior, known=known_behaviors)
-    better, worse, margins, twice = _point_pairs(rows, book)
-    alone = _drop_alone(book)
-    dropped = [*rows.dropped, *book.drops(), *twice, *alone]
+    prompt_of, prompts = _find_prompts(rows, behavior=behavior, known=known)
+    is_kept = np.ones(len(rows), dtype=bool)
+    drops: list[tuple[int, Dropped]] = []
+    for place, number in enumerate(prompt_of.tolist()):
+        reason, value = _find_fault(rows, place, prompts[number], known=known)
+        if reason is not None:
+            is_kept[place] = False
+            drops.append((place, rows.drop(place, reason, value=value)))
+    same_as = _merge_repeats(rows, prompt_of, is_kept, drops)
+    drops.sort(key=lambda both: both[0])
+    stated = np.array(rows.better, dtype=np.int64)
+    better, worse = same_as[stated], same_as[np.array(rows.worse, dtype=np.int64)]
+    reason = "a pair must be of two completions, got the same text twice"
+    twice = [rows.drop(place, reason) for place in stated[better == worse].tolist()]
+    alone = _drop_alone(rows, prompt_of, is_kept)
+    dropped = [*rows.dropped, *(drop for _, drop in drops), *twice, *alone]
     dropped.sort(key=lambda drop: drop.line or 0)
-    kept = np.flatnonzero(book.is_kept)
-    if not kept.size:
+    if not is_kept.any():
         _refuse_empty(rows.source, dropped)
     # Prompts are numbered in the order of the file.
-    numbers, firsts, prompts = np.unique(
-        book.prompt_of[kept], return_index=True, return_inverse=True
-    )
+    kept = np.flatnonzero(is_kept)
+    numbers, firsts, numbered = np.unique(prompt_of[kept], return_index=True, return_inverse=True)
     order = np.argsort(firsts)
-    prompts = np.argsort(order)[prompts]
-    found = [book.prompts[numbers[k]] for k in order]
-    names = tuple([prompt.name for prompt in found])
-    behaviors = tuple([found[k].behavior for k in prompts])
-    inside = book.is_kept[better] & book.is_kept[worse]
-    places = np.cumsum(book.is_kept) - 1
+    numbered = np.argsort(order)[numbered]
+    found = [prompts[number] for number in numbers[order].tolist()]
+    inside = is_kept[better] & is_kept[worse] & (better != worse)
+    places = np.cumsum(is_kept) - 1
     data = ComparisonData(
         items=Completions(
-            store=rows.items, rows=kept, behaviors=behaviors, groups=prompts, names=names
+            store=rows.items,
+            rows=kept,
+            behaviors=tuple([found[k].behavior for k in numbered]),
+            prompts=numbered,
+            prompt_names=tuple([prompt.name for prompt in found]),
         ),
-        prompts=prompts,
-        prompt_names=names,
-        behaviors=behaviors,
         labels=tuple([rows.labels[k] for k in kept]),
         base_rewards=np.array(rows.base, dtype=np.float64)[kept],
         better=places[better[inside]],
         worse=places[worse[inside]],
-        margins=margins[inside],
-        splits=tuple([found[k].split for k in prompts]),
+        margins=np.array(rows.margins)[inside],
+        splits=tuple([found[k].split for k in numbered]),
         dropped=tuple(dropped),
         source=rows.source,
     )
@@ -191,153 +215,100 @@ def our_behavior(name: str, known: Collection[str]) -> str:
     return ours if name not in known and ours in known else name
 
 
-class _PromptBook:
-    """The prompts of rows, one after the other, and what was set aside on the way."""
-
-    def __init__(
-        self, rows: CompletionRows, *, behavior: str | None, known: Collection[str] | None
-    ) -> None:
-        self.rows, self.behavior, self.known = rows, behavior, known
-        self.prompts: list[_Prompt] = []
-        self.is_kept = np.zeros(len(rows), dtype=bool)
-        self.prompt_of = np.full(len(rows), -1, dtype=np.int64)
-        self.same_as = np.arange(len(rows))
-        self._drops: list[tuple[int, Dropped]] = []
-        has_prompt = np.frombuffer(rows.has_prompt, dtype=bool)
-        for place in np.flatnonzero(~has_prompt).tolist():
-            self._drop(place, "no prompt: name it, or the `group` of completions of one")
-        places = np.flatnonzero(has_prompt)
-        keys = np.array(rows.keys, dtype=np.int64)[places]
-        places = places[np.argsort(keys, kind="stable")]
-        keys.sort()
-        starts = np.flatnonzero(np.diff(keys, prepend=~keys[:1]))
-        for begin, end in pairwise(np.append(starts, places.size)):
-            self._take_prompt(places[begin:end].tolist())
-
-    def drops(self) -> list[Dropped]:
-        """Give what was set aside, in the order of the rows that gave occasion to it."""
-        self._drops.sort(key=lambda both: both[0])
-        return [drop for _, drop in self._drops]
-
-    def _take_prompt(self, places: Sequence[int]) -> None:
-        rows, first = self.rows, places[0]
-        named = (rows.behaviors[k] for k in places)
-        splits = (rows.splits[k] for k in places)
-        prompt = _Prompt(
+def _find_prompts(
+    rows: CompletionRows, *, behavior: str | None, known: Collection[str] | None
+) -> tuple[NDArray[np.int64], list[_Prompt]]:
+    """Give each prompt a number; what a row says first of its prompt holds for all of it."""
+    keys = np.array(rows.keys, dtype=np.int64)
+    _, firsts, prompt_of = np.unique(keys, return_index=True, return_inverse=True)
+    behaviors: dict[int, str] = {}
+    splits: dict[int, str] = {}
+    for number, name, split in zip(prompt_of.tolist(), rows.behaviors, rows.splits, strict=True):
+        if name is not None and (known is None or name in known):
+            behaviors.setdefault(number, name)
+        if split is not None:
+            splits.setdefault(number, split)
+    prompts = [
+        _Prompt(
             name=rows.groups[first] or rows.items.ids[first],
             messages=rows.messages[first],
-            behavior=next((name for name in named if self._is_known(name)), self.behavior),
-            split=next((split for split in splits if split is not None), None),
+            behavior=behaviors.get(number, behavior),
+            split=splits.get(number),
         )
-        self.prompt_of[places] = len(self.prompts)
-        self.prompts.append(prompt)
-        seen: dict[int, int] = {}
-        for place in places:
-            reason, value = self._find_fault(place, prompt)
-            if reason is not None:
-                self._drop(place, reason, value=value)
-                continue
-            same = seen.setdefault(rows.responses[place], place)
-            if same == place:
-                self.is_kept[place] = True
-            else:
-                self._take_again(place, same)
+        for number, first in enumerate(firsts.tolist())
+    ]
+    return prompt_of, prompts
 
-    def _is_known(self, behavior: str | None) -> bool:
-        return behavior is not None and (self.known is None or behavior in self.known)
 
-    def _find_fault(self, place: int, prompt: _Prompt) -> tuple[str | None, str | None]:
-        rows = self.rows
-        behavior, split = rows.behaviors[place], rows.splits[place]
-        if behavior is not None and not self._is_known(behavior):
-            return f"unknown behavior: must be one of {_list(self.known or ())}", behavior
-        if self.known is not None and prompt.behavior is None:
-            return f"no behavior: must be one of {_list(self.known)}", None
-        if behavior not in (None, prompt.behavior):
-            return f"two behaviors of one prompt: {prompt.behavior!r} came first", behavior
-        if rows.messages[place] != prompt.messages:
-            return f"two prompts in one group: that of {shorten(prompt.name)!r} came first", None
-        if split not in (None, prompt.split):
-            return f"two splits of one prompt: {prompt.split!r} came first", split
-        return None, None
+def _find_fault(
+    rows: CompletionRows, place: int, prompt: _Prompt, *, known: Collection[str] | None
+) -> tuple[str | None, str | None]:
+    """Say why a completion cannot be used, with the value that is wrong."""
+    behavior, split = rows.behaviors[place], rows.splits[place]
+    if not rows.has_prompt[place]:
+        return "no prompt: name it, or the `group` of completions of one", None
+    if known is not None and behavior is not None and behavior not in known:
+        return f"unknown behavior: must be one of {_list(known)}", behavior
+    if known is not None and prompt.behavior is None:
+        return f"no behavior: must be one of {_list(known)}", None
+    if behavior not in (None, prompt.behavior):
+        return f"two behaviors of one prompt: {prompt.behavior!r} came first", behavior
+    if rows.messages[place] != prompt.messages:
+        return f"two prompts in one group: that of {shorten(prompt.name)!r} came first", None
+    if split not in (None, prompt.split):
+        return f"two splits of one prompt: {prompt.split!r} came first", split
+    return None, None
 
-    def _take_again(self, place: int, first: int) -> None:
-        """Deal with a completion that the prompt has already.
 
-        What a row declares of it is said of the first one. Two different labels are a
-        contradiction, of which neither side is taken.
-        """
-        rows = self.rows
+def _merge_repeats(
+    rows: CompletionRows,
+    prompt_of: NDArray[np.int64],
+    is_kept: NDArray[np.bool_],
+    drops: list[tuple[int, Dropped]],
+) -> NDArray[np.int64]:
+    """Keep a completion that its prompt has several times once; tell which one stands for each.
+
+    What a row declares of it is said of the first one. Two different labels are a contradiction, of
+    which neither side is taken.
+    """
+    same_as, places = np.arange(len(rows)), np.flatnonzero(is_kept)
+    keys = np.column_stack([prompt_of, np.array(rows.responses, dtype=np.int64)])
+    places = places[np.lexsort(keys[places].T)]
+    is_new = np.append(True, (keys[places[1:]] != keys[places[:-1]]).any(axis=1))[: places.size]
+    firsts = places[is_new][np.cumsum(is_new) - 1]
+    for place, first in zip(places[~is_new].tolist(), firsts[~is_new].tolist(), strict=True):
+        is_kept[place] = False
         label, other = rows.labels[place], rows.labels[first]
         if label != other and None not in (label, other):
-            self._drop(place, self._name_same(first, with_label=True), value=label)
-            if self.is_kept[first]:
-                reason = self._name_same(place, with_label=True)
-                self._drop(first, reason, value=other, at=place)
-                self.is_kept[first] = False
-            return
-        if not self.is_kept[first]:
-            self._drop(place, self._name_same(first))
-            return
-        self.same_as[place] = first
-        rows.labels[first] = other or label
-        if math.isnan(rows.base[first]):
-            rows.base[first] = rows.base[place]
-        if not rows.in_pair[place]:
-            self._drop(place, self._name_same(first))
-
-    def _drop(
-        self, place: int, reason: str, *, value: str | None = None, at: int | None = None
-    ) -> None:
-        drop = Dropped(
-            reason=reason,
-            source=self.rows.source,
-            line=self.rows.lines[place],
-            item=self.rows.items.ids[place],
-            value=None if value is None else shorten(value),
-        )
-        self._drops.append((place if at is None else at, drop))
-
-    def _name_same(self, place: int, *, with_label: bool = False) -> str:
-        label = f" with label {shorten(self.rows.labels[place] or '')!r}" if with_label else ""
-        name = shorten(self.rows.items.ids[place])
-        return f"duplicated completion: {name!r} is the same{label}"
+            reason = rows.name_same(first, with_label=True)
+            drops.append((place, rows.drop(place, reason, value=label)))
+            if is_kept[first]:
+                is_kept[first] = False
+                reason = rows.name_same(place, with_label=True)
+                drops.append((place, rows.drop(first, reason, value=other)))
+            continue
+        if is_kept[first]:
+            same_as[place] = first
+            rows.labels[first] = other or label
+            if math.isnan(rows.base[first]):
+                rows.base[first] = rows.base[place]
+        if not (is_kept[first] and rows.in_pair[place]):
+            drops.append((place, rows.drop(place, rows.name_same(first))))
+    return same_as
 
 
-def _point_pairs(
-    rows: CompletionRows, book: _PromptBook
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], list[Dropped]]:
-    """Point pairs at the completions that stand for both; a pair of one with itself is none."""
-    stated = np.array(rows.better, dtype=np.int64)
-    better = book.same_as[stated]
-    worse = book.same_as[np.array(rows.worse, dtype=np.int64)]
-    differs = better != worse
-    reason = "a pair must be of two completions, got the same text twice"
-    dropped = [
-        Dropped(
-            reason=reason, source=rows.source, line=rows.lines[place], item=rows.items.ids[place]
-        )
-        for place in stated[~differs].tolist()
-    ]
-    return better[differs], worse[differs], np.array(rows.margins)[differs], dropped
-
-
-def _drop_alone(book: _PromptBook) -> list[Dropped]:
+def _drop_alone(
+    rows: CompletionRows, prompt_of: NDArray[np.int64], is_kept: NDArray[np.bool_]
+) -> list[Dropped]:
     """Leave out prompts with one completion: their number, and the first of them."""
-    kept = np.flatnonzero(book.is_kept)
-    counts = np.bincount(book.prompt_of[kept], minlength=len(book.prompts))
-    alone = kept[counts[book.prompt_of[kept]] == 1]
-    book.is_kept[alone] = False
+    counts = np.bincount(prompt_of[is_kept], minlength=1)
+    alone = np.flatnonzero(is_kept)[counts[prompt_of[is_kept]] == 1]
+    is_kept[alone] = False
     if not alone.size:
         return []
-    rows, first = book.rows, int(alone[0])
     counted = "1 prompt" if alone.size == 1 else f"{alone.size:,} prompts"
     reason = f"nothing to compare with: {counted} with one completion, this the first"
-    return [
-        Dropped(
-            reason=reason, source=rows.source, line=rows.lines[first], item=rows.items.ids[first]
-        )
-    ]
+    return [rows.drop(int(alone[0]), reason)]
 
 
 def _refuse_empty(source: str, dropped: Sequence[Dropped]) -> NoReturn:

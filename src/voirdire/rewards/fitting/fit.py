@@ -13,6 +13,7 @@ import numpy as np
 from voirdire._types import Judged
 from voirdire._validation import check_choice, shorten
 from voirdire.errors import InputError
+from voirdire.judging.plan import plan_judging
 from voirdire.records.plain import as_plain, without_nan
 from voirdire.rewards.certification import check_certified, read_certificate
 from voirdire.rewards.comparisons.data import labelled_by_class
@@ -20,15 +21,12 @@ from voirdire.rewards.comparisons.order import default_order
 from voirdire.rewards.comparisons.reading import comparisons_of
 from voirdire.rewards.features import questions_of_numbers
 from voirdire.rewards.fitting.behavior_fitting import fit_parts
-from voirdire.rewards.fitting.judged_comparisons import (
-    behavior_parts,
-    fit_verdicts,
-    judged_comparisons,
-)
+from voirdire.rewards.fitting.judged_comparisons import behavior_parts, judged_comparisons
 from voirdire.rewards.fitting.notes import fit_notes, loose_notes, refuse_nothing
 from voirdire.rewards.fitting.settings import FeatureChoice, FitSettings, feature_choices
 from voirdire.rewards.given_weights import reward_versions
 from voirdire.rewards.model import BehaviorReward, RewardModel
+from voirdire.rewards.verdict_source import VerdictSource, open_verdicts
 from voirdire.rewards.vetoes import VETO
 from voirdire.rubrics import load_rubric
 
@@ -198,14 +196,18 @@ def fit_reward(
     own = _with_behaviors(rubric)
     choices = feature_choices(own, chosen)
     kept = tuple(_certificate(one) for one in certificates)
-    source = fit_verdicts(
-        judge,
-        own,
-        verdicts=verdicts,
-        threshold=threshold,
-        judged=judged,
-        questions=_asked_too(choices, own),
+    questions = _asked_too(choices, own)
+    asked: JudgeLike = "local" if judge is None else judge
+    source = VerdictSource(
+        found=plan_judging(asked, own, threshold=threshold, judged=judged)
+        if verdicts is None
+        else open_verdicts(
+            verdicts, rubric=own, judge=judge, threshold=threshold, questions=questions
+        ),
+        rubric=own,
+        questions=questions,
     )
+    source.check_questions()
     compared = judged_comparisons(
         comparisons_of(comparisons, judged=judged),
         source,
@@ -232,7 +234,7 @@ def fit_reward(
         name=name,
         rubric=own,
         orientation=chosen.orientation,
-        judge=source.described(compared.told, own),
+        judge=source.describe_judge(judged=judged, made_from=asked),
         behaviors={row.record.behavior: behavior_reward(row, compared, own) for row in fitted},
         settings=record,
         data_hash=compared.data.data_hash,

@@ -4,52 +4,42 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.documents import did_you_mean
 from voirdire.errors import CyclicComparisonsWarning, InputError
-from voirdire.io import read_verdicts
-from voirdire.io.rbr_files import RbrVerdicts, is_rbr_file
-from voirdire.io.verdicts import add_numbers
-from voirdire.judging.answering import judge_by_plan
-from voirdire.judging.plan import needs_engine
 from voirdire.records import Dropped
-from voirdire.records.thresholds import format_threshold, select_threshold
+from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.comparisons.data import drop_unknown_labels, labelled_by_class
 from voirdire.rewards.comparisons.order import LabelOrder, default_order
 from voirdire.rewards.comparisons.pairs import PreferenceCycles, find_cycles, pairs_of
 from voirdire.rewards.comparisons.prompts import our_behavior, prompt_hash
 from voirdire.rewards.features import values_of_features
 from voirdire.rewards.fitting.notes import fit_notes, refuse_nothing
-from voirdire.rewards.reward_judge import RewardJudge, reward_judge
 from voirdire.rewards.vetoes import veto_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from voirdire._types import Judged, Threshold
-    from voirdire.judging import JudgingProgress, LlmJudge
-    from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.judging.plan import JudgingPlan
-    from voirdire.records import Item, Verdicts
+    from voirdire.judging import JudgingProgress
+    from voirdire.records import Verdicts
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.pairs import PairSet
     from voirdire.rewards.fitting.settings import FeatureChoice, FitSettings
+    from voirdire.rewards.verdict_source import VerdictSource
     from voirdire.rubrics import Rubric
 
 __all__ = [
     "BehaviorData",
     "FitProgress",
-    "FitVerdicts",
     "JudgedComparisons",
     "behavior_parts",
-    "fit_verdicts",
     "judged_comparisons",
     "with_behaviors",
 ]
@@ -71,192 +61,6 @@ class FitProgress:
     doing: Literal["judging", "fitting"]
     n_done: int
     n_total: int
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class FitVerdicts:
-    """Where the verdicts of a fit come from: a plan to judge by, or verdicts that there are.
-
-    Attributes
-    ----------
-    given : Verdicts or None
-        Verdicts that there are.
-    rbr_file : object
-        A file of the authors of rule-based rewards, whose rows are found by their texts.
-    rubric : Rubric
-        What is asked.
-    plan : JudgingPlan or None
-        Judge and rubric, where items are to be judged.
-    made_from : object
-        What the judge of the plan was named by.
-    judged : {"final_answer", "with_reasoning", "whole_turn"}
-        What of a response is judged.
-    threshold : float, mapping of str to float, or None
-        Of a file of the authors.
-    questions : tuple of str
-        Scale and choice questions whose answers are features.
-    """
-
-    given: Verdicts | None = None
-    rbr_file: Any = field(default=None, repr=False)
-    rubric: Rubric = field(repr=False)
-    plan: JudgingPlan | None = None
-    made_from: Any = field(default=None, repr=False)
-    judged: Judged = "final_answer"
-    threshold: Threshold | None = None
-    questions: tuple[str, ...] = ()
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the reader of the verdicts should know."""
-        return () if self.plan is None else self.plan.notes
-
-    def on(
-        self,
-        items: Sequence[Item],
-        *,
-        store: str | Path | None,
-        retry_failures: bool,
-        progress: Callable[[FitProgress], None] | None,
-    ) -> Verdicts:
-        """Give verdicts on items: those that there are, or new ones."""
-        if self.given is not None:
-            return self.given
-        if self.plan is None:
-            said = RbrVerdicts(self.rbr_file, rubric=self.rubric, threshold=self.threshold)
-            return said.of_all_items(items)
-        judged = judge_by_plan(
-            items,
-            self.plan,
-            store=store,
-            retry_failures=retry_failures,
-            progress=_telling(items, progress),
-        )
-        return add_numbers(judged, self.rubric, self.questions)
-
-    def described(self, told: Verdicts, rubric: Rubric) -> RewardJudge:
-        """Describe the judge, and how it is made again where that is known."""
-        if self.plan is not None:
-            return reward_judge(self.plan, made_from=self.made_from)
-        found = RewardJudge(
-            name=told.judge,
-            fingerprint=told.fingerprint,
-            threshold=select_threshold(told.threshold, rubric.propositions),
-            judged=self.judged,
-        )
-        return _recognised(found, rubric) if told.fingerprint else found
-
-
-def fit_verdicts(
-    judge: JudgeLike | None,
-    rubric: Rubric,
-    *,
-    verdicts: Any,
-    threshold: Threshold | None,
-    judged: Judged,
-    questions: tuple[str, ...] = (),
-) -> FitVerdicts:
-    """Settle where verdicts come from, before anything is spent.
-
-    Parameters
-    ----------
-    judge : Judge, LlmJudge, str, path or None
-        Who judges, ``"local"`` by default; or the name of the judge of `verdicts`.
-    rubric : Rubric
-        What is asked.
-    verdicts : object or None
-        What `read_verdicts` reads.
-    threshold : float, mapping of str to float, or None
-        A proposition is true from this probability on.
-    judged : {"final_answer", "with_reasoning", "whole_turn"}
-        What of a response is judged.
-
-    Returns
-    -------
-    FitVerdicts
-        Verdicts, or a plan.
-
-    Raises
-    ------
-    InputError
-        If judge and rubric do not suit each other, or verdicts cannot be read, or were made under
-        another threshold.
-    """
-    if verdicts is None:
-        from voirdire.judging.plan import plan_judging
-
-        asked = "local" if judge is None else judge
-        plan = plan_judging(asked, rubric, threshold=threshold, judged=judged)
-        if questions and not needs_engine(plan.judge):
-            msg = (
-                f"`judge` must be a language model where {shorten(questions[0])!r} is a feature, "
-                f"got {shorten(plan.judge.name)!r}, which answers propositions only. Name a model, "
-                "or give verdicts."
-            )
-            raise InputError(msg)
-        return FitVerdicts(
-            rubric=rubric, plan=plan, made_from=asked, judged=judged, questions=questions
-        )
-    if judge is not None and not isinstance(judge, str):
-        msg = (
-            "`judge` must be the name of a judge of the verdicts where `verdicts` are given, got "
-            f"{type(judge).__name__}. Leave one of the two out."
-        )
-        raise InputError(msg)
-    if is_rbr_file(verdicts):
-        return FitVerdicts(rubric=rubric, rbr_file=verdicts, judged=judged, threshold=threshold)
-    given = read_verdicts(verdicts, rubric=rubric, judge=judge, numbers_of=questions)
-    for name in questions:
-        if not set(rubric.question(name).number_names) <= set(given.questions):
-            msg = (
-                f"`verdicts` must be on {shorten(name)!r}, which is to be a feature, got none. "
-                "Judge with the rubric that asks it."
-            )
-            raise InputError(msg)
-    return FitVerdicts(rubric=rubric, given=_under(given, threshold), judged=judged)
-
-
-def _under(given: Verdicts, threshold: Threshold | None) -> Verdicts:
-    if threshold is None or select_threshold(threshold, given.questions) == given.threshold:
-        return given
-    if given.fingerprint:
-        msg = (
-            f"`threshold` must be that of the verdicts, {format_threshold(given.threshold)}, got "
-            f"{format_threshold(threshold)}: "
-            "it is fixed beforehand, and part of their fingerprint. Leave it out."
-        )
-        raise InputError(msg)
-    return replace(given, threshold=threshold)
-
-
-def _recognised(found: RewardJudge, rubric: Rubric) -> RewardJudge:
-    """Say how a judge is made again, where a judge of that name has the same fingerprint."""
-    from voirdire.judging import LlmJudge
-    from voirdire.judging.plan import plan_judging
-    from voirdire.models import is_model_name, load_model
-
-    try:
-        judge: LlmJudge | str = "local"
-        if is_model_name(found.name):
-            judge = LlmJudge(model=load_model(found.name, reads_keys=False))
-        elif found.name != "local":
-            return found
-        plan = plan_judging(judge, rubric, threshold=found.threshold, judged=found.judged)
-    except InputError:  # no such judge here: it can still be named when it is needed
-        return found
-    if plan.fingerprint != found.fingerprint:
-        return found
-    return replace(found, made_by=reward_judge(plan, made_from=judge).made_by)
-
-
-def _telling(
-    items: Sequence[Item], progress: Callable[[FitProgress], None] | None
-) -> Callable[[JudgingProgress], None] | None:
-    if progress is None:
-        return None
-    return lambda state: progress(
-        FitProgress(doing="judging", n_done=state.n_items, n_total=len(items))
-    )
 
 
 _ANY = "*"
@@ -307,7 +111,6 @@ def with_behaviors(data: ComparisonData, rubric: Rubric) -> ComparisonData:
     return replace(
         data,
         items=replace(data.items, behaviors=tuple(found)),
-        behaviors=tuple(found),
         dropped=(*data.dropped, *drops),
     )
 
@@ -556,7 +359,7 @@ def _behavior_data(
     rank, prompts = _by_prompt_hash(data, pairs)
     better, worse = pairs.better[rank], pairs.worse[rank]
     used, places = np.unique(np.concatenate([better, worse]), return_inverse=True)
-    probabilities = _probabilities(data, judged, used)
+    probabilities = judged.take([data.items.id_at(place) for place in used]).probabilities
     features = values_of_features(
         choice.features, rubric, probabilities=probabilities, columns=judged.questions
     )
@@ -606,19 +409,6 @@ def _by_prompt_hash(
     return rank, prompts[rank]
 
 
-def _probabilities(
-    data: ComparisonData, judged: Verdicts, places: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Look verdicts up by item id; nan in all columns where there is none."""
-    found = np.array(
-        [judged.places.get(data.items.id_at(place), -1) for place in places], dtype=np.int64
-    )
-    known = found >= 0
-    values = np.full((places.size, len(judged.questions)), np.nan)
-    values[known] = judged.probabilities[found[known]]
-    return values
-
-
 def _drops(
     data: ComparisonData,
     judged: Verdicts,
@@ -630,8 +420,9 @@ def _drops(
     for row in np.flatnonzero(unjudged | unbased):
         item = data.items[places[row]].id
         if unjudged[row]:
-            why = judged.missing.get(item, "there is none")
-            reason = f"its features cannot be computed, since a verdict is missing: {why}"
+            why = judged.missing.get(item, NO_VERDICT)
+            known = "there is none" if why == NO_VERDICT else why
+            reason = f"its features cannot be computed, since a verdict is missing: {known}"
         else:
             reason = "it has no base reward, and others have one (`--no-base` fits without)"
         yield Dropped(reason=reason, source=data.source, item=item)
@@ -667,7 +458,7 @@ class JudgedComparisons:
 
 def judged_comparisons(
     data: ComparisonData,
-    source: FitVerdicts,
+    source: VerdictSource,
     *,
     rubric: Rubric,
     settings: FitSettings,
@@ -682,7 +473,7 @@ def judged_comparisons(
     ----------
     data : ComparisonData
         As it was read.
-    source : FitVerdicts
+    source : VerdictSource
         Where verdicts come from.
     rubric : Rubric
         With behaviors.
@@ -728,11 +519,11 @@ def judged_comparisons(
     if not places.size:
         refuse_nothing(data, notes=tuple(fit_notes(data, rubric, {})))
     cycles = _cycles(data, pairs, settings)
-    told = source.on(
+    told = source.verdicts_on(
         data.items.select(places),
         store=store,
         retry_failures=retry_failures,
-        progress=progress,
+        progress=_tell_judging(places.size, progress),
     )
     if from_classes:
         data = labelled_by_class(data, told, rubric=rubric)
@@ -740,6 +531,16 @@ def judged_comparisons(
         pairs = behavior_pairs(data, orders, settings)
     return JudgedComparisons(
         data=data, orders=orders, pairs=pairs, told=told, cycles=cycles, notes=notes
+    )
+
+
+def _tell_judging(
+    n_total: int, progress: Callable[[FitProgress], None] | None
+) -> Callable[[JudgingProgress], None] | None:
+    if progress is None:
+        return None
+    return lambda state: progress(
+        FitProgress(doing="judging", n_done=state.n_items, n_total=n_total)
     )
 
 
@@ -780,9 +581,10 @@ def _without_class(
     for place in places:
         if data.labels[place] is None:
             item = data.items[place].id
-            why = told.missing.get(item, "no class is known to hold")
+            why = told.missing.get(item, NO_VERDICT)
+            known = "no class is known to hold" if why == NO_VERDICT else why
             yield Dropped(
-                reason=f"it has no completion class: {why}", source=data.source, item=item
+                reason=f"it has no completion class: {known}", source=data.source, item=item
             )
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, get_args
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from voirdire.rewards.features import caps_by_behavior, feature_set, questions_b
 from voirdire.rewards.vetoes import vetoes_by_behavior
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -29,21 +29,19 @@ if TYPE_CHECKING:
 __all__ = ["EVERY_OTHER", "FeatureChoice", "FitSettings", "Sign", "feature_choices"]
 
 Sign: TypeAlias = Literal["positive", "negative", "rubric"]
-
-
 """What a weight is held to: at least 0, at most 0, or the side that the rubric demands."""
 
 
 EVERY_OTHER = "*"
-
-
 """Stands for every feature that no sign names."""
 
 
 FEWEST_RESAMPLES = 50
-
-
 """Fewer give no percentile that could be called an end of an interval."""
+
+_SIGNS = ", ".join(map(repr, get_args(Sign)))
+_MARGIN = "a finite number above 0"
+_SWAP = "Where the other label is the better one, swap them in `orders`."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,26 +134,29 @@ class FitSettings:
         """Check everything that can be checked without a rubric and data."""
         check_choice("orientation", self.orientation, Orientation)
         check_choice("loss", self.loss, Loss)
-        if self.l2 is not None:
-            _check_number("l2", self.l2, rule="a finite number of at least 0", lowest=0.0)
-        _check_margin("margin", self.margin)
+        if self.l2 is not None and not (_is_number(self.l2) and self.l2 >= 0):
+            _refuse("l2", "a finite number of at least 0", got=self.l2)
         if isinstance(self.signs, str):
             check_choice("signs", self.signs, Literal["rubric"])
-        for name in ("margins", "orders", "signs", "fixed", "caps"):
-            value = self.signs_by_feature if name == "signs" else getattr(self, name)
-            _check_mapping(name, value)
-        for label, margin in self.margins.items():
-            _check_margin(f"margins[{shorten(label)!r}]", margin)
-        for feature, sign in self.signs_by_feature.items():
-            check_choice(f"signs[{shorten(feature)!r}]", sign, Sign)
-        for feature, weight in self.fixed.items():
-            _check_number(f"fixed[{shorten(feature)!r}]", weight, rule="a finite number")
+        if not _is_margin(self.margin):
+            _refuse("margin", _MARGIN, got=self.margin, hint=_SWAP)
+        _check_mapping("margins", self.margins, rule=_MARGIN, is_right=_is_margin, hint=_SWAP)
+        for name in ("orders", "caps"):
+            _check_mapping(name, getattr(self, name))
+        signs = self.signs_by_feature
+        _check_mapping(
+            "signs", signs, rule=f"one of {_SIGNS}", is_right=get_args(Sign).__contains__
+        )
+        _check_mapping("fixed", self.fixed, rule="a finite number", is_right=_is_number)
         _check_names("ignored", self.ignored, named="feature")
         _check_names("veto", self.veto, named="proposition")
         _check_names("features", self.features, named="question")
-        _check_said_once(self)
+        _read_said(self)
         check_count("n_folds", self.n_folds, minimum=2)
-        _check_resamples(self.n_resamples)
+        check_count("n_resamples", self.n_resamples, minimum=0)
+        if 0 < self.n_resamples < FEWEST_RESAMPLES:
+            rule, hint = f"0 or at least {FEWEST_RESAMPLES}", "With 0 there are no intervals."
+            _refuse("n_resamples", rule, got=self.n_resamples, hint=hint)
         check_fraction("confidence_level", self.confidence_level)
         check_count("seed", self.seed, minimum=0)
 
@@ -188,26 +189,36 @@ def _as_json(value: Any) -> Any:
     return sorted(value) if is_list else value
 
 
-def _check_number(name: str, value: object, *, rule: str, lowest: float = -math.inf) -> None:
-    is_number = not isinstance(value, bool) and isinstance(value, Real)
-    number = float(value) if is_number else math.nan  # type: ignore[arg-type]
-    if not math.isfinite(number) or number < lowest:
-        msg = f"`{name}` must be {rule}, got {shorten(value)!r}."
-        raise InputError(msg)
+def _refuse(name: str, rule: str, *, got: object, of: str = "", hint: str = "") -> NoReturn:
+    shown = str(got) if isinstance(got, Real) else repr(shorten(got))
+    whose = f" for {shorten(of)!r}" if of else ""
+    msg = f"`{name}` must be {rule}, got {shown}{whose}. {hint}"
+    raise InputError(msg.rstrip())
 
 
-def _check_margin(name: str, value: object) -> None:
-    rule = "a finite number above 0"
-    _check_number(name, value, rule=rule)
-    if float(value) <= 0:  # type: ignore[arg-type]
-        msg = f"`{name}` must be {rule}, got {value!r}. Swap the labels in `orders` instead."
-        raise InputError(msg)
+def _is_number(value: Any) -> bool:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return is_number and math.isfinite(value)
 
 
-def _check_mapping(name: str, value: object) -> None:
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        msg = f"`{name}` must be a mapping by name, got {shorten(value)!r}. Write {{'name': ...}}."
-        raise InputError(msg)
+def _is_margin(value: Any) -> bool:
+    return _is_number(value) and value > 0
+
+
+def _check_mapping(
+    name: str,
+    given: Any,
+    *,
+    rule: str = "",
+    is_right: Callable[[Any], bool] = lambda _value: True,
+    hint: str = "",
+) -> None:
+    """Check that a setting is a mapping by name, and each of its values."""
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        _refuse(name, "a mapping by name", got=given, hint="Write {'name': ...}.")
+    for key, value in given.items():
+        if not is_right(value):
+            _refuse(name, rule, got=value, of=key, hint=hint)
 
 
 def _check_names(name: str, value: object, *, named: str) -> None:
@@ -217,37 +228,23 @@ def _check_names(name: str, value: object, *, named: str) -> None:
         raise InputError(msg)
 
 
-def _check_said_once(settings: FitSettings) -> None:
-    said: dict[str, str] = {}
-    rules = {"signs": settings.signs_by_feature, "fixed": settings.fixed}
-    for name, features in (*rules.items(), ("ignored", settings.ignored)):
-        for feature in features:
-            other = said.setdefault(feature, name)
-            if other != name:
+def _read_said(settings: FitSettings) -> dict[str, tuple[str, Any]]:
+    """Give by feature what is said of its weight, and in which setting; each may be in one only."""
+    said: dict[str, tuple[str, Any]] = {}
+    for name, by_feature in (
+        ("signs", settings.signs_by_feature),
+        ("fixed", settings.fixed),
+        ("ignored", dict.fromkeys(settings.ignored, 0.0)),
+    ):
+        for feature, value in by_feature.items():
+            if feature in said:
                 msg = (
-                    f"`{name}` must not name {shorten(feature)!r}, which `{other}` names: a weight "
-                    "is held to a sign, fixed or ignored. Name it once."
+                    f"`{name}` must not name {shorten(feature)!r}, which `{said[feature][0]}` "
+                    "names: a weight is held to a sign, fixed or ignored. Name it once."
                 )
                 raise InputError(msg)
-
-
-def _check_resamples(n_resamples: int) -> None:
-    check_count("n_resamples", n_resamples, minimum=0)
-    if 0 < n_resamples < FEWEST_RESAMPLES:
-        msg = (
-            f"`n_resamples` must be 0 or at least {FEWEST_RESAMPLES}, got {n_resamples}. "
-            "With 0 there are no intervals."
-        )
-        raise InputError(msg)
-
-
-_FREE = ("", 0.0)
-
-
-Said = tuple[str, float]
-
-
-"""``positive``, ``negative``, ``rubric``, ``fixed`` with its weight, or ``ignored``."""
+            said[feature] = name, value
+    return said
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -313,10 +310,15 @@ def feature_choices(rubric: Rubric, settings: FitSettings) -> dict[str, FeatureC
     caps = caps_by_behavior(settings.caps, sets)
     sets = {name: replace(row, caps=caps[name]) for name, row in sets.items()}
     known = {key for row in sets.values() for name in row.names for key in _called(row, name)}
-    said = _said(settings)
-    for name in said:
-        if name not in known and (name != EVERY_OTHER or name not in settings.signs_by_feature):
-            _refuse(name, known, rubric=rubric)
+    said = _read_said(settings)
+    for name, (setting, _) in said.items():
+        if name not in known and (name != EVERY_OTHER or setting != "signs"):
+            msg = (
+                f"`{setting}` must name propositions or classes of rubric {rubric.name!r}, or those"
+                f" of a behavior as behavior:proposition or behavior.class, got {shorten(name)!r}."
+                f"{did_you_mean(name, sorted(known))}"
+            )
+            raise InputError(msg)
     vetoes = vetoes_by_behavior(settings.veto, rubric, sets)
     return {
         behavior: replace(_choice(row, said, rubric=rubric), vetoes=vetoes[behavior])
@@ -324,31 +326,26 @@ def feature_choices(rubric: Rubric, settings: FitSettings) -> dict[str, FeatureC
     }
 
 
-def _said(settings: FitSettings) -> dict[str, Said]:
-    said: dict[str, Said] = {name: (sign, 0.0) for name, sign in settings.signs_by_feature.items()}
-    said |= {name: ("fixed", float(weight)) for name, weight in settings.fixed.items()}
-    return said | dict.fromkeys(settings.ignored, ("ignored", 0.0))
-
-
-def _choice(features: FeatureSet, said: Mapping[str, Said], *, rubric: Rubric) -> FeatureChoice:
-    names, ranked = features.names, []
+def _choice(
+    features: FeatureSet, said: Mapping[str, tuple[str, Any]], *, rubric: Rubric
+) -> FeatureChoice:
+    names, ranked, ignored = features.names, [], []
     order = _class_order(rubric, features.behavior)
     demanded = _demanded_signs(rubric, features, order)
     given = np.full(len(names), np.nan)
     lower, upper = np.full(len(names), -np.inf), np.full(len(names), np.inf)
-    ignored = set()
     for place, name in enumerate(names):
         keys = (*_called(features, name), EVERY_OTHER)
-        word, weight = next((said[key] for key in keys if key in said), _FREE)
-        if word in ("fixed", "ignored"):
-            given[place] = weight
-        if word == "ignored":
-            ignored.add(name)
-        if word == "rubric":
+        setting, value = next((said[key] for key in keys if key in said), ("signs", None))
+        if setting != "signs":
+            given[place] = value
+        elif value == "rubric":
             ranked.append(name)
-            word = demanded.get(name, "")
-        lower[place] = 0.0 if word == "positive" else -np.inf
-        upper[place] = 0.0 if word == "negative" else np.inf
+            value = demanded.get(name)
+        if setting == "ignored":
+            ignored.append(name)
+        lower[place] = 0.0 if value == "positive" else -np.inf
+        upper[place] = 0.0 if value == "negative" else np.inf
     fitted = [name for name, weight in zip(names, given, strict=True) if np.isnan(weight)]
     places = {name.removeprefix(f"{features.behavior}."): fitted.index(name) for name in ranked}
     return FeatureChoice(
@@ -398,12 +395,3 @@ def _called(features: FeatureSet, name: str) -> tuple[str, str]:
     if name in features.asked:
         return f"{features.behavior}:{name}", name
     return name, name.removeprefix(f"{features.behavior}.")
-
-
-def _refuse(name: str, known: Iterable[str], *, rubric: Rubric) -> None:
-    msg = (
-        f"a feature must be a proposition or class of rubric {rubric.name!r}, or one of a behavior "
-        f"as behavior:proposition or behavior.class, got {shorten(name)!r}."
-        f"{did_you_mean(name, sorted(known))}"
-    )
-    raise InputError(msg)

@@ -15,7 +15,7 @@ from voirdire.rewards.against_demands import paid_against_demands, said_of_deman
 from voirdire.rewards.live.turns import LiveScores, base_of_turns, items_of_turns
 from voirdire.rewards.scoring.base_rewards import base_column, base_of_items, given_base
 from voirdire.rewards.scoring.scores import Combiner, to_be_judged
-from voirdire.rewards.scoring.scoring import judging_plan
+from voirdire.rewards.verdict_source import judging_plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

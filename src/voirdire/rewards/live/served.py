@@ -20,7 +20,7 @@ from voirdire.rewards.certification import check_certified
 from voirdire.rewards.live.turns import LiveScores, base_of_turns, items_of_turns, nothing_scored
 from voirdire.rewards.model import is_hash_of
 from voirdire.rewards.reward_file import reward_of_document
-from voirdire.rewards.scoring.scores import TOO_LARGE, Combiner, is_reward
+from voirdire.rewards.scoring.scores import Combiner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,22 +116,13 @@ class ServedReward:
             failures={},
         ).with_reasons(missing)
         base, base_reasons = base_of_turns(turns, uses_base=self.reward.uses_base)
-        own = self._combiner.scores(
-            judged, behaviors=behaviors, base=base, base_reasons=base_reasons
-        )
-        with np.errstate(over="ignore"):
-            rewards = rule + base  # the rule reward is the server's: it may take means off
-        there = is_reward(rewards)
-        lacking = [own.items[row] for row in np.flatnonzero(~there).tolist()]
         return LiveScores(
-            scores=replace(
-                own,
-                rewards=np.where(there, rewards, np.nan),
-                rule_rewards=rule,
-                missing={
-                    name: missing.get(name) or base_reasons.get(name) or TOO_LARGE
-                    for name in lacking
-                },
+            scores=self._combiner.scores(
+                judged,
+                behaviors=behaviors,
+                base=base,
+                base_reasons=base_reasons,
+                given=(rule, missing),  # the server's own: it may take means off
             ),
             judged=judged,
             seconds=time.monotonic() - began,

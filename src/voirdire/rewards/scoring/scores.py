@@ -35,6 +35,7 @@ __all__ = [
     "explanation",
     "is_reward",
     "paying_answers",
+    "probabilities_on",
     "to_be_judged",
     "weighed",
 ]
@@ -122,6 +123,7 @@ class Combiner:
         behaviors: Sequence[str | None],
         base: NDArray[np.float64],
         base_reasons: Mapping[str, str],
+        given: tuple[NDArray[np.float64], Mapping[str, str]] | None = None,
     ) -> Scores:
         """Score items.
 
@@ -135,6 +137,9 @@ class Combiner:
             Base rewards; nan where `base_reasons` says why there is none.
         base_reasons : mapping of str to str
             By item id.
+        given : tuple of ndarray of float and mapping of str to str, optional
+            Rule rewards that another process worked out, nan where there is none; and why, by
+            item id.
         """
         used = tuple(
             own if own is not None else theirs
@@ -143,7 +148,7 @@ class Combiner:
         rule = np.full(len(judged.items), np.nan)
         missing: dict[str, str] = {}
         features: dict[str, NDArray[np.float64]] = {}
-        whole = _on_all(judged, self.model.columns)
+        whole = probabilities_on(judged, self.model.columns)
         for behavior, rows in _rows_of(used).items():
             ids = [judged.items[row] for row in rows.tolist()]
             if behavior not in self.weights:
@@ -160,6 +165,10 @@ class Combiner:
             for place in np.flatnonzero(~is_reward(rule[rows])).tolist():
                 name = ids[place]
                 missing[name] = _why_no_rule(judged, name) if lacks[place] else TOO_LARGE
+        if given is not None:
+            rule, reasons = np.array(given[0]), given[1]
+            lacking = [judged.items[row] for row in np.flatnonzero(~is_reward(rule)).tolist()]
+            missing = {name: reasons[name] for name in lacking if name in reasons}
         rule[~is_reward(rule)] = np.nan
         return Scores(
             items=judged.items,
@@ -231,9 +240,9 @@ def _rows_of(behaviors: Sequence[str | None]) -> dict[str | None, NDArray[np.int
     return {name: np.flatnonzero(array == code) for name, code in codes.items()}
 
 
-def _on_all(judged: Verdicts, propositions: tuple[str, ...]) -> NDArray[np.float64]:
+def probabilities_on(judged: Verdicts, propositions: Sequence[str]) -> NDArray[np.float64]:
     """Give a column for each proposition, nan for one that nobody was asked about."""
-    if judged.questions == propositions:
+    if judged.questions == tuple(propositions):
         return judged.probabilities
     found = np.full((len(judged.items), len(propositions)), np.nan)
     for column, name in enumerate(propositions):

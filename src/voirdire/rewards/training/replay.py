@@ -32,12 +32,12 @@ from voirdire.rewards.file_scoring import (
 from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.scoring.base_rewards import NO_BASE
 from voirdire.rewards.scoring.scores import Combiner, paying_answers
-from voirdire.rewards.scoring.scoring import judging_plan
 from voirdire.rewards.training.completion_rows import ITEM_COLUMNS, item_of_row, proposition_column
 from voirdire.rewards.training.run import TrainingRun
 from voirdire.rewards.training.run_files import is_part_of_run, question_hashes
 from voirdire.rewards.training.run_reading import completion_frames, read_training_run
 from voirdire.rewards.training.step_figures import EQUAL_REWARDS, asked_of
+from voirdire.rewards.verdict_source import judging_plan
 
 if TYPE_CHECKING:
     import threading

@@ -14,12 +14,12 @@ from voirdire.judging.judges.token_estimate import estimate_tokens
 from voirdire.judging.plan import asks_a_model
 from voirdire.records import Usage
 from voirdire.rewards.comparisons.prompts import prompt_hash
+from voirdire.rewards.verdict_source import plan_of
 from voirdire.studies.reward.notes import note
 from voirdire.studies.reward.ranking import TIE, per_prompt
 from voirdire.studies.reward.responses import (
     Part,
     judge_responses,
-    plan_of,
     rate_items,
     read_base_reward,
     read_responses,

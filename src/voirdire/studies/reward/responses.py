@@ -11,17 +11,13 @@ import msgspec
 import numpy as np
 
 from voirdire.errors import NoDataError
-from voirdire.io import ItemReading, read_items, read_verdicts
-from voirdire.io.rbr_files import RbrVerdicts, is_rbr_file
-from voirdire.io.verdicts import add_numbers
-from voirdire.judging.answering import judge_by_plan
+from voirdire.io import ItemReading, read_items
 from voirdire.judging.given_items import read_items_in_memory
-from voirdire.judging.plan import plan_judging
 from voirdire.records import Dropped
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.comparisons.prompts import prompt_hash
-from voirdire.rewards.reward_judge import asked_judge
-from voirdire.rewards.scoring.scores import weighed
+from voirdire.rewards.scoring.scores import probabilities_on, weighed
+from voirdire.rewards.verdict_source import VerdictSource, open_verdicts_for, plan_of
 from voirdire.studies.reward.notes import note
 
 if TYPE_CHECKING:
@@ -34,6 +30,7 @@ if TYPE_CHECKING:
     from voirdire.records import Item, Verdicts
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.model import RewardModel
+    from voirdire.rewards.verdict_source import HeldVerdicts
     from voirdire.studies.reward.result import RewardNote, Signal
     from voirdire.studies.reward.settings import RewardExaminationSettings
 
@@ -48,7 +45,6 @@ __all__ = [
     "judge_responses",
     "last_question",
     "order_probabilities",
-    "plan_of",
     "rate_items",
     "read_base_reward",
     "read_responses",
@@ -231,21 +227,18 @@ def read_responses(
 def judge_responses(items: Sequence[Item], request: ExaminationRequest, verdicts: Any) -> Verdicts:
     """Take stored verdicts, or the RBR authors' file of features; None judges now."""
     reward, judge = request.reward, request.judge
-    if verdicts is not None and is_rbr_file(verdicts):
-        threshold = reward.judge.threshold
-        said = RbrVerdicts(verdicts, rubric=reward.rubric, threshold=threshold)
-        return said.of_all_items(items)
+    asking: dict[str, Any] = {}
+    found: HeldVerdicts | JudgingPlan
     if verdicts is not None:
         named = judge if isinstance(judge, str) else None
-        return read_verdicts(
-            verdicts, rubric=reward.rubric, judge=named, numbers_of=reward.questions
-        )
-    plan = plan_of(reward, judge)
-    given, _ = read_items_in_memory(
-        items, ItemReading(judged=plan.judged, pairs=plan.asks_about_pairs)
-    )
-    found = judge_by_plan(given, plan, store=request.settings.store, progress=request.judging)
-    return add_numbers(found, reward.rubric, reward.questions)
+        found = open_verdicts_for(reward, verdicts, judge=named)
+    else:
+        found = plan_of(reward, judge)
+        reading = ItemReading(judged=found.judged, pairs=found.asks_about_pairs)
+        items, _ = read_items_in_memory(items, reading)
+        asking = {"store": request.settings.store, "progress": request.judging}
+    source = VerdictSource(found=found, rubric=reward.rubric, questions=reward.questions)
+    return source.verdicts_on(items, **asking)
 
 
 def rate_items(
@@ -286,26 +279,11 @@ def rate_items(
     )
 
 
-def plan_of(reward: RewardModel, judge: Any) -> JudgingPlan:
-    """Plan what the judge that is asked for, or the reward's own, is asked."""
-    own = reward.judge
-    asked = asked_judge(own, judge)
-    return plan_judging(asked, reward.rubric, threshold=own.threshold, judged=own.judged)
-
-
 def order_probabilities(
     items: Sequence[Item], judged: Verdicts, *, propositions: Sequence[str]
 ) -> NDArray[np.float64]:
     """Put what the judge said in the order of items and propositions; nan for what it did not."""
-    places = {name: place for place, name in enumerate(judged.items)}
-    rows = np.array([places.get(item.id, -1) for item in items], dtype=np.int64)
-    known = np.flatnonzero(rows >= 0)
-    found = np.full((len(items), len(propositions)), np.nan)
-    for column, name in enumerate(propositions):
-        if name in judged.questions:
-            said = judged.probabilities[:, judged.questions.index(name)]
-            found[known, column] = said[rows[known]]
-    return found
+    return probabilities_on(judged.take([item.id for item in items]), propositions)
 
 
 def _drop_unrated(
@@ -315,7 +293,8 @@ def _drop_unrated(
     judged: Verdicts,
 ) -> list[Dropped]:
     """Say of every item without a reward why it has none."""
-    known = frozenset(judged.items)
+    has_any = np.flatnonzero(np.isfinite(judged.probabilities).any(axis=1))
+    known = {judged.items[place] for place in has_any.tolist()}
     found = []
     for place in np.flatnonzero(~np.isfinite(signals["total"])).tolist():
         item, behavior = data.items[place], data.behaviors[place]
@@ -323,10 +302,10 @@ def _drop_unrated(
             reason = "no behavior, so that no weights apply"
         elif behavior not in features:
             reason = f"the reward has no weights for behavior {behavior!r}"
-        elif item.id not in known:
-            reason = "no verdict"
         elif judged.missing.get(item.id, NO_VERDICT) != NO_VERDICT:
             reason = f"no verdict: {judged.missing[item.id]}"
+        elif item.id not in known:
+            reason = "no verdict"
         elif "base" in signals and not np.isfinite(signals["base"][place]):
             reason = "no base reward, where others have one"
         else:

@@ -1,0 +1,426 @@
+"""Where verdicts on items come from: files and tables of verdicts, or a judge that is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import weakref
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+from voirdire.io import read_verdicts
+from voirdire.io.rbr_files import RbrVerdicts, is_rbr_file
+from voirdire.io.rows import BROKEN_PARQUET
+from voirdire.io.verdict_files import columns_of_file, verdict_format
+from voirdire.io.verdicts import add_numbers
+from voirdire.judging.answering import ajudge_by_plan, judge_by_plan
+from voirdire.judging.plan import JudgingPlan, needs_engine, plan_judging
+from voirdire.records.thresholds import format_threshold, select_threshold
+from voirdire.records.verdict_tables import is_verdict_table
+from voirdire.rewards.reward_judge import RewardJudge, asked_judge, recognise_judge, reward_judge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from voirdire._types import Judged, Threshold
+    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.records import Item, Verdicts
+    from voirdire.rewards.model import RewardModel
+    from voirdire.rubrics import Rubric
+
+__all__ = [
+    "StoredVerdicts",
+    "VerdictSource",
+    "judging_plan",
+    "open_verdicts",
+    "open_verdicts_for",
+    "plan_of",
+    "source_for_reward",
+    "take_verdicts",
+]
+
+HeldVerdicts: TypeAlias = "Verdicts | StoredVerdicts | RbrVerdicts"
+"""Verdicts that there are: in memory, in a temporary file, or known by the texts of items."""
+
+_MOST_ITEMS, _MOST_ROWS = 1 << 15, 1 << 17
+_BLOCK_BYTES = 1 << 23
+"""Rows of a wide or long table, and bytes of JSONL, that are read together."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class VerdictSource:
+    """Gives verdicts on items: those that there are, or those of a judge that is asked.
+
+    Attributes
+    ----------
+    found : Verdicts, StoredVerdicts, RbrVerdicts or JudgingPlan
+        Verdicts that there are; or judge and rubric, to ask by.
+    rubric : Rubric
+        What is asked.
+    questions : tuple of str
+        Scale and choice questions whose answers are wanted as numbers.
+    """
+
+    found: HeldVerdicts | JudgingPlan
+    rubric: Rubric = field(repr=False)
+    questions: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader of the verdicts should know."""
+        return self.found.notes if isinstance(self.found, JudgingPlan) else ()
+
+    def verdicts_on(self, items: Sequence[Item], **asking: Any) -> Verdicts:
+        """Give verdicts on all items that there are; `asking` is for `judge_by_plan`."""
+        if isinstance(self.found, JudgingPlan):
+            judged = judge_by_plan(items, self.found, **asking)
+            return add_numbers(judged, self.rubric, self.questions)
+        if isinstance(self.found, RbrVerdicts):
+            return self.found.of_all_items(items)
+        return take_verdicts(self.found, items)
+
+    async def averdicts_on(self, items: Sequence[Item], **asking: Any) -> Verdicts:
+        """Do the same in the running event loop."""
+        if isinstance(self.found, JudgingPlan):
+            judged = await ajudge_by_plan(items, self.found, **asking)
+            return add_numbers(judged, self.rubric, self.questions)
+        return await asyncio.to_thread(self.verdicts_on, items)
+
+    def check_questions(self) -> None:
+        """Refuse verdicts on less than the questions, and a judge that cannot answer them."""
+        if isinstance(self.found, JudgingPlan):
+            judge = self.found.judge
+            if self.questions and not needs_engine(judge):
+                msg = (
+                    f"`judge` must be a language model where {shorten(self.questions[0])!r} is a "
+                    f"feature, got {shorten(judge.name)!r}, which answers propositions only. Name "
+                    "a model, or give verdicts."
+                )
+                raise InputError(msg)
+            return
+        for name in self.questions:
+            if not set(self.rubric.question(name).number_names) <= set(self.found.questions):
+                msg = (
+                    f"`verdicts` must be on {shorten(name)!r}, which is to be a feature, got none. "
+                    "Judge with the rubric that asks it."
+                )
+                raise InputError(msg)
+
+    def describe_judge(self, *, judged: Judged, made_from: JudgeLike | None) -> RewardJudge:
+        """Describe the judge, and how it is made again where that is known."""
+        if isinstance(self.found, JudgingPlan):
+            return reward_judge(self.found, made_from=made_from)
+        described = RewardJudge(
+            name=self.found.judge,
+            fingerprint=self.found.fingerprint,
+            threshold=select_threshold(self.found.threshold, self.rubric.propositions),
+            judged=judged,
+        )
+        return recognise_judge(described, self.rubric) if described.fingerprint else described
+
+
+def take_verdicts(found: HeldVerdicts, items: Sequence[Item]) -> Verdicts:
+    """Give verdicts on items, in their order; those without any are missing."""
+    if isinstance(found, RbrVerdicts):
+        return found.of_items(items)
+    return found.take([item.id for item in items])
+
+
+def open_verdicts(
+    source: Any,
+    *,
+    rubric: Rubric,
+    judge: Any = None,
+    threshold: Threshold | None = None,
+    questions: tuple[str, ...] = (),
+) -> HeldVerdicts:
+    """Open what `voirdire.io.read_verdicts` reads, or a file of features of the RBR authors.
+
+    Files of ours are not held in memory. `judge` is the name of one of several. A `threshold` is
+    for verdicts without a fingerprint; others have one that is fixed.
+    """
+    if judge is not None and not isinstance(judge, str):
+        msg = (
+            "`judge` must be the name of a judge of the verdicts where `verdicts` are given, got "
+            f"{type(judge).__name__}. Leave one of the two out."
+        )
+        raise InputError(msg)
+    if is_rbr_file(source):
+        return RbrVerdicts(source, rubric=rubric, threshold=threshold)
+
+    def read(part: Any) -> Verdicts:
+        found = read_verdicts(part, rubric=rubric, judge=judge, numbers_of=questions)
+        return _under_threshold(found, threshold)
+
+    if paths := _our_files(source):
+        frames = chain.from_iterable(map(_frames, paths))
+        try:
+            return StoredVerdicts(map(read, _whole_items(frames)))
+        except (ValueError, *BROKEN_PARQUET):
+            pass  # what is wrong is said, with its place, where all is read at once
+    return read(source)
+
+
+def _under_threshold(given: Verdicts, threshold: Threshold | None) -> Verdicts:
+    if threshold is None or select_threshold(threshold, given.questions) == given.threshold:
+        return given
+    if given.fingerprint:
+        msg = (
+            f"`threshold` must be that of the verdicts, {format_threshold(given.threshold)}, got "
+            f"{format_threshold(threshold)}: "
+            "it is fixed beforehand, and part of their fingerprint. Leave it out."
+        )
+        raise InputError(msg)
+    return replace(given, threshold=threshold)
+
+
+# The judge of a reward --------------------------------------------------------------------------
+
+
+def source_for_reward(
+    model: RewardModel, verdicts: Any, *, judge: Any, other_judge: bool
+) -> tuple[VerdictSource, tuple[str, ...]]:
+    """Settle where the verdicts that a reward weighs come from; with notes for the reader.
+
+    Where there are `verdicts`, `judge` is the name of one of several, or what has it.
+    """
+    if verdicts is None:
+        plan, notes = judging_plan(model, judge, other_judge=other_judge)
+        return VerdictSource(found=plan, rubric=model.rubric, questions=model.questions), notes
+    found = open_verdicts_for(model, verdicts, judge=getattr(judge, "name", judge))
+    notes = _check_judge(
+        model,
+        name=found.judge,
+        fingerprint=found.fingerprint,
+        threshold=found.threshold,
+        argument="verdicts",
+        other_judge=other_judge,
+    )
+    return VerdictSource(found=found, rubric=model.rubric, questions=model.questions), notes
+
+
+def open_verdicts_for(model: RewardModel, verdicts: Any, *, judge: Any = None) -> HeldVerdicts:
+    """Open verdicts on what a reward weighs, whoever gave them."""
+    threshold = model.judge.threshold if is_rbr_file(verdicts) else None
+    return open_verdicts(
+        verdicts,
+        rubric=model.rubric,
+        judge=judge,
+        threshold=threshold,
+        questions=model.questions,
+    )
+
+
+def plan_of(model: RewardModel, judge: JudgeLike | None) -> JudgingPlan:
+    """Plan what the judge that is asked for, or the reward's own, is asked."""
+    own = model.judge
+    return plan_judging(
+        asked_judge(own, judge), model.rubric, threshold=own.threshold, judged=own.judged
+    )
+
+
+def judging_plan(
+    model: RewardModel, judge: JudgeLike | None, *, other_judge: bool
+) -> tuple[JudgingPlan, tuple[str, ...]]:
+    """Do the same, and check that it is the judge that the reward was fitted on."""
+    plan = plan_of(model, judge)
+    notes = _check_judge(
+        model,
+        name=plan.judge.name,
+        fingerprint=plan.fingerprint,
+        threshold=plan.threshold,
+        argument="judge",
+        other_judge=other_judge,
+    )
+    return plan, (*notes, *plan.notes)
+
+
+def _check_judge(
+    model: RewardModel,
+    *,
+    name: str,
+    fingerprint: str,
+    threshold: Threshold,
+    argument: str,
+    other_judge: bool,
+) -> tuple[str, ...]:
+    """Refuse verdicts of another judge, or note them where they are wanted.
+
+    A reward without the fingerprint of its judge takes any.
+    """
+    own = model.judge
+    if not own.fingerprint or own.fingerprint == fingerprint:
+        return ()
+    if not fingerprint:
+        what = "verdicts without a fingerprint, which may be anybody's"
+    elif name != own.name:
+        what = f"judge {shorten(name)!r} instead of {shorten(own.name)!r}"
+    elif threshold != own.threshold:
+        given, wanted = format_threshold(threshold), format_threshold(own.threshold)
+        what = f"the threshold {given} instead of {wanted}"
+    else:
+        what = (
+            f"another version or other settings of {shorten(name)!r}, another rubric, or other "
+            f"parts of responses judged ({shorten(fingerprint, width=19)} instead of "
+            f"{shorten(own.fingerprint, width=19)})"
+        )
+    if not other_judge:
+        hint = " That one is calibrated: name its `calibration`."
+        calibrated = "calibration" in own.made_by
+        msg = (
+            f"`{argument}` must be of the judge that reward {shorten(model.name)!r} was fitted on, "
+            f"got {what}. Judge with that one, fit again, or say that another one is meant with "
+            f"`other_judge=True`.{hint if calibrated else ''}"
+        )
+        raise InputError(msg)
+    void = " The certificates of the reward say nothing of it." if model.certificates else ""
+    return (
+        f"scored with verdicts of another judge than the weights were fitted on: {what}.{void}",
+    )
+
+
+# Verdicts in a temporary file ------------------------------------------------------------------
+
+
+class StoredVerdicts:
+    """Verdicts in a temporary file, a row for each item, which are found by a hash of its id.
+
+    Memory is 16 bytes an item, in whatever order items are asked for.
+
+    Parameters
+    ----------
+    parts : iterable of Verdicts
+        Of one run, each item in one part, the first on all questions. A `ValueError` says that
+        they are not.
+
+    Attributes
+    ----------
+    judge, fingerprint, threshold, questions
+        As those of `Verdicts`.
+    """
+
+    def __init__(self, parts: Iterable[Verdicts]) -> None:
+        self._file = tempfile.TemporaryFile(prefix="voirdire-")  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
+        self._words: dict[str | None, int] = {None: 0}
+        hashes: list[NDArray[np.int64]] = []
+        about: Verdicts | None = None
+        for part in parts:
+            if about is None:
+                about = part.take(())
+                numbers = ("probability", "f8", (len(part.questions),))
+                self._row = np.dtype([numbers, ("behavior", "i4"), ("reason", "i4")])
+            if _run_of(part) != _run_of(about.on(part.questions)):
+                raise ValueError("verdicts must be of one run")
+            columns = [about.questions.index(name) for name in part.questions]
+            self._file.write(self._rows_of(part, columns=columns).tobytes())
+            hashes.append(_hash_ids(part.items))
+        if about is None:
+            raise ValueError("there must be verdicts")
+        self._file.flush()
+        self._about = about
+        self.judge, self.fingerprint, self.threshold, self.questions = _run_of(about)
+        found = np.concatenate(hashes)
+        self._places = np.argsort(found)
+        self._hashes = found[self._places]
+        if (self._hashes[1:] == self._hashes[:-1]).any():
+            raise ValueError("the verdicts on an item must lie together")
+        self._said = list(self._words)
+
+    def take(self, items: Sequence[str]) -> Verdicts:
+        """Give the verdicts of items, in their order; those without any are missing."""
+        wanted = _hash_ids(items)
+        at = np.minimum(np.searchsorted(self._hashes, wanted), self._hashes.size - 1)
+        is_there = self._hashes[at] == wanted
+        # mapped anew each time, so that what was read does not stay in memory
+        stored = np.memmap(self._file, dtype=self._row, mode="r")
+        rows = np.zeros(len(items), dtype=self._row)
+        rows["probability"] = np.nan
+        rows[is_there] = stored[self._places[at[is_there]]]
+        reasons = {
+            items[place]: self._said[rows["reason"][place]] or ""
+            for place in np.flatnonzero(rows["reason"]).tolist()
+        }
+        behaviors = tuple([self._said[code] for code in rows["behavior"].tolist()])
+        return replace(
+            self._about,
+            items=tuple(items),
+            behaviors=behaviors,
+            probabilities=rows["probability"],
+        ).with_reasons(reasons)
+
+    def _rows_of(self, part: Verdicts, *, columns: list[int]) -> NDArray[np.void]:
+        words = self._words
+        rows = np.zeros(len(part.items), dtype=self._row)
+        rows["probability"] = np.nan
+        rows["probability"][:, columns] = part.probabilities
+        rows["behavior"] = [words.setdefault(name, len(words)) for name in part.behaviors]
+        for item, reason in part.missing.items():
+            rows["reason"][part.places[item]] = words.setdefault(reason, len(words))
+        return rows
+
+
+def _run_of(verdicts: Verdicts) -> tuple[Any, ...]:
+    return verdicts.judge, verdicts.fingerprint, verdicts.threshold, verdicts.questions
+
+
+def _hash_ids(items: Sequence[str]) -> NDArray[np.int64]:
+    """Hash ids with the key of this process, so that no file can be made to confuse them."""
+    return np.fromiter(map(hash, items), dtype=np.int64, count=len(items))
+
+
+def _our_files(source: Any) -> list[Path]:
+    """Give the paths of a source that is one or several files as `voirdire judge` writes them."""
+    parts = source if isinstance(source, list | tuple) else [source]
+    are_paths = all(isinstance(part, str | Path) and str(part) != "-" for part in parts)
+    paths = [Path(part) for part in parts] if are_paths else []
+    are_ours = all(path.is_file() and is_verdict_table(columns_of_file(path)) for path in paths)
+    return paths if are_ours else []
+
+
+def _whole_items(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Cut a table between items: the rows of the last one wait for those that follow."""
+    rest: pl.DataFrame | None = None
+    for frame in frames:
+        rest = frame if rest is None else pl.concat([rest, frame])
+        items = rest["item"]
+        is_other = items.ne_missing(items[-1]).reverse()
+        if n_last := is_other.arg_max() if is_other.any() else 0:
+            yield rest[:-n_last]
+            rest = rest[-n_last:]
+    if rest is not None:
+        yield rest
+
+
+def _frames(path: Path) -> Iterator[pl.DataFrame]:
+    """Read a table of ours a piece at a time, cells of JSONL and CSV as text."""
+    columns = columns_of_file(path)
+    schema: dict[str, Any] = dict.fromkeys(columns, pl.String)
+    written_as = verdict_format(path)
+    if written_as == "jsonl":
+        if "question" in columns:
+            # a row may say that it is negated where the first one does not
+            schema |= {"probability": pl.Float64, "threshold": pl.Float64, "negated": pl.String}
+        with path.open("rb") as file:  # block by block: a scan would keep the whole file mapped
+            while block := file.read(_BLOCK_BYTES) + file.readline():
+                yield pl.read_ndjson(block, schema=schema)
+        return
+    with tempfile.TemporaryDirectory(prefix="voirdire-") as folder:
+        if written_as == "csv":
+            scanned = pl.scan_csv(path, schema=schema, glob=False)
+            path = Path(folder) / "verdicts.parquet"
+            scanned.sink_parquet(path, maintain_order=True)
+        table = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+        start, n_rows = 0, _MOST_ROWS if "question" in columns else _MOST_ITEMS
+        while (frame := table.slice(start, n_rows).collect()).height:
+            yield frame
+            start += frame.height
