@@ -29,17 +29,17 @@ from voirdire.rewards.vetoes import veto_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from voirdire._types import Judged, Threshold
+    from voirdire._types import Threshold
     from voirdire.judging import JudgingProgress, LlmJudge
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item, Verdicts
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.pairs import PairSet
+    from voirdire.rewards.comparisons.settings import ComparisonSettings
     from voirdire.rewards.fitting.settings import FeatureChoice, FitSettings
     from voirdire.rubrics import Rubric
 
@@ -89,10 +89,8 @@ class FitVerdicts:
         Judge and rubric, where items are to be judged.
     made_from : object
         What the judge of the plan was named by.
-    judged : {"final_answer", "with_reasoning", "whole_turn"}
-        What of a response is judged.
-    threshold : float, mapping of str to float, or None
-        Of a file of the authors.
+    reading : ComparisonSettings
+        How completions are read and judged.
     questions : tuple of str
         Scale and choice questions whose answers are features.
     """
@@ -102,8 +100,7 @@ class FitVerdicts:
     rubric: Rubric = field(repr=False)
     plan: JudgingPlan | None = None
     made_from: Any = field(default=None, repr=False)
-    judged: Judged = "final_answer"
-    threshold: Threshold | None = None
+    reading: ComparisonSettings = field(repr=False)
     questions: tuple[str, ...] = ()
 
     @property
@@ -112,24 +109,20 @@ class FitVerdicts:
         return () if self.plan is None else self.plan.notes
 
     def on(
-        self,
-        items: Sequence[Item],
-        *,
-        store: str | Path | None,
-        retry_failures: bool,
-        progress: Callable[[FitProgress], None] | None,
+        self, items: Sequence[Item], *, progress: Callable[[FitProgress], None] | None
     ) -> Verdicts:
         """Give verdicts on items: those that there are, or new ones."""
         if self.given is not None:
             return self.given
         if self.plan is None:
-            said = RbrVerdicts(self.rbr_file, rubric=self.rubric, threshold=self.threshold)
+            threshold = self.reading.threshold
+            said = RbrVerdicts(self.rbr_file, rubric=self.rubric, threshold=threshold)
             return said.of_all_items(items)
         judged = judge_by_plan(
             items,
             self.plan,
-            store=store,
-            retry_failures=retry_failures,
+            store=self.reading.store,
+            retry_failures=self.reading.retry_failures,
             progress=_telling(items, progress),
         )
         return add_numbers(judged, self.rubric, self.questions)
@@ -142,7 +135,7 @@ class FitVerdicts:
             name=told.judge,
             fingerprint=told.fingerprint,
             threshold=select_threshold(told.threshold, rubric.propositions),
-            judged=self.judged,
+            judged=self.reading.judged,
         )
         return _recognised(found, rubric) if told.fingerprint else found
 
@@ -152,8 +145,7 @@ def fit_verdicts(
     rubric: Rubric,
     *,
     verdicts: Any,
-    threshold: Threshold | None,
-    judged: Judged,
+    reading: ComparisonSettings,
     questions: tuple[str, ...] = (),
 ) -> FitVerdicts:
     """Settle where verdicts come from, before anything is spent.
@@ -166,10 +158,8 @@ def fit_verdicts(
         What is asked.
     verdicts : object or None
         What `read_verdicts` reads.
-    threshold : float, mapping of str to float, or None
-        A proposition is true from this probability on.
-    judged : {"final_answer", "with_reasoning", "whole_turn"}
-        What of a response is judged.
+    reading : ComparisonSettings
+        How completions are read and judged.
 
     Returns
     -------
@@ -186,7 +176,7 @@ def fit_verdicts(
         from voirdire.judging.plan import plan_judging
 
         asked = "local" if judge is None else judge
-        plan = plan_judging(asked, rubric, threshold=threshold, judged=judged)
+        plan = plan_judging(asked, rubric, threshold=reading.threshold, judged=reading.judged)
         if questions and not needs_engine(plan.judge):
             msg = (
                 f"`judge` must be a language model where {shorten(questions[0])!r} is a feature, "
@@ -195,7 +185,7 @@ def fit_verdicts(
             )
             raise InputError(msg)
         return FitVerdicts(
-            rubric=rubric, plan=plan, made_from=asked, judged=judged, questions=questions
+            rubric=rubric, plan=plan, made_from=asked, reading=reading, questions=questions
         )
     if judge is not None and not isinstance(judge, str):
         msg = (
@@ -204,7 +194,7 @@ def fit_verdicts(
         )
         raise InputError(msg)
     if is_rbr_file(verdicts):
-        return FitVerdicts(rubric=rubric, rbr_file=verdicts, judged=judged, threshold=threshold)
+        return FitVerdicts(rubric=rubric, rbr_file=verdicts, reading=reading)
     given = read_verdicts(verdicts, rubric=rubric, judge=judge, numbers_of=questions)
     for name in questions:
         if not set(rubric.question(name).number_names) <= set(given.questions):
@@ -213,7 +203,7 @@ def fit_verdicts(
                 "Judge with the rubric that asks it."
             )
             raise InputError(msg)
-    return FitVerdicts(rubric=rubric, given=_under(given, threshold), judged=judged)
+    return FitVerdicts(rubric=rubric, given=_under(given, reading.threshold), reading=reading)
 
 
 def _under(given: Verdicts, threshold: Threshold | None) -> Verdicts:
@@ -669,11 +659,7 @@ def judged_comparisons(
     data: ComparisonData,
     source: FitVerdicts,
     *,
-    rubric: Rubric,
     settings: FitSettings,
-    from_classes: bool,
-    store: str | Path | None,
-    retry_failures: bool,
     progress: Callable[[FitProgress], None] | None,
 ) -> JudgedComparisons:
     """Find out what is compared, and have that judged and nothing else.
@@ -683,18 +669,10 @@ def judged_comparisons(
     data : ComparisonData
         As it was read.
     source : FitVerdicts
-        Where verdicts come from.
-    rubric : Rubric
-        With behaviors.
+        Where verdicts come from, and whether labels are the classes that they give: then pairs
+        that the file declares are left out.
     settings : FitSettings
         With orders and margins.
-    from_classes : bool
-        Whether labels are the classes that verdicts give; pairs that the file declares are then
-        left out.
-    store : str, path or None
-        Where a language model's replies are kept.
-    retry_failures : bool
-        Whether a language model is called again where it failed.
     progress : callable or None
         Told how far judging is.
 
@@ -715,6 +693,7 @@ def judged_comparisons(
     CyclicComparisonsWarning
         If comparisons go in cycles; before anything is judged.
     """
+    rubric, from_classes = source.rubric, source.reading.from_classes
     data = with_behaviors(data, rubric)
     notes: tuple[str, ...] = ()
     if from_classes:
@@ -728,12 +707,7 @@ def judged_comparisons(
     if not places.size:
         refuse_nothing(data, notes=tuple(fit_notes(data, rubric, {})))
     cycles = _cycles(data, pairs, settings)
-    told = source.on(
-        data.items.select(places),
-        store=store,
-        retry_failures=retry_failures,
-        progress=progress,
-    )
+    told = source.on(data.items.select(places), progress=progress)
     if from_classes:
         data = labelled_by_class(data, told, rubric=rubric)
         data = replace(data, dropped=(*data.dropped, *_without_class(data, told, places)))
