@@ -297,7 +297,9 @@ def test_a_spent_limit_says_how_much_is_done_and_how_to_go_on(judge, assert_one_
         n_stored = sum(store.count(row.id) for row in store.judges())
     more = judge(*price, "--max-cost", "1")
 
-    assert_one_line(done, "`--max-cost` of $0.00003 is reached: $0.0000", "for each run anew")
+    assert_one_line(
+        done, "`--max-cost` of $0.00003 is reached: $0.0000", "each run has the limit anew"
+    )
     assert 0 < n_stored < 20
     assert done.err.endswith(f" {n_stored} item{'s are' if n_stored > 1 else ' is'} done.\n")
     assert f"{20 - n_stored} calls, {n_stored} items from the store" in more.out

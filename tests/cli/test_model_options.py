@@ -90,7 +90,7 @@ def test_every_store_says_where_it_is_by_default(call, command, place):
     shown = " ".join(call(command, "--help-all").out.split())
 
     assert re.search(
-        r"--store FILE\|URL Where (a language model's )?replies are kept: a file, or "
+        r"--store FILE\|URL Where (a language model's )?replies are (?:kept|stored): a file, or "
         rf"postgresql://\.\.\. Default: voirdire-replies\.sqlite {place}\.",
         shown,
     )

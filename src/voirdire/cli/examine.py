@@ -331,7 +331,7 @@ def _verdict_files(
             folder if several else str(Path(folder) / "verdicts.parquet"),
             run,
             judges=several,
-            asked=asked_judge(judge, Asking(), call=call),
+            asked=judge if several else asked_judge(judge, Asking(), call=call),
             rubric=rubric,
         )
         say_problems(judged)

@@ -211,11 +211,11 @@ def _asked(
     call: Call, judge: str | None, asking: Asking, *, has_verdicts: bool
 ) -> JudgeLike | None:
     """Make the judge; with verdicts its name is only looked up among them."""
-    from voirdire.judging.judges.cascade_jury_files import detect_kind
     from voirdire.models import is_model_name
 
     named = judge or "local"
-    if not has_verdicts and (detect_kind(named) or is_model_name(named)):
+    is_asked = is_model_name(named) or named.lower().endswith((".yaml", ".yml"))
+    if not has_verdicts and is_asked:
         refuse_idle_options(call, judge=named)
         return asked_judge(named, asking, call=call)
     if typed := typed_flags(call, (*USUAL, *OF_REPLIES)):
