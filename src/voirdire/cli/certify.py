@@ -13,7 +13,7 @@ from voirdire.cli.options import AsJson, File, Files, Questions, ReportLanguage
 from voirdire.cli.printing import print_result, progress
 from voirdire.cli.shell import Call, UsageError
 from voirdire.cli.study_files import ReadingOptions, read_files, read_judges
-from voirdire.cli.written_files import check_report, write_report
+from voirdire.cli.written_files import check_written, write_report
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
 
@@ -64,7 +64,7 @@ def check_command(
     from voirdire.rewards import read_certificate
     from voirdire.studies import check_certificate, recorded_reading
 
-    check_report(report)
+    check_written(report=report)
     given = [name for name in _READ if name in call.options]
     if given:
         msg = f"`--{given[0]}` must be left out: the certificate says it."

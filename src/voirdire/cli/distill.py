@@ -15,7 +15,7 @@ from voirdire.cli.option_groups import spelled
 from voirdire.cli.options import AsJson, run_options
 from voirdire.cli.printing import listen_for_interrupts, print_result, say_drops
 from voirdire.cli.shell import UsageError, say
-from voirdire.cli.written_files import check_apart, check_card, check_place, write_text
+from voirdire.cli.written_files import check_apart, check_place, check_written, write_text
 from voirdire.errors import InputError
 from voirdire.judging.settings import DistillSettings
 
@@ -65,7 +65,7 @@ def distill_command(
         raise UsageError(msg)
     _check_output(output)
     check_apart(output=output, card=card)
-    check_card(card)
+    check_written(card=card)
     listen_for_interrupts()
     from voirdire.judging import distill_files
     from voirdire.reporting.narrow_tables import counted

@@ -32,10 +32,7 @@ from voirdire.cli.study_files import (
     read_items,
 )
 from voirdire.cli.written_files import (
-    check_apart,
-    check_calibration,
-    check_certificate,
-    check_report,
+    check_written,
     write_report,
     write_text,
 )
@@ -139,10 +136,7 @@ def examine_command(
 
     check_streams(*humans, *judges, gold, items)
     _check_sources(call, judges, judge, people=bool(humans), gold=gold, items=items)
-    check_calibration(calibration)
-    check_apart(report=report, certificate=certificate, calibration=calibration)
-    check_certificate(certificate)
-    check_report(report)
+    check_written(calibration=calibration, certificate=certificate, report=report)
     alignments = list(dict.fromkeys(alignments))
     reading = declare_kind(reading, alignments) if humans else reading
     people: Any = humans

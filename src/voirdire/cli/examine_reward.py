@@ -34,8 +34,8 @@ from voirdire.cli.printing import (
 )
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.study_files import check_streams
-from voirdire.cli.written_files import check_apart, check_place, check_report, write_text
-from voirdire.errors import InputError, NoDataError, UncertifiedWarning
+from voirdire.cli.written_files import check_written, write_text
+from voirdire.errors import NoDataError, UncertifiedWarning
 from voirdire.studies.reward.settings import RewardExaminationSettings
 
 if TYPE_CHECKING:
@@ -55,8 +55,6 @@ else:
     )
 
 __all__ = ["examine_reward_command"]
-
-_TABLE_SIGN = b"| Behavior | Case | n |"
 
 
 def examine_reward_command(
@@ -105,9 +103,7 @@ def examine_reward_command(
         Show every feature.
     """
     _check_sources(call, COMPARISONS=comparisons, policy=policy, bench=bench)
-    check_report(report)
-    _check_table(table)
-    check_apart(report=report, table=table)
+    check_written(report=report, table=table)
     listen_for_interrupts()
     if only is not None or (policy is None and bench is None):
         judge = named_judge(judge, only, verdicts=verdicts)
@@ -216,25 +212,6 @@ def _refuse_nothing(found: RewardExamination, *, source: str) -> None:
     )
     msg = f"{source}: must hold at least one comparison that can be ranked, got none.{why}"
     raise NoDataError(msg)
-
-
-def _check_table(path: Path | None) -> None:
-    """Refuse to replace a file that is no table of ours, before any work is done."""
-    if path is None:
-        return
-    if path.suffix.lower() != ".md":
-        msg = f"`--table` must end in .md, got {str(path)!r}."
-        if path.suffix.lower() == ".tex":
-            msg += " LaTeX is no longer written: `pandoc table.md -o table.tex` makes it."
-        raise UsageError(msg)
-    check_place(path)
-    start = b""
-    if path.exists():
-        with path.open("rb") as file:
-            start = file.read(len(_TABLE_SIGN))
-    if start not in (b"", _TABLE_SIGN):
-        msg = f"`--table` must not replace {str(path)!r}, which is no table of a reward."
-        raise InputError(f"{msg} Name another file.")
 
 
 def _write(

@@ -28,8 +28,7 @@ from voirdire.cli.printing import (
 )
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.written_files import (
-    check_picture,
-    check_report,
+    check_written,
     write_picture,
     write_report,
 )
@@ -129,8 +128,7 @@ def probe_command(
         raise UsageError(msg)
     named = [name for name in (judge, writer, again) if name is not None]
     refuse_idle_options(call, judge=next(filter(is_model_name, named), judge))
-    check_picture(plot)
-    check_report(page)
+    check_written(plot=plot, report=page)
     listen_for_interrupts()
     load = partial(asked_judge, call=call, reads_keys=not dry_run)
     chosen: dict[str, Any] = {

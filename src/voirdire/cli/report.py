@@ -12,7 +12,7 @@ from voirdire.cli.option_groups import Text
 from voirdire.cli.options import ReportLanguage
 from voirdire.cli.printing import progress, say_notes
 from voirdire.cli.view import write_page
-from voirdire.cli.written_files import check_report
+from voirdire.cli.written_files import check_written
 from voirdire.errors import InputError
 
 __all__ = ["report_command"]
@@ -51,7 +51,7 @@ def report_command(
     """
     is_printed = str(output) == "-"
     if not is_printed:
-        check_report(output, option="--output")
+        check_written(option="--output", report=output)
     if texts and not Path(result).is_dir():
         msg = f"`--texts` needs the folder of a training run, got {result!r}. Leave the option out."
         raise InputError(msg)

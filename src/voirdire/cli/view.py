@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from voirdire.cli.option_groups import Text
 from voirdire.cli.options import File, Output, ReportLanguage
 from voirdire.cli.printing import progress, say_notes
-from voirdire.cli.written_files import check_report, open_page, write_text
+from voirdire.cli.written_files import check_written, open_page, write_text
 
 if TYPE_CHECKING:
     from voirdire.reporting.pages.result_files import ResultPage
@@ -47,8 +47,7 @@ def view_command(
     title
         Heading of the page.
     """
-    if output is not None:
-        check_report(output, option="--output")
+    check_written(option="--output", report=output)
     from voirdire.reporting.pages.result_files import PageRequest, make_page
 
     with progress("writing"):
