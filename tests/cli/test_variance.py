@@ -63,7 +63,7 @@ def test_yes_and_no_are_scores_and_rows_without_one_are_left_out(call, tmp_path)
     ("text", "options", "message"),
     [
         ("item,run,s\n1,1,maybe\n", [], "s.csv:2: column `s` must be a number, or yes or no"),
-        ("item,run,s\n1,,3\n", [], "s.csv:2: column `run` must say under what"),
+        ("item,run,s\n1,,3\n", [], "s.csv:2: column `run` must hold a value"),
         ("item,run,s\n1,1,\n", [], "must hold scores, got none"),
         ("", [], "s.csv"),
         ("item,turn,s\n1,1,1\n", [], "column `run` must exist"),

@@ -45,8 +45,7 @@ from voirdire.cli.printing import (
     say_notes,
 )
 from voirdire.cli.shell import Call, UsageError, say
-from voirdire.cli.written_files import check_place
-from voirdire.errors import InputError
+from voirdire.cli.written_files import check_output
 from voirdire.judging import Asking
 from voirdire.rewards.comparisons.settings import ComparisonSettings
 from voirdire.rewards.fitting.settings import EVERY_OTHER, FitSettings, Sign
@@ -140,8 +139,13 @@ def fit_command(
         What scores call the reward. Default: after the file.
     """
     judge = named_judge(judge, only, verdicts=verdicts)
-    target = _checked_output(output)
-    made: dict[str, Any] = {"rubric": rubric, "name": name or target.stem}
+    if output is None:
+        msg = "`--output` must name the file of the reward: -o reward.json."
+        raise UsageError(msg)
+    from voirdire.rewards.model import is_reward_file
+
+    check_output(output, ending=".json", what="reward", is_one=is_reward_file)
+    made: dict[str, Any] = {"rubric": rubric, "name": name or output.stem}
     if weights is not None:
         _refuse_fitting(call)
         from voirdire.rewards.given_weights import reward_of_weights
@@ -150,8 +154,8 @@ def fit_command(
         given = reward_of_weights(
             Path(weights), orientation=fitting.orientation, judge=judge, **made
         )
-        given.save(target)
-        print_given(given, target, as_json=as_json)
+        given.save(output)
+        print_given(given, output, as_json=as_json)
         return
     if reading.base is not None and no_base:
         msg = "`--base` and `--no-base` must not both be given."
@@ -165,7 +169,7 @@ def fit_command(
     if not isinstance(asked, str | None):
         from voirdire.judging.runs.outputs import STORE_NAME
 
-        reading = replace(reading, store=reading.store or target.resolve().parent / STORE_NAME)
+        reading = replace(reading, store=reading.store or output.resolve().parent / STORE_NAME)
         stopping = kept_when_stopped(comparisons, store=reading.store)
     use_base = False if no_base else True if reading.base is not None else None
     with stopping, caught_warnings(), watched("fitting", _described) as tell:
@@ -182,29 +186,12 @@ def fit_command(
             progress=tell,
             **made,
         )
-    fit.model.save(target)
-    _print_fit(fit, target, as_json=as_json)
+    fit.model.save(output)
+    _print_fit(fit, output, as_json=as_json)
 
 
 def _described(state: FitProgress, _seconds: float) -> tuple[str, float, float]:
     return "", state.n_done, state.n_total
-
-
-def _checked_output(output: Path | None) -> Path:
-    """Refuse to replace a file that is no reward, before any work is done."""
-    from voirdire.rewards.model import is_reward_file
-
-    if output is None:
-        msg = "`--output` must name the file of the reward: -o reward.json."
-        raise UsageError(msg)
-    if output.suffix.lower() != ".json":
-        msg = f"`--output` must end in .json, got {str(output)!r}. Rename it."
-        raise InputError(msg)
-    check_place(output)
-    if output.exists() and not is_reward_file(output):
-        msg = f"`--output` must not replace {str(output)!r}, which is no reward. Name another."
-        raise InputError(msg)
-    return output
 
 
 def _asked(

@@ -16,10 +16,13 @@ from voirdire.errors import InputError
 from voirdire.records import CERTIFICATE_SCHEMA
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from voirdire._types import Language
 
 __all__ = [
     "check_apart",
+    "check_output",
     "check_place",
     "check_written",
     "open_page",
@@ -106,6 +109,17 @@ def check_apart(**paths: Path | None) -> None:
         if other != name:
             msg = f"`--{other}` and `--{name}` must be different files, got {str(path)!r} twice."
             raise InputError(msg)
+
+
+def check_output(path: Path, *, ending: str, what: str, is_one: Callable[[Path], bool]) -> None:
+    """Refuse an output of another ending, and to replace a file that is not one of its kind."""
+    if path.suffix.lower() != ending:
+        msg = f"`--output` must end in {ending}, got {str(path)!r}. Rename it."
+        raise InputError(msg)
+    check_place(path)
+    if path.exists() and not is_one(path):
+        msg = f"`--output` must not replace {str(path)!r}, which is no {what}. Name another."
+        raise InputError(msg)
 
 
 def check_place(path: Path) -> None:
