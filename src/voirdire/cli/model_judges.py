@@ -23,17 +23,6 @@ USUAL = (
 )
 """What every command offers that may ask a language model; a file of judges says the rest."""
 
-
-def store_option(default: str, *, kept: str = "replies") -> Any:
-    """Make `--store`, whose help says where replies are kept where nobody says so."""
-    return Parameter(
-        help=f"Where {kept} are kept: a file, or postgresql://... Default: {default}.",
-        metavar="FILE|URL",
-    )
-
-
-Store: TypeAlias = Annotated[str | None, store_option("voirdire-replies.sqlite beside the output")]
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -93,9 +82,7 @@ __all__ = [
     "DryRun",
     "JudgingOptions",
     "Only",
-    "RetryFailures",
     "ScoringOptions",
-    "Store",
     "SynthesisOptions",
     "UsualAskingOptions",
     "WriterOptions",
@@ -105,7 +92,6 @@ __all__ = [
     "named_judge",
     "refuse_idle_options",
     "refuse_typed",
-    "store_option",
     "typed_flags",
 ]
 
@@ -113,9 +99,6 @@ OF_REPLIES = ("store", "retry_failures")
 """What concerns the replies that are kept."""
 
 
-RetryFailures: TypeAlias = Annotated[
-    bool, Parameter(help="Call again where an earlier run failed.")
-]
 DryRun: TypeAlias = Annotated[
     bool,
     Parameter(help="Print how many calls and tokens it would take, and the price; call nothing."),

@@ -55,7 +55,7 @@ def report_command(
     if texts and not Path(result).is_dir():
         msg = f"`--texts` needs the folder of a training run, got {result!r}. Leave the option out."
         raise InputError(msg)
-    from voirdire.reporting.pages.result_files import PageRequest, make_page
+    from voirdire.reporting.result_pages import PageRequest, make_page
 
     with progress("writing"):
         page = make_page(

@@ -14,7 +14,7 @@ from voirdire.cli.printing import progress, say_notes
 from voirdire.cli.written_files import check_written, open_page, write_text
 
 if TYPE_CHECKING:
-    from voirdire.reporting.pages.result_files import ResultPage
+    from voirdire.reporting.result_pages import ResultPage
 
 __all__ = ["view_command", "write_page"]
 
@@ -48,7 +48,7 @@ def view_command(
         Heading of the page.
     """
     check_written(option="--output", report=output)
-    from voirdire.reporting.pages.result_files import PageRequest, make_page
+    from voirdire.reporting.result_pages import PageRequest, make_page
 
     with progress("writing"):
         asked = PageRequest(
