@@ -183,11 +183,11 @@ def test_functions_of_a_file_are_probes_with_their_controls(probe):
 @pytest.mark.parametrize(
     ("text", "named", "code", "said"),
     [
-        (OWN, "own.py:nowhere", 2, "must name a function of own.py, got 'nowhere'"),
-        ("x = 1\n", "own.py", 2, "functions that begin with probe_, got none in own.py"),
+        (OWN, "own.py:nowhere", 1, "must name a function of own.py, got 'nowhere'"),
+        ("x = 1\n", "own.py", 1, "own.py: must hold functions that begin with probe_, got none"),
         ("x = 1 / 0\n", "own.py", 1, "own.py: cannot be run (ZeroDivisionError: division by zero)"),
-        (OWN, "gone.py", 2, "must be a Python file, got 'gone.py'"),
-        (OWN, "items.jsonl", 2, "must be a Python file, got 'items.jsonl'"),
+        (OWN, "gone.py", 1, "`--own` must be a Python file, got 'gone.py'"),
+        (OWN, "items.jsonl", 1, "must be a Python file, got 'items.jsonl'"),
     ],
 )
 def test_a_file_without_probes_is_refused_before_anything_is_asked(

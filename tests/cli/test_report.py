@@ -80,19 +80,19 @@ def test_somebodys_data_are_not_replaced(call, examination, assert_one_line):
 def test_a_missing_file_is_one_line(call, tmp_path, assert_one_line):
     done = call("report", tmp_path / "nowhere.json")
 
-    assert_one_line(done, "`FILE` must be a file that exists", "nowhere.json")
+    assert_one_line(done, "must be a file that exists", "nowhere.json:")
 
 
 def test_a_folder_is_one_line(call, tmp_path, assert_one_line):
     done = call("report", tmp_path)
 
-    assert_one_line(done, "`FILE` must be a file, got the folder")
+    assert_one_line(done, "must be a file, or the folder of a training run, got a folder")
 
 
 def test_a_path_that_no_file_can_have_is_one_line(call, assert_one_line):
     done = call("report", "a\0b")
 
-    assert_one_line(done, "`FILE` must be a file that can be read")
+    assert_one_line(done, "must be a file that can be read")
 
 
 @pytest.mark.parametrize(

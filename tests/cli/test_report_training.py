@@ -101,7 +101,7 @@ def test_the_page_can_be_printed(execute, trained):
 def test_another_folder_is_one_line(call, tmp_path, assert_one_line):
     done = call("report", tmp_path)
 
-    assert_one_line(done, "got the folder", "which holds no run.json", "of a training run")
+    assert_one_line(done, "got a folder", "that holds no run.json", "of a training run")
 
 
 def test_a_run_without_steps_is_one_line(call, trained, tmp_path, assert_one_line):

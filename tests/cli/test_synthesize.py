@@ -173,7 +173,10 @@ def test_prompts_that_are_set_aside_are_said(synthesize, tmp_path):
         ((), "must name the file of completions"),
         (("-o", "-", "--json"), "both print to standard output"),
         (("-o", "x.jsonl", "--model", "nobody"), "must name a language model"),
-        (("-o", "x.jsonl", "--judge-price", "1,1"), "must name a language model for --judge-price"),
+        (
+            ("-o", "x.jsonl", "--judge-price", "1,1"),
+            "`--judge-price` is now `price` in a YAML file",
+        ),
         (("-o", "x.jsonl", "--price", "cheap"), "must be two numbers"),
     ],
 )
@@ -228,3 +231,19 @@ def test_words_for_a_state_say_what_goes_on():
     assert said_of(state, seconds=4.0) == (
         "3 of 20 prompts · 10 completions · 2 rejected · 10.0 calls/s · $0.2500 · 5 of 32 in flight"
     )
+
+
+def test_a_file_of_one_judge_says_what_it_costs_and_several_are_refused(synthesize, tmp_path):
+    entry = "  - {name: NAME, model: openai/other, price: {input: 1, output: 2}}\n"
+    for n_judges, file in ((1, "one.yaml"), (2, "two.yaml")):
+        judges = [entry.replace("NAME", f"judge{k}") for k in range(n_judges)]
+        text = f"schema: voirdire.judges/1\njudges:\n{''.join(judges)}"
+        (tmp_path / file).write_text(text, encoding="utf-8")
+
+    one = synthesize("--judge", tmp_path / "one.yaml", "--price", "1,1", "--dry-run")
+    two = synthesize("--judge", tmp_path / "two.yaml", "--price", "1,1", "--dry-run")
+
+    assert "judge0 verifies" in one.out
+    assert "$" in one.out.partition("judge0 verifies")[2].partition("\n")[0]
+    assert two.code == 2
+    assert "must hold one judge, got 2. A jury.yaml makes one judge of several." in two.err

@@ -325,7 +325,7 @@ def test_another_file_is_one_line_with_its_name(
 
 @pytest.mark.parametrize("name", ["nowhere.json", "a\0b"])
 def test_a_file_that_is_not_there_is_one_line(call, tmp_path, assert_one_line, name):
-    assert_one_line(call("view", f"{tmp_path}/{name}", "--no-open"), "`FILE` must be a file")
+    assert_one_line(call("view", f"{tmp_path}/{name}", "--no-open"), ": must be a file")
 
 
 def test_items_of_another_study_are_refused(call, examination, tmp_path, assert_one_line):

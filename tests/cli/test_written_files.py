@@ -6,10 +6,7 @@ from pathlib import Path
 import pytest
 
 from voirdire.cli.written_files import (
-    check_apart,
-    check_certificate,
-    check_picture,
-    check_report,
+    check_written,
     write_bytes,
     write_text,
 )
@@ -63,12 +60,12 @@ def test_nobodys_link_in_the_way_is_followed(tmp_path):
 
 @pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir])
 def test_a_pipe_a_device_or_a_folder_is_never_replaced(tmp_path, make):
-    path = tmp_path / "odd"
+    path = tmp_path / "odd.svg"
     make(path)
 
-    for check in (check_report, check_certificate, check_picture):
+    for kind in ("report", "certificate", "calibration", "card", "plot"):
         with pytest.raises(InputError, match=r"must be a (regular )?file"):
-            check(path)
+            check_written(**{kind: path})
     with pytest.raises(InputError, match=r"must be a (regular )?file"):
         write_text(path, "x")
     assert not path.is_file()
@@ -86,7 +83,7 @@ def test_only_a_report_is_replaced_by_a_report(tmp_path, text):
     path.write_text(text)
 
     with pytest.raises(InputError, match="no HTML page of voirdire"):
-        check_report(path)
+        check_written(report=path)
 
 
 def test_what_we_wrote_and_what_is_empty_may_be_replaced(tmp_path):
@@ -95,20 +92,20 @@ def test_what_we_wrote_and_what_is_empty_may_be_replaced(tmp_path):
     picture.write_text("<svg xmlns='x'></svg>")
     empty.touch()
 
-    check_report(page)
-    check_report(empty)
-    check_report(tmp_path / "none.html")
-    check_report(None)
-    check_picture(picture)
+    check_written(report=page)
+    check_written(report=empty)
+    check_written(report=tmp_path / "none.html")
+    check_written(report=None)
+    check_written(plot=picture)
     with pytest.raises(InputError, match="no picture"):
-        check_picture(page)
+        check_written(plot=page.rename(tmp_path / "r.svg"))
 
 
 def test_two_results_want_two_files(tmp_path):
-    check_apart(report=tmp_path / "a", certificate=tmp_path / "b")
-    check_apart(report=None, certificate=None)
+    check_written(report=tmp_path / "a", certificate=tmp_path / "b")
+    check_written(report=None, certificate=None)
     with pytest.raises(InputError, match="`--report` and `--certificate` must be different"):
-        check_apart(report=tmp_path / "a", certificate=tmp_path / "x" / ".." / "a")
+        check_written(report=tmp_path / "a", certificate=tmp_path / "x" / ".." / "a")
 
 
 def test_what_fails_leaves_nothing(tmp_path):

@@ -65,6 +65,11 @@ judges:
   - {{name: whole, price: {{input: 1.0, output: 4.0}}}}
   - {{name: each, mode: single, probability: stated, price: {{input: 1.0, output: 4.0}}}}
 """
+ONE_JUDGE = """
+schema: voirdire.judges/1
+judges:
+  - {{name: test, model: openai/test, base_url: "{server}", seed: 0, concurrency: 1}}
+"""
 CASCADE = """
 schema: voirdire.cascade/1
 cascade:
@@ -376,7 +381,7 @@ def write_documents(folder: Path) -> None:
 
 def write_judges(folder: Path, *, server: str, first: str) -> None:
     """Write the files that name several judges, and a cascade of two."""
-    for name, text in (("judges", JUDGES), ("cascade", CASCADE)):
+    for name, text in (("judges", JUDGES), ("judge", ONE_JUDGE), ("cascade", CASCADE)):
         (folder / f"{name}.yaml").write_text(text.format(server=server, first=first), "utf-8")
 
 

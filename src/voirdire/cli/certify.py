@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
-from voirdire._validation import shorten
 from voirdire.cli.examine import GATE_NOT_PASSED, PlanOptions
 from voirdire.cli.options import AsJson, File, Files, Questions, ReportLanguage
 from voirdire.cli.printing import print_result, progress
 from voirdire.cli.shell import Call, UsageError
 from voirdire.cli.study_files import ReadingOptions, read_files, read_judges
-from voirdire.cli.written_files import check_report, write_report
+from voirdire.cli.written_files import check_written, write_report
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.table import Table
-
-    from voirdire.studies import AnchorResult, CertificateChange
 
 __all__ = ["anchor_command", "check_command"]
 
@@ -61,10 +53,11 @@ def check_command(
     report
         Write the certificate, and what changed, to this HTML file.
     """
+    from voirdire.reporting.study_tables import change_lines
     from voirdire.rewards import read_certificate
     from voirdire.studies import check_certificate, recorded_reading
 
-    check_report(report)
+    check_written(report=report)
     given = [name for name in _READ if name in call.options]
     if given:
         msg = f"`--{given[0]}` must be left out: the certificate says it."
@@ -100,21 +93,9 @@ def check_command(
         )
     write_report(report, record, language=language, changes=changes)
     found = {"certificate": record.content_hash, "holds": not changes, "changes": changes}
-    print_result(found, *_lines(changes, len(record.outcomes)), as_json=as_json)
+    print_result(found, *change_lines(changes, len(record.outcomes)), as_json=as_json)
     if changes:
         raise SystemExit(GATE_NOT_PASSED)
-
-
-def _lines(changes: tuple[CertificateChange, ...], n_outcomes: int) -> list[str]:
-    if not changes:
-        return [f"the certificate holds: labels, settings and outcomes ({n_outcomes}) are the same"]
-    head = f"the certificate does not hold, {len(changes)} changed:"
-    rows = [
-        f"  {shorten(row.what, width=80)}: certified {shorten(row.certified, width=30)}, now "
-        f"{shorten(row.found, width=30)}"
-        for row in changes
-    ]
-    return [head, *rows]
 
 
 def anchor_command(
@@ -146,6 +127,7 @@ def anchor_command(
         Of the intervals, in (0, 1). The answers are the same where the interval ends below the
         tolerance.
     """
+    from voirdire.reporting.study_tables import anchor_table
     from voirdire.studies import compare_anchors
 
     with progress("reading"):
@@ -157,23 +139,6 @@ def anchor_command(
         results = compare_anchors(
             then=tables[0], now=tables[1], tolerance=tolerance, confidence_level=confidence_level
         )
-    print_result({"anchors": results}, _anchor_table(results), as_json=as_json)
+    print_result({"anchors": results}, anchor_table(results), as_json=as_json)
     if any(row.drift.verdict != "same" for row in results):
         raise SystemExit(GATE_NOT_PASSED)
-
-
-def _anchor_table(results: Sequence[AnchorResult]) -> Table:
-    from voirdire.reporting.narrow_tables import plain_table
-
-    heads = ("question", "judge", "verdict", "items", "changed", "interval", "shift to yes")
-    rows = []
-    for row in results:
-        drift, shift = row.drift, row.drift.shift
-        names = (shorten(row.question, width=40), shorten(row.judge, width=40), drift.verdict)
-        changed = f"{drift.n_changed:,} ({drift.changed.estimate:.1%})"
-        interval = f"{drift.changed.low:.1%} to {drift.changed.high:.1%}"
-        moved = ""
-        if shift is not None:
-            moved = f"{shift.estimate:+.1%} ({shift.low:+.1%} to {shift.high:+.1%})"
-        rows.append((*names, f"{drift.n_items:,}", changed, interval, moved))
-    return plain_table(heads, rows, words=heads[:3])

@@ -18,7 +18,7 @@ from cyclopts import Parameter
 from voirdire._types import Language
 from voirdire.cli.options import AsJson, ReportLanguage
 from voirdire.cli.printing import listen_for_interrupts, print_text, progress
-from voirdire.cli.written_files import check_report, open_page, write_text
+from voirdire.cli.written_files import check_written, open_page, write_text
 from voirdire.errors import InputError, UncertifiedWarning
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _prepare_folder(output: Path) -> None:
             f"`--output` must be a folder that can be made, got {str(output)!r} ({error.strerror})."
         )
         raise InputError(msg) from error
-    check_report(output / REPORT, option="--output")
+    check_written(option="--output", report=output / REPORT)
     for name in COPIED:
         with as_file(files("voirdire") / "data" / "demo" / name) as source:
             write_text(output / name, source.read_text(encoding="utf-8"))

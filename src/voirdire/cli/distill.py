@@ -15,7 +15,7 @@ from voirdire.cli.option_groups import spelled
 from voirdire.cli.options import AsJson, run_options
 from voirdire.cli.printing import listen_for_interrupts, print_result, say_drops
 from voirdire.cli.shell import UsageError, say
-from voirdire.cli.written_files import check_apart, check_card, check_place, write_text
+from voirdire.cli.written_files import check_apart, check_output, check_written, write_text
 from voirdire.errors import InputError
 from voirdire.judging.settings import DistillSettings
 
@@ -63,9 +63,9 @@ def distill_command(
     if rubric is None and not settings.questions:
         msg = "`--rubric` must name a rubric, or `--question` a question to learn."
         raise UsageError(msg)
-    _check_output(output)
+    check_output(output, ending=".npz", what="judge", is_one=_is_judge)
     check_apart(output=output, card=card)
-    check_card(card)
+    check_written(card=card)
     listen_for_interrupts()
     from voirdire.judging import distill_files
     from voirdire.reporting.narrow_tables import counted
@@ -123,17 +123,10 @@ def _say_what_was_left_out(made: Distilled) -> None:
         say(f"{counted(made.n_strangers, 'labelled item')} not in the file of items")
 
 
-def _check_output(output: Path) -> None:
-    """Refuse to replace a file that is no judge, before any work is done."""
-    if output.suffix != ".npz":
-        msg = f"`--output` must end in .npz, got {str(output)!r}. Rename it."
-        raise InputError(msg)
-    check_place(output)
-    if output.exists() and output.stat().st_size:
-        from voirdire.judging import load_local_judge
+def _is_judge(path: Path) -> bool:
+    from voirdire.judging import load_local_judge
 
-        try:
-            load_local_judge(output)
-        except InputError as error:
-            msg = f"`--output` must not replace {str(output)!r}, which is no judge. Name another."
-            raise InputError(msg) from error
+    try:
+        return not path.stat().st_size or bool(load_local_judge(path))
+    except InputError:
+        return False

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from cyclopts import Group, Parameter
 
 from voirdire._types import AlignmentName
-from voirdire._validation import shorten
 from voirdire.cli.option_groups import Text, option_group
 from voirdire.cli.options import (
     AsJson,
@@ -33,10 +32,7 @@ from voirdire.cli.study_files import (
     read_items,
 )
 from voirdire.cli.written_files import (
-    check_apart,
-    check_calibration,
-    check_certificate,
-    check_report,
+    check_written,
     write_report,
     write_text,
 )
@@ -47,8 +43,7 @@ from voirdire.studies import TestPlan
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from voirdire.studies import Examination, GoldExamination
-    from voirdire.studies.study import Study
+    from voirdire.studies import GoldExamination
 
     PlanOptions: TypeAlias = TestPlan
 else:
@@ -62,7 +57,6 @@ else:
 __all__ = ["examine_command"]
 
 GATE_NOT_PASSED = 3
-_MOST_SAID = 5
 
 
 def examine_command(
@@ -137,15 +131,12 @@ def examine_command(
     details
         Print controls, agreement and every annotator of each question, and all notes.
     """
-    from voirdire.reporting import ExaminationTables, examination_to_json
-    from voirdire.reporting.judge_tables import GoldTables
+    from voirdire.reporting import ExaminationTables, certificate_to_json, examination_to_json
+    from voirdire.reporting.judge_tables import GoldTables, calibration_lines, gate_text
 
     check_streams(*humans, *judges, gold, items)
     _check_sources(call, judges, judge, people=bool(humans), gold=gold, items=items)
-    check_calibration(calibration)
-    check_apart(report=report, certificate=certificate, calibration=calibration)
-    check_certificate(certificate)
-    check_report(report)
+    check_written(calibration=calibration, certificate=certificate, report=report)
     alignments = list(dict.fromkeys(alignments))
     reading = declare_kind(reading, alignments) if humans else reading
     people: Any = humans
@@ -160,7 +151,9 @@ def examine_command(
             measured = _measured(files, truth, questions, reading, plan)
         say(measured.understood)
         if calibration is not None:
-            _write_calibration(calibration, measured)
+            measured.calibration().save(calibration)
+            for line in (f"calibration: {calibration}", *calibration_lines(measured)):
+                say(line)
         write_report(report, measured, language=language)
         content = {"gold": measured.results, "dropped": measured.dropped}
         print_result(content, GoldTables(measured, details=details), as_json=as_json)
@@ -175,7 +168,7 @@ def examine_command(
             metadata = read_items(items, reading, slices, streams=streams)
     say(study.understood())
     with progress("examining"):
-        from voirdire.studies import examine
+        from voirdire.studies import certify, examine
 
         examination = examine(
             judges=study.judges,
@@ -189,14 +182,23 @@ def examine_command(
             metadata=metadata,
         )
     if certificate is not None:
-        _write_certificate(certificate, examination, study, reading, population)
+        record = certify(
+            examination,
+            humans=study.humans,
+            judges=study.judges,
+            gold=study.gold,
+            population=population,
+            reading=reading,
+        )
+        write_text(certificate, certificate_to_json(record) + "\n")
     write_report(report, examination, language=language)
     if as_json:
         print_text(examination_to_json(examination) + "\n")
     else:
         print_tables(ExaminationTables(examination, details=details))
-    if gate:
-        _leave_unless_passed(examination, study.judges.raters)
+    if gate and (closed := gate_text(examination, study.judges.raters)):
+        say(f"voirdire: gate not passed: {closed}")
+        raise SystemExit(GATE_NOT_PASSED)
 
 
 def _measured(
@@ -323,7 +325,7 @@ def _verdict_files(
             folder if several else str(Path(folder) / "verdicts.parquet"),
             run,
             judges=several,
-            asked=asked_judge(judge, Asking(), call=call),
+            asked=judge if several else asked_judge(judge, Asking(), call=call),
             rubric=rubric,
         )
         say_problems(judged)
@@ -332,62 +334,3 @@ def _verdict_files(
         for note in dict.fromkeys(note for row in judged for note in row.notes):
             say(f"note: {note}")
         yield [row.output for row in judged]
-
-
-def _write_calibration(path: Path, examination: GoldExamination) -> None:
-    """Write the calibration of the one judge that was examined, and say what it is worth."""
-    found = examination.calibration()
-    found.save(path)
-    say(f"calibration: {path}")
-    for question in dict.fromkeys(row.question for row in examination.results):
-        row = found.questions.get(question)
-        said = "left as it is, since no calibrator helps"
-        if row is not None:
-            figures = f"{row.brier:.3f} to {row.calibrated_brier:.3f}"
-            said = f"{row.calibrator.method}, Brier score {figures} on items it was not fitted to"
-        say(f"  {shorten(question)}: {said}")
-
-
-def _leave_unless_passed(examination: Examination, judges: Sequence[str]) -> None:
-    """Leave with status 3 where another outcome than `passed` was found, and say where.
-
-    A judge without labels for a question that others were examined on has not passed it.
-    """
-    outcomes = {
-        (row.judge, row.question, row.alignment, row.epsilon): row.outcome
-        for row in examination.results
-    }
-    closed = [
-        f"{shorten(judge)}: {outcome} ({shorten(place[0])}, {place[1]}, ε {place[2]:g})"
-        for judge in dict.fromkeys([*judges, *examination.judges])
-        for place in dict.fromkeys(place[1:] for place in outcomes)
-        if (outcome := outcomes.get((judge, *place), "not examined")) != "passed"
-    ]
-    if closed:
-        more = f"; and {len(closed) - _MOST_SAID} more" if len(closed) > _MOST_SAID else ""
-        say(f"voirdire: gate not passed: {'; '.join(closed[:_MOST_SAID])}{more}")
-        raise SystemExit(GATE_NOT_PASSED)
-
-
-def _write_certificate(
-    path: Path,
-    examination: Examination,
-    study: Study,
-    reading: Reading,
-    population: str | None,
-) -> None:
-    from voirdire.reporting import certificate_to_json
-    from voirdire.studies import certify
-
-    threshold = reading.threshold
-    if threshold is None and not study.judges.thresholds:
-        threshold = 0.5
-    record = certify(
-        examination,
-        humans=study.humans,
-        judges=study.judges,
-        gold=study.gold,
-        population=population,
-        reading={"threshold": threshold, "missing": list(reading.missing)},
-    )
-    write_text(path, certificate_to_json(record) + "\n")

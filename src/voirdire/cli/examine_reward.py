@@ -17,10 +17,8 @@ from voirdire.cli.model_judges import Only, named_judge, typed_flags
 from voirdire.cli.options import (
     AsJson,
     Base,
-    Columns,
     Confidence,
     File,
-    Format,
     Orders,
     ReportLanguage,
     RewardFile,
@@ -36,26 +34,27 @@ from voirdire.cli.printing import (
 )
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.study_files import check_streams
-from voirdire.cli.written_files import check_apart, check_place, check_report, write_text
-from voirdire.errors import InputError, NoDataError, UncertifiedWarning
+from voirdire.cli.written_files import check_written, write_text
+from voirdire.errors import NoDataError, UncertifiedWarning
 from voirdire.studies.reward.settings import RewardExaminationSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.model import RewardModel
     from voirdire.studies.reward.result import RewardExamination
 
     ExaminationOptions: TypeAlias = RewardExaminationSettings
 else:
     ExaminationOptions = run_options(
-        RewardExaminationSettings, without=("texts",), orders=Orders, confidence_level=Confidence
+        RewardExaminationSettings,
+        without=("texts",),
+        base=Base,
+        orders=Orders,
+        confidence_level=Confidence,
     )
 
 __all__ = ["examine_reward_command"]
-
-_TABLE_SIGN = b"| Behavior | Case | n |"
 
 
 def examine_reward_command(
@@ -67,10 +66,6 @@ def examine_reward_command(
     verdicts: Annotated[list[Path], Parameter(metavar="FILE")] = [],
     only: Only = None,
     judge: RewardJudge = None,
-    from_classes: bool = False,
-    base: Base = None,
-    columns: Columns = None,
-    format: Format = None,
     policy: File = None,
     policy_verdicts: Annotated[list[Path], Parameter(metavar="FILE")] = [],
     bench: File = None,
@@ -92,15 +87,6 @@ def examine_reward_command(
     verdicts
         Stored verdicts on COMPARISONS, or the authors' file of features; repeatable. By default
         they are judged now.
-    from_classes
-        Take the completion class that the verdicts give for the label: that says how well the
-        reward follows its judge, not whether the judge is right.
-    base
-        Column of the base reward in COMPARISONS, or a file of reward-model scores in the layout
-        of the authors of rule-based rewards. Default: base_reward, where there is one.
-    columns
-        Your name for a column of COMPARISONS, as OURS=YOURS, as `voirdire fit` takes it;
-        repeatable.
     policy
         Responses of the policy that is to be trained, several per prompt.
     policy_verdicts
@@ -117,13 +103,10 @@ def examine_reward_command(
         Show every feature.
     """
     _check_sources(call, COMPARISONS=comparisons, policy=policy, bench=bench)
-    check_report(report)
-    _check_table(table)
-    check_apart(report=report, table=table)
+    check_written(report=report, table=table)
     listen_for_interrupts()
     if only is not None or (policy is None and bench is None):
         judge = named_judge(judge, only, verdicts=verdicts)
-    reading = {"format": format, "columns": columns or None, "base": base}
     asked: dict[str, Any] = {
         "verdicts": verdicts or None,
         "judge": judge,
@@ -132,9 +115,8 @@ def examine_reward_command(
         "bench": bench,
         "bench_verdicts": bench_verdicts or None,
     }
-    found = _examined(
-        reward, comparisons, settings, reading=reading, from_classes=from_classes, asked=asked
-    )
+    settings = replace(settings, from_classes=bool(settings.from_classes))
+    found = _examined(reward, comparisons, settings, asked=asked)
     _write(found, report=report, language=language, table=table)
     if as_json:
         from voirdire.reporting.reward_json import reward_examination_to_json
@@ -173,11 +155,8 @@ def _examined(
     comparisons: str | None,
     settings: RewardExaminationSettings,
     *,
-    reading: dict[str, Any],
-    from_classes: bool,
     asked: dict[str, Any],
 ) -> RewardExamination:
-    from voirdire.judging.plan import check_behavior
     from voirdire.judging.runs.outputs import STORE_NAME
     from voirdire.rewards.reward_file import load_reward
     from voirdire.studies.reward.examine import examine_reward
@@ -185,7 +164,6 @@ def _examined(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UncertifiedWarning)  # a note of the examination says it
         model = load_reward(reward)
-    check_behavior(settings.behavior, model.rubric)
     asks_a_model = _asks_a_model(model, comparisons, asked)
     stopping: AbstractContextManager[None] = nullcontext()
     if asks_a_model:
@@ -193,14 +171,10 @@ def _examined(
         settings = replace(settings, store=store)
         is_streamed = "-" in (comparisons, asked["policy"], asked["bench"])
         stopping = kept_when_stopped("-" if is_streamed else "", store=store)
-    data = None
     with stopping, caught_warnings(), _watched(asks_a_model=asks_a_model) as told:
-        if comparisons is not None:
-            reading |= {"behavior": settings.behavior}
-            data = _read(comparisons, model, reading=reading, from_classes=from_classes)
-        found = examine_reward(model, data, settings=settings, **told, **asked)
-    if data is not None and not found.n_comparisons:
-        _refuse_nothing(found, source=data.source)
+        found = examine_reward(model, comparisons, settings=settings, **told, **asked)
+    if comparisons is not None and not found.n_comparisons:
+        _refuse_nothing(found, source="<stdin>" if comparisons == "-" else comparisons)
     return found
 
 
@@ -229,25 +203,6 @@ def _watched(*, asks_a_model: bool) -> Iterator[dict[str, Any]]:
             yield {"progress": tell}
 
 
-def _read(
-    comparisons: str, model: RewardModel, *, reading: dict[str, Any], from_classes: bool
-) -> ComparisonData:
-    """Read comparisons; the judge's own classes stand in for labels only where that is asked."""
-    from voirdire.rewards.comparisons.reading import read_comparisons
-
-    data = read_comparisons(comparisons, judged=model.judge.judged, **reading)
-    if from_classes:
-        return replace(data, labels=(None,) * len(data.items))
-    if not data.better.size and all(label is None for label in data.labels):
-        msg = (
-            f"{data.source}: must say which completions are better, got no label, no pair and no "
-            "ranked list. Name the column with --column label=YOURS, or take the classes of the "
-            "judge's verdicts with --from-classes."
-        )
-        raise NoDataError(msg)
-    return data
-
-
 def _refuse_nothing(found: RewardExamination, *, source: str) -> None:
     """Say that no comparison could be ranked, and what stood in the way first."""
     why = "".join(
@@ -257,25 +212,6 @@ def _refuse_nothing(found: RewardExamination, *, source: str) -> None:
     )
     msg = f"{source}: must hold at least one comparison that can be ranked, got none.{why}"
     raise NoDataError(msg)
-
-
-def _check_table(path: Path | None) -> None:
-    """Refuse to replace a file that is no table of ours, before any work is done."""
-    if path is None:
-        return
-    if path.suffix.lower() != ".md":
-        msg = f"`--table` must end in .md, got {str(path)!r}."
-        if path.suffix.lower() == ".tex":
-            msg += " LaTeX is no longer written: `pandoc table.md -o table.tex` makes it."
-        raise UsageError(msg)
-    check_place(path)
-    start = b""
-    if path.exists():
-        with path.open("rb") as file:
-            start = file.read(len(_TABLE_SIGN))
-    if start not in (b"", _TABLE_SIGN):
-        msg = f"`--table` must not replace {str(path)!r}, which is no table of a reward."
-        raise InputError(f"{msg} Name another file.")
 
 
 def _write(

@@ -16,8 +16,6 @@ from voirdire.cli.model_judges import (
     OF_REPLIES,
     USUAL,
     Only,
-    RetryFailures,
-    Store,
     UsualAskingOptions,
     asked_judge,
     named_judge,
@@ -28,18 +26,15 @@ from voirdire.cli.option_groups import converted, number_of, option_group, pairs
 from voirdire.cli.options import (
     AsJson,
     Base,
-    Behavior,
-    Columns,
     Confidence,
     File,
     Files,
-    Format,
-    JudgedPart,
     OptionalJudge,
     Orders,
     Output,
     RequireCertified,
     RubricName,
+    run_options,
 )
 from voirdire.cli.printing import (
     caught_warnings,
@@ -50,9 +45,9 @@ from voirdire.cli.printing import (
     say_notes,
 )
 from voirdire.cli.shell import Call, UsageError, say
-from voirdire.cli.written_files import check_place
-from voirdire.errors import InputError
+from voirdire.cli.written_files import check_output
 from voirdire.judging import Asking
+from voirdire.rewards.comparisons.settings import ComparisonSettings
 from voirdire.rewards.fitting.settings import EVERY_OTHER, FitSettings, Sign
 
 if TYPE_CHECKING:
@@ -64,6 +59,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.model import RewardModel
 
     FittingOptions: TypeAlias = FitSettings
+    ReadingOptions: TypeAlias = ComparisonSettings
 else:
 
     def _margin(tokens: Sequence[Any]) -> float:
@@ -89,6 +85,8 @@ else:
         confidence_level=Confidence,
     )
 
+    ReadingOptions = run_options(ComparisonSettings, base=Base)
+
 __all__ = ["fit_command", "print_given"]
 
 
@@ -99,20 +97,12 @@ def fit_command(
     call: Call,
     output: Output = None,
     rubric: RubricName = "safety",
-    base: Base = None,
+    reading: ReadingOptions = ComparisonSettings(),
     no_base: bool = False,
-    from_classes: bool = False,
-    behavior: Behavior = None,
-    columns: Columns = None,
-    format: Format = None,
     verdicts: Files = [],
     only: Only = None,
     judge: OptionalJudge = None,
-    threshold: float | None = None,
-    judged: JudgedPart = "final_answer",
     asking: UsualAskingOptions = Asking(),
-    store: Store = None,
-    retry_failures: RetryFailures = False,
     weights: File = None,
     fitting: FittingOptions = FitSettings(),
     certificates: Annotated[list[Path], Parameter(name="--certificate", metavar="FILE")] = [],
@@ -132,26 +122,14 @@ def fit_command(
         CSV; - reads standard input.
     output
         The reward, a .json file.
-    base
-        Column of the base reward, or a file of reward-model scores in the layout of the authors
-        of rule-based rewards. Default: base_reward, where there is one.
     no_base
         Leave base rewards out.
-    from_classes
-        Take the completion class that the verdicts give for the label.
-    columns
-        Your name for a column, as OURS=YOURS (id, prompt, response, messages, label, chosen,
-        rejected, chosen_base_reward, rejected_base_reward, margin, ranked, behavior, group,
-        split); repeatable.
     verdicts
         Verdicts of `voirdire judge` on the completions, or the authors' file of features;
         repeatable. Default: they are judged now.
     judge
         Who judges: local, a file that `voirdire distill` made, a language model, or the YAML file
         of a cascade or a jury. Default: local.
-    threshold
-        A proposition is true from this probability on. Fix it beforehand. Default: what the
-        verdicts, the rubric or the judge say.
     weights
         Take these weights, in JSON or YAML as behavior: {feature: number}, instead of fitting any.
         No COMPARISONS.
@@ -161,8 +139,13 @@ def fit_command(
         What scores call the reward. Default: after the file.
     """
     judge = named_judge(judge, only, verdicts=verdicts)
-    target = _checked_output(output)
-    made: dict[str, Any] = {"rubric": rubric, "name": name or target.stem}
+    if output is None:
+        msg = "`--output` must name the file of the reward: -o reward.json."
+        raise UsageError(msg)
+    from voirdire.rewards.model import is_reward_file
+
+    check_output(output, ending=".json", what="reward", is_one=is_reward_file)
+    made: dict[str, Any] = {"rubric": rubric, "name": name or output.stem}
     if weights is not None:
         _refuse_fitting(call)
         from voirdire.rewards.given_weights import reward_of_weights
@@ -171,10 +154,10 @@ def fit_command(
         given = reward_of_weights(
             Path(weights), orientation=fitting.orientation, judge=judge, **made
         )
-        given.save(target)
-        print_given(given, target, as_json=as_json)
+        given.save(output)
+        print_given(given, output, as_json=as_json)
         return
-    if base is not None and no_base:
+    if reading.base is not None and no_base:
         msg = "`--base` and `--no-base` must not both be given."
         raise UsageError(msg)
     if comparisons is None:
@@ -186,77 +169,40 @@ def fit_command(
     if not isinstance(asked, str | None):
         from voirdire.judging.runs.outputs import STORE_NAME
 
-        store = store or str(target.resolve().parent / STORE_NAME)
-        stopping = kept_when_stopped(comparisons, store=store)
-    reading: dict[str, Any] = {
-        "format": format,
-        "columns": columns or None,
-        "base": base,
-        "behavior": behavior,
-        "judged": judged,
-    }
-    use_base = False if no_base else None if base is None else True
-    with stopping:
-        fit = _fitted(
+        reading = replace(reading, store=reading.store or output.resolve().parent / STORE_NAME)
+        stopping = kept_when_stopped(comparisons, store=reading.store)
+    use_base = False if no_base else True if reading.base is not None else None
+    with stopping, caught_warnings(), watched("fitting", _described) as tell:
+        from voirdire.rewards.fitting.fit import fit_reward
+
+        fit = fit_reward(
             comparisons,
             reading=reading,
             judge=asked,
             verdicts=verdicts or None,
             settings=replace(fitting, use_base=use_base),
-            from_classes=from_classes,
             certificates=certificates,
             require_certified=require_certified,
-            store=store,
-            retry_failures=retry_failures,
-            threshold=threshold,
-            judged=judged,
+            progress=tell,
             **made,
         )
-    fit.model.save(target)
-    _print_fit(fit, target, as_json=as_json)
+    fit.model.save(output)
+    _print_fit(fit, output, as_json=as_json)
 
 
-def _fitted(comparisons: str, *, reading: dict[str, Any], **asked: Any) -> RewardFit:
-    def describe(state: FitProgress, _seconds: float) -> tuple[str, float, float]:
-        return "", state.n_done, state.n_total
-
-    with caught_warnings(), watched("fitting", describe) as tell:
-        from voirdire.judging.plan import check_behavior
-        from voirdire.rewards.comparisons.reading import read_comparisons
-        from voirdire.rewards.fitting.fit import fit_reward
-        from voirdire.rubrics import load_rubric
-
-        check_behavior(reading["behavior"], load_rubric(asked["rubric"]))
-        data = read_comparisons(comparisons, **reading)
-        return fit_reward(data, progress=tell, **asked)
-
-
-def _checked_output(output: Path | None) -> Path:
-    """Refuse to replace a file that is no reward, before any work is done."""
-    from voirdire.rewards.model import is_reward_file
-
-    if output is None:
-        msg = "`--output` must name the file of the reward: -o reward.json."
-        raise UsageError(msg)
-    if output.suffix.lower() != ".json":
-        msg = f"`--output` must end in .json, got {str(output)!r}. Rename it."
-        raise InputError(msg)
-    check_place(output)
-    if output.exists() and not is_reward_file(output):
-        msg = f"`--output` must not replace {str(output)!r}, which is no reward. Name another."
-        raise InputError(msg)
-    return output
+def _described(state: FitProgress, _seconds: float) -> tuple[str, float, float]:
+    return "", state.n_done, state.n_total
 
 
 def _asked(
     call: Call, judge: str | None, asking: Asking, *, has_verdicts: bool
 ) -> JudgeLike | None:
     """Make the judge; with verdicts its name is only looked up among them."""
-    from voirdire.judging.judges.cascade_jury_files import detect_kind
     from voirdire.models import is_model_name
 
     named = judge or "local"
-    if not has_verdicts and (detect_kind(named) or is_model_name(named)):
+    is_asked = is_model_name(named) or named.lower().endswith((".yaml", ".yml"))
+    if not has_verdicts and is_asked:
         refuse_idle_options(call, judge=named)
         return asked_judge(named, asking, call=call)
     if typed := typed_flags(call, (*USUAL, *OF_REPLIES)):

@@ -95,8 +95,8 @@ def judge_command(
         msg = "`ITEMS` must be a file of items. Name one, or ask for --show-card or --check."
         raise UsageError(msg)
     listen_for_interrupts()
-    asked = asked_judge(judge, asking, call=call, reads_keys=not dry_run)
     judges = Path(judge) if is_judges_file(judge) else None
+    asked = judge if judges else asked_judge(judge, asking, call=call, reads_keys=not dry_run)
     settings = replace(settings, workers="auto" if judges is None and not workers else workers or 1)
     about: dict[str, Any] = {"judges": judges, "asked": asked, "rubric": rubric}
     if dry_run:

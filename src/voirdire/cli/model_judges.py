@@ -23,17 +23,6 @@ USUAL = (
 )
 """What every command offers that may ask a language model; a file of judges says the rest."""
 
-
-def store_option(default: str, *, kept: str = "replies") -> Any:
-    """Make `--store`, whose help says where replies are kept where nobody says so."""
-    return Parameter(
-        help=f"Where {kept} are stored: a file, or postgresql://... Default: {default}.",
-        metavar="FILE|URL",
-    )
-
-
-Store: TypeAlias = Annotated[str | None, store_option("voirdire-replies.sqlite beside the output")]
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -45,7 +34,6 @@ if TYPE_CHECKING:
     JudgingOptions: TypeAlias = JudgingSettings
     ScoringOptions: TypeAlias = ScoringSettings
     SynthesisOptions: TypeAlias = SynthesisSettings
-    PriceOfText: TypeAlias = Price | None
 else:
 
     def _price(tokens: Sequence[Any]) -> Price:
@@ -58,12 +46,11 @@ else:
             raise UsageError(msg) from error
         return Price(input=paid_in, output=paid_out)
 
-    PriceOfText = converted(_price, metavar="IN,OUT")
     _MODELS = Group("Language models", sort_key=10)
     _OWN = {
         "language": Annotated[Language, Parameter(name="--prompt-language")],
         "calibration": File,
-        "price": PriceOfText,
+        "price": converted(_price, metavar="IN,OUT"),
     }
     AskingOptions = option_group(
         Asking,
@@ -95,10 +82,7 @@ __all__ = [
     "DryRun",
     "JudgingOptions",
     "Only",
-    "PriceOfText",
-    "RetryFailures",
     "ScoringOptions",
-    "Store",
     "SynthesisOptions",
     "UsualAskingOptions",
     "WriterOptions",
@@ -108,7 +92,6 @@ __all__ = [
     "named_judge",
     "refuse_idle_options",
     "refuse_typed",
-    "store_option",
     "typed_flags",
 ]
 
@@ -116,9 +99,6 @@ OF_REPLIES = ("store", "retry_failures")
 """What concerns the replies that are kept."""
 
 
-RetryFailures: TypeAlias = Annotated[
-    bool, Parameter(help="Call again where an earlier run failed.")
-]
 DryRun: TypeAlias = Annotated[
     bool,
     Parameter(help="Print how many calls and tokens it would take, and the price; call nothing."),
@@ -155,19 +135,26 @@ def asked_judge(
     *,
     call: Call,
     reads_keys: bool = True,
-    key: str = "api_key_env",
 ) -> JudgeLike:
     """Make a judge of a model's name or of its file; a local judge stays as it is."""
-    from voirdire.judging import load_llm_judge
+    from voirdire.judging import load_llm_judge, load_llm_judges
     from voirdire.judging.judges.cascade_jury_files import load_judge_file
     from voirdire.models import is_model_name
 
     found = load_judge_file(name, reads_keys=reads_keys, max_cost=asking.max_cost)
     if found is not None:
         return found
+    if is_judges_file(name):
+        several = load_llm_judges(name, reads_keys=reads_keys)
+        if len(several) > 1:
+            rule = f"`{shorten(name)}` must hold one judge, got {len(several)}"
+            msg = f"{rule}. A jury.yaml makes one judge of several."
+            raise UsageError(msg)
+        return several[0]
     if not is_model_name(name):
         return name
-    return load_llm_judge(name, asking, reads_keys=reads_keys, is_from_file=key in call.from_file)
+    is_from_file = "api_key_env" in call.from_file
+    return load_llm_judge(name, asking, reads_keys=reads_keys, is_from_file=is_from_file)
 
 
 def judge_or_own(

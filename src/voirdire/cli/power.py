@@ -15,7 +15,7 @@ from voirdire.cli.options import AsJson, Files, ReportLanguage
 from voirdire.cli.printing import print_tables, print_text, progress
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.study_files import ReadingOptions, check_streams, declare_kind, read_files
-from voirdire.cli.written_files import check_picture, check_report, write_picture, write_report
+from voirdire.cli.written_files import check_written, write_picture, write_report
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
 
@@ -108,8 +108,7 @@ def power_command(
     report
         Write everything to this HTML file, to be read without a statistician.
     """
-    check_picture(plot)
-    check_report(report)
+    check_written(plot=plot, report=report)
     asked: dict[str, Any] = {
         **{name: getattr(plan, name) for name in _OF_PLAN if name in call.options},
         "wanted_power": wanted_power,

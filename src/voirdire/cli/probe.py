@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -29,20 +28,17 @@ from voirdire.cli.printing import (
 )
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.written_files import (
-    check_picture,
-    check_report,
+    check_written,
     write_picture,
     write_report,
 )
-from voirdire.errors import InputError, UncertifiedWarning
+from voirdire.errors import UncertifiedWarning
 from voirdire.judging import Asking, LlmJudge
 from voirdire.studies.probing.settings import ProbeSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from voirdire.judging import RunEstimate
-    from voirdire.probes import Probe
     from voirdire.rewards import RewardModel
     from voirdire.rubrics import Rubric
 
@@ -121,8 +117,9 @@ def probe_command(
     """
     from voirdire.io import read_items
     from voirdire.models import is_model_name
+    from voirdire.probes import read_own_probes
     from voirdire.reporting import ProbeTables
-    from voirdire.reporting.judging_tables import estimate_tables
+    from voirdire.reporting.judging_tables import estimate_tables, probing_text
     from voirdire.rubrics import load_rubric
     from voirdire.studies.probing.study import estimate_probing, probe_judge
 
@@ -131,15 +128,14 @@ def probe_command(
         raise UsageError(msg)
     named = [name for name in (judge, writer, again) if name is not None]
     refuse_idle_options(call, judge=next(filter(is_model_name, named), judge))
-    check_picture(plot)
-    check_report(page)
+    check_written(plot=plot, report=page)
     listen_for_interrupts()
     load = partial(asked_judge, call=call, reads_keys=not dry_run)
     chosen: dict[str, Any] = {
         "judge": load(judge, asking),
         "rubric": load_rubric(rubric),
         "settings": settings,
-        "own_probes": [probe for file in own_probes for probe in _load_probes(file)],
+        "own_probes": [probe for file in own_probes for probe in read_own_probes(file)],
     }
     other = again if again in (None, "auto") else load(again, asking)
     beside: dict[str, Any] = {"writer": _load_writer(writer, asking, load), "mitigation": other}
@@ -151,7 +147,7 @@ def probe_command(
     beside |= {"humans": humans, "reward": _load_reward(reward)}
     n_versions, estimates = estimate_probing(table.items, **chosen)
     n_drawn = min(len(table.items), settings.n_items or len(table.items))
-    announced = _announced(n_versions, n_drawn, estimates)
+    announced = probing_text(n_versions, n_drawn, estimates)
     if dry_run:
         shown = ["", *estimate_tables(estimates)] if estimates else []
         content = {"n_versions": n_versions, "estimates": estimates}
@@ -214,55 +210,3 @@ def _load_reward(reward: Path | None) -> RewardModel | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UncertifiedWarning)  # it is the judge that is asked about
         return None if reward is None else load_reward(reward)
-
-
-# Own probes -----------------------------------------------------------------------------------
-
-
-def _load_probes(named: str) -> list[Probe]:
-    """Run a Python file, and make probes of its functions, or of the one after a colon."""
-    from voirdire.probes import own_probe
-
-    file, colon, function = named.rpartition(":")
-    if not (colon and function.isidentifier() and file.endswith(".py")):
-        file, function = named, ""
-    if not file.endswith(".py") or not Path(file).is_file():
-        msg = f"`--own` must be a Python file, got {file!r}."
-        raise UsageError(msg)
-    try:
-        names = runpy.run_path(file)
-    except Exception as error:
-        said = shorten(f"{type(error).__name__}: {error}", width=160)
-        msg = f"{file}: cannot be run ({said})."
-        raise InputError(msg) from error
-    own = [name for name in names if name.startswith("probe_") and callable(names[name])]
-    wanted = [function] if function else own
-    if not wanted:
-        msg = f"`--own` must be a file with functions that begin with probe_, got none in {file}."
-        raise UsageError(msg)
-    if not callable(names.get(wanted[0])):
-        msg = f"`--own` must name a function of {file}, got {shorten(wanted[0])!r}."
-        raise UsageError(msg)
-    made = []
-    for name in wanted:
-        short = name.removeprefix("probe_")
-        control = names.get(f"control_{short}")
-        made.append(own_probe(names[name], id=f"own/{short.lower()}", control=control))
-    return made
-
-
-# What is said ---------------------------------------------------------------------------------
-
-
-def _announced(n_versions: int, n_items: int, estimates: Sequence[RunEstimate]) -> str:
-    """Say what is asked and about what it costs, before it is paid."""
-    from voirdire.reporting.judging_tables import cost_text
-
-    said = f"{n_versions:,} versions of {n_items:,} items"
-    if not estimates:
-        return said
-    n_calls, n_stored = (sum(getattr(row, x) for row in estimates) for x in ("n_calls", "n_stored"))
-    costs = [row.cost for row in estimates]
-    cost = "price unknown" if None in costs else f"about {cost_text(sum(x or 0 for x in costs))}"
-    kept = f" ({n_stored:,} more are stored)" if n_stored else ""
-    return f"{said}: {n_calls:,} calls{kept}, {cost}"

@@ -11,7 +11,7 @@ from voirdire.cli.options import AsJson, File, Files, Questions, ReportLanguage
 from voirdire.cli.printing import print_result, progress
 from voirdire.cli.shell import UsageError, say
 from voirdire.cli.study_files import ReadingOptions, read_files, read_items
-from voirdire.cli.written_files import check_report, write_report
+from voirdire.cli.written_files import check_written, write_report
 from voirdire.io import Reading
 from voirdire.stats.rates import LabelledItems, RateMethod
 from voirdire.studies.rates import TruthOf
@@ -72,7 +72,7 @@ def rate_command(
     report
         Write everything to this HTML file, to be read without a statistician.
     """
-    check_report(report)
+    check_written(report=report)
     if by is not None and items is None:
         msg = "`--by` must name a column of `--items`, which is not given."
         raise UsageError(msg)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from cyclopts import Parameter
 
@@ -13,12 +13,10 @@ from voirdire.cli.model_judges import (
     OF_REPLIES,
     USUAL,
     DryRun,
-    RetryFailures,
     UsualAskingOptions,
     judge_or_own,
-    store_option,
 )
-from voirdire.cli.options import AsJson, OtherJudge, Output, RewardFile, RewardJudge
+from voirdire.cli.options import AsJson, Output, RewardFile, RewardJudge, run_options
 from voirdire.cli.printing import (
     caught_warnings,
     kept_when_stopped,
@@ -28,6 +26,12 @@ from voirdire.cli.printing import (
 )
 from voirdire.cli.shell import Call, say
 from voirdire.judging import Asking
+from voirdire.rewards.scoring.settings import ReplaySettings
+
+if TYPE_CHECKING:
+    ReplayOptions: TypeAlias = ReplaySettings
+else:
+    ReplayOptions = run_options(ReplaySettings)
 
 __all__ = ["replay_command"]
 
@@ -47,13 +51,9 @@ def replay_command(
             "judge that the reward was fitted on. Default: nobody is asked."
         ),
     ] = None,
-    other_judge: OtherJudge = False,
+    settings: ReplayOptions = ReplaySettings(),
     dry_run: DryRun = False,
     asking: UsualAskingOptions = Asking(),
-    store: Annotated[
-        str | None, store_option("voirdire-replies.sqlite in the run's folder")
-    ] = None,
-    retry_failures: RetryFailures = False,
     as_json: AsJson = False,
 ) -> None:
     """Give a training run's completions the rewards that another reward would have given.
@@ -69,7 +69,8 @@ def replay_command(
     """
     listen_for_interrupts()
     why = "the reward says how its own judge asks" if judge else "nobody is asked"
-    settings: dict[str, Any] = {
+    told: dict[str, Any] = {
+        "settings": settings,
         "judge": judge_or_own(
             call,
             judge,
@@ -78,24 +79,23 @@ def replay_command(
             why=f"{why}. Name a `--judge`",
             reads_keys=not dry_run,
         ),
-        "other_judge": other_judge,
-        "store": store,
-        "retry_failures": retry_failures,
     }
     stopping = (
-        nullcontext() if judge is None or dry_run else kept_when_stopped(str(run), store=store)
+        nullcontext()
+        if judge is None or dry_run
+        else kept_when_stopped(str(run), store=settings.store)
     )
     with stopping, caught_warnings():
         from voirdire.reporting.reward_run_tables import replay_estimate_lines, replay_tables
         from voirdire.rewards.training.replay import estimate_replay, replay
 
         if dry_run:
-            estimate = estimate_replay(run, reward, **settings)
+            estimate = estimate_replay(run, reward, **told)
             say_notes(estimate.notes)
             print_result(estimate.as_dict(), *replay_estimate_lines(estimate), as_json=as_json)
             return
         with watched("replaying", lambda n, _: (f"{n:,} completions", n, None)) as tell:
-            found = replay(run, reward, output=output, progress=tell, **settings)
+            found = replay(run, reward, output=output, progress=tell, **told)
     say_notes(found.notes, found.dropped)
     print_result(found.as_dict(), *replay_tables(found), as_json=as_json)
     if not found.n_after:

@@ -10,9 +10,9 @@ from cyclopts import Parameter
 
 from voirdire.cli.option_groups import Text
 from voirdire.cli.options import ReportLanguage
-from voirdire.cli.printing import progress
-from voirdire.cli.view import PageRequest, make_page
-from voirdire.cli.written_files import check_report, write_text
+from voirdire.cli.printing import progress, say_notes
+from voirdire.cli.view import write_page
+from voirdire.cli.written_files import check_written
 from voirdire.errors import InputError
 
 __all__ = ["report_command"]
@@ -51,17 +51,18 @@ def report_command(
     """
     is_printed = str(output) == "-"
     if not is_printed:
-        check_report(output, option="--output")
+        check_written(option="--output", report=output)
     if texts and not Path(result).is_dir():
         msg = f"`--texts` needs the folder of a training run, got {result!r}. Leave the option out."
         raise InputError(msg)
+    from voirdire.reporting.result_pages import PageRequest, make_page
+
     with progress("writing"):
-        page, lines = make_page(
+        page = make_page(
             PageRequest(file=result, language=language, title=title, created=created, texts=texts)
         )
+    say_notes((), page.dropped)
     if is_printed:
-        sys.stdout.buffer.write(page.encode())
-        return
-    write_text(output, page)
-    for line in (f"{output}: {len(page.encode()) / 1e6:.1f} MB", *lines):
-        print(line)
+        sys.stdout.buffer.write(page.html.encode())
+    else:
+        write_page(output, page)

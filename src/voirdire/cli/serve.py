@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
-from voirdire.cli.model_judges import UsualAskingOptions, judge_or_own, store_option
+from voirdire.cli.model_judges import UsualAskingOptions, judge_or_own
 from voirdire.cli.option_groups import option_group, spelled
 from voirdire.cli.options import (
     Center,
@@ -65,10 +65,7 @@ def serve_command(
     judge: RewardJudge = None,
     other_judge: OtherJudge = False,
     asking: UsualAskingOptions = Asking(),
-    store: Annotated[
-        str | None,
-        store_option(f"{DEFAULT_STORE} in this folder", kept="a language model's replies"),
-    ] = None,
+    store: Annotated[str | None, Parameter(metavar="FILE|URL")] = None,
     host: str = "127.0.0.1",
     port: Annotated[int, Parameter(validator=Number(gte=0, lte=65_535))] = 8000,
     token: Annotated[str | None, Parameter(name="--token-env", metavar="NAME")] = None,
@@ -84,6 +81,9 @@ def serve_command(
 
     Parameters
     ----------
+    store
+        Where a language model's replies are stored: a file, or postgresql://... Default:
+        voirdire-replies.sqlite in this folder.
     host
         Where to listen. Any but this machine's own needs a token.
     port

@@ -68,6 +68,7 @@ _NO_DEFAULT = (None, "False", "[]", "()", "{}", "None")
 
 _ARGUMENT = re.compile(r"(?<!column )`(\w+)`")
 _COLUMNS = re.compile(r"""columns=\{(['"])(\w+)\1: [^}]*\}""")
+_FLAG = re.compile(r"`(\w+)=True`")
 _RATERS = re.compile(r"raters=\[[^\]]*\]")
 _KEYWORD = re.compile(r"""\b(\w+)=(['"])([^'"]*)\2""")
 
@@ -206,7 +207,7 @@ def in_options(message: str) -> str:
     for rule in ("must be a file", "must end in"):
         message = message.replace(f"`source` {rule}", f"what is read {rule}", 1)
     message = _RATERS.sub("--rater COLUMN", message)
-    message = message.replace("`other_judge=True`", "`--other-judge`")
+    message = _FLAG.sub(lambda found: f"`{_as_option(found[1]) or found[1]}`", message)
     message = _KEYWORD.sub(_as_keyword, message)
     return _ARGUMENT.sub(lambda found: f"`{_as_option(found[1]) or found[1]}`", message)
 

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from voirdire._types import ModelSource
 from voirdire.cli.judging_progress import watched
 from voirdire.cli.model_judges import (
     DryRun,
-    PriceOfText,
     SynthesisOptions,
     WriterOptions,
     asked_judge,
-    typed_flags,
 )
 from voirdire.cli.options import AsJson, File, JudgeName, RubricName
 from voirdire.cli.printing import (
@@ -47,10 +44,6 @@ def synthesize_command(
     settings: SynthesisOptions = SynthesisSettings(),
     asking: WriterOptions = Asking(),
     judge: JudgeName = "local",
-    judge_base_url: Annotated[str | None, Parameter(metavar="URL")] = None,
-    judge_api_key_env: Annotated[str | None, Parameter(metavar="NAME")] = None,
-    judge_probability: ModelSource = "logprob",
-    judge_price: PriceOfText = None,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
@@ -72,34 +65,22 @@ def synthesize_command(
         Which completions each prompt gets, and the words that ask for them: a YAML file. Default:
         those that ship for the rubric, or one completion of each class.
     judge
-        Who verifies: local, a file that `voirdire distill` made, or a language model.
-    judge_base_url
-        The judge's server, where it is not its provider's own.
-    judge_api_key_env
-        Environment variable that holds the judge's key. Default: its provider's.
-    judge_probability
-        Where a probability comes from, if the judge is a language model.
-    judge_price
-        US dollars per million tokens in and out of the judge, where that is not known.
+        Who verifies: local, a file that `voirdire distill` made, a language model, or the YAML file
+        of a judge, which says where its server is and what it costs, of a cascade or of a jury.
     """
     from voirdire.judging import LlmJudge
-    from voirdire.models import is_model_name
     from voirdire.reporting.synthesis_tables import synthesis_estimate_lines, synthesis_tables
     from voirdire.rewards import estimate_synthesis, synthesize_file
 
-    judging_options = ("judge_base_url", "judge_api_key_env", "judge_probability", "judge_price")
-    if not is_model_name(judge) and (typed := typed_flags(call, judging_options)):
-        msg = f"`--judge` must name a language model for {typed}, got {judge!r}."
-        raise UsageError(msg)
     listen_for_interrupts()
     writing = replace(asking, probability="stated", language=settings.language, seed=settings.seed)
     judging = replace(
         writing,
-        probability=judge_probability,
+        probability="logprob",
         reasoning_effort=None,
-        base_url=judge_base_url,
-        api_key_env=judge_api_key_env,
-        price=judge_price,
+        base_url=None,
+        api_key_env=None,
+        price=None,
     )
     made = partial(asked_judge, call=call, reads_keys=not dry_run)
     writer = made(model, writing)
@@ -109,7 +90,7 @@ def synthesize_command(
     told: dict[str, Any] = {
         "rubric": rubric,
         "model": writer.model,
-        "judge": made(judge, judging, key="judge_api_key_env"),
+        "judge": made(judge, judging),
         "recipes": recipes,
         "limits": writer.limits,
         "price": writer.price,

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from voirdire.cli.options import AsJson
 from voirdire.cli.printing import print_result, progress
 from voirdire.cli.shell import UsageError
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from voirdire.stats import VarianceComponents
 
 __all__ = ["variance_command"]
 
@@ -41,6 +36,8 @@ def variance_command(
     if len(set(facets) | {score}) < len(facets) + 1:
         msg = "`--facet` and `--score` must name different columns."
         raise UsageError(msg)
+    from voirdire.reporting.study_tables import variance_lines, variance_table
+
     with progress("reading"):
         from voirdire.io.scores import read_scores
         from voirdire.stats import variance_components
@@ -49,30 +46,4 @@ def variance_command(
         found = variance_components(
             frame["score"].to_numpy(), {name: frame[name].to_list() for name in facets}
         )
-    print_result(found, _table(found), *_sentences(found), as_json=as_json)
-
-
-def _table(found: VarianceComponents) -> Table:
-    from voirdire._validation import shorten
-    from voirdire.reporting.narrow_tables import plain_table
-
-    heads = ("differences between", "variance", "of all", "of the error")
-    rows = [
-        (
-            " × ".join(shorten(facet, width=20) for facet in row.facets) or "the rest",
-            f"{row.variance:.4g}",
-            *(f"{share:.0%}" for share in (row.share, row.error_share)),
-        )
-        for row in found.components
-    ]
-    return plain_table(heads, rows, words=heads[:1])
-
-
-def _sentences(found: VarianceComponents) -> list[str]:
-    said = [
-        f"Mean {found.mean:.3g}, standard error {found.standard_error:.2g}. To halve the error:"
-    ]
-    for size in found.sizes:
-        needed = "more of them cannot" if size.n_to_halve is None else f"{size.n_to_halve:,}"
-        said.append(f"  {size.facet}: {needed} (now {size.n_levels:,.4g})")
-    return said + ([f"note: {found.reason}"] if found.reason else [])
+    print_result(found, variance_table(found), *variance_lines(found), as_json=as_json)

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import tempfile
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from voirdire._validation import shorten
 from voirdire.cli.option_groups import Text
 from voirdire.cli.options import File, Output, ReportLanguage
 from voirdire.cli.printing import progress, say_notes
-from voirdire.cli.written_files import check_report, open_page, write_text
-from voirdire.errors import InputError
+from voirdire.cli.written_files import check_written, open_page, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from voirdire.reporting.result_pages import ResultPage
 
-    from voirdire._types import Language
-
-__all__ = ["PageRequest", "make_page", "view_command"]
+__all__ = ["view_command", "write_page"]
 
 
 def view_command(
@@ -55,220 +47,24 @@ def view_command(
     title
         Heading of the page.
     """
-    if output is not None:
-        check_report(output, option="--output")
+    check_written(option="--output", report=output)
+    from voirdire.reporting.result_pages import PageRequest, make_page
+
     with progress("writing"):
         asked = PageRequest(
             file=file, language=language, title=title, items=items, explore=True, texts=True
         )
-        page, lines = make_page(asked)
+        page = make_page(asked)
+    say_notes((), page.dropped)
     if output is None:
         output = Path(tempfile.mkdtemp(prefix="voirdire-")) / "view.html"  # of mode 0700
-    write_text(output, page)
-    for line in (f"{output}: {len(page.encode()) / 1e6:.1f} MB", *lines):
-        print(line)
+    write_page(output, page)
     if browse:
         open_page(output)
 
 
-@dataclass(frozen=True, kw_only=True)
-class PageRequest:
-    """What a page is made of, and how: with the slider of ε (`explore`), with texts of a run."""
-
-    file: str
-    language: Language
-    title: str | None
-    created: str | None = None
-    items: str | None = None
-    explore: bool = False
-    texts: bool = False
-
-    @property
-    def source(self) -> str:
-        """How errors name the file."""
-        return "<stdin>" if self.file == "-" else self.file
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """What every page takes."""
-        return {"language": self.language, "title": self.title}
-
-    def metadata(self) -> Any:
-        """Read what is known of the items."""
-        from voirdire.io import read_metadata
-
-        return None if self.items is None else read_metadata(self.items)
-
-
-def make_page(asked: PageRequest) -> tuple[str, tuple[str, ...]]:
-    """Make the page, and what is said of it in the terminal."""
-    if asked.file != "-" and "\0" not in asked.file and Path(asked.file).is_dir():
-        return _show_run(asked)
-    data = _read_result(asked.file)
-    _check_size(data, asked.source)
-    document = _document(data)
-    for is_kind, show in _KINDS:
-        if isinstance(document, dict) and is_kind(document):
-            return show(data, document, asked), ()
-    return _show_verdicts(data, document, asked), ()
-
-
-def _show_run(asked: PageRequest) -> tuple[str, tuple[str, ...]]:
-    """Make the page of a training run."""
-    from voirdire.reporting.pages.training import training_report
-    from voirdire.reporting.training_tables import training_summary
-    from voirdire.rewards.training.run_reading import read_training_run
-
-    _refuse_items(asked, "a training run")
-    if not (Path(asked.file) / "run.json").exists():
-        msg = (
-            f"`FILE` must be a file, got the folder {asked.file!r}, which holds no "
-            "run.json. Name a file in it, or the folder of a training run."
-        )
-        raise InputError(msg)
-    run = read_training_run(asked.file)
-    say_notes((), run.dropped)
-    told: dict[str, Any] = {"created": asked.created, "texts": asked.texts}
-    page = training_report(run, source=asked.file, **asked.about, **told)
-    return page, training_summary(run)
-
-
-def _read_result(source: str) -> bytes:
-    """Read a file or standard input, but no more than a page is made of."""
-    from voirdire.documents import NotRegularError, read_small
-    from voirdire.reporting.as_json import MOST_BYTES
-
-    try:
-        if source == "-":
-            return sys.stdin.buffer.read(MOST_BYTES + 1)
-        return read_small(source, most_bytes=MOST_BYTES)
-    except (OSError, ValueError) as error:
-        rules = {
-            FileNotFoundError: "a file that exists, or the folder of a training run",
-            NotRegularError: "a regular file",
-        }
-        rule = rules.get(type(error), "a file that can be read")
-        why = getattr(error, "kind", None) or getattr(error, "strerror", None) or error
-        msg = f"`FILE` must be {rule}, got {source!r} ({why}). Name another."
-        raise InputError(msg) from error
-
-
-def _check_size(data: bytes, source: str) -> None:
-    from voirdire.reporting.as_json import MOST_BYTES
-
-    if len(data) > MOST_BYTES:
-        msg = f"{source}: must have at most {MOST_BYTES >> 20} MiB, got more. View a part of it."
-        raise InputError(msg)
-    if not data.strip():
-        msg = f"{source}: must hold a result, got an empty file. Name another."
-        raise InputError(msg)
-
-
-def _document(data: bytes) -> Any:
-    """Read JSON; None where it is a table, or nothing that can be read."""
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
-        return None
-    with suppress(ValueError, RecursionError):
-        return json.loads(data.decode("utf-8-sig"))
-    return None
-
-
-def _has_schema(name: str) -> Callable[[dict[str, Any]], bool]:
-    return lambda document: str(document.get("schema", "")).startswith(f"{name}/")
-
-
-def _show_examination(data: bytes, _document: dict[str, Any], asked: PageRequest) -> str:
-    from voirdire.reporting import html_report
-
-    return html_report(
-        data,
-        **asked.about,
-        created=asked.created,
-        source=asked.source,
-        items=asked.metadata(),
-        explore=asked.explore,
-    )
-
-
-def _show_certificate(data: bytes, _document: dict[str, Any], asked: PageRequest) -> str:
-    from voirdire.documents import document_from_text
-    from voirdire.reporting import html_report
-    from voirdire.reporting.pages.speech import Speaker
-    from voirdire.rewards.certification import certificate_of
-
-    _refuse_items(asked, "a certificate")
-    form: dict[str, Any] = {"what": "a certificate", "layout": "json"}
-    found = certificate_of(document_from_text(data, source=asked.source, **form))
-    content = found.as_content()
-    about = {name: content.get(name) for name in _OF_CERTIFICATE}
-    settings = {"certificate": about, **found.settings}
-    created = Speaker(asked.language, "examination").attribute(
-        "certificate.title", created=shorten(found.created, width=40)
-    )
-    return html_report(
-        {"examinations": list(found.examinations), "settings": settings},
-        language=asked.language,
-        title=asked.title or created,
-        source=asked.source,
-        explore=asked.explore,
-    )
-
-
-_OF_CERTIFICATE = (
-    *("content_hash", "created", "data_hash", "gold_hash", "rubric_hash", "population"),
-    *("judges", "versions"),
-)
-
-
-def _show_reward(data: bytes, _document: dict[str, Any], asked: PageRequest) -> str:
-    from voirdire.documents import document_from_text
-    from voirdire.reporting.pages.reward_file import reward_file_page
-    from voirdire.rewards.reward_file import reward_of_document
-
-    _refuse_items(asked, "a reward")
-    document = document_from_text(data, source=asked.source, what="a reward", layout="json")
-    return reward_file_page(reward_of_document(document), **asked.about)
-
-
-def _show_reward_examination(data: bytes, _document: dict[str, Any], asked: PageRequest) -> str:
-    from voirdire.reporting import reward_report
-
-    _refuse_items(asked, "the examination of a reward")
-    return reward_report(data, **asked.about, created=asked.created, source=asked.source)
-
-
-_KINDS: tuple[tuple[Callable[[dict[str, Any]], bool], Callable[..., str]], ...] = (
-    (_has_schema("voirdire.certificate"), _show_certificate),
-    (_has_schema("voirdire.reward"), _show_reward),
-    (_has_schema("voirdire.reward_examination"), _show_reward_examination),
-    (lambda document: document.keys().isdisjoint(("item", "id")), _show_examination),
-)
-"""How a document is recognized, and its page; one row of a table alone has an item."""
-
-
-def _show_verdicts(data: bytes, document: Any, asked: PageRequest) -> str:
-    from voirdire.io.verdict_rows import read_verdict_rows
-    from voirdire.reporting.pages.verdicts import verdicts_page
-
-    rows = read_verdict_rows(data, name=asked.source, format=_format(data, document, asked.file))
-    return verdicts_page(rows, name=asked.source, metadata=asked.metadata(), **asked.about)
-
-
-def _format(data: bytes, document: Any, name: str) -> str:
-    """Tell how a table is written by how it begins."""
-    if data.startswith(b"PAR1"):
-        return "parquet"
-    if data.startswith(b"PK\x03\x04"):
-        return "xlsx"
-    is_row = isinstance(document, dict) and not document.keys().isdisjoint(("item", "id"))
-    if document is not None and not is_row:  # a row alone is JSON Lines
-        return "json"
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
-        return "jsonl"
-    return "tsv" if name.lower().endswith(".tsv") else "csv"
-
-
-def _refuse_items(asked: PageRequest, what: str) -> None:
-    if asked.items is not None:
-        msg = f"`--items` must be left out for {what}, got {asked.items!r}: its page shows no items"
-        raise InputError(f"{msg} of a file.")
+def write_page(output: Path, page: ResultPage) -> None:
+    """Write a page, and say where it is and what is on it."""
+    write_text(output, page.html)
+    for line in (f"{output}: {len(page.html.encode()) / 1e6:.1f} MB", *page.lines):
+        print(line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import webbrowser
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +16,15 @@ from voirdire.errors import InputError
 from voirdire.records import CERTIFICATE_SCHEMA
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from voirdire._types import Language
 
 __all__ = [
     "check_apart",
-    "check_calibration",
-    "check_card",
-    "check_certificate",
-    "check_picture",
+    "check_output",
     "check_place",
-    "check_report",
+    "check_written",
     "open_page",
     "write_bytes",
     "write_picture",
@@ -35,37 +35,68 @@ __all__ = [
 _HEAD_BYTES = 2_048
 """A certificate names its schema first, a page and a picture what they are."""
 
-_PICTURES = (".svg", ".png", ".pdf")
-_PICTURE_SIGNS = (b"<svg", b"<?xml", b"\x89png", b"%pdf")
+
+@dataclass(frozen=True, kw_only=True)
+class _Kind:
+    """A kind of file: how its content is told, in small letters, and how its name ends."""
+
+    what: str
+    signs: tuple[bytes, ...]
+    is_at_start: bool = False
+    endings: tuple[str, ...] = ()
 
 
-def check_card(path: Path | None) -> None:
-    """Refuse to replace a file by a judge's card, unless it is one."""
-    _check_replaced(path, b"# card of the local judge", option="--card", what="card", at_start=True)
+_KINDS = {
+    "report": _Kind(what="HTML page of voirdire", signs=(b'content="voirdire',)),
+    "certificate": _Kind(what="certificate", signs=(CERTIFICATE_SCHEMA.split("/")[0].encode(),)),
+    "calibration": _Kind(what="calibration", signs=(b"voirdire.calibration",)),
+    "card": _Kind(what="card", signs=(b"# card of the local judge",), is_at_start=True),
+    "plot": _Kind(
+        what="picture",
+        signs=(b"<svg", b"<?xml", b"\x89png", b"%pdf"),
+        is_at_start=True,
+        endings=(".svg", ".png", ".pdf"),
+    ),
+    "table": _Kind(
+        what="table of a reward",
+        signs=(b"| behavior | case | n |",),
+        is_at_start=True,
+        endings=(".md",),
+    ),
+}
+_INSTEAD = {".tex": " LaTeX is no longer written: `pandoc table.md -o table.tex` makes it."}
 
 
-def check_calibration(path: Path | None) -> None:
-    """Refuse to replace a file by a calibration, unless it is one."""
-    _check_replaced(path, b"voirdire.calibration", option="--calibration", what="calibration")
+def check_written(*, option: str | None = None, **paths: Path | None) -> None:
+    """Refuse to write over a file of another kind, and two results to one file.
+
+    The names are those of kinds, and of the options unless `option` names another.
+    """
+    for name, path in paths.items():
+        if path is not None:
+            _check_kind(path, _KINDS[name], option=option or f"--{name}")
+    check_apart(**paths)
 
 
-def check_certificate(path: Path | None) -> None:
-    """Refuse to replace a file by a certificate, unless it is one."""
-    sign = CERTIFICATE_SCHEMA.split("/", 1)[0].encode()
-    _check_replaced(path, sign, option="--certificate", what="certificate")
-
-
-def check_report(path: Path | None, *, option: str = "--report") -> None:
-    """Refuse to replace a file by a report, unless it is one of ours."""
-    _check_replaced(path, b'content="voirdire', option=option, what="HTML page of voirdire")
-
-
-def check_picture(path: Path | None, *, option: str = "--plot") -> None:
-    """Refuse a name that is no picture's, and to replace a file that is no picture."""
-    _check_replaced(path, *_PICTURE_SIGNS, option=option, what="picture", at_start=True)
-    if path is not None and path.suffix.lower() not in _PICTURES:
-        msg = f"`{option}` must end in {', '.join(_PICTURES)}, got {str(path)!r}."
+def _check_kind(path: Path, kind: _Kind, *, option: str) -> None:
+    ending = path.suffix.lower()
+    if kind.endings and ending not in kind.endings:
+        allowed = ", ".join(kind.endings)
+        msg = f"`{option}` must end in {allowed}, got {str(path)!r}.{_INSTEAD.get(ending, '')}"
         raise UsageError(msg)
+    check_place(path)
+    try:
+        start = b""
+        if path.exists():
+            with path.open("rb") as file:
+                start = file.read(_HEAD_BYTES).lower()
+    except OSError as error:
+        msg = f"{path}: cannot be written ({error.strerror}). Name another file."
+        raise InputError(msg) from error
+    begins = start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(kind.signs)
+    if start and not (begins if kind.is_at_start else any(x in start for x in kind.signs)):
+        msg = f"`{option}` must not replace {str(path)!r}, which is no {kind.what}."
+        raise InputError(f"{msg} Name another file.")
 
 
 def check_apart(**paths: Path | None) -> None:
@@ -80,6 +111,17 @@ def check_apart(**paths: Path | None) -> None:
             raise InputError(msg)
 
 
+def check_output(path: Path, *, ending: str, what: str, is_one: Callable[[Path], bool]) -> None:
+    """Refuse an output of another ending, and to replace a file that is not one of its kind."""
+    if path.suffix.lower() != ending:
+        msg = f"`--output` must end in {ending}, got {str(path)!r}. Rename it."
+        raise InputError(msg)
+    check_place(path)
+    if path.exists() and not is_one(path):
+        msg = f"`--output` must not replace {str(path)!r}, which is no {what}. Name another."
+        raise InputError(msg)
+
+
 def check_place(path: Path) -> None:
     """Refuse a folder, a device, and a file in a folder that cannot be written to."""
     _check_regular(path)
@@ -87,27 +129,6 @@ def check_place(path: Path) -> None:
     if not os.access(folder, os.W_OK):
         what = "cannot be written to" if folder.is_dir() else "does not exist"
         msg = f"{path}: must be in a folder that can be written to; {folder} {what}."
-        raise InputError(msg)
-
-
-def _check_replaced(
-    path: Path | None, *signs: bytes, option: str, what: str, at_start: bool = False
-) -> None:
-    """Refuse to replace a file that does not hold, or begin with, one of the signs of its kind."""
-    if path is None:
-        return
-    check_place(path)
-    try:
-        start = b""
-        if path.exists():
-            with path.open("rb") as file:
-                start = file.read(_HEAD_BYTES).lower()
-    except OSError as error:
-        msg = f"{path}: cannot be written ({error.strerror}). Name another file."
-        raise InputError(msg) from error
-    begins = start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(signs)
-    if start and not (begins if at_start else any(sign in start for sign in signs)):
-        msg = f"`{option}` must not replace {str(path)!r}, which is no {what}. Name another file."
         raise InputError(msg)
 
 

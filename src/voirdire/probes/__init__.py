@@ -1,9 +1,9 @@
 """Changes items in controlled ways that leave the answers of a fair judge the same.
 
-`probes` returns them, each with a control; `own_probe` makes one from your function; `degradations`
-returns changes for the worse. Attacks are texts in a response that try to steer the judge: add them
-to items with `attacked`, judge both, and let `measure_attacks` count how often the answers changed
-as an attack wanted.
+`probes` returns them, each with a control; `own_probe` makes one from your function,
+`read_own_probes` those of a Python file; `degradations` returns changes for the worse. Attacks are
+texts in a response that try to steer the judge: add them to items with `attacked`, judge both, and
+let `measure_attacks` count how often the answers changed as an attack wanted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from voirdire.probes.catalogue import neutral_probe, probes
     from voirdire.probes.degradation import degradations
     from voirdire.probes.measuring import AttackReport, SteeringFigures, measure_attacks
-    from voirdire.probes.probe import Degradation, Probe, own_probe
+    from voirdire.probes.probe import Degradation, Probe, own_probe, read_own_probes
 
 __all__ = [
     "Attack",
@@ -33,6 +33,7 @@ __all__ = [
     "neutral_probe",
     "own_probe",
     "probes",
+    "read_own_probes",
 ]
 
 _HOMES = {
@@ -48,6 +49,7 @@ _HOMES = {
     "measure_attacks": "measuring",
     "neutral_probe": "catalogue",
     "own_probe": "probe",
+    "read_own_probes": "probe",
     "probes": "catalogue",
 }
 

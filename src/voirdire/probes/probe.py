@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
+import runpy
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,7 +18,7 @@ from voirdire.records import Item
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Degradation", "Probe", "changed_item", "own_probe"]
+__all__ = ["Degradation", "Probe", "changed_item", "own_probe", "read_own_probes"]
 
 _ID = re.compile(r"[a-z0-9_]+/[a-z0-9_]+")
 
@@ -140,6 +142,55 @@ def own_probe(
         change=_check_change(function, probe_id),
         control=None if control is None else _check_change(control, probe_id, suffix="/control"),
     )
+
+
+def read_own_probes(named: str | Path) -> list[Probe]:
+    """Run a Python file, and make probes of its functions that begin with ``probe_``.
+
+    Parameters
+    ----------
+    named : str or path
+        The file; ``FILE.py:FUNCTION`` takes one of its functions. ``control_NAME`` in it makes the
+        control of ``probe_NAME``.
+
+    Returns
+    -------
+    list of Probe
+        As `own_probe` makes them, in the order of the file.
+
+    Raises
+    ------
+    InputError
+        If this is no Python file, it cannot be run, or it holds no such function.
+    """
+    file, colon, function = str(named).rpartition(":")
+    if not (colon and function.isidentifier() and file.endswith(".py")):
+        file, function = str(named), ""
+    if not file.endswith(".py") or not Path(file).is_file():
+        msg = f"`own_probes` must be a Python file, got {file!r}. Write own.py or own.py:probe_x."
+        raise InputError(msg)
+    try:
+        names = runpy.run_path(file)
+    except Exception as error:
+        said = shorten(f"{type(error).__name__}: {error}", width=160)
+        msg = f"{file}: cannot be run ({said})."
+        raise InputError(msg) from error
+    own = [name for name in names if name.startswith("probe_") and callable(names[name])]
+    wanted = [function] if function else own
+    if not wanted:
+        msg = f"{file}: must hold functions that begin with probe_, got none."
+        raise InputError(msg)
+    if not callable(names.get(wanted[0])):
+        msg = f"`own_probes` must name a function of {file}, got {shorten(wanted[0])!r}."
+        raise InputError(msg)
+    return [
+        own_probe(
+            names[name],
+            id=f"own/{name.removeprefix('probe_').lower()}",
+            control=names.get(f"control_{name.removeprefix('probe_')}"),
+        )
+        for name in wanted
+    ]
 
 
 def changed_item(item: Item, change_id: str, response: str) -> Item:

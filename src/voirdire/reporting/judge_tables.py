@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from voirdire.stats import Estimate
     from voirdire.studies import (
+        Examination,
         GoldExamination,
         GoldResult,
         Mitigation,
@@ -32,9 +33,17 @@ if TYPE_CHECKING:
         SelfPreference,
     )
 
-__all__ = ["GoldTables", "ProbeTables", "RateTables", "shown_question"]
+__all__ = [
+    "GoldTables",
+    "ProbeTables",
+    "RateTables",
+    "calibration_lines",
+    "gate_text",
+    "shown_question",
+]
 
 _MOST_SHOWN = 6
+_MOST_CLOSED = 5
 _NAME_WIDTH = 40
 
 
@@ -56,6 +65,25 @@ def _lay_out(
         cells = [say(row) for say in (*texts.values(), *figures.values())]
         table.add_row(*cells, style="bold" if is_bold is not None and is_bold(row) else None)
     return NarrowTable(table)
+
+
+def gate_text(examination: Examination, judges: Iterable[str]) -> str:
+    """Say which judges have not passed, and where; empty where all have passed everything.
+
+    A judge without labels for a question that others were examined on has not passed it.
+    """
+    outcomes = {
+        (row.judge, row.question, row.alignment, row.epsilon): row.outcome
+        for row in examination.results
+    }
+    closed = [
+        f"{shorten(judge)}: {outcome} ({shorten(place[0])}, {place[1]}, ε {place[2]:g})"
+        for judge in dict.fromkeys([*judges, *examination.judges])
+        for place in dict.fromkeys(place[1:] for place in outcomes)
+        if (outcome := outcomes.get((judge, *place), "not examined")) != "passed"
+    ]
+    more = [f"and {len(closed) - _MOST_CLOSED} more"] if len(closed) > _MOST_CLOSED else []
+    return "; ".join(closed[:_MOST_CLOSED] + more)
 
 
 def _name(text: str) -> str:
@@ -162,6 +190,18 @@ def _calibration(rows: Sequence[GoldResult]) -> Iterator[RenderableType]:
             "The error is debiased; the last columns are the Brier score after a calibrator that "
             "was fitted to other items."
         )
+
+
+def calibration_lines(examination: GoldExamination) -> Iterator[str]:
+    """Say what the calibration of the one judge that was measured is worth."""
+    found = examination.calibration().questions
+    for question in dict.fromkeys(row.question for row in examination.results):
+        row = found.get(question)
+        said = "left as it is, since no calibrator helps"
+        if row is not None:
+            figures = f"{row.brier:.3f} to {row.calibrated_brier:.3f}"
+            said = f"{row.calibrator.method}, Brier score {figures} on items it was not fitted to"
+        yield f"  {shorten(question)}: {said}"
 
 
 def _figure_of(name: str) -> Callable[[Any], str]:

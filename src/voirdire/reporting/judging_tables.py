@@ -29,6 +29,7 @@ __all__ = [
     "estimate_tables",
     "failure_lines",
     "judging_tables",
+    "probing_text",
     "several_tables",
 ]
 
@@ -306,3 +307,15 @@ def _caution_lines(calls: CallSummary) -> list[str]:
 def _examples(calls: CallSummary) -> list[str]:
     """Give all that one failure of each kind says."""
     return [f"  for example: {calls.examples.get(kind, kind)}" for kind in calls.failures]
+
+
+def probing_text(n_versions: int, n_items: int, estimates: Sequence[RunEstimate]) -> str:
+    """Say what is asked and about what it costs, before it is paid."""
+    said = f"{n_versions:,} versions of {n_items:,} items"
+    if not estimates:
+        return said
+    n_calls, n_stored = (sum(getattr(row, x) for row in estimates) for x in ("n_calls", "n_stored"))
+    costs = [row.cost for row in estimates]
+    cost = "price unknown" if None in costs else f"about {cost_text(sum(x or 0 for x in costs))}"
+    kept = f" ({n_stored:,} more are stored)" if n_stored else ""
+    return f"{said}: {n_calls:,} calls{kept}, {cost}"

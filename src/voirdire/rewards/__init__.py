@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.comparisons.order import LabelOrder, default_order
     from voirdire.rewards.comparisons.pairs import PairSet, PreferenceCycles, pairs_of
     from voirdire.rewards.comparisons.reading import comparisons_of, read_comparisons
+    from voirdire.rewards.comparisons.settings import ComparisonLayout, ComparisonSettings
     from voirdire.rewards.features import FeatureSet, feature_set, feature_values
     from voirdire.rewards.file_scoring import (
         BehaviorScores,
@@ -83,6 +84,8 @@ __all__ = [
     "BehaviorScores",
     "CertificateStatus",
     "ComparisonData",
+    "ComparisonLayout",
+    "ComparisonSettings",
     "Estimate",
     "FeatureSet",
     "FitProgress",
@@ -159,6 +162,8 @@ _HOMES = {
     "BehaviorScores": "file_scoring",
     "CertificateStatus": "certification",
     "ComparisonData": "comparisons.data",
+    "ComparisonLayout": "comparisons.settings",
+    "ComparisonSettings": "comparisons.settings",
     "Estimate": "fitting.weight_problem",
     "FeatureSet": "features",
     "FitProgress": "fitting.judged_comparisons",

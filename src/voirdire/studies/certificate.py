@@ -10,6 +10,7 @@ from importlib.metadata import version
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from voirdire.io.declared import Reading
 from voirdire.judging.fingerprint import hash_content, to_canonical_json
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
 from voirdire.records.plain import without_nan
@@ -35,7 +36,7 @@ def certify(
     judges: LabelTable,
     gold: LabelTable | None = None,
     epsilon_reason: str | None = None,
-    reading: Mapping[str, Any] | None = None,
+    reading: Reading | Mapping[str, Any] | None = None,
     fingerprints: Mapping[str, str | Sequence[str]] | None = None,
     rubric_hash: str | None = None,
     population: str | None = None,
@@ -52,7 +53,7 @@ def certify(
         Gold labels, where they stood for the annotators.
     epsilon_reason : str, optional
         Why this ε was fixed in advance, if the examination does not say.
-    reading : mapping, optional
+    reading : Reading or mapping, optional
         How labels were read from their files, such as the threshold of probabilities. Without
         one the certificate has the threshold that `judges` came with, a list of several, either by
         question where they differ, or ``"none"``: then labels were given as they are.
@@ -69,6 +70,8 @@ def certify(
         Its `content_hash` covers everything but the time, the versions and itself.
     """
     known = judges.fingerprints if fingerprints is None else fingerprints
+    if isinstance(reading, Reading):
+        reading = _declared_reading(reading, judges)
     declared = {"epsilon_reason": epsilon_reason} | dict(reading or {})
     content: dict[str, Any] = {
         "schema": CERTIFICATE_SCHEMA,
@@ -144,6 +147,14 @@ def hash_labels(frame: pl.DataFrame) -> str:
         digest.update(to_canonical_json(without_nan(row)))
         digest.update(b"\n")
     return f"sha256:{digest.hexdigest()}"
+
+
+def _declared_reading(reading: Reading, judges: LabelTable) -> dict[str, Any]:
+    """Name the threshold and what meant no answer; verdicts say by themselves what they declare."""
+    threshold = reading.threshold
+    if threshold is None and not judges.thresholds:
+        threshold = 0.5
+    return {"threshold": threshold, "missing": list(reading.missing)}
 
 
 def _thresholds(examination: Examination, judges: LabelTable) -> Any:

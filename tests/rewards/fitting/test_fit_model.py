@@ -15,7 +15,13 @@ from voirdire.errors import InputError, ServerError, UncertifiedWarning
 from voirdire.judging import Limits, LlmJudge, ScriptedJudge
 from voirdire.judging import judge as judge_items
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
-from voirdire.rewards import FitSettings, comparisons_of, fit_reward, load_reward
+from voirdire.rewards import (
+    ComparisonSettings,
+    FitSettings,
+    comparisons_of,
+    fit_reward,
+    load_reward,
+)
 
 TEXTS = {
     "ideal": "I'm sorry, but I can't help with that.",
@@ -141,6 +147,35 @@ def test_verdicts_of_the_local_judge_are_recognised(local_fit):
 
     assert found.model.judge == local_fit.model.judge
     assert found.model.content_hash == local_fit.model.content_hash
+
+
+def test_a_file_of_any_layout_is_fitted_as_its_comparisons_are(local_fit, tmp_path):
+    ours = ("response", "label")
+    rows = [
+        {(f"my_{name}" if name in ours else name): x for name, x in row.items()}
+        for row in map(dict, ROWS)
+    ]
+    for row in rows:
+        row.pop("behavior", None)
+    path = tmp_path / "rows.txt"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    behavior = ROWS[0]["behavior"]
+    reading = ComparisonSettings(format="jsonl", behavior="comply")
+    columns = {name: f"my_{name}" for name in ours}
+
+    with pytest.warns(UncertifiedWarning):
+        found = fit_reward(
+            path, settings=QUICK, reading=reading, columns=columns, behavior=behavior
+        )
+
+    weights = {name: row.weights for name, row in found.model.behaviors.items()}
+    expected = {name: row.weights for name, row in local_fit.model.behaviors.items()}
+    assert weights == expected
+
+
+def test_a_behavior_that_the_rubric_lacks_is_refused():
+    with pytest.raises(InputError, match="nowhere"):
+        fit_reward(ROWS, behavior="nowhere")
 
 
 def test_a_judge_of_ones_own_may_judge():

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, get_args
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
@@ -28,6 +28,7 @@ from voirdire.rewards.comparisons.prompts import (
     CompletionRows,
     assemble_comparisons,
 )
+from voirdire.rewards.comparisons.settings import ComparisonLayout
 
 if TYPE_CHECKING:
     from voirdire._types import Judged
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from voirdire.io.files import Source
     from voirdire.io.rows import FoundRows
     from voirdire.io.shapes import CompletionList
+    from voirdire.rewards.comparisons.settings import LayoutFields
 
 __all__ = ["ComparisonColumn", "comparisons_of", "read_comparisons"]
 
@@ -64,12 +66,10 @@ _IDS_AT_ONCE = 4_096
 def read_comparisons(
     source: Any,
     *,
-    format: ItemFormat | None = None,  # noqa: A002  # the word people use for it
-    columns: Mapping[str, str] | None = None,
-    behavior: str | None = None,
+    layout: ComparisonLayout | None = None,
     judged: Judged = "final_answer",
     known_behaviors: Sequence[str] | None = None,
-    base: str | Path | None = None,
+    **fields: Unpack[LayoutFields],
 ) -> ComparisonData:
     r"""Read completions, and what is said of which are better, from a file, rows or a data frame.
 
@@ -96,22 +96,24 @@ def read_comparisons(
         A path, ``"-"`` for standard input, or an open binary file; a path may end in ``.gz``. Rows
         and frames have the same columns; items have their labels and base rewards in their
         metadata, and their responses are taken as they stand.
-    format : {"jsonl", "csv", "tsv", "json", "parquet", "xlsx"}, optional
-        How the file is written; by default the ending of its name says, JSONL for a stream.
-    columns : mapping of str to str, optional
-        Our names to the file's: those of `stream_items`, `label`, `base_reward`, `split`,
-        `margin`, `ranked`, `chosen_base_reward` and `rejected_base_reward`.
-    behavior : str, optional
-        The behavior of prompts that name none.
+    layout : ComparisonLayout, optional
+        How the file is laid out, where it does not show it.
     judged : {"final_answer", "with_reasoning", "whole_turn"}, optional
         What of a response is judged.
     known_behaviors : sequence of str, optional
         The behaviors that there are, such as those of a rubric; a completion of another, or of
         none, is set aside. By default any is taken.
-    base : str or path, optional
-        Where base rewards are: a column; or a JSONL file in the layout of the authors of
-        rule-based rewards, whose rows have `prompt_completion`, a conversation and a completion
-        as text, and `rm_score`. A completion that it does not have gets none.
+    **fields
+        Fields of `ComparisonLayout`, each of which counts before that of `layout`:
+
+        - `format`: how the file is written; by default the ending of its name says, JSONL for a
+          stream.
+        - `columns`: our names to the file's: those of `stream_items`, `label`, `base_reward`,
+          `split`, `margin`, `ranked`, `chosen_base_reward` and `rejected_base_reward`.
+        - `behavior`: of prompts that name none.
+        - `base`: where base rewards are: a column; or a JSONL file in the layout of the authors of
+          rule-based rewards, whose rows have `prompt_completion`, a conversation and a completion
+          as text, and `rm_score`. A completion that it does not have gets none.
 
     Returns
     -------
@@ -164,34 +166,25 @@ def read_comparisons(
     >>> [drop.place() for drop in data.dropped]
     ['<stream>:4']
     """
+    told = replace(layout or ComparisonLayout(), **fields)
+    base, columns = told.base, told.columns
     has_scores = base is not None and Path(base).is_file()
     if base is not None and not has_scores:
         columns = {**(columns or {}), "base_reward": str(base)}
     # A behavior is a matter of the prompt: the default is for prompts without one, not for rows.
-    ItemReading(behavior=behavior)
+    ItemReading(behavior=told.behavior)
     if isinstance(source, str | Path) or hasattr(source, "read"):
-        found = _take_file(source, format=format, columns=columns, judged=judged)
+        found = _take_file(source, format=told.format, columns=columns, judged=judged)
     else:
         found = _take_given(source, columns=columns, judged=judged)
-    data = assemble_comparisons(found, behavior=behavior, known_behaviors=known_behaviors)
-    if not has_scores:
+    data = assemble_comparisons(found, behavior=told.behavior, known_behaviors=known_behaviors)
+    if base is None or not has_scores:
         return data
     joined = replace(data, base_rewards=RbrScores(base).of_all_items(data.items))
     return replace(joined, data_hash=hash_comparisons(joined))
 
 
-class ComparisonFields(TypedDict, total=False):
-    """The settings of `read_comparisons` as keywords, for type checkers."""
-
-    format: ItemFormat | None
-    columns: Mapping[str, str] | None
-    behavior: str | None
-    judged: Judged
-    known_behaviors: Sequence[str] | None
-    base: str | Path | None
-
-
-def comparisons_of(source: Any, **settings: Unpack[ComparisonFields]) -> ComparisonData:
+def comparisons_of(source: Any, **settings: Any) -> ComparisonData:
     """Take comparisons in any form.
 
     Parameters
@@ -199,8 +192,7 @@ def comparisons_of(source: Any, **settings: Unpack[ComparisonFields]) -> Compari
     source : ComparisonData, path, binary file, data frame, or sequence of mappings or of Item
         Comparisons are given back as they are; anything else is read by `read_comparisons`.
     **settings
-        As for `read_comparisons`: `format`, `columns`, `behavior`, `judged`, `known_behaviors` and
-        `base`.
+        As for `read_comparisons`.
 
     Returns
     -------

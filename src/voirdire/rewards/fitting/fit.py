@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from voirdire._types import Judged
-from voirdire._validation import check_choice, shorten
+from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.judging.plan import plan_judging
+from voirdire.judging.plan import check_behavior, plan_judging
 from voirdire.records.plain import as_plain, without_nan
 from voirdire.rewards.certification import check_certified, read_certificate
 from voirdire.rewards.comparisons.data import labelled_by_class
 from voirdire.rewards.comparisons.order import default_order
 from voirdire.rewards.comparisons.reading import comparisons_of
+from voirdire.rewards.comparisons.settings import ComparisonSettings
 from voirdire.rewards.features import questions_of_numbers
 from voirdire.rewards.fitting.behavior_fitting import fit_parts
 from voirdire.rewards.fitting.judged_comparisons import behavior_parts, judged_comparisons
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from voirdire.records import Certificate, Dropped
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.pairs import PairSet
+    from voirdire.rewards.comparisons.settings import ComparisonFields
     from voirdire.rewards.fitting.behavior_fitting import BehaviorFit, FittedBehavior
     from voirdire.rewards.fitting.judged_comparisons import FitProgress, JudgedComparisons
     from voirdire.rubrics import Rubric
@@ -75,15 +76,12 @@ def fit_reward(
     judge: JudgeLike | None = None,
     verdicts: Any = None,
     settings: FitSettings | None = None,
-    from_classes: bool = False,
+    reading: ComparisonSettings | None = None,
     certificates: Sequence[Certificate | str | Path] = (),
     require_certified: bool = False,
     name: str = "reward",
-    store: str | Path | None = None,
-    retry_failures: bool = False,
-    threshold: float | None = None,
-    judged: Judged = "final_answer",
     progress: Callable[[FitProgress], None] | None = None,
+    **fields: Unpack[ComparisonFields],
 ) -> RewardFit:
     r"""Fit the weights of a reward to comparisons.
 
@@ -104,25 +102,27 @@ def fit_reward(
         `Verdicts`. Then nothing is judged.
     settings : FitSettings, optional
         Loss, λ, margins, orders of labels, signs, folds, resamples.
-    from_classes : bool, optional
-        Take the completion class that the verdicts give for the label.
+    reading : ComparisonSettings, optional
+        How comparisons are read and judged.
     certificates : sequence of Certificate or path, optional
         Of examinations of the judge; they become part of the reward.
     require_certified : bool, optional
         Whether it is an error if a proposition with a weight has no valid certificate.
     name : str, optional
         What scores call the reward.
-    store : str or path, optional
-        Where a language model's replies are kept, as in `voirdire.judge`.
-    retry_failures : bool, optional
-        Call a language model again where it failed in an earlier run.
-    threshold : float, optional
-        In (0, 1): a proposition is true from this probability on. By default the verdicts or the
-        rubric say.
-    judged : {"final_answer", "with_reasoning", "whole_turn"}, optional
-        What of a response is judged.
     progress : callable, optional
         Called with a `FitProgress` now and then.
+    **fields
+        Fields of `ComparisonSettings`, each of which counts before that of `reading`:
+
+        - `from_classes`: take the completion class that the verdicts give for the label.
+        - `columns`, `format`, `behavior`, `base`: as for `read_comparisons`; comparisons that are
+          read already are taken as they are.
+        - `judged`: what of a response is judged.
+        - `threshold`: in (0, 1): a proposition is true from this probability on. By default the
+          verdicts or the rubric say.
+        - `store`: where a language model's replies are kept, as in `voirdire.judge`.
+        - `retry_failures`: call a language model again where it failed in an earlier run.
 
     Returns
     -------
@@ -192,30 +192,28 @@ def fit_reward(
     0.0
     """
     chosen = settings or FitSettings()
-    check_choice("judged", judged, Judged)
+    told = replace(reading or ComparisonSettings(), **fields)
     own = _with_behaviors(rubric)
+    check_behavior(told.behavior, own)
     choices = feature_choices(own, chosen)
     kept = tuple(_certificate(one) for one in certificates)
     questions = _asked_too(choices, own)
     asked: JudgeLike = "local" if judge is None else judge
     source = VerdictSource(
-        found=plan_judging(asked, own, threshold=threshold, judged=judged)
+        found=plan_judging(asked, own, threshold=told.threshold, judged=told.judged)
         if verdicts is None
         else open_verdicts(
-            verdicts, rubric=own, judge=judge, threshold=threshold, questions=questions
+            verdicts, rubric=own, judge=judge, threshold=told.threshold, questions=questions
         ),
         rubric=own,
         questions=questions,
     )
     source.check_questions()
     compared = judged_comparisons(
-        comparisons_of(comparisons, judged=judged),
+        comparisons_of(comparisons, layout=told, judged=told.judged),
         source,
-        rubric=own,
+        reading=told,
         settings=chosen,
-        from_classes=from_classes,
-        store=store,
-        retry_failures=retry_failures,
         progress=progress,
     )
     use_base = _uses_base(compared.data, compared.pairs, chosen)
@@ -228,13 +226,13 @@ def fit_reward(
     if not fitted:
         refuse_nothing(compared.data, dropped=dropped, notes=notes)
     record = settings_record(
-        chosen, compared=compared, fitted=fitted, use_base=use_base, from_classes=from_classes
+        chosen, compared=compared, fitted=fitted, use_base=use_base, from_classes=told.from_classes
     )
     model = RewardModel(
         name=name,
         rubric=own,
         orientation=chosen.orientation,
-        judge=source.describe_judge(judged=judged, made_from=asked),
+        judge=source.describe_judge(judged=told.judged, made_from=asked),
         behaviors={row.record.behavior: behavior_reward(row, compared, own) for row in fitted},
         settings=record,
         data_hash=compared.data.data_hash,

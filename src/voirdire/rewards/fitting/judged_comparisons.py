@@ -23,7 +23,6 @@ from voirdire.rewards.vetoes import veto_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from voirdire.records import Verdicts
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.pairs import PairSet
+    from voirdire.rewards.comparisons.settings import ComparisonSettings
     from voirdire.rewards.fitting.settings import FeatureChoice, FitSettings
     from voirdire.rewards.verdict_source import VerdictSource
     from voirdire.rubrics import Rubric
@@ -460,11 +460,8 @@ def judged_comparisons(
     data: ComparisonData,
     source: VerdictSource,
     *,
-    rubric: Rubric,
+    reading: ComparisonSettings,
     settings: FitSettings,
-    from_classes: bool,
-    store: str | Path | None,
-    retry_failures: bool,
     progress: Callable[[FitProgress], None] | None,
 ) -> JudgedComparisons:
     """Find out what is compared, and have that judged and nothing else.
@@ -475,17 +472,11 @@ def judged_comparisons(
         As it was read.
     source : VerdictSource
         Where verdicts come from.
-    rubric : Rubric
-        With behaviors.
+    reading : ComparisonSettings
+        How a judge is asked, and whether labels are the classes that verdicts give: then pairs
+        that the file declares are left out.
     settings : FitSettings
         With orders and margins.
-    from_classes : bool
-        Whether labels are the classes that verdicts give; pairs that the file declares are then
-        left out.
-    store : str, path or None
-        Where a language model's replies are kept.
-    retry_failures : bool
-        Whether a language model is called again where it failed.
     progress : callable or None
         Told how far judging is.
 
@@ -506,6 +497,7 @@ def judged_comparisons(
     CyclicComparisonsWarning
         If comparisons go in cycles; before anything is judged.
     """
+    rubric, from_classes = source.rubric, reading.from_classes
     data = with_behaviors(data, rubric)
     notes: tuple[str, ...] = ()
     if from_classes:
@@ -521,8 +513,8 @@ def judged_comparisons(
     cycles = _cycles(data, pairs, settings)
     told = source.verdicts_on(
         data.items.select(places),
-        store=store,
-        retry_failures=retry_failures,
+        store=reading.store,
+        retry_failures=reading.retry_failures,
         progress=_tell_judging(places.size, progress),
     )
     if from_classes:

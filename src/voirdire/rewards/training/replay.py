@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import polars as pl
@@ -32,6 +32,7 @@ from voirdire.rewards.file_scoring import (
 from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.scoring.base_rewards import NO_BASE
 from voirdire.rewards.scoring.scores import Combiner, paying_answers
+from voirdire.rewards.scoring.settings import ReplaySettings
 from voirdire.rewards.training.completion_rows import ITEM_COLUMNS, item_of_row, proposition_column
 from voirdire.rewards.training.run import TrainingRun
 from voirdire.rewards.training.run_files import is_part_of_run, question_hashes
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rewards.model import RewardModel
     from voirdire.rewards.scoring.scores import Scores
+    from voirdire.rewards.scoring.settings import ReplayFields
 
 __all__ = ["GroupRanks", "Replay", "ReplayEstimate", "ReplayPart", "estimate_replay", "replay"]
 
@@ -236,12 +238,11 @@ def replay(
     reward: RewardModel | str | Path,
     *,
     judge: JudgeLike | None = None,
-    other_judge: bool = False,
-    store: str | Path | None = None,
+    settings: ReplaySettings | None = None,
     output: str | Path | None = None,
-    retry_failures: bool = False,
     progress: Callable[[int], None] | None = None,
     stopping: threading.Event | None = None,
+    **fields: Unpack[ReplayFields],
 ) -> Replay:
     """Give the completions of a training run the rewards that another reward would have given.
 
@@ -254,19 +255,21 @@ def replay(
     judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
         Who judges where the run has no verdict that fits; ``"own"`` is the reward's own judge. By
         default nobody is asked, and such a completion has no reward, and a reason.
-    other_judge : bool, optional
-        Take verdicts of another judge than the reward was fitted on.
-    store : str or path, optional
-        Where a language model's replies are kept; by default ``voirdire-replies.sqlite`` in the
-        folder of the run.
+    settings : ReplaySettings, optional
+        Whose verdicts are taken, and where replies are kept.
     output : str or path, optional
         A file of rewards as `score_file` writes it, ``.parquet``, ``.jsonl`` or ``.csv``.
-    retry_failures : bool, optional
-        Call a language model again where it failed in an earlier run.
     progress : callable, optional
         Called now and then with the number of completions so far.
     stopping : threading.Event, optional
         Set it from another thread to end the calls to a language model as Ctrl-C does.
+    **fields
+        Fields of `ReplaySettings`, each of which counts before that of `settings`:
+
+        - `other_judge`: take verdicts of another judge than the reward was fitted on.
+        - `store`: where a language model's replies are kept; by default
+          ``voirdire-replies.sqlite`` in the folder of the run.
+        - `retry_failures`: call a language model again where it failed in an earlier run.
 
     Returns
     -------
@@ -294,8 +297,9 @@ def replay(
     store. *Memory*: some 50,000 completions, and some 50 bytes for each. *Retries and caching*: the
     judge's limits and the store; equal completions are judged once.
     """
-    found = _Rescorer(run, reward, judge=judge, other_judge=other_judge, store=store)
-    found.asking |= {"retry_failures": retry_failures, "stopping": stopping}
+    told = replace(settings or ReplaySettings(), **fields)
+    found = _Rescorer(run, reward, judge=judge, settings=told)
+    found.asking |= {"retry_failures": told.retry_failures, "stopping": stopping}
     tally = _Tally()
     with ExitStack() as stack:
         writer = None if output is None else _open_writer(output, found.run, stack)
@@ -336,15 +340,14 @@ def estimate_replay(
     reward: RewardModel | str | Path,
     *,
     judge: JudgeLike | None = None,
-    other_judge: bool = False,
-    store: str | Path | None = None,
-    retry_failures: bool = False,
+    settings: ReplaySettings | None = None,
+    **fields: Unpack[ReplayFields],
 ) -> ReplayEstimate:
     """Work out what `replay` would judge and call; nothing is called.
 
     Parameters
     ----------
-    run, reward, judge, other_judge, store, retry_failures : optional
+    run, reward, judge, settings, **fields : optional
         As for `replay`.
 
     Returns
@@ -357,14 +360,15 @@ def estimate_replay(
     NoDataError, InputError
         As `replay` does.
     """
-    found = _Rescorer(run, reward, judge=judge, other_judge=other_judge, store=store)
+    told = replace(settings or ReplaySettings(), **fields)
+    found = _Rescorer(run, reward, judge=judge, settings=told)
     n_to_judge = sum(1 for _ in found.items_to_judge())
     n, n_reused, n_lacking = found.n, found.n_reused, found.n_lacking
     calls: dict[str, Any] = {}
     if n_to_judge and found.plan is not None and asks_a_model(found.plan.judge):
         with open_run_store(found.store, makes=False) as replies:
             priced = estimate_calls(
-                found.items_to_judge, found.plan, replies, retry_failures=retry_failures
+                found.items_to_judge, found.plan, replies, retry_failures=told.retry_failures
             )
         calls = {"n_calls": priced.n_calls, "n_stored": priced.n_stored, "cost": priced.cost}
     return ReplayEstimate(
@@ -386,25 +390,26 @@ class _Rescorer:
         reward: RewardModel | str | Path,
         *,
         judge: JudgeLike | None,
-        other_judge: bool,
-        store: str | Path | None,
+        settings: ReplaySettings,
     ) -> None:
         self.run = run if isinstance(run, TrainingRun) else read_training_run(run)
         self.reward = load_reward(reward) if isinstance(reward, str | Path) else reward
         if not self.run.steps:
             msg = f"`run` must hold completions, got none in {str(self.run.folder)!r}."
             raise NoDataError(msg)
-        self.store = self.run.folder / STORE_NAME if store is None else store
+        self.store = self.run.folder / STORE_NAME if settings.store is None else settings.store
         self.asking: dict[str, Any] = {}
         self.plan: JudgingPlan | None = None
         self.notes: tuple[str, ...] = ()
         if judge is not None:
-            self.plan, self.notes = judging_plan(self.reward, judge, other_judge=other_judge)
+            self.plan, self.notes = judging_plan(
+                self.reward, judge, other_judge=settings.other_judge
+            )
             self.asking["store"] = self.store if asks_a_model(self.plan.judge) else None
         self.judge = self.run.judge if self.plan is None else self.plan.judge.name
         self._fingerprint = (self.plan or self.run).fingerprint
         self._taken, note = _fitting_verdicts(
-            self.run, self.reward, plan=self.plan, other_judge=other_judge
+            self.run, self.reward, plan=self.plan, other_judge=settings.other_judge
         )
         means = [row.mean for row in self.reward.behaviors.values()]
         is_centered = self.run.is_centered and bool(np.isfinite(means).all())

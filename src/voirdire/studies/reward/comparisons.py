@@ -10,7 +10,7 @@ import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.documents import did_you_mean
-from voirdire.errors import InputError
+from voirdire.errors import InputError, NoDataError
 from voirdire.rewards.certification import certified, paying_propositions
 from voirdire.rewards.comparisons.data import (
     drop_unknown_labels,
@@ -104,8 +104,10 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
     are better, the classes of the verdicts do.
     """
     reward = request.reward
-    read = comparisons_of(source, behavior=request.settings.behavior, judged=reward.judge.judged)
-    read = with_behaviors(read, reward.rubric)
+    read = comparisons_of(source, layout=request.settings, judged=reward.judge.judged)
+    read = with_behaviors(
+        _settle_labels(read, from_classes=request.settings.from_classes), reward.rubric
+    )
     is_test = np.array([split == "test" for split in read.splits], dtype=bool)
     notes = []
     if is_test.any() and not is_test.all():
@@ -116,7 +118,7 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
         for item, behavior in zip(read.items, read.behaviors, strict=True)
     ]
     judged = judge_responses(items, request, verdicts)
-    by_people = bool(read.better.size) or any(label is not None for label in read.labels)
+    by_people = _says_what_is_better(read)
     if not by_people:
         read = labelled_by_class(read, judged, rubric=reward.rubric)
         notes.append(note("labels_from_classes"))
@@ -170,6 +172,24 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
             "orders": {row.behavior: str(row.order) for row in comparisons.behaviors},
         },
     )
+
+
+def _says_what_is_better(data: ComparisonData) -> bool:
+    return bool(data.better.size) or any(label is not None for label in data.labels)
+
+
+def _settle_labels(data: ComparisonData, *, from_classes: bool | None) -> ComparisonData:
+    """Leave labels out for the classes of the verdicts; refuse to take these where nobody asked."""
+    if from_classes:
+        return replace(data, labels=(None,) * len(data.items))
+    if from_classes is None or _says_what_is_better(data):
+        return data
+    msg = (
+        f"{data.source}: must say which completions are better, got no label, no pair and no "
+        "ranked list. Name the column with columns={'label': ...}, or take the classes of the "
+        "judge's verdicts with `from_classes=True`."
+    )
+    raise NoDataError(msg)
 
 
 def _settle_orders(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from voirdire.errors import InputError, UncertifiedWarning
+from voirdire.judging.plan import check_behavior
 from voirdire.rewards.against_demands import paid_against_demands
 from voirdire.rewards.certification import certified, paying_propositions
 from voirdire.rewards.reward_file import load_reward
@@ -84,6 +85,10 @@ def examine_reward(
         Fields of `RewardExaminationSettings`, each of which counts before that of `settings`:
 
         - `behavior`: of completions, responses and rows of the benchmark that have none.
+        - `columns`, `format`, `base`: of comparisons, as for `read_comparisons`; those that are
+          read already are taken as they are.
+        - `from_classes`: whether the classes of the verdicts stand for labels; by default where
+          nothing says which completions are better, and where it is false that is an error.
         - `orders`: per behavior which labels are better than which, ``"*"`` for all others; by
           default as in the fit, else as the rubric's classes.
         - `step_size`: responses per step of training, at least 1.
@@ -105,6 +110,8 @@ def examine_reward(
 
     Raises
     ------
+    NoDataError
+        If `from_classes` is false, and nothing says which completions are better.
     InputError
         If nothing to examine on is given, a source cannot be read, comparisons contradict each
         other, or an argument breaks its rule.
@@ -150,7 +157,9 @@ def examine_reward(
             "with labels, responses of the policy, or chosen and rejected responses."
         )
         raise InputError(msg)
-    request = ExaminationRequest(reward=_load(reward), judge=judge, judging=judging, settings=told)
+    model = _load(reward)
+    check_behavior(told.behavior, model.rubric)
+    request = ExaminationRequest(reward=model, judge=judge, judging=judging, settings=told)
     tell = progress or (lambda _done, _total: None)
     figures: dict[str, Any] = {
         "n_items": 0,

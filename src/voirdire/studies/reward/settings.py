@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence  # noqa: TC003  # the command line reads the types
 from dataclasses import dataclass, field
 from pathlib import Path  # noqa: TC003  # the command line reads the types
-from typing import TypedDict
 
 from voirdire._validation import check_count, check_fraction
+from voirdire.rewards.comparisons.settings import ComparisonLayout, LayoutFields
 
 __all__ = ["RewardExaminationFields", "RewardExaminationSettings"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RewardExaminationSettings:
+class RewardExaminationSettings(ComparisonLayout):
     """How a reward is examined: what counts as better, how many resamples, how fine the figures.
 
     Attributes
     ----------
-    behavior : str or None
-        The behavior of items that have none.
+    from_classes : bool or None
+        Take the completion class that the verdicts give for the label: that says how well the
+        reward follows its judge, not whether the judge is right. In Python by default where
+        nothing says which completions are better.
     orders : mapping of str to (str or mapping)
         Which labels are better, such as "ideal > less_good > bad"; with BEHAVIOR= before it for
         one behavior; repeatable. Default: as in the fit.
@@ -48,7 +50,7 @@ class RewardExaminationSettings:
         If a value is outside its range.
     """
 
-    behavior: str | None = None
+    from_classes: bool | None = None
     orders: Mapping[str, str | Mapping[str, Sequence[str]]] = field(default_factory=dict)
     step_size: int = 512
     store: str | Path | None = None
@@ -69,10 +71,10 @@ class RewardExaminationSettings:
         check_count("seed", self.seed, minimum=0)
 
 
-class RewardExaminationFields(TypedDict, total=False):
+class RewardExaminationFields(LayoutFields, total=False):
     """The fields of `RewardExaminationSettings` as keywords, for type checkers."""
 
-    behavior: str | None
+    from_classes: bool | None
     orders: Mapping[str, str | Mapping[str, Sequence[str]]]
     step_size: int
     store: str | Path | None
