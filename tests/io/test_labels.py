@@ -149,7 +149,7 @@ def test_judges_named_in_a_column_that_was_not_read_are_told_how_to_declare_it(r
     text = "id,model,label\n1,gpt,x\n1,llama,y\n"
 
     with pytest.raises(
-        InputError, match=r"`model` was not read: .* columns={\"judge\": \"model\"}"
+        InputError, match=r"`model` was not read: .* columns={.judge.: .model.}"
     ):
         read(text, role="judge")
 

@@ -162,10 +162,11 @@ def _notes_on_models(annotators: Sequence[str]) -> list[str]:
     if not found:
         return []
     what = "counts as a person" if len(found) == 1 else "count as people"
-    return [
+    note = (
         f"{list_names(found)} {what}, among the annotators. If a model gave these labels, name its "
         "column with `--judge-column`, or exchange the files of `--humans` and `--judges`."
-    ]
+    )
+    return [note]
 
 
 def read_side(
