@@ -170,8 +170,10 @@ def _explain_failure(facts: dict[str, Any], *, is_close: bool) -> Caution:
     n_annotators = facts["n_annotators"]
     sentence = f"{_describe_wins(facts)}; half are needed. "
     if is_close:
-        sentence += f"Its estimate is within ε for {facts['n_within']} of {n_annotators} annotators: "
-        sentence += "more items may change this."
+        sentence += (
+            f"Its estimate is within ε for {facts['n_within']} of {n_annotators} annotators: more "
+            "items may change this."
+        )
     else:
         n_missed = n_annotators - facts["n_within"]
         sentence += f"Its estimate misses ε for {n_missed} of {n_annotators} annotators."
