@@ -21,7 +21,7 @@ Results go to standard output, everything else to standard error. The exit statu
 work is done, 1 for an error of ours (one line), 2 for wrong usage, and 3 when a gate is not passed.
 This page shows all options, as `--help-all` does; `--help` shows the usual ones.
 
-Any option may stand in a YAML file behind `--settings FILE`, under its name with underscores; what
+Any option may be in a YAML file behind `--settings FILE`, under its name with underscores; what
 is typed counts before it. A run that writes an output writes the settings that it used beside it,
 in `OUTPUT.settings.yaml` (in a folder: `settings.yaml`), without passwords and keys:
 `voirdire COMMAND --settings OUTPUT.settings.yaml` does the same again. Such a file may name a key

@@ -24,7 +24,7 @@
     └── VerdictParseError             a reply cannot be read as the answer that was asked for
 
     CyclicComparisonsWarning (UserWarning)  preferences that are given to a fit go in cycles
-    DegenerateDataWarning (RuntimeWarning)  a figure is undefined (nan) or rests on too little
+    DegenerateDataWarning (RuntimeWarning)  a figure is undefined (nan) or has too few data
     DoubtfulLabelsWarning (UserWarning)     labels look as if they were not of one study
     DroppedRowsWarning (UserWarning)        labels were set aside; the result lists them
     UncertifiedWarning (UserWarning)        a reward pays for what no certificate vouches for
@@ -252,7 +252,7 @@ class CyclicComparisonsWarning(UserWarning):
 
 
 class DegenerateDataWarning(RuntimeWarning):
-    """A figure is undefined, and therefore nan, or rests on too few data."""
+    """A figure is undefined, and therefore nan, or has too few data."""
 
 
 class DroppedRowsWarning(UserWarning):

@@ -89,16 +89,19 @@ def test_a_search_finds_what_any_part_of_an_item_says(items):
 def test_the_slider_moves_the_winning_rates_and_goes_back(items):
     rates = items.locator("#q1-judges [data-omega]")
     examined = rates.all_inner_texts()
+    margin = items.locator(".explore output")
+    assert margin.inner_text() == ".2"
     grids = rates.evaluate_all("all => all.map(each => JSON.parse(each.dataset.omega))")
 
     for step in (0, 30):
         items.locator(".explore input").fill(str(step))
         assert rates.all_inner_texts() == [grid[step] for grid in grids]
-        shown = items.locator(".explore output").inner_text()
+        shown = margin.inner_text()
         assert shown == f"{step / 100:g}".removeprefix("0") or (step, shown) == (0, "0")
     items.get_by_role("button", name="as examined").click()
 
     assert rates.all_inner_texts() == examined
+    assert (margin.inner_text(), items.locator(".explore input").input_value()) == (".2", "20")
     assert items.get_by_text("Exploratory: ε must be fixed before looking.").is_visible()
 
 

@@ -92,6 +92,34 @@ def test_names_of_columns_reach_the_role_that_has_them(read, study, tmp_path):
     assert labels_of(found.judges) == flat(study["judges"])
 
 
+def test_a_column_that_only_one_file_has_is_not_looked_for_in_the_other(read, study, tmp_path):
+    rows = [f"{i},{r},{x}" for r, labels in study["humans"].items() for i, x in labels.items()]
+    (tmp_path / "others.csv").write_text("text,annotator,label\n" + "\n".join(rows))
+
+    found = read(humans=[str(tmp_path / "others.csv")], columns={"item": "text"})
+
+    assert labels_of(found.humans) == flat(study["humans"])
+    assert labels_of(found.judges) == flat(study["judges"])
+
+
+def test_a_column_that_no_file_has_is_refused(read):
+    with pytest.raises(InputError, match="column `text` must exist"):
+        read(columns={"item": "text"})
+
+
+def test_annotators_called_like_models_are_noted(read, study, tmp_path):
+    lines = [[item, *("yes" for _ in range(4))] for item in study["humans"]["ann"]]
+    text = "item,ann,gpt-4o,my_llama,Georgpt\n" + "\n".join(map(",".join, lines))
+    (tmp_path / "wide.csv").write_text(text)
+
+    found = read(humans=[str(tmp_path / "wide.csv")])
+
+    assert len(found.humans.raters) == 4
+    [note] = found.notes
+    assert note.startswith("'gpt-4o', 'my_llama' count as people, among the annotators.")
+    assert "`--judge-column`" in note
+
+
 def test_names_of_columns_reach_gold_labels_too(read, study, tmp_path):
     rows = [f"{i},{x}" for i, x in study["judges"]["good"].items()]
     (tmp_path / "gold.csv").write_text("text,label\n" + "\n".join(rows))

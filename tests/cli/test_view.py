@@ -307,7 +307,7 @@ def test_standard_input(execute, examination, tmp_path):
         ("broken.json", b'{"examinations": [', "must"),
         ("noise.parquet", b"PAR1 and nothing else", "must"),
         ("noise.bin", bytes(range(256)), "must"),
-        ("page.html", b"<!doctype html><p>x", "must be a result of voirdire"),
+        ("page.html", b"<!DOCTYPE html><p>x", "got a page. Open it in a browser directly."),
         ("rows.csv", b"item,question,label\n", "must hold at least one verdict"),
     ],
 )
@@ -335,6 +335,17 @@ def test_items_of_another_study_are_refused(call, examination, tmp_path, assert_
     done = call("view", examination, "--items", items, "--no-open")
 
     assert_one_line(done, "must hold items in dispute, such as ", ", got none of ")
+
+
+def test_items_without_ids_are_refused_with_the_names_to_give(
+    call, examination, tmp_path, assert_one_line
+):
+    items = tmp_path / "others.csv"
+    items.write_text("question_id,prompt\nx,Hi\n", encoding="utf-8")
+
+    done = call("view", examination, "--items", items, "--no-open")
+
+    assert_one_line(done, "column `item` must exist", "Rename the column of the ids to `item` or")
 
 
 def test_items_are_refused_where_a_page_shows_none(call, items, assert_one_line):

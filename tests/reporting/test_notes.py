@@ -63,12 +63,12 @@ def test_three_notes_are_shown_and_the_others_counted(results, notes):
     brief, full = notes(rows), notes(rows, details=True)
 
     assert brief.count("note: ") == 3
-    assert f"{len(CODES) - 3} more notes stand in --details and on the page" in brief
+    assert f"{len(CODES) - 3} more notes are in --details and on the page" in brief
     assert full.count("note: ") == len(CODES)
     assert "more notes" not in full
     first = [line for line in full.splitlines() if line.startswith("note: ")][:3]
     assert first == [line for line in brief.splitlines() if line.startswith("note: ")]
-    assert notes([marked(row, *CODES[:4]) for row in results]).count("1 more note stands") == 1
+    assert notes([marked(row, *CODES[:4]) for row in results]).count("1 more note is") == 1
 
 
 def test_a_control_that_passes_is_said_once(results, notes):

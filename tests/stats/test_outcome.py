@@ -55,7 +55,7 @@ def test_a_poor_judge_on_sound_data_fails():
     assert result.winning_rate == 0
     assert result.because.sentence == (
         "Shown within ε = 0.2 for 0 of 3 annotators; half are needed. Its estimate misses ε for 3 "
-        "of 3."
+        "of 3 annotators."
     )
 
 

@@ -127,7 +127,7 @@ def examine_command(
         Without --humans: write what calibrates the probabilities of one judge to this JSON file,
         for --calibration of every command that asks it.
     population
-        Which items the examined ones stand for, in words; stands in the certificate.
+        Which items the examined ones represent, in words, for the certificate.
     details
         Print controls, agreement and every annotator of each question, and all notes.
     """

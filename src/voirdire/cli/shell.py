@@ -67,7 +67,7 @@ _NO_DEFAULT = (None, "False", "[]", "()", "{}", "None")
 
 
 _ARGUMENT = re.compile(r"(?<!column )`(\w+)`")
-_COLUMNS = re.compile(r"""columns=\{(['"])(\w+)\1: [^}]*\}""")
+_COLUMNS = re.compile(r"""columns=\{(['"])(\w+)\1: (?:\1(\w+)\1|[^}]*)\}""")
 _FLAG = re.compile(r"`(\w+)=True`")
 _RATERS = re.compile(r"raters=\[[^\]]*\]")
 _KEYWORD = re.compile(r"""\b(\w+)=(['"])([^'"]*)\2""")
@@ -202,7 +202,7 @@ def _as_option(name: str) -> str | None:
 
 def in_options(message: str) -> str:
     """Rewrite what a message of the library says about arguments: it means options here."""
-    message = _COLUMNS.sub(r"--column \2=YOURS", message)
+    message = _COLUMNS.sub(lambda x: f"--column {x[2]}={x[3] or 'YOURS'}", message)
     message = message.replace("columns={...}", "--column OURS=YOURS")
     for rule in ("must be a file", "must end in"):
         message = message.replace(f"`source` {rule}", f"what is read {rule}", 1)

@@ -116,7 +116,7 @@ class Reading:
         Which sheet of a workbook; by default the first.
     columns : mapping of str to str, or None
         Your name for a column, as OURS=YOURS: item, annotator, judge, label, question, cluster,
-        failure, probability; repeatable.
+        failure, probability; repeatable. It holds for every file that has the column.
     raters : sequence of str, or None
         Wide annotations: a column that is an annotator; repeatable. By default every column without
         another meaning.

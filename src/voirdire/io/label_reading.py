@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from voirdire._types import QuestionKind
     from voirdire.io.rows import Column, Rows, Table
 
-__all__ = ["read_labels"]
+__all__ = ["columns_of", "read_labels"]
 
 _DEFAULT_THRESHOLD = 0.5
 """Default threshold of booleans."""
@@ -168,6 +168,13 @@ def read_labels(
     return _Reader(_open(source, request, source_name), request).labels()
 
 
+def columns_of(file: str | Path, reading: Reading) -> frozenset[str]:
+    """Return the columns of a file of labels; none where its format has no names for them."""
+    request = Request(role="judge", **{x.name: getattr(reading, x.name) for x in fields(Reading)})
+    table = _open(file, request, None)
+    return frozenset(table.columns if table.tabular else ())
+
+
 def _open(source: Any, request: Request, source_name: str | None) -> Table:
     name = source_name or ("humans" if request.role == "annotator" else "judges")
     if isinstance(source, Mapping):
@@ -275,7 +282,8 @@ class _Reader:
         cells = replace(cells, kind=self._kind(cells))
         self._check_raters(cells)
         cells = self._read(cells)
-        cells = drop_repeats(self._unify_spellings(cells), cells.column)
+        cells = self._unify_spellings(cells)
+        cells = drop_repeats(cells, cells.column, way_out=self._way_out_of_clash())
         dropped = sorted(cells.dropped, key=lambda row: (row.line is None, row.line or 0))
         found = {each.name: getattr(cells, each.name) for each in fields(LabelTable)}
         return LabelTable(**found | {"dropped": tuple(dropped)})
@@ -369,6 +377,17 @@ class _Reader:
 
     def _correct_raters(self) -> str:
         return f"Correct `{'judge_columns' if self.is_judge else 'raters'}`."
+
+    def _way_out_of_clash(self) -> str:
+        """Say what to do about two labels of one judge, who may be two without a name."""
+        columns = self.table.columns
+        model = next((name for name in ("model", "judge_model") if name in columns), None)
+        if not self.is_judge or model is None or {"rater", model} & self.layout.columns.keys():
+            return "Keep one of them."
+        return (
+            f"Column `{model}` was not read: if it names the judges, declare it with "
+            f'columns={{"judge": "{model}"}}.'
+        )
 
     def _refuse_nothing(self, got: str) -> NoReturn:
         msg = f"{self.table.source}: must hold at least one label, got {got}. Add some."
@@ -665,11 +684,13 @@ class _Reader:
             return
         row = int(np.argmax(is_unknown))
         first = cells.drop(row, reason=reason.value(row))
+        is_hopeless = self.request.kind == "boolean" and not n_read
+        more = " Declare kind='choice' for other words." if is_hopeless else ""
         raise InputError(
             f"{n_unknown:,} of {n_given:,} labels of {self.table.source} cannot be read, more than "
             f"one in ten. The first, {first.place()} (item {shorten(first.item or '')!r}, rater "
             f"{shorten(first.rater or '')!r}): {first.reason}. Correct the file, or what is "
-            "declared about it (`kind`, `labels`, `missing`, `separator`)."
+            f"declared about it (`kind`, `labels`, `missing`, `separator`).{more}"
         )
 
     def _fingerprints(self, cells: _Cells) -> dict[str, tuple[str, ...]]:

@@ -128,7 +128,8 @@ def _frame(
     wanted = (ITEM, "id") if item is None else (item,)
     key = next((name for name in wanted if name in table.columns), None)
     if key is None:
-        refuse_column(table, wanted[0], way_out="Name one of these.")
+        way_out = "Rename the column of the ids to `item` or `id`."
+        refuse_column(table, wanted[0], way_out=way_out if item is None else "Correct `item`.")
     names = _other_columns(table, key, columns)
     rows = table.load([key, *names])
     if rows.lines.is_empty():

@@ -27,7 +27,7 @@ _TOPICS = {
     "strange_labels": "the judge uses labels that no annotator ever uses: are they written alike?",
     "strange_annotators": "an annotator shares no label with any other: is it one at all?",
     "failures": "failed calls: the outcome counts them as lost",
-    "unstable": "the result hangs on which items were labelled; --details prints how far",
+    "unstable": "the result depends on which items were labelled; --details prints how far",
     "correction": "the result depends on the correction (Benjamini-Hochberg differs)",
     "few_annotators": "fewer than three annotators were tested: the winning rate says little",
     "untested_annotators": "some annotators have too few items to be tested",
@@ -38,10 +38,10 @@ _TOPICS = {
     "one_sided": "one of the two labels is the majority's on fewer than ten items",
     "not_judged": "not every annotated item was judged",
     "undeclared_labels": "the label universe was not declared: it is the union of all labels used",
-    "similarity": "the verdict hangs on how similarity is measured: was it chosen beforehand?",
+    "similarity": "the verdict depends on how similarity is measured: was it chosen beforehand?",
     "few_clusters": "fewer than 20 clusters: cluster-robust errors are themselves uncertain",
     "many_ties": "ties on more than 60% of the items: with few items the t-test rejects too "
-    "often; outcomes rest on the exact test",
+    "often; outcomes use the exact test",
     "few_items": "some annotators have fewer than 50 items: a judge that fails may be fit",
 }
 """What weakens the figures, what changes a verdict first."""
@@ -81,7 +81,7 @@ def cautions(examination: Examination, *, most: int | None = None) -> Text:
     for note in notes[:most]:
         text.append(f"note: {shorten(note, width=400)}\n", style="dim")
     if n_more := len(notes[most:] if most is not None else ()):
-        what = "note stands" if n_more == 1 else "notes stand"
+        what = "note is" if n_more == 1 else "notes are"
         text.append(f"{n_more} more {what} in --details and on the page (--report)\n", style="dim")
     text.rstrip()
     return text

@@ -64,6 +64,9 @@ def make_page(asked: PageRequest) -> ResultPage:
         return _show_run(asked)
     data = _read_result(asked.file)
     _check_size(data, asked.source)
+    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:9].lower() in (b"<!doctype", b"<html"):
+        msg = f"{asked.source}: must be a result, got a page. Open it in a browser directly."
+        raise InputError(msg)
     document = _document(data)
     for is_kind, show in _KINDS:
         if isinstance(document, dict) and is_kind(document):

@@ -140,7 +140,7 @@ def _tie_cautions(annotators: Sequence[AnnotatorResult]) -> Iterator[Caution]:
     if tied:
         sentence = (
             f"more than {MANY_TIES:.0%} of the items are ties for {list_names(tied)}: with few "
-            "items the t-test rejects too often there; the outcome rests on the exact test"
+            "items the t-test rejects too often there; the outcome uses the exact test"
         )
         yield caution("many_ties", sentence, share=MANY_TIES, **_name_figures(tied))
 

@@ -269,7 +269,7 @@ def measure_classification(
     names = names or [f"label {code}" for code in range(n_labels)]
     reason = _find_reason(table, names, sample.n_units)
     if np.isnan([[each.estimate, each.low] for each in figures.values()]).any():
-        reason = reason or "one rests on a single cluster, or on probabilities of one label"
+        reason = reason or "one has a single cluster, or probabilities of one label alone"
         warnings.warn(f"figures are undefined: {reason}.", DegenerateDataWarning, stacklevel=2)
     failures = np.bincount(true[lost], minlength=n_labels).astype(np.float64)
     return ClassificationResult(

@@ -170,11 +170,13 @@ def _explain_failure(facts: dict[str, Any], *, is_close: bool) -> Caution:
     n_annotators = facts["n_annotators"]
     sentence = f"{_describe_wins(facts)}; half are needed. "
     if is_close:
-        sentence += f"Its estimate is within ε for {facts['n_within']} of {n_annotators}: more "
-        sentence += "items may change this."
+        sentence += (
+            f"Its estimate is within ε for {facts['n_within']} of {n_annotators} annotators: more "
+            "items may change this."
+        )
     else:
         n_missed = n_annotators - facts["n_within"]
-        sentence += f"Its estimate misses ε for {n_missed} of {n_annotators}."
+        sentence += f"Its estimate misses ε for {n_missed} of {n_annotators} annotators."
     if facts["constant_passes"]:
         sentence += f" Always {shorten(facts['constant'])!r} passes."
     return caution("not_shown" if is_close else "missed", sentence, **facts)

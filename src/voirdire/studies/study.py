@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from voirdire._types import FALSE_WORDS, TRUE_WORDS
@@ -38,6 +40,10 @@ Labels: TypeAlias = "LabelSource | LabelTable | Verdicts | Sequence[LabelSource 
 
 _MOST_SHOWN = 10
 _RATERS = ("rater", "annotator", "judge")
+_MODEL_NAME = re.compile(
+    r"(?<![a-z0-9])(?:gpt|claude|gemini|llama|qwen|mistral|deepseek|llm|judge)", re.IGNORECASE
+)
+"""How a word begins that looks like a model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,15 +129,16 @@ def read_study(
             raise NoDataError(msg)
         asked = asked or (judged if len(judged) == 1 else [])
     piped = any(_is_pipe(x) for side in (humans, judges, gold) for x in _several(side))
+    known = _find_columns((humans, judges, gold), reading) if reading.columns and not piped else {}
     by_people = replace(reading, kind=kind)
-    people = join_tables(_read("humans", humans, by_people, asked, piped=piped))
+    people = join_tables(_read("humans", humans, by_people, asked, piped=piped, known=known))
     by_judges = replace(reading, kind=people.kind, raters=None, cluster=None)
-    tables = _read("judges", judges, by_judges, asked, piped=piped)
+    tables = _read("judges", judges, by_judges, asked, piped=piped, known=known)
     machines, truth = join_tables(tables), None
     if gold is not None:
         unnamed = {ours: x for ours, x in (reading.columns or {}).items() if ours not in _RATERS}
         by_gold = replace(by_judges, columns=unnamed, threshold=None, judge_columns=None)
-        truth = join_tables(_read("gold", gold, by_gold, asked, piped=piped))
+        truth = join_tables(_read("gold", gold, by_gold, asked, piped=piped, known=known))
     check_kinds([x.kind for x in (people, machines, truth) if x is not None], alignments)
     return Study(
         humans=people,
@@ -139,11 +146,27 @@ def read_study(
         gold=truth,
         questions=_questions(people, questions),
         notes=[
-            f"{shorten(rater)!r} has verdicts on "
-            f"{', '.join(f'{n:,} items in {name}' for name, n in counts.items())}: one judge."
-            for rater, counts in split_raters(tables if len(tables) > 1 else []).items()
+            *_notes_on_models(people.raters),
+            *(
+                f"{shorten(rater)!r} has verdicts on "
+                f"{', '.join(f'{n:,} items in {name}' for name, n in counts.items())}: one judge."
+                for rater, counts in split_raters(tables if len(tables) > 1 else []).items()
+            ),
         ],
     )
+
+
+def _notes_on_models(annotators: Sequence[str]) -> list[str]:
+    """Say that annotators with the name of a model count as people, and how to declare judges."""
+    found = [name for name in annotators if _MODEL_NAME.search(name)]
+    if not found:
+        return []
+    what = "counts as a person" if len(found) == 1 else "count as people"
+    note = (
+        f"{list_names(found)} {what}, among the annotators. If a model gave these labels, name its "
+        "column with `--judge-column`, or exchange the files of `--humans` and `--judges`."
+    )
+    return [note]
 
 
 def read_side(
@@ -232,10 +255,12 @@ def _read(
     questions: Sequence[str],
     *,
     piped: bool,
+    known: Mapping[str, frozenset[str]] = MappingProxyType({}),
 ) -> list[LabelTable]:
     """Read every source of a side, question by question, since kinds may differ.
 
-    The path of judges may be a folder.
+    The path of judges may be a folder. A column that the caller names is not looked for in a file
+    without it where another file has it; `known` are the columns of the files.
     """
     from voirdire.io import LabelTable, read_labels
     from voirdire.io.files import files_of
@@ -259,6 +284,11 @@ def _read(
             raise InputError(msg)
         for file in files_of(source) if is_path and side != "humans" else [source]:
             settings = reading if _is_pipe(file) or not piped else replace(reading, format=None)
+            if str(file) in known:
+                lacking = frozenset().union(*known.values()) - known[str(file)]
+                named = settings.columns or {}
+                named = {ours: yours for ours, yours in named.items() if yours not in lacking}
+                settings = replace(settings, columns=named)
             # a stream can be read only once
             asked = questions if len(questions) == 1 or not _is_pipe(file) else ()
             found = [
@@ -275,6 +305,15 @@ def _read(
                 raise InputError(msg)
             tables += found
     return tables
+
+
+def _find_columns(sides: Sequence[Labels | None], reading: Reading) -> dict[str, frozenset[str]]:
+    """Return the columns of every file of a study, by its path."""
+    from voirdire.io.files import files_of
+    from voirdire.io.label_reading import columns_of
+
+    sources = [one for side in sides for one in _several(side) if isinstance(one, str | Path)]
+    return {str(file): columns_of(file, reading) for one in sources for file in files_of(one)}
 
 
 def _several(given: Any) -> Sequence[Any]:

@@ -168,7 +168,7 @@ class Examination:
             several = {name: {getattr(row, name): None for row in self.results} for name in names}
             known = "; ".join(f"{name} {', '.join(map(repr, x))}" for name, x in several.items())
             msg = f"[judge, question, alignment, epsilon] must name one result, got {key!r} for "
-            raise KeyError(f"{msg}{len(found)} of {len(self.results)}. There are {known}.")
+            raise KeyError(f"{msg}{len(found)} of {len(self.results)} results. There are {known}.")
         return found[0]
 
     def frame(self) -> pl.DataFrame:

@@ -287,7 +287,7 @@ def test_where_one_feature_alone_is_never_wrong_the_note_is_about_that_weight_on
     row = found.behaviors[0]
     assert row.error_rate_fitted > 0.1
     assert not row.is_separable
-    assert any("none wrong: how large these are is said by margin" in note for note in row.notes)
+    assert any("none wrong: their size follows from margin" in note for note in row.notes)
 
 
 def test_logistic_without_lambda_on_separable_comparisons_is_an_error():

@@ -112,7 +112,7 @@ def test_an_unknown_behavior_and_none_at_all_are_listed():
 
     reasons = {row.item: row.reason for row in found.dropped}
     assert reasons["i0"] == "its behavior is none of rubric 'manners', got 'sing'"
-    assert reasons["i4"] == "it has no behavior"
+    assert reasons["i4"] == ("it has no `behavior`; rubric 'manners' knows 'answer', 'refuse'")
     assert len(reasons) == 8
 
 

@@ -202,6 +202,7 @@ def _context(
         or any(explored.values())
         or '<div class="items">' in (chapter or ""),
         "explored": explored,
+        "examined_margins": {view.anchor: speaker.margin(view.main.epsilons[0]) for view in views},
         "explored_margins": json.dumps([speaker.margin(epsilon) for epsilon in EXPLORED]),
         "n_judges": len(_all_judges(parts)),
         "references": references,

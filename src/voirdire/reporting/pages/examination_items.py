@@ -57,7 +57,7 @@ def with_texts(report: Examination, metadata: pl.DataFrame) -> Examination:
     if wanted and not known:
         msg = (
             f"`items` must hold items in dispute, such as {shorten(min(wanted), width=40)!r}, got "
-            f"none of {len(wanted):,}. Name the file of the items that were examined."
+            f"none of these {len(wanted):,} items. Name the file of the items that were examined."
         )
         raise InputError(msg)
     return replace(report, questions=tuple(_with_texts(each, known) for each in report.questions))

@@ -20,6 +20,7 @@ from voirdire.rewards.comparisons.prompts import our_behavior, prompt_hash
 from voirdire.rewards.features import values_of_features
 from voirdire.rewards.fitting.notes import fit_notes, refuse_nothing
 from voirdire.rewards.vetoes import veto_values
+from voirdire.stats.cautions import list_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -94,7 +95,7 @@ def with_behaviors(data: ComparisonData, rubric: Rubric) -> ComparisonData:
         if behavior in known:
             continue
         reason = (
-            "it has no behavior"
+            f"it has no `behavior`; rubric {rubric.name!r} knows {list_names(known)}"
             if behavior is None
             else f"its behavior is none of rubric {rubric.name!r}, got {shorten(behavior)!r}."
             f"{did_you_mean(behavior, known)}".removesuffix(".")

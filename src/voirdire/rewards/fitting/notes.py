@@ -122,12 +122,12 @@ def _separable(separable: str, *, l2: float, loss: str) -> Iterator[str]:
     if separable == "none":
         return
     said = (
-        "some weights rank every comparison right: how large the weights are"
+        "some weights rank every comparison right: their size"
         if separable == "complete"
-        else "some weights by themselves rank comparisons right and none wrong: how large these are"
+        else "some weights by themselves rank comparisons right and none wrong: their size"
     )
     if l2 > 0 or loss == "hinge":
-        yield f"{said} is said by margin and λ, not by the data"
+        yield f"{said} follows from margin and λ, not from the data"
 
 
 def _veto(problem: WeightProblem, penalty: float) -> str:

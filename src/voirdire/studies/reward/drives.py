@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["DEAD_SHARE", "SEEN_SPREAD", "feature_drives"]
 
 DEAD_SHARE = 0.001
-"""A feature that makes less than this share of all spread does as good as nothing."""
+"""A feature that makes less than this share of all spread has almost no effect."""
 
 SEEN_SPREAD = 0.05
 """Standard deviation within prompts below which a class hardly occurs: that of a class that one

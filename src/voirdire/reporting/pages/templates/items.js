@@ -34,14 +34,19 @@ for (const bar of document.querySelectorAll(".explore")) {
   const cells = [...table.querySelectorAll("[data-omega]")]
     .map(cell => ({ cell, examined: cell.textContent, rates: JSON.parse(cell.dataset.omega) }));
   const slider = bar.querySelector("input");
+  const output = bar.querySelector("output");
+  const examinedMargin = output.value;
   const show = isExploring => {
     for (const { cell, examined, rates } of cells) {
       cell.textContent = isExploring ? rates[slider.value] : examined;
     }
     table.classList.toggle("exploring", isExploring);
-    bar.querySelector("output").value = isExploring ? margins[slider.value] : "–";
+    output.value = isExploring ? margins[slider.value] : examinedMargin;
   };
   slider.addEventListener("input", () => show(true));
-  bar.querySelector("button").addEventListener("click", () => show(false));
+  bar.querySelector("button").addEventListener("click", () => {
+    slider.value = slider.defaultValue;
+    show(false);
+  });
   bar.hidden = false;
 }
