@@ -256,13 +256,13 @@ def _load_probes(named: str) -> list[Probe]:
 
 def _announced(n_versions: int, n_items: int, estimates: Sequence[RunEstimate]) -> str:
     """Say what is asked and about what it costs, before it is paid."""
-    from voirdire.reporting.judging_tables import cost_text
+    from voirdire.reporting.number_formats import dollars
 
     said = f"{n_versions:,} versions of {n_items:,} items"
     if not estimates:
         return said
     n_calls, n_stored = (sum(getattr(row, x) for row in estimates) for x in ("n_calls", "n_stored"))
     costs = [row.cost for row in estimates]
-    cost = "price unknown" if None in costs else f"about {cost_text(sum(x or 0 for x in costs))}"
+    cost = "price unknown" if None in costs else f"about {dollars(sum(x or 0 for x in costs))}"
     kept = f" ({n_stored:,} more are stored)" if n_stored else ""
     return f"{said}: {n_calls:,} calls{kept}, {cost}"

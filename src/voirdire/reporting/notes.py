@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from voirdire._validation import shorten
+from voirdire.reporting.number_formats import decimal, percent
+from voirdire.reporting.pages.speech import Speaker
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -22,39 +24,13 @@ __all__ = ["MOST_NOTES", "cautions", "dropped_note", "facts", "is_lenient", "leg
 MOST_NOTES = 3
 _NAME_WIDTH = 32
 _CLEAR = 0.05
-_TOPICS = {
-    "lenient": "an answer that never looks at the item passes too (a control)",
-    "strange_labels": "the judge uses labels that no annotator ever uses: are they written alike?",
-    "strange_annotators": "an annotator shares no label with any other: is it one at all?",
-    "failures": "failed calls: the outcome counts them as lost",
-    "unstable": "the result hangs on which items were labelled; --details prints how far",
-    "correction": "the result depends on the correction (Benjamini-Hochberg differs)",
-    "few_annotators": "fewer than three annotators were tested: the winning rate says little",
-    "untested_annotators": "some annotators have too few items to be tested",
-    "weak_annotators": "the annotators agree weakly, which lets weak judges pass",
-    "weak_agreement": "the annotators may agree little more than by chance",
-    "undefined_agreement": "how far the annotators agree is undefined",
-    "skewed_labels": "nearly all labels are one and the same: always giving it is often right",
-    "one_sided": "one of the two labels is the majority's on fewer than ten items",
-    "not_judged": "not every annotated item was judged",
-    "undeclared_labels": "the label universe was not declared: it is the union of all labels used",
-    "similarity": "the verdict hangs on how similarity is measured: was it chosen beforehand?",
-    "few_clusters": "fewer than 20 clusters: cluster-robust errors are themselves uncertain",
-    "many_ties": "ties on more than 60% of the items: with few items the t-test rejects too "
-    "often; outcomes rest on the exact test",
-    "few_items": "some annotators have fewer than 50 items: a judge that fails may be fit",
-}
+_TOPICS = (
+    *("constant_passes", "random_passes", "strange_labels", "strange_annotators", "failures"),
+    *("unstable", "correction", "few_annotators", "untested_annotators", "weak_annotators"),
+    *("weak_agreement", "undefined_agreement", "skewed_labels", "one_sided", "not_judged"),
+    *("undeclared_labels", "similarity", "few_clusters", "many_ties", "few_items"),
+)
 """What weakens the figures, what changes a verdict first."""
-_OF_ALL = {
-    "several_judges": "the best of several judges passes more easily than one: confirm it on "
-    "fresh items, or correct over all of them (family judges)",
-}
-_SILENT = {
-    "like_constant": "not shown closer to the annotators than the best constant answer",
-    "no_p_values": "no p-value is defined: a standard error needs two clusters",
-    "unpassable": "too few items: even the annotators' majority vote is not shown within ε",
-    "untestable": "no annotator shares enough items with the judge",
-}
 
 
 def is_lenient(control: ControlResult) -> bool:
@@ -75,9 +51,9 @@ def cautions(examination: Examination, *, most: int | None = None) -> Text:
     else:
         silent = ((row, [row.because.code]) for row in rows if row.outcome == "no_evidence")
         for code, concerned in _grouped(silent).items():
-            said = f"no evidence: {_SILENT[code]}{_whom(concerned, rows)}\n"
+            said = f"no evidence: {_words(f'topic.{code}')}{_whom(concerned, rows)}\n"
             text.append(said, style="yellow")
-    notes = [*_notes(rows), *(_OF_ALL[row.code] for row in examination.cautions)]
+    notes = [*_notes(rows), *(_words(f"topic.{row.code}") for row in examination.cautions)]
     for note in notes[:most]:
         text.append(f"note: {shorten(note, width=400)}\n", style="dim")
     if n_more := len(notes[most:] if most is not None else ()):
@@ -94,14 +70,20 @@ def _notes(rows: Sequence[AltTestResult]) -> list[str]:
         found.pop("unstable", None)
     whole = {x.code: x.sentence for x in rows[0].cautions} if len(rows) == 1 else {}
     return [
-        whole.get(code, f"{said}{_whom(found[code], rows)}")
-        for code, said in _TOPICS.items()
+        whole.get(code, f"{_words(f'topic.{code}')}{_whom(found[code], rows)}")
+        for code in _TOPICS
         if code in found
     ]
 
 
 def _codes(row: AltTestResult) -> list[str]:
-    return ["lenient"] * any(map(is_lenient, row.controls)) + [x.code for x in row.cautions]
+    lenient = (f"{control.control}_passes" for control in row.controls if is_lenient(control))
+    return [*lenient, *(x.code for x in row.cautions)]
+
+
+def _words(key: str) -> str:
+    """Say what the page says."""
+    return Speaker("en", "examination").attribute(key)
 
 
 def facts(rows: Sequence[AltTestResult], findings: QuestionFindings | None = None) -> Text:
