@@ -9,21 +9,28 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from voirdire._validation import shorten
-from voirdire.reporting.number_formats import decimal, percent
+from voirdire.reporting.number_formats import decimal
+from voirdire.reporting.pages.examination_sections import (
+    agreement_sentences,
+    diagnosed_judges,
+    difference_sentences,
+    outlier_sentences,
+    slice_sentences,
+)
 from voirdire.reporting.pages.speech import Speaker
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from voirdire.records import Dropped
-    from voirdire.stats import AgreementResult, AltTestResult, ControlResult, JudgeDifference
+    from voirdire.reporting.pages.examination_views import QuestionPart
+    from voirdire.stats import AgreementResult, AltTestResult, ControlResult
     from voirdire.studies import Examination, QuestionFindings
 
 __all__ = ["MOST_NOTES", "cautions", "dropped_note", "facts", "is_lenient", "legend"]
 
 MOST_NOTES = 3
 _NAME_WIDTH = 32
-_CLEAR = 0.05
 _TOPICS = (
     *("constant_passes", "random_passes", "strange_labels", "strange_annotators", "failures"),
     *("unstable", "correction", "few_annotators", "untested_annotators", "weak_annotators"),
@@ -86,13 +93,19 @@ def _words(key: str) -> str:
     return Speaker("en", "examination").attribute(key)
 
 
-def facts(rows: Sequence[AltTestResult], findings: QuestionFindings | None = None) -> Text:
+def facts(rows: Sequence[AltTestResult], part: QuestionPart) -> Text:
     """Say what stands around the test of a question: annotators, agreement, differences."""
-    text = Text(_annotators(rows) + _agreement(rows[0]), style="dim")
-    if findings is not None:
-        text.append(_ceiling(findings) + _differences(findings), style="dim")
-    text.rstrip()
-    return text
+    speaker, diagnosis = Speaker("en", "examination"), part.found.diagnosis
+    lines = [_annotators(rows), _ceiling(part.found)]
+    lines += [speaker(each).striptags() for each in agreement_sentences(part)]
+    if diagnosis is not None:
+        lines += [speaker(each).striptags() for each in outlier_sentences(diagnosis.annotators)]
+    for judge in diagnosed_judges(part):
+        if any(row.worse for row in judge.slices):
+            worse = (speaker(each).striptags() for each in slice_sentences(judge.slices))
+            lines.append(f"{shorten(judge.judge, width=_NAME_WIDTH)}: {' '.join(worse)}")
+    lines += [speaker(each).striptags() for each in difference_sentences(part)]
+    return Text("\n".join(f"  {line}" for line in lines if line), style="dim")
 
 
 def _grouped(
@@ -132,19 +145,7 @@ def _annotators(rows: Sequence[AltTestResult]) -> str:
     names = dict.fromkeys(person.annotator for row in rows for person in row.annotators)
     if not names:
         return ""
-    return f"  annotators ({len(names)}): {_listed(list(names), most=12)}\n"
-
-
-def _agreement(row: AltTestResult) -> str:
-    """Say how far the annotators agree."""
-    agreement = row.human_agreement
-    if agreement is None or not math.isfinite(agreement.alpha):
-        return ""
-    interval = ""
-    if math.isfinite(agreement.low):
-        level = f"{agreement.confidence_level:.0%}"
-        interval = f" ({level} interval {agreement.low:.2f} to {agreement.high:.2f})"
-    return f"  annotators agree with Krippendorff's α = {agreement.alpha:.2f}{interval}\n"
+    return f"annotators ({len(names)}): {_listed(list(names), most=12)}"
 
 
 def _ceiling(findings: QuestionFindings) -> str:
@@ -161,50 +162,14 @@ def _ceiling(findings: QuestionFindings) -> str:
         return ""
     weights = f", {among.weights} weights" if among.weights else ""
     judges.sort(key=lambda pair: -pair[1])
-    named = [
-        f"{shorten(name, width=_NAME_WIDTH)} {round(kappa, 2) + 0:.2f}"  # + 0: never -0.00
-        for name, kappa in judges
-    ]
-    people = f"annotators among themselves {among.estimate:.2f}"
-    return f"  mean Cohen's κ{weights}: {people}; {_listed(named, most=8)}\n"
+    named = [f"{shorten(name, width=_NAME_WIDTH)} {decimal(kappa)}" for name, kappa in judges]
+    people = f"annotators among themselves {decimal(among.estimate)}"
+    return f"mean Cohen's κ{weights}: {people}; {_listed(named, most=8)}"
 
 
 def _kappa(coefficients: Sequence[AgreementResult]) -> AgreementResult | None:
     found = (row for row in coefficients if row.coefficient == "cohen_kappa")
     return next((row for row in found if math.isfinite(row.estimate)), None)
-
-
-def _differences(findings: QuestionFindings) -> str:
-    """Name outlier annotators, slices where a judge is worse, and judges who clearly differ."""
-    lines = []
-    diagnosis = findings.diagnosis
-    if diagnosis is not None and diagnosis.outliers:
-        lines.append(f"agree less than the other annotators do: {_listed(diagnosis.outliers)}")
-    worse = [
-        f"{shorten(judge.judge, width=_NAME_WIDTH)} where {shorten(row.column, width=_NAME_WIDTH)} "
-        f"is {shorten(row.value, width=_NAME_WIDTH)} ({row.difference:+.2f})"
-        for judge in (() if diagnosis is None else diagnosis.judges)
-        for row in judge.slices
-        if row.worse
-    ]
-    if worse:
-        lines.append(f"worse on a slice than elsewhere: {_listed(worse)}")
-    main = findings.comparisons[0].alignment if findings.comparisons else None
-    apart = [
-        _in_order(pair)
-        for pair in sorted(findings.comparisons, key=lambda pair: pair.p_adjusted)
-        if pair.alignment == main and pair.p_adjusted <= _CLEAR
-    ]
-    if main is not None:
-        n_pairs = sum(pair.alignment == main for pair in findings.comparisons)
-        said = _listed(apart) if apart else "none"
-        lines.append(f"of {n_pairs} pairs of judges whose ρ differs beyond chance (Holm): {said}")
-    return "".join(f"  {line}\n" for line in lines)
-
-
-def _in_order(pair: JudgeDifference) -> str:
-    better, worse = (pair.judge_a, pair.judge_b)[:: 1 if pair.difference > 0 else -1]
-    return f"{shorten(better, width=_NAME_WIDTH)} > {shorten(worse, width=_NAME_WIDTH)}"
 
 
 _LEGEND = {

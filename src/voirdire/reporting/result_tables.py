@@ -94,7 +94,7 @@ class ResultTables:
         }
         kept = [place for place in range(len(heads)) if place not in alike]
         texts = [_folded(heads[place], columns[place]) for place in kept]
-        for place in sorted(alike):
+        for place in alike:
             yield Text(f"{heads[place]}: {rows[0][place]}")
         words = {head for head, place in zip(texts, kept, strict=True) if place < found.n_texts}
         cells = ([escape(row[place]) for place in kept] for row in rows)

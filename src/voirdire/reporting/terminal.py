@@ -20,6 +20,7 @@ from voirdire.reporting.notes import (
     legend,
 )
 from voirdire.reporting.number_formats import decimal, margin, p_value, percent
+from voirdire.reporting.pages.examination_views import question_parts
 from voirdire.reporting.pages.speech import one_line
 
 if TYPE_CHECKING:
@@ -75,12 +76,12 @@ class ExaminationTables:
         found = self._examination
         tables = [_judge_table([*found.results], width=options.max_width)]
         if self._details:
-            asked = {row.question: row for row in found.questions}
+            parts = {part.question: part for part in question_parts(found)}
             tables = []
             for rows in _families(found.results):
                 tables.append(_judge_table(rows, width=options.max_width, has_controls=True))
                 yield NarrowTable(tables[-1])
-                yield facts(rows, asked.get(rows[0].question))
+                yield facts(rows, parts[rows[0].question])
                 yield ""
                 for row in rows:
                     yield NarrowTable(_annotator_table(row))
@@ -223,7 +224,7 @@ def _deciding(row: AltTestResult) -> float:
 
 
 def _marked(row: AltTestResult) -> Text:
-    text = f"{decimal(_deciding(row))} {_MARKS[row.outcome]}"
+    text = f"{_short(_deciding(row))} {_MARKS[row.outcome]}"
     return Text(text, style=_STYLES[row.outcome])
 
 
@@ -239,7 +240,7 @@ def _control_cells(
         name = control.removesuffix("_vote")
         if control == "constant":
             name = f"always {escape(shorten(found[-1].label or '', width=20))!s}"
-        rates = [f"{decimal(c.winning_rate)} {'!' if is_lenient(c) else ' '}" for c in found]
+        rates = [f"{_short(c.winning_rate)} {'!' if is_lenient(c) else ' '}" for c in found]
         cells = [f"control: {name}"]
         if len(epsilons) == 1:
             cells += ["! passes" if is_lenient(found[0]) else "", _number(found[0].winning_rate)]
@@ -290,6 +291,11 @@ def _pooled_table(examination: Examination) -> Table:
             rows.append([*about, *(rates.get(name, "–") for name in questions)])
     title = "all questions under one false discovery rate"
     return plain_table([*words[:2], "ε", *words[2:], *heads], rows, words=words, title=title)
+
+
+def _short(value: float) -> str:
+    """Write a rate in a narrow column: whole numbers as they are."""
+    return decimal(value, digits=0 if value in (0, 1) else 2)
 
 
 def _question(name: str) -> str:

@@ -65,7 +65,7 @@ def _certificates(run: TrainingRun) -> tuple[str, ...]:
     if run.certificates is None:
         return ()
     certified, n = certified_counts(run)
-    words = f"certificates: valid for {certified} of {counted(n, 'proposition')} that the reward pays for"
+    words = f"certificates: valid for {certified} of {counted(n, 'proposition')} that pay{'s'[n != 1 :]}"
     lacking = [shorten(name, width=_WIDTH) for name in uncertified(run)]
     if lacking:
         more = len(lacking) - _MOST_UNCERTIFIED

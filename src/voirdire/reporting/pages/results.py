@@ -198,8 +198,8 @@ def _power_view(result: PowerResult) -> ResultsView:
 def _power_meta(result: PowerResult) -> Said:
     """Say what the simulation rests on."""
     studies = Count(result.settings.get("n_simulations", result.rows[0].n_simulations), "studies")
-    figures = {name: Decimal(getattr(result, name))
-               for name in ("human_kappa", "judge_kappa", "human_noise", "judge_noise")}  # fmt: skip
+    names = ("human_kappa", "judge_kappa", "human_noise", "judge_noise")
+    figures = {name: Decimal(getattr(result, name)) for name in names}
     return say("power.meta", studies=studies, **figures)
 
 

@@ -176,7 +176,7 @@ def _gold_table(
         columns[f"measure.{name}"] = partial(_classified, name=name)
     columns["measure.always"] = lambda row: Decimal(row.classification.always.get("accuracy"))
     if is_whole and any(row.threshold is not None for row in rows):
-        columns["gold.column.threshold"] = lambda row: _threshold(row)
+        columns["gold.column.threshold"] = _threshold
     level = Percent(rows[0].classification.confidence_level)
     return Table.of(say(caption, level=level), rows, columns, n_texts=len([*names]))
 
