@@ -62,7 +62,7 @@ def test_json_has_every_figure_and_null_for_what_is_none(call, files):
 
 def test_details_show_every_figure(call, files):
     done = call("examine", *files, "--details")
-    assert "isotonic" in done.out
+    assert "Isotonic" in done.out
 
     for head in ("precision", "brier", "threshold"):
         assert head in done.out

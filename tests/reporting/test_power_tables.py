@@ -79,7 +79,7 @@ def lines_of(text):
 def grid_of(text):
     """Give the words of the rows below the heads of the margins."""
     lines = lines_of(text)
-    start = next(place for place, line in enumerate(lines) if line.startswith("Annotators  Items"))
+    start = next(place for place, line in enumerate(lines) if line.startswith("Annotators "))
     return [line.split() for line in lines[start + 2 : lines.index("", start) - 1]]
 
 

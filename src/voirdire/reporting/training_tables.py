@@ -65,7 +65,8 @@ def _certificates(run: TrainingRun) -> tuple[str, ...]:
     if run.certificates is None:
         return ()
     certified, n = certified_counts(run)
-    words = f"certificates: valid for {certified} of {counted(n, 'proposition')} that pay{'s'[n != 1 :]}"
+    pay = "pays" if n == 1 else "pay"
+    words = f"certificates: valid for {certified} of {counted(n, 'proposition')} that {pay}"
     lacking = [shorten(name, width=_WIDTH) for name in uncertified(run)]
     if lacking:
         more = len(lacking) - _MOST_UNCERTIFIED
