@@ -64,7 +64,7 @@ def test_details_show_every_figure(call, files):
     done = call("examine", *files, "--details")
     assert "Isotonic" in done.out
 
-    for head in ("precision", "brier", "threshold"):
+    for head in ("Precision", "Brier score", "Best threshold: MCC"):
         assert head in done.out
 
 
