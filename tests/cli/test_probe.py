@@ -97,7 +97,7 @@ def test_the_result_is_a_sentence_then_tables_and_the_size_is_said_before(probe)
     assert done.code == 0
     assert re.search(r"(?m)^(None|1) of 1 probe found a bias in local, at a false", done.out)
     assert re.search(r"askings of the same \(2 runs, α \S+\), 0% of the labels flip", done.out)
-    assert re.search(r"bandwagon/majority +\w+ +12 ", done.out)
+    assert re.search(r"bandwagon/majority +12 ", done.out)
     assert "its sentences are shuffled" in done.out
     assert re.fullmatch(r"asking about \d+ versions of 12 items\n", done.err)
 

@@ -90,7 +90,7 @@ def test_tables_hold_every_probe_and_what_was_asked_beside_them():
     text = " ".join(shown(report()).split())
 
     assert "own/choice colour 50 – 2.0% – – no" in text
-    assert "its sentences are shuffled fully_complies 40 92.5% (80.0–98.0%) 2" in text
+    assert "its sentences are shuffled 40 92.5% (80.0–98.0%) 2" in text
     assert "zh .55 .50 0 2" in text
     assert (
         "prompt to prompt for apology, by .30. The outcome depends on the prompt for 1 of 2" in text

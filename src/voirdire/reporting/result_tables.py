@@ -87,11 +87,8 @@ class ResultTables:
         rows = [[self._words(cell) for cell in row] for row in found.rows]
         heads = [self._words(column) for column in found.columns]
         columns = list(zip(*rows, strict=True))
-        alike = {
-            place
-            for place in range(1, found.n_texts)
-            if len(rows) > 1 and len({*columns[place]}) == 1
-        }
+        alike = [place for place in range(found.n_texts) if len({*columns[place]}) == 1]
+        alike = alike[1:] if len(alike) == found.n_texts else alike  # something names the rows
         kept = [place for place in range(len(heads)) if place not in alike]
         texts = [_folded(heads[place], columns[place]) for place in kept]
         for place in alike:
