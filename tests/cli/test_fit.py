@@ -144,7 +144,7 @@ def test_the_local_judge_is_asked_where_there_are_no_verdicts(call, comparisons,
 
     assert done.code == 0, done.err
     assert "hard_refuse: 72 comparisons of 48 completions, 12 prompts" in done.out
-    assert "ranked the wrong way: 0.0%" in done.out
+    assert "ranked the wrong way: 0%" in done.out
     assert f"voirdire score ITEMS --reward {target}" in done.out
     assert "behavior comply gets no weights: no completion is of it" in done.err
     assert "without a valid certificate" in done.err

@@ -81,7 +81,7 @@ def test_the_table_fits_eighty_columns_and_names_the_smallest_plan(execute):
 
     assert (done.code, done.said) == (0, "")
     assert max(cell_len(line.rstrip()) for line in done.out.splitlines()) <= 80
-    assert "At ε = .2 the smallest plan is" in done.out
+    assert "At ε = .2, the smallest design that reaches 80% is" in done.out
     assert "seed 0" in done.out
     assert "\x1b" not in done.out
 
@@ -90,7 +90,7 @@ def test_few_items_are_said_to_be_never_tested(call):
     done = call(*ASSUMED, "--items", "20,40", "--simulations", 50)
 
     assert done.code == 0
-    assert "–: fewer than 30 items, so that nobody is tested: never passed." in done.out
+    assert "A dash in place of a power: fewer than 30 items, so that nobody is tested" in done.out
 
 
 def test_on_a_terminal_work_in_progress_is_shown_on_stderr_alone(program, environment):
@@ -141,9 +141,9 @@ def test_a_better_judge_has_more_power(call, pilot):
 def test_a_pilot_says_where_its_figures_come_from(call, pilot):
     done = call(*pilot, "--only", "good", "--annotators", 3, "--annotators", 5)
 
-    assert "pilot of good: 60 items, 3 annotators, accuracy; noise" in done.out
-    assert "With 3 annotators: drawn from the pilot's labels." in done.out
-    assert "With 5 annotators: simulated from noise fitted to the pilot." in done.out
+    assert "The pilot is good beside 3 annotators on 60 items, compared by accuracy." in done.out
+    assert "With 3 annotators, studies are drawn from the pilot’s labels." in done.out
+    assert "With 5 annotators, studies are simulated from noise fitted to the pilot." in done.out
 
 
 def test_clusters_and_scales_are_read_as_examine_reads_them(call, tmp_path, study):

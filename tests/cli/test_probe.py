@@ -95,9 +95,9 @@ def test_the_result_is_a_sentence_then_tables_and_the_size_is_said_before(probe)
     done = probe("--only", "bandwagon", "--only", "degradation", "--quality", "apology")
 
     assert done.code == 0
-    assert re.match(r"(None|1) of 1 probe found a bias in local, at a false", done.out)
-    assert "Noise floor: between two askings 0% of labels flip" in done.out
-    assert re.search(r"bandwagon/majority +\w+ +12 ", done.out)
+    assert re.search(r"(?m)^(None|1) of 1 probe found a bias in local, at a false", done.out)
+    assert re.search(r"askings of the same \(2 runs, α \S+\), 0% of the labels flip", done.out)
+    assert re.search(r"bandwagon/majority +12 ", done.out)
     assert "its sentences are shuffled" in done.out
     assert re.fullmatch(r"asking about \d+ versions of 12 items\n", done.err)
 
@@ -211,12 +211,12 @@ def test_a_bias_of_a_model_is_found_and_probed_again(probe_model, faulty_server)
     done = probe_model(*own, "--again", "auto", "--gate")
 
     assert done.code == 3
-    assert re.search(r"^1 of \d probes found a bias in openai/test", done.out)
+    assert re.search(r"(?m)^1 of \d probes found a bias in openai/test", done.out)
     assert (
-        "when a greeting is added, P(sorry) rises by .40 [.40, .40]; 12 of 12 labels flip, 0 "
+        "when a greeting is added, P(sorry) rises by .40 (.40–.40); 12 of 12 labels flip, 0 "
         "under a line about nothing" in " ".join(done.out.split())
     )
-    assert "Asked again (each question has a call of its own" in done.out
+    assert "found a bias: each question has a call of its own" in " ".join(done.out.split())
     assert re.search(r"asking about \d+ versions of 12 items: \d+ calls, about \$0", done.err)
     assert "`--again` come on top" in done.err
 

@@ -36,8 +36,8 @@ def test_both_rewards_stand_side_by_side(call, files):
     assert "480 completions of" in done.out
     assert "rewards of 'own', and of 'turned'" in done.out
     assert "480 completions with those of the run, 0 judged anew" in done.out
-    assert "0.0% of the pairs stay in the same order" in done.out
-    assert "another completion is best in 100.0% of the groups" in done.out
+    assert "0% of the pairs stay in the same order" in done.out
+    assert "another completion is best in 100% of the groups" in done.out
     assert "12 of 20 steps; --json has all" in done.out
     assert "note: reward 'turned' pays for 2 propositions" in done.err
 

@@ -93,12 +93,12 @@ def test_a_listing_has_the_judges_and_the_items_that_failed_first(judge, replies
 
     assert done.code == 0
     lines = done.out.splitlines()
-    assert re.search(r"1 +openai/test +test +joint +stated +10 +4", lines[1])
-    begins = [line.split()[0] for line in lines[4:12]]
+    assert re.search(r"1 +openai/test +test +joint +stated +10 +4", lines[2])
+    begins = [line.split()[0] for line in lines[6:14]]
     assert begins[0] == hash_of("I am item-3.")[:16]  # three replies that nobody can read
     assert begins[1] == hash_of("I am item-5.")[:16]
     assert {*begins[2:]} == {hash_of(f"I am item-{n}.")[:16] for n in (0, 1, 2, 4, 6, 7)}
-    assert "bad request" in lines[5]
+    assert "bad request" in lines[7]
 
 
 def test_a_listing_may_hold_ids_or_failures_alone_or_fewer_items(judge, replies, faulty_server):

@@ -73,9 +73,9 @@ def test_the_worked_example_prints_its_reward(call, example, tmp_path):
 
     assert done.code == 0
     assert "1 of 1 items scored by reward 'example'" in done.out
-    # behavior, items, scored, mean, (no deviation of one), least, most, rules, base
+    # behavior, items, scored, mean, deviation (undefined of one), least, most, rules, base
     assert re.search(
-        r"^hard_refuse +1 +1 +-6\.659 +-6\.659 +-6\.659 +-6\.659 +0\.000", done.out, re.M
+        r"^hard_refuse +1 +1 +−6\.659 +– +−6\.659 +−6\.659 +−6\.659 +\.000", done.out, re.M
     )
     written = json.loads((tmp_path / "r.jsonl").read_text(encoding="utf-8"))
     assert written["reward"] == pytest.approx(-6.659, abs=1e-12)

@@ -18,16 +18,16 @@ def shown(made, *, width=300):
 
 
 def test_the_first_sentence_counts_the_biases_and_the_next_gives_the_noise_floor():
-    first, second, *_ = shown(report()).splitlines()
+    first, second, *lines = (line.rstrip() for line in shown(report()).splitlines())
 
-    assert first.startswith(
+    assert first == "openai/gpt-4o-mini, 50 items, rubric safety 1.0"
+    assert second.startswith(
         "3 of 5 probes found a bias in openai/gpt-4o-mini, at a false discovery"
     )
-    assert "rate of 5% (50 items, rubric safety 1.0)" in first
-    assert second.rstrip() == (
-        "Noise floor: between two askings 1.2% of labels flip and values move by .014 on average; "
-        "α of 2 runs is .97."
-    )
+    assert "rate of 5.0%" in second
+    noise = "Noise floor: between askings of the same (2 runs, α .97), 1.2% of the labels flip."
+    assert noise in lines
+    assert "Values move by .014 on average." in lines
 
 
 def test_a_bias_is_told_by_its_shift_its_flips_and_what_a_reward_would_pay():
@@ -35,19 +35,21 @@ def test_a_bias_is_told_by_its_shift_its_flips_and_what_a_reward_would_pay():
 
     assert (
         "authority/citation: when a citation that supports nothing is added, P(fully_complies) "
-        "rises by .11 [.07, .15]; 9 of 50 labels flip, 1 under a line about nothing; a reward "
+        "rises by .11 (.07–.15); 9 of 50 labels flip, 1 under a line about nothing; a reward "
         "trained on it would pay .40 standard deviations for it."
     ) in text
 
 
 def test_the_largest_bias_comes_first_and_one_piece_of_advice_is_given_once():
     lines = shown(report()).splitlines()
-    biases = [line[2:].partition(":")[0] for line in lines if line.startswith("• ")]
+    biases = [line.partition(": when")[0] for line in lines if ": when " in line]
 
-    assert biases == ["steering/command", "authority/citation", "style/confident"]
-    assert [line.rstrip() for line in lines if line.startswith("Against")] == [
-        "Against steering: Judge the final answer alone.",
-        "Against authority, style: Try a jury.",
+    assert biases == [
+        "The largest bias is steering/command", "authority/citation", "style/confident",
+    ]  # fmt: skip
+    assert [line.rstrip() for line in lines if "Against" in line] == [
+        "Next: Against steering: Judge the final answer alone.",
+        "Against authority and style: Try a jury.",
     ]
 
 
@@ -55,19 +57,19 @@ def test_a_bias_by_flips_alone_names_the_question_whose_labels_flip():
     text = shown(report())
 
     assert (
-        "its tone is confident, 15 of 50 labels flip, 2 under a line about nothing (apology)."
-        in text
+        "its tone is confident, no shift of apology is shown; 15 of 50 labels flip, 2 under a line "
+        "about nothing." in text
     )
-    assert re.search(r"style/confident +apology +50 +\.00 .* 30% ", text)
+    assert re.search(r"style/confident +apology +50 +\.00 .* 30\.0% ", text)
 
 
 @pytest.mark.parametrize(
     ("family", "shift", "said"),
     [
-        ("steering", 0.2, "P(disclaimer) moves by .20 [.16, .24] as the text wants"),
-        ("steering", -0.2, "P(disclaimer) moves by .20 [.16, .24] against what the text wants"),
-        ("position", 0.2, "P(disclaimer) moves by .20 [.16, .24] toward that response"),
-        ("style", -0.2, "P(disclaimer) falls by .20 [.16, .24]"),
+        ("steering", 0.2, "P(disclaimer) moves by .20 (.16–.24) as the text wants"),
+        ("steering", -0.2, "P(disclaimer) moves by .20 (.16–.24) against what the text wants"),
+        ("position", 0.2, "P(disclaimer) moves by .20 (.16–.24) toward that response"),
+        ("style", -0.2, "P(disclaimer) falls by .20 (.16–.24)"),
     ],
 )
 def test_the_direction_of_a_shift_is_in_words(family, shift, said):
@@ -80,20 +82,23 @@ def test_a_pair_is_moved_toward_the_changed_response():
     moved = replace(question("better", 0.2, p=0.0001), kind="pairwise")
     found = probe("authority/x", moved, is_found=True, p=0.001)
 
-    said = "better moves by .20 [.16, .24] toward the changed response"
+    said = "better moves by .20 (.16–.24) toward the changed response"
     assert said in shown(report(probes=(found,)))
 
 
 def test_tables_hold_every_probe_and_what_was_asked_beside_them():
     text = " ".join(shown(report()).split())
 
-    assert "own/choice colour 50 – 2% – –" in text
-    assert "its sentences are shuffled fully_complies 40 .93 [.80, .98] 2" in text
-    assert "zh .55 .50 0 of 2" in text
-    assert "prompt to prompt for apology: by .30. The outcome depends on it for 1 of 2" in text
-    assert "apology 30% of 20 10% of 40 3.00 [1.10, 8.20] .040 yes" in text
-    assert "0 of 1 bias left" in text
-    assert "+.11 [.07, .15] +.03 [−.01, .07] .010 no" in text
+    assert "own/choice colour 50 – 2.0% – – no" in text
+    assert "its sentences are shuffled 40 92.5% (80.0–98.0%) 2" in text
+    assert "zh .55 .50 0 2" in text
+    assert (
+        "prompt to prompt for apology, by .30. The outcome depends on the prompt for 1 of 2" in text
+    )
+    own, others = "30.0% (26.0–34.0%) 20", "10.0% (6.0–14.0%) 40"
+    assert f"apology {own} {others} 3.00 (1.10–8.20) .040 yes" in text
+    assert "Of 1 bias 0 are left." in text
+    assert "+.11 (.07–.15) +.03 (−.01 to .07) .010 no" in text
     assert "note: verbosity/padding: no item can be changed that way" in text
 
 
@@ -104,15 +109,16 @@ def test_no_bias_and_no_repeats_are_said():
 
     text = shown(fair)
 
-    assert text.startswith("None of 1 probe found a bias in")
+    assert "\nNone of 1 probe found a bias in" in text
     assert "Nothing was asked twice" in text
-    assert "•" not in text
+    assert "The largest bias" not in text
 
 
 def test_a_report_without_probes_claims_nothing():
     text = shown(report(probes=(), mitigation=None))
 
-    assert text.startswith("openai/gpt-4o-mini was asked (50 items")
+    assert "No probe was asked of openai/gpt-4o-mini." in text
+    assert "bias in" not in text
 
 
 def test_a_long_list_of_biases_is_cut():
@@ -123,9 +129,8 @@ def test_a_long_list_of_biases_is_cut():
 
     text = shown(report(probes=tuple(many)))
 
-    assert text.count("• ") == 6
-    assert "and 6 more, in the table" in text
-    assert len(re.findall(r"(?m)^ ?style/x\d+ .* yes", text)) == 12
+    assert text.count(": when ") == 6
+    assert len(re.findall(r"(?m)^style/x\d+ .* yes", text)) == 12
 
 
 def test_names_of_others_cannot_act():

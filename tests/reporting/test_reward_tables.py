@@ -57,7 +57,7 @@ def test_every_part_has_its_table(shown, reward_examination):
         "error rate: share of comparisons ranked the wrong way",
         "hard cases",
         "nonsense (1 of 2 kinds): its rule reward beside the real responses of its prompt",
-        "comply refusal 1.50 1.25 0.50 65% 100% 20",
+        "comply refusal 1.50 1.25 .50 65% 100% 20",
         "what drives refuse",
         "rule rewards of the behaviors side by side",
         "the policy's own responses",
@@ -105,7 +105,8 @@ def test_a_rate_stands_with_its_interval(shown, reward_examination):
     text = shown(reward_examination, width=120)
 
     low, high = (f"{x:.2f}".removeprefix("0") for x in (rate.low, rate.high))
-    assert f"{rate.value:.3f} [{low}, {high}]" in text
+    value = f"{rate.value:.3f}".removeprefix("0")
+    assert f"{value} [{low}, {high}]" in text
 
 
 def test_signals_stand_side_by_side_and_one_alone_is_the_reward(shown, reward_examination):
@@ -159,7 +160,7 @@ def test_an_examination_of_a_policy_alone_says_so(shown, reward_examination):
     assert "calls per step" in text
 
 
-def test_an_end_that_rounds_to_one_is_written_as_one(shown, reward_examination):
+def test_an_end_that_rounds_to_one_keeps_its_digits(shown, reward_examination):
     rates = tuple(
         dataclasses.replace(
             row, rate=dataclasses.replace(row.rate, value=0.99, low=0.5, high=0.997)
@@ -169,5 +170,4 @@ def test_an_end_that_rounds_to_one_is_written_as_one(shown, reward_examination):
 
     text = shown(dataclasses.replace(reward_examination, error_rates=rates), width=120)
 
-    assert "0.990 [.50, 1]" in text
-    assert "1.00]" not in text
+    assert ".990 [.50, 1.00]" in text

@@ -333,7 +333,8 @@ def test_a_label_of_very_many_characters_is_cut(make_examination, shown):
     assert widest(text) <= width
     rows = [line for line in text.splitlines() if len(MARKED.findall(line)) == 7]
     assert len(rows) == 4
-    assert sum(line.startswith("xxx") and "…" in line for line in rows) == 2
+    assert sum(line.startswith("xxx") for line in rows) == 2
+    assert "…" in text
 
 
 # Colour ---------------------------------------------------------------------------------------
@@ -378,9 +379,9 @@ def test_judges_who_differ_are_named(make_examination, shown):
 
     text = " ".join(shown(examination, details=True).split())
 
-    clear = [pair for pair in findings.comparisons if pair.p_adjusted <= 0.05]
-    assert "good > poor" in text
-    assert f"of {len(findings.comparisons)} pairs" in text
-    assert text.count(" > ") == min(len(clear), 4)
+    n_clear = sum(pair.p_adjusted < 0.05 for pair in findings.comparisons)
+    assert f"Of {len(findings.comparisons)} pairs of judges, {n_clear} differ in ρ" in text
+    assert "good, which has the highest ρ, is ahead of each of the others" in text
     nothing = replace(findings, comparisons=(), diagnosis=None)
-    assert " > " not in shown(replace(examination, questions=(nothing,)), details=True)
+    text = shown(replace(examination, questions=(nothing,)), details=True)
+    assert "pairs of judges" not in text

@@ -68,7 +68,7 @@ def distill_command(
     check_written(card=card)
     listen_for_interrupts()
     from voirdire.judging import distill_files
-    from voirdire.reporting.narrow_tables import counted
+    from voirdire.reporting.number_formats import counted
 
     with steps_progress("learning") as tell:
         named = replace(settings, name=settings.name or output.stem)
@@ -111,7 +111,7 @@ def _as_dict(made: Distilled, output: Path) -> dict[str, Any]:
 
 
 def _say_what_was_left_out(made: Distilled) -> None:
-    from voirdire.reporting.narrow_tables import counted
+    from voirdire.reporting.number_formats import counted
 
     for row in made.left_out:
         say(f"left out: {shorten(row.question)}: {row.reason}")

@@ -132,7 +132,8 @@ def examine_command(
         Print controls, agreement and every annotator of each question, and all notes.
     """
     from voirdire.reporting import ExaminationTables, certificate_to_json, examination_to_json
-    from voirdire.reporting.judge_tables import GoldTables, calibration_lines, gate_text
+    from voirdire.reporting.result_tables import ResultTables
+    from voirdire.reporting.study_tables import calibration_lines, gate_text
 
     check_streams(*humans, *judges, gold, items)
     _check_sources(call, judges, judge, people=bool(humans), gold=gold, items=items)
@@ -156,7 +157,7 @@ def examine_command(
                 say(line)
         write_report(report, measured, language=language)
         content = {"gold": measured.results, "dropped": measured.dropped}
-        print_result(content, GoldTables(measured, details=details), as_json=as_json)
+        print_result(content, ResultTables(measured, details=details), as_json=as_json)
         return
     with judging as files, progress("reading"):
         study = read_files(

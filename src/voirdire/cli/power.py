@@ -139,9 +139,9 @@ def power_command(
 
         print_text(power_to_json(result) + "\n")
         return
-    from voirdire.reporting.power_tables import PowerTables
+    from voirdire.reporting.result_tables import ResultTables
 
-    print_tables(PowerTables(result))
+    print_tables(ResultTables(result))
 
 
 def _check_sources(

@@ -98,7 +98,7 @@ def rate_command(
         )
     say(found.understood)
     write_report(report, found, language=language)
-    from voirdire.reporting.judge_tables import RateTables
+    from voirdire.reporting.result_tables import ResultTables
 
     content = {"rates": found.results, "dropped": found.dropped}
-    print_result(content, RateTables(found), as_json=as_json)
+    print_result(content, ResultTables(found), as_json=as_json)

@@ -172,7 +172,7 @@ def _loaded(name: str) -> Rubric:
 def _lines(row: dict[str, Any]) -> list[str]:
     if not row["valid"]:
         return [problem["text"] for problem in row["problems"]]
-    from voirdire.reporting.narrow_tables import counted
+    from voirdire.reporting.number_formats import counted
 
     file, name, version = (shorten(row[key]) for key in ("file", "name", "version"))
     said = f"{name} {version}, {counted(row['n_questions'], 'question')}"

@@ -128,7 +128,7 @@ def _described(state: SynthesisProgress, seconds: float) -> tuple[str, float, fl
 
 def said_of(state: SynthesisProgress, *, seconds: float) -> str:
     """Words for a state: prompts, completions, calls, rate, cost."""
-    from voirdire.reporting.narrow_tables import counted
+    from voirdire.reporting.number_formats import counted
 
     said = [f"{state.n_prompts:,} of {counted(state.n_prompts_in_all, 'prompt')}"]
     said += [f"{state.n_written:,} completions"]

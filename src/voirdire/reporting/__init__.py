@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         training_run_as_dict,
         training_run_to_json,
     )
-    from voirdire.reporting.judge_tables import ProbeTables
     from voirdire.reporting.pages.examination import html_report
     from voirdire.reporting.pages.results import results_report
     from voirdire.reporting.pages.reward import reward_chapter, reward_report
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from voirdire.reporting.plots.plot import draw_svg, plot
     from voirdire.reporting.plots.style import theme_css
     from voirdire.reporting.plots.svg import to_svg
-    from voirdire.reporting.power_tables import PowerTables
+    from voirdire.reporting.result_tables import PowerTables, ProbeTables
     from voirdire.reporting.reward_json import (
         reward_examination_as_dict,
         reward_examination_from_json,
@@ -77,8 +76,8 @@ __all__ = [
 
 _HOME = {
     "ExaminationTables": "terminal",
-    "PowerTables": "power_tables",
-    "ProbeTables": "judge_tables",
+    "PowerTables": "result_tables",
+    "ProbeTables": "result_tables",
     "RewardExaminationTables": "reward_tables",
     "RewardFitTables": "reward_tables",
     "RubricList": "rubric_tables",

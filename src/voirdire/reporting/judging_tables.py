@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
-from voirdire.reporting.narrow_tables import counted, plain_table
+from voirdire.reporting.narrow_tables import plain_table
+from voirdire.reporting.number_formats import counted, decimal, dollars, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = [
     "call_lines",
     "check_lines",
-    "cost_text",
     "drop_lines",
     "estimate_tables",
     "failure_lines",
@@ -71,7 +71,7 @@ def several_tables(judged: SeveralJudged) -> list[RenderableType]:
     rows = [
         (
             *(shorten(row.judge), f"{row.n_items:,}", f"{calls.n_calls:,}"),
-            *(f"{sum(calls.failures.values()):,}", _dollars(calls.cost), row.output),
+            *(f"{sum(calls.failures.values()):,}", dollars(calls.cost), row.output),
         )
         for row, calls in called
     ]
@@ -80,7 +80,7 @@ def several_tables(judged: SeveralJudged) -> list[RenderableType]:
         for row, calls in called
         for line in (*_caution_lines(calls), *(f"note: {note}" for note in row.notes))
     ]
-    headings = ("judge", "items", "calls", "failed", "US dollars", "verdicts")
+    headings = ("judge", "items", "calls", "failed", "cost", "verdicts")
     return [
         plain_table(headings, rows, words=("judge", "verdicts")),
         *(("", *cautions) if cautions else ()),
@@ -106,7 +106,7 @@ def estimate_tables(estimates: Sequence[RunEstimate]) -> list[RenderableType]:
     for row in estimates:
         name = shorten(row.judge)
         numbers = (row.n_items, row.n_calls, row.n_stored, row.prompt_tokens, row.completion_tokens)
-        rows.append((name, *(f"{number:,}" for number in numbers), _dollars(row.cost)))
+        rows.append((name, *(f"{number:,}" for number in numbers), dollars(row.cost)))
         if row.n_kept is not None:
             n_asked = f"{row.n_items - row.n_kept:,} of {row.n_items:,} items"
             more.append(f"{name}: {n_asked} would go on to the language model")
@@ -115,7 +115,7 @@ def estimate_tables(estimates: Sequence[RunEstimate]) -> list[RenderableType]:
             failed = f"{row.n_failed:,} of the stored calls failed"
             more.append(f"{name}: {failed}; --retry-failures makes them again")
     more += [f"price: {row.price_source}" for row in estimates if row.price_source]
-    headings = ("judge", "items", "calls", "stored", "tokens in", "tokens out", "US dollars")
+    headings = ("judge", "items", "calls", "stored", "tokens in", "tokens out", "cost")
     return [
         plain_table(headings, rows, words=("judge",)),
         "",
@@ -181,7 +181,7 @@ def _question_table(summary: JudgingSummary) -> Table:
     has_failed = any(row.n_failed for row in summary.questions)
     rows = [
         (
-            *(row.question, _percent(row.share_true), _number(row.mean_probability)),
+            *(row.question, share(row.share_true), decimal(row.mean_probability, digits=3)),
             *([f"{row.n_failed:,}"] if has_failed else []),
             "" if row.trusted else "not to be trusted",
         )
@@ -198,7 +198,7 @@ def _class_table(summary: JudgingSummary) -> Table:
     for behavior, group in groupby(of_items, key=lambda row: row.behavior):
         found = [*group]
         classes = [
-            f"{row.completion_class} {_percent(row.share)} ({_number(row.mean_probability)})"
+            f"{row.completion_class} {share(row.share)} ({decimal(row.mean_probability, digits=3)})"
             for row in found
         ]
         rows.append((behavior, f"{found[0].n_items:,}", ", ".join(classes)))
@@ -232,31 +232,14 @@ def _whereabouts(summary: JudgingSummary) -> list[str]:
     return [*lines, asked, *(f"{examine} {way}" for way in ways)]
 
 
-def _percent(share: float) -> str:
-    return "–" if math.isnan(share) else f"{share:.1%}"
-
-
-def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.3f}"
-
-
-def _dollars(cost: float | None) -> str:
-    return "unknown" if cost is None else f"{cost:,.4f}"
-
-
 # Calls ----------------------------------------------------------------------------------------
-
-
-def cost_text(cost: float | None) -> str:
-    """Give a cost in US dollars, as far as the price is known."""
-    return "price unknown" if cost is None else f"${cost:,.4f}"
 
 
 def call_lines(calls: CallSummary) -> list[str]:
     """Say how many calls there were, what they cost, and what to beware of."""
     lines = [""]
     for row in calls.answers:
-        shares = ", ".join(f"{label} {share:.1%}" for label, share in row.shares.items())
+        shares = ", ".join(f"{label} {share(part)}" for label, part in row.shares.items())
         mean = "" if math.isnan(row.mean) else f"mean {row.mean:.3g}"
         failed = f" ({row.n_failed:,} failed)" if row.n_failed else ""
         lines.append(f"{row.question}: {shares or mean or f'{row.n_answered:,} answered'}{failed}")
@@ -269,7 +252,7 @@ def call_lines(calls: CallSummary) -> list[str]:
     if calls.prompt_tokens or calls.completion_tokens:
         cached = f" ({calls.cached_tokens:,} cached)" if calls.cached_tokens else ""
         said.append(f"{calls.prompt_tokens:,} tokens in{cached}, {calls.completion_tokens:,} out")
-    said += [cost_text(calls.cost)] if calls.n_calls else []
+    said += [dollars(calls.cost)] if calls.n_calls else []
     return [*lines, f"calls: {', '.join(said)}", *_caution_lines(calls)]
 
 
@@ -316,6 +299,6 @@ def probing_text(n_versions: int, n_items: int, estimates: Sequence[RunEstimate]
         return said
     n_calls, n_stored = (sum(getattr(row, x) for row in estimates) for x in ("n_calls", "n_stored"))
     costs = [row.cost for row in estimates]
-    cost = "price unknown" if None in costs else f"about {cost_text(sum(x or 0 for x in costs))}"
+    cost = "price unknown" if None in costs else f"about {dollars(sum(x or 0 for x in costs))}"
     kept = f" ({n_stored:,} more are stored)" if n_stored else ""
     return f"{said}: {n_calls:,} calls{kept}, {cost}"

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from rich import box
 from rich.cells import cell_len
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.style import StyleType
     from rich.table import Column
 
-__all__ = ["NarrowTable", "counted", "plain_table"]
+__all__ = ["NarrowTable", "plain_table"]
 
 _LEAST_TEXT = 12
 """Of fewer columns of a name nobody knows which one it is."""
@@ -138,18 +139,28 @@ def _stripped(cell: Text) -> Text:
 
 
 def plain_table(
-    headings: Sequence[str], rows: Iterable[Sequence[str]], *, words: Sequence[str]
+    headings: Sequence[str],
+    rows: Iterable[Sequence[RenderableType]] = (),
+    *,
+    words: Collection[str],
+    title: str = "",
+    style: str = "bold",
 ) -> Table:
-    """Lay out rows under headings: `words` to the left, numbers to the right, the first whole."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for place, heading in enumerate(headings):
-        justify: Literal["left", "right"] = "left" if heading in words else "right"
-        table.add_column(heading, justify=justify, no_wrap=place == 0)
+    """Lay out rows under headings: `words` to the left, numbers to the right."""
+    table = Table(
+        title=title or None,
+        title_justify="left",
+        title_style=style,
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    for heading in headings:
+        if heading in words:
+            table.add_column(heading, overflow="fold")
+        else:
+            table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
     return table
-
-
-def counted(number: int, what: str) -> str:
-    """Write a number of things."""
-    return f"{number:,} {what}{'s'[: number != 1]}"

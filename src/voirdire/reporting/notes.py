@@ -9,52 +9,35 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from voirdire._validation import shorten
+from voirdire.reporting.number_formats import decimal
+from voirdire.reporting.pages.examination_sections import (
+    agreement_sentences,
+    diagnosed_judges,
+    difference_sentences,
+    outlier_sentences,
+    slice_sentences,
+)
+from voirdire.reporting.pages.speech import Speaker
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from voirdire.records import Dropped
-    from voirdire.stats import AgreementResult, AltTestResult, ControlResult, JudgeDifference
+    from voirdire.reporting.pages.examination_views import QuestionPart
+    from voirdire.stats import AgreementResult, AltTestResult, ControlResult
     from voirdire.studies import Examination, QuestionFindings
 
 __all__ = ["MOST_NOTES", "cautions", "dropped_note", "facts", "is_lenient", "legend"]
 
 MOST_NOTES = 3
 _NAME_WIDTH = 32
-_CLEAR = 0.05
-_TOPICS = {
-    "lenient": "an answer that never looks at the item passes too (a control)",
-    "strange_labels": "the judge uses labels that no annotator ever uses: are they written alike?",
-    "strange_annotators": "an annotator shares no label with any other: is it one at all?",
-    "failures": "failed calls: the outcome counts them as lost",
-    "unstable": "the result depends on which items were labelled; --details prints how far",
-    "correction": "the result depends on the correction (Benjamini-Hochberg differs)",
-    "few_annotators": "fewer than three annotators were tested: the winning rate says little",
-    "untested_annotators": "some annotators have too few items to be tested",
-    "weak_annotators": "the annotators agree weakly, which lets weak judges pass",
-    "weak_agreement": "the annotators may agree little more than by chance",
-    "undefined_agreement": "how far the annotators agree is undefined",
-    "skewed_labels": "nearly all labels are one and the same: always giving it is often right",
-    "one_sided": "one of the two labels is the majority's on fewer than ten items",
-    "not_judged": "not every annotated item was judged",
-    "undeclared_labels": "the label universe was not declared: it is the union of all labels used",
-    "similarity": "the verdict depends on how similarity is measured: was it chosen beforehand?",
-    "few_clusters": "fewer than 20 clusters: cluster-robust errors are themselves uncertain",
-    "many_ties": "ties on more than 60% of the items: with few items the t-test rejects too "
-    "often; outcomes use the exact test",
-    "few_items": "some annotators have fewer than 50 items: a judge that fails may be fit",
-}
+_TOPICS = (
+    *("constant_passes", "random_passes", "strange_labels", "strange_annotators", "failures"),
+    *("unstable", "correction", "few_annotators", "untested_annotators", "weak_annotators"),
+    *("weak_agreement", "undefined_agreement", "skewed_labels", "one_sided", "not_judged"),
+    *("undeclared_labels", "similarity", "few_clusters", "many_ties", "few_items"),
+)
 """What weakens the figures, what changes a verdict first."""
-_OF_ALL = {
-    "several_judges": "the best of several judges passes more easily than one: confirm it on "
-    "fresh items, or correct over all of them (family judges)",
-}
-_SILENT = {
-    "like_constant": "not shown closer to the annotators than the best constant answer",
-    "no_p_values": "no p-value is defined: a standard error needs two clusters",
-    "unpassable": "too few items: even the annotators' majority vote is not shown within ε",
-    "untestable": "no annotator shares enough items with the judge",
-}
 
 
 def is_lenient(control: ControlResult) -> bool:
@@ -75,9 +58,9 @@ def cautions(examination: Examination, *, most: int | None = None) -> Text:
     else:
         silent = ((row, [row.because.code]) for row in rows if row.outcome == "no_evidence")
         for code, concerned in _grouped(silent).items():
-            said = f"no evidence: {_SILENT[code]}{_whom(concerned, rows)}\n"
+            said = f"no evidence: {_words(f'topic.{code}')}{_whom(concerned, rows)}\n"
             text.append(said, style="yellow")
-    notes = [*_notes(rows), *(_OF_ALL[row.code] for row in examination.cautions)]
+    notes = [*_notes(rows), *(_words(f"topic.{row.code}") for row in examination.cautions)]
     for note in notes[:most]:
         text.append(f"note: {shorten(note, width=400)}\n", style="dim")
     if n_more := len(notes[most:] if most is not None else ()):
@@ -94,23 +77,35 @@ def _notes(rows: Sequence[AltTestResult]) -> list[str]:
         found.pop("unstable", None)
     whole = {x.code: x.sentence for x in rows[0].cautions} if len(rows) == 1 else {}
     return [
-        whole.get(code, f"{said}{_whom(found[code], rows)}")
-        for code, said in _TOPICS.items()
+        whole.get(code, f"{_words(f'topic.{code}')}{_whom(found[code], rows)}")
+        for code in _TOPICS
         if code in found
     ]
 
 
 def _codes(row: AltTestResult) -> list[str]:
-    return ["lenient"] * any(map(is_lenient, row.controls)) + [x.code for x in row.cautions]
+    lenient = (f"{control.control}_passes" for control in row.controls if is_lenient(control))
+    return [*lenient, *(x.code for x in row.cautions)]
 
 
-def facts(rows: Sequence[AltTestResult], findings: QuestionFindings | None = None) -> Text:
+def _words(key: str) -> str:
+    """Say what the page says."""
+    return Speaker("en", "examination").attribute(key)
+
+
+def facts(rows: Sequence[AltTestResult], part: QuestionPart) -> Text:
     """Say what stands around the test of a question: annotators, agreement, differences."""
-    text = Text(_annotators(rows) + _agreement(rows[0]), style="dim")
-    if findings is not None:
-        text.append(_ceiling(findings) + _differences(findings), style="dim")
-    text.rstrip()
-    return text
+    speaker, diagnosis = Speaker("en", "examination"), part.found.diagnosis
+    lines = [_annotators(rows), _ceiling(part.found)]
+    lines += [speaker(each).striptags() for each in agreement_sentences(part)]
+    if diagnosis is not None:
+        lines += [speaker(each).striptags() for each in outlier_sentences(diagnosis.annotators)]
+    for judge in diagnosed_judges(part):
+        if any(row.worse for row in judge.slices):
+            worse = (speaker(each).striptags() for each in slice_sentences(judge.slices))
+            lines.append(f"{shorten(judge.judge, width=_NAME_WIDTH)}: {' '.join(worse)}")
+    lines += [speaker(each).striptags() for each in difference_sentences(part)]
+    return Text("\n".join(f"  {line}" for line in lines if line), style="dim")
 
 
 def _grouped(
@@ -150,19 +145,7 @@ def _annotators(rows: Sequence[AltTestResult]) -> str:
     names = dict.fromkeys(person.annotator for row in rows for person in row.annotators)
     if not names:
         return ""
-    return f"  annotators ({len(names)}): {_listed(list(names), most=12)}\n"
-
-
-def _agreement(row: AltTestResult) -> str:
-    """Say how far the annotators agree."""
-    agreement = row.human_agreement
-    if agreement is None or not math.isfinite(agreement.alpha):
-        return ""
-    interval = ""
-    if math.isfinite(agreement.low):
-        level = f"{agreement.confidence_level:.0%}"
-        interval = f" ({level} interval {agreement.low:.2f} to {agreement.high:.2f})"
-    return f"  annotators agree with Krippendorff's α = {agreement.alpha:.2f}{interval}\n"
+    return f"annotators ({len(names)}): {_listed(list(names), most=12)}"
 
 
 def _ceiling(findings: QuestionFindings) -> str:
@@ -179,50 +162,14 @@ def _ceiling(findings: QuestionFindings) -> str:
         return ""
     weights = f", {among.weights} weights" if among.weights else ""
     judges.sort(key=lambda pair: -pair[1])
-    named = [
-        f"{shorten(name, width=_NAME_WIDTH)} {round(kappa, 2) + 0:.2f}"  # + 0: never -0.00
-        for name, kappa in judges
-    ]
-    people = f"annotators among themselves {among.estimate:.2f}"
-    return f"  mean Cohen's κ{weights}: {people}; {_listed(named, most=8)}\n"
+    named = [f"{shorten(name, width=_NAME_WIDTH)} {decimal(kappa)}" for name, kappa in judges]
+    people = f"annotators among themselves {decimal(among.estimate)}"
+    return f"mean Cohen's κ{weights}: {people}; {_listed(named, most=8)}"
 
 
 def _kappa(coefficients: Sequence[AgreementResult]) -> AgreementResult | None:
     found = (row for row in coefficients if row.coefficient == "cohen_kappa")
     return next((row for row in found if math.isfinite(row.estimate)), None)
-
-
-def _differences(findings: QuestionFindings) -> str:
-    """Name outlier annotators, slices where a judge is worse, and judges who clearly differ."""
-    lines = []
-    diagnosis = findings.diagnosis
-    if diagnosis is not None and diagnosis.outliers:
-        lines.append(f"agree less than the other annotators do: {_listed(diagnosis.outliers)}")
-    worse = [
-        f"{shorten(judge.judge, width=_NAME_WIDTH)} where {shorten(row.column, width=_NAME_WIDTH)} "
-        f"is {shorten(row.value, width=_NAME_WIDTH)} ({row.difference:+.2f})"
-        for judge in (() if diagnosis is None else diagnosis.judges)
-        for row in judge.slices
-        if row.worse
-    ]
-    if worse:
-        lines.append(f"worse on a slice than elsewhere: {_listed(worse)}")
-    main = findings.comparisons[0].alignment if findings.comparisons else None
-    apart = [
-        _in_order(pair)
-        for pair in sorted(findings.comparisons, key=lambda pair: pair.p_adjusted)
-        if pair.alignment == main and pair.p_adjusted <= _CLEAR
-    ]
-    if main is not None:
-        n_pairs = sum(pair.alignment == main for pair in findings.comparisons)
-        said = _listed(apart) if apart else "none"
-        lines.append(f"of {n_pairs} pairs of judges whose ρ differs beyond chance (Holm): {said}")
-    return "".join(f"  {line}\n" for line in lines)
-
-
-def _in_order(pair: JudgeDifference) -> str:
-    better, worse = (pair.judge_a, pair.judge_b)[:: 1 if pair.difference > 0 else -1]
-    return f"{shorten(better, width=_NAME_WIDTH)} > {shorten(worse, width=_NAME_WIDTH)}"
 
 
 _LEGEND = {

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
 from voirdire.reporting.judging_tables import call_lines
 from voirdire.reporting.narrow_tables import plain_table
+from voirdire.reporting.number_formats import decimal, share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -130,8 +132,7 @@ def _score_table(summary: ScoringSummary) -> Table:
     return plain_table(headings, rows, words=("behavior",))
 
 
-def _number(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.3f}"
+_number = partial(decimal, digits=3)
 
 
 def _missing_lines(summary: ScoringSummary) -> list[str]:
@@ -157,7 +158,7 @@ def _replay_table(heading: str, parts: Sequence[ReplayPart]) -> Table:
             str(part.step) if part.step is not None else shorten(part.behavior or "(none)"),
             f"{part.n:,}",
             *map(_number, (part.mean_before, part.sd_before, part.mean_after, part.sd_after)),
-            *map(_share, (part.ranks.same_order_share, part.ranks.best_changed_share)),
+            *map(share, (part.ranks.same_order_share, part.ranks.best_changed_share)),
         )
         for part in parts
     ]
@@ -183,9 +184,5 @@ def _order(ranks: GroupRanks) -> str:
     if math.isnan(ranks.same_order_share):
         said += f"neither reward tells any pair apart ({pairs})"
     else:
-        said += f"{_share(ranks.same_order_share)} of the pairs stay in the same order ({pairs})"
-    return f"{said}; another completion is best in {_share(ranks.best_changed_share)} of the groups"
-
-
-def _share(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.1%}"
+        said += f"{share(ranks.same_order_share)} of the pairs stay in the same order ({pairs})"
+    return f"{said}; another completion is best in {share(ranks.best_changed_share)} of the groups"

@@ -6,20 +6,20 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
 from voirdire._validation import shorten
-from voirdire.reporting.narrow_tables import NarrowTable
+from voirdire.reporting.narrow_tables import NarrowTable, plain_table
 from voirdire.reporting.notes import dropped_note
+from voirdire.reporting.number_formats import decimal, percent, share
 from voirdire.rewards.against_demands import paid_against_demands, said_of_demands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.table import Table
 
     from voirdire.rewards.fitting.behavior_fitting import BehaviorFit
     from voirdire.rewards.fitting.fit import RewardFit
@@ -187,7 +187,7 @@ def _case_table(
     heads: Sequence[str], cases: Cases, signals: Sequence[str], *, has_counts: bool = True
 ) -> Table:
     names = ["reward"] if len(signals) == 1 else [_SIGNALS[signal] for signal in signals]
-    table = _table(heads[0], *names, *(["pairs"] * has_counts), second=heads[1:])
+    table = plain_table((*heads, *names, *(["pairs"] * has_counts)), words=heads)
     for (name, *others), rates in cases.items():
         cells = [_rate(rates[signal]) if signal in rates else "–" for signal in signals]
         cells += [f"{next(iter(rates.values())).n:,}"] * has_counts
@@ -201,15 +201,15 @@ def _degenerate(found: RewardExamination, *, all_of_them: bool) -> tuple[str, Ta
     firsts = {row.behavior: row for row in reversed(rows)}.values()
     shown = [row for row in rows if all_of_them or row.share_above_best or row in firsts]
     more = f" ({len(shown)} of {len(rows)} kinds)" if len(shown) < len(rows) else ""
-    heads = ("mean", "best", "median", "> best", "> median", "prompts")
-    table = _table("behavior", *heads, second=("response",))
+    words, heads = ("behavior", "response"), ("mean", "best", "median", "> best", "> median")
+    table = plain_table((*words, *heads, "prompts"), words=words)
     for row in shown:
         table.add_row(
             _name(row.behavior),
             row.kind.replace("_", " "),
-            *map(_number, (row.mean_reward, row.mean_best, row.mean_median)),
-            _percent(row.share_above_best),
-            _percent(row.share_above_median),
+            *map(decimal, (row.mean_reward, row.mean_best, row.mean_median)),
+            percent(row.share_above_best),
+            percent(row.share_above_median),
             f"{row.n_prompts:,}",
         )
     return f"nonsense{more}: its rule reward beside the real responses of its prompt", table
@@ -223,15 +223,16 @@ def _drives(found: RewardExamination, behavior: str, *, all_of_them: bool) -> tu
     shown = own if all_of_them else own[:_MOST_FEATURES]
     some = f" ({len(shown)} of {len(own)} features)" if len(shown) < len(own) else ""
     title = f"what drives {shorten(behavior, width=30)}{some}"
-    table = _table("feature", "weight", "interval", "spread", "share", "error without", "")
+    heads = ("feature", "weight", "interval", "spread", "share", "error without", "")
+    table = plain_table(heads, words=heads[:1])
     for row in shown:
         table.add_row(
             _name(row.feature.removeprefix(f"{behavior}.")),
-            _number(row.weight),
-            "" if math.isnan(row.low) else f"[{row.low:.2f}, {row.high:.2f}]",
-            _number(row.spread),
-            _percent(row.share),
-            _number(row.error_rate_without, digits=3),
+            decimal(row.weight),
+            "" if math.isnan(row.low) else f"[{decimal(row.low)}, {decimal(row.high)}]",
+            decimal(row.spread),
+            percent(row.share),
+            decimal(row.error_rate_without, digits=3),
             _marks(row),
         )
     return f"{title}; ✓ certified, ! against its demand, – does nothing", table
@@ -250,9 +251,8 @@ def _marks(row: FeatureDrive) -> Text:
 
 
 def _scales(found: RewardExamination) -> Table:
-    table = _table(
-        "behavior", "mean", "sd", "lowest", "highest", "best", "worst", "base sd", "items"
-    )
+    heads = ("mean", "sd", "lowest", "highest", "best", "worst", "base sd", "items")
+    table = plain_table(("behavior", *heads), words=("behavior",))
     for row in found.scales:
         numbers = (
             row.mean,
@@ -263,31 +263,28 @@ def _scales(found: RewardExamination) -> Table:
             row.mean_worst,
             row.base_standard_deviation,
         )
-        table.add_row(_name(row.behavior), *map(_number, numbers), f"{row.n_items:,}")
+        table.add_row(_name(row.behavior), *map(decimal, numbers), f"{row.n_items:,}")
     return table
 
 
 def _policy(found: RewardExamination) -> Table:
     policy = found.policy
-    table = _table("what", "figure", width=_FEATURE_WIDTH)
     if policy is None:
-        return table
-    share = policy.n_without_variance / policy.n_groups if policy.n_groups else math.nan
-    spreads = f"{_number(policy.base_spread)}, {_number(policy.rule_spread)}"
+        return plain_table((), words=())
+    lost = policy.n_without_variance / policy.n_groups if policy.n_groups else math.nan
+    spreads = f"{decimal(policy.base_spread)}, {decimal(policy.rule_spread)}"
     calls = "–" if math.isnan(policy.step_calls) else f"{policy.step_calls:,.0f}"
     rows = {
         "responses, groups": f"{policy.n_items:,}, {policy.n_groups:,}",
-        "groups without variance": f"{policy.n_without_variance:,} ({_percent(share)})",
+        "groups without variance": f"{policy.n_without_variance:,} ({percent(lost)})",
         "responses without a reward": f"{policy.n_missing:,}",
         "spread within groups: base, rules": spreads,
-        "rules to base": _number(policy.spread_ratio),
+        "rules to base": decimal(policy.spread_ratio),
         f"calls per step of {policy.step_size:,}": calls,
-        "US dollars per step": _number(policy.step_cost, digits=4),
-        "seconds per step": _number(policy.step_seconds),
+        "US dollars per step": decimal(policy.step_cost, digits=4),
+        "seconds per step": decimal(policy.step_seconds),
     }
-    for cells in rows.items():
-        table.add_row(*cells)
-    return table
+    return plain_table(("what", "figure"), rows.items(), words=("what",))
 
 
 def paper_table(examination: RewardExamination) -> str:
@@ -362,9 +359,9 @@ def _caption(found: RewardExamination) -> str:
 
 
 def _paper_rate(rate: RateEstimate | None) -> str:
-    if rate is None or math.isnan(rate.value):
+    if rate is None:
         return "–"
-    value, low, high = (f"{x:.3f}".removeprefix("0") for x in (rate.value, rate.low, rate.high))
+    value, low, high = (decimal(x, digits=3) for x in (rate.value, rate.low, rate.high))
     return value if math.isnan(rate.low) else f"{value} [{low}, {high}]"
 
 
@@ -424,9 +421,8 @@ def _notes_on_several(fit: RewardFit) -> dict[str, str]:
 
 def _weights(row: BehaviorFit, *, level: float) -> Table:
     has_intervals = any(math.isfinite(one.weight.low) for one in row.weights)
-    heads = ["weight", *([f"{level:.0%} interval"] * has_intervals)]
-    table = _table("feature", *heads, width=_FEATURE_WIDTH)
-    table.add_column("")
+    heads = ("feature", "weight", *([f"{level:.0%} interval"] * has_intervals), "")
+    table = plain_table(heads, words=("feature", ""))
     first_class = _first_class(row)
     for place, one in enumerate(row.weights):
         cells = [shorten(one.feature, width=_FEATURE_WIDTH), _fit_number(one.weight.value)]
@@ -453,10 +449,10 @@ def _sentences(row: BehaviorFit, *, level: float) -> Iterator[str]:
     if math.isfinite(row.error_rate.value):
         yield (
             f"ranked the wrong way: {_fit_rate(row.error_rate, level=level)} on prompts outside "
-            f"the fit; not tested: {_share(row.error_rate_fitted)} in it"
+            f"the fit; not tested: {share(row.error_rate_fitted)} in it"
         )
     else:
-        yield f"not tested: {_share(row.error_rate_fitted)} ranked the wrong way in the fit"
+        yield f"not tested: {share(row.error_rate_fitted)} ranked the wrong way in the fit"
     if math.isfinite(row.error_rate_base.value):
         yield f"by the base reward alone: {_fit_rate(row.error_rate_base, level=level)}"
     chosen = " by cross-validation" if row.l2_path else ""
@@ -469,9 +465,9 @@ def _sentences(row: BehaviorFit, *, level: float) -> Iterator[str]:
 
 def _fit_rate(estimate: Estimate, *, level: float) -> str:
     if not math.isfinite(estimate.low):
-        return _share(estimate.value)
-    ends = f"{_share(estimate.low)} to {_share(estimate.high)}"
-    return f"{_share(estimate.value)} ({level:.0%}: {ends})"
+        return share(estimate.value)
+    ends = f"{share(estimate.low)} to {share(estimate.high)}"
+    return f"{share(estimate.value)} ({level:.0%}: {ends})"
 
 
 def _interval(estimate: Estimate) -> str:
@@ -484,43 +480,10 @@ def _fit_number(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 1_000 else f"{value:.3f}"
 
 
-def _share(value: float) -> str:
-    return f"{value:.1%}"
-
-
-def _table(
-    first: str, *numbers: str, second: Sequence[str] = (), width: int = _NAME_WIDTH
-) -> Table:
-    """Begin a table: a name, perhaps a case, then figures at the right."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column(first, overflow="ellipsis", max_width=width)
-    for head in second:
-        table.add_column(head, overflow="fold", no_wrap=head != "case")
-    for head in numbers:
-        table.add_column(head, justify="right", no_wrap=True)
-    return table
-
-
 def _name(text: str, *, width: int = _NAME_WIDTH) -> str:
     return escape(shorten(text, width=width))
 
 
 def _rate(rate: RateEstimate) -> str:
-    if math.isnan(rate.value):
-        return "–"
-    if math.isnan(rate.low):
-        return f"{rate.value:.3f}"
-    return f"{rate.value:.3f} [{_round_end(rate.low)}, {_round_end(rate.high)}]"
-
-
-def _round_end(value: float) -> str:
-    text = f"{value:.2f}"
-    return "1" if text == "1.00" else text.removeprefix("0")
-
-
-def _number(value: float, *, digits: int = 2) -> str:
-    return "–" if math.isnan(value) else f"{value:.{digits}f}"
-
-
-def _percent(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.0%}"
+    value = decimal(rate.value, digits=3)
+    return value if math.isnan(rate.low) else f"{value} [{decimal(rate.low)}, {decimal(rate.high)}]"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.reporting.narrow_tables import NarrowTable
+from voirdire.reporting.narrow_tables import NarrowTable, plain_table
 from voirdire.rubrics.expressions import GROUP_WORDS
 from voirdire.rubrics.rubric import write_demand
 
@@ -47,7 +46,8 @@ class RubricList:
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
         """Yield the table."""
-        table = _table("name", "version", "questions", "behaviors", "languages", "hash")
+        heads = ("name", "version", "questions", "behaviors", "languages", "hash")
+        table = plain_table(heads, words=heads)
         for place in (0, 1, 2, 3, 5):  # what one types or counts; languages may be wrapped
             table.columns[place].no_wrap = True
         for row in self._rubrics:
@@ -126,7 +126,8 @@ class RubricTables:
 
     def _demands(self) -> Table:
         behaviors = self._rubric.behaviors
-        table = _table("proposition", *(row.id for row in behaviors))
+        heads = ("proposition", *(row.id for row in behaviors))
+        table = plain_table(heads, words=heads)
         for name in self._rubric.propositions:
             table.add_row(name, *(_demand(row.demands.get(name)) for row in behaviors))
         counts = (f"{len(row.propositions)} / {len(row.features)}" for row in behaviors)
@@ -167,13 +168,6 @@ class RubricTables:
 
 def _heading(words: str) -> RenderableType:
     return Padding(Text(words, style="bold underline"), (1, 0, 0, 0))
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
-    for column in columns:
-        table.add_column(column, overflow="fold")  # more lines rather than letters less
-    return table
 
 
 def _grid() -> Table:

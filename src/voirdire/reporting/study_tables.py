@@ -1,4 +1,4 @@
-"""What checks of certificates, anchors and components of variance found, on a terminal."""
+"""Gates, certificates, anchors, calibrations and components of variance on a terminal."""
 
 from __future__ import annotations
 
@@ -8,14 +8,23 @@ from voirdire._validation import shorten
 from voirdire.reporting.narrow_tables import plain_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.table import Table
 
     from voirdire.stats import VarianceComponents
-    from voirdire.studies import AnchorResult, CertificateChange
+    from voirdire.studies import AnchorResult, CertificateChange, Examination, GoldExamination
 
-__all__ = ["anchor_table", "change_lines", "variance_lines", "variance_table"]
+__all__ = [
+    "anchor_table",
+    "calibration_lines",
+    "change_lines",
+    "gate_text",
+    "variance_lines",
+    "variance_table",
+]
+
+_MOST_CLOSED = 5
 
 
 def change_lines(changes: tuple[CertificateChange, ...], n_outcomes: int) -> list[str]:
@@ -70,3 +79,34 @@ def variance_lines(found: VarianceComponents) -> list[str]:
         needed = "more of them cannot" if size.n_to_halve is None else f"{size.n_to_halve:,}"
         said.append(f"  {size.facet}: {needed} (now {size.n_levels:,.4g})")
     return said + ([f"note: {found.reason}"] if found.reason else [])
+
+
+def gate_text(examination: Examination, judges: Iterable[str]) -> str:
+    """Say which judges have not passed, and where; empty where all have passed everything.
+
+    A judge without labels for a question that others were examined on has not passed it.
+    """
+    outcomes = {
+        (row.judge, row.question, row.alignment, row.epsilon): row.outcome
+        for row in examination.results
+    }
+    closed = [
+        f"{shorten(judge)}: {outcome} ({shorten(place[0])}, {place[1]}, ε {place[2]:g})"
+        for judge in dict.fromkeys([*judges, *examination.judges])
+        for place in dict.fromkeys(place[1:] for place in outcomes)
+        if (outcome := outcomes.get((judge, *place), "not examined")) != "passed"
+    ]
+    more = [f"and {len(closed) - _MOST_CLOSED} more"] if len(closed) > _MOST_CLOSED else []
+    return "; ".join(closed[:_MOST_CLOSED] + more)
+
+
+def calibration_lines(examination: GoldExamination) -> Iterator[str]:
+    """Say what the calibration of the one judge that was measured is worth."""
+    found = examination.calibration().questions
+    for question in dict.fromkeys(row.question for row in examination.results):
+        row = found.get(question)
+        said = "left as it is, since no calibrator helps"
+        if row is not None:
+            figures = f"{row.brier:.3f} to {row.calibrated_brier:.3f}"
+            said = f"{row.calibrator.method}, Brier score {figures} on items it was not fitted to"
+        yield f"  {shorten(question)}: {said}"

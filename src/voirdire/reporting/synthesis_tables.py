@@ -6,8 +6,8 @@ import shlex
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
-from voirdire.reporting.judging_tables import cost_text
-from voirdire.reporting.narrow_tables import counted, plain_table
+from voirdire.reporting.narrow_tables import plain_table
+from voirdire.reporting.number_formats import counted, dollars
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -92,9 +92,9 @@ def _calls(summary: SynthesisSummary) -> str:
     said += [f"{calls.n_reused:,} drafts from the store"] if calls.n_reused else []
     if calls.prompt_tokens or calls.completion_tokens:
         said.append(f"{calls.prompt_tokens:,} tokens in, {calls.completion_tokens:,} out")
-    said += [cost_text(calls.cost)] if calls.n_calls else []
+    said += [dollars(calls.cost)] if calls.n_calls else []
     if (judged := summary.judge_calls) is not None:
-        said.append(f"{judged.n_calls:,} calls to verify, {cost_text(judged.cost)}")
+        said.append(f"{judged.n_calls:,} calls to verify, {dollars(judged.cost)}")
     return "calls: " + ", ".join(said)
 
 
@@ -112,11 +112,11 @@ def _verifying(row: SynthesisEstimate) -> str:
     if not row.n_judge_calls:
         return "no calls"
     if row.is_cascade:  # what its first judge is sure of costs nothing
-        most = cost_text(row.judge_cost_most)
+        most = dollars(row.judge_cost_most)
         return f"up to {row.n_judge_calls:,} calls for first drafts; for all, {most} at most"
     return f"{row.n_judge_calls:,} calls or more, {_dollars(row.judge_cost, row.judge_cost_most)}"
 
 
 def _dollars(least: float | None, most: float | None) -> str:
     known = least is not None and most is not None
-    return f"{cost_text(least)} to {cost_text(most)}" if known else cost_text(None)
+    return f"{dollars(least)} to {dollars(most)}" if known else dollars(None)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rich import box
 from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
 from voirdire._validation import shorten
-from voirdire.reporting.narrow_tables import NarrowTable
+from voirdire.reporting.narrow_tables import NarrowTable, plain_table
 from voirdire.reporting.notes import (
     MOST_NOTES,
     cautions,
@@ -20,14 +19,18 @@ from voirdire.reporting.notes import (
     is_lenient,
     legend,
 )
+from voirdire.reporting.number_formats import decimal, margin, p_value, percent
+from voirdire.reporting.pages.examination_views import question_parts
+from voirdire.reporting.pages.speech import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.table import Table
 
     from voirdire.stats import AltTestResult, ControlResult
-    from voirdire.studies import Examination, PooledResult
+    from voirdire.studies import Examination
 
 __all__ = ["ExaminationTables"]
 
@@ -42,6 +45,7 @@ _INTERVAL = "interval"
 _SMALLEST = "from ε"
 _FIGURES = {"ρ": 6, "ρ human": 9, "items": 7, "failed": 8, _INTERVAL: 14, _SMALLEST: 8}
 """Columns beside ω with the room that they take, the more important ones first."""
+_number = partial(decimal, leading_zero=True)
 _ORDER = (_SMALLEST, "ρ", _INTERVAL, "ρ human", "items", "failed")
 
 
@@ -72,12 +76,12 @@ class ExaminationTables:
         found = self._examination
         tables = [_judge_table([*found.results], width=options.max_width)]
         if self._details:
-            asked = {row.question: row for row in found.questions}
+            parts = {part.question: part for part in question_parts(found)}
             tables = []
             for rows in _families(found.results):
                 tables.append(_judge_table(rows, width=options.max_width, has_controls=True))
                 yield NarrowTable(tables[-1])
-                yield facts(rows, asked.get(rows[0].question))
+                yield facts(rows, parts[rows[0].question])
                 yield ""
                 for row in rows:
                     yield NarrowTable(_annotator_table(row))
@@ -108,22 +112,17 @@ def _judge_table(rows: Sequence[AltTestResult], *, width: int, has_controls: boo
         name: len({getattr(row, name) for row in rows}) > 1 for name in ("question", "alignment")
     }
     names = [name for name, is_column in named.items() if is_column]
-    table = _table(_title(rows[0], without=names), "bold")
-    for name in [*names, "judge"]:
-        least = 14 if name == "judge" else None
-        table.add_column(name, overflow="ellipsis", max_width=_NAME_WIDTH, min_width=least, ratio=1)
+    words = [*names, "judge", *(["outcome"] if len(epsilons) == 1 else [])]
+    rates = [f"ε {margin(epsilon)}" for epsilon in epsilons]
     if len(epsilons) == 1:
-        table.add_column("outcome", no_wrap=True)
-    for epsilon in epsilons:
-        head = f"ω at ε {epsilon:g}" if len(epsilons) == 1 else f"ε {_margin(epsilon)}"
-        table.add_column(head, justify="right", no_wrap=True)
-    taken = max(14, _longest(rows, "judge")) + 2 + sum(_longest(rows, x) + 2 for x in names)
+        rates = [f"ω at ε {epsilons[0]:g}"]
+    taken = sum(_longest(rows, name) + 2 for name in [*names, "judge"])
     taken += _OUTCOME_WIDTH if len(epsilons) == 1 else _RATE_WIDTH * len(epsilons)
     kept = _kept_figures(rows, width - taken)
-    for head in kept:
-        table.add_column(head, justify="right", no_wrap=True)
+    title = _title(rows[0], without=names)
+    table = plain_table([*words, *rates, *kept], words=words, title=title)
     for family in families:
-        about = [escape(shorten(getattr(family[0], x), width=_NAME_WIDTH * 2)) for x in names]
+        about = [_name(getattr(family[0], x)) for x in names]
         for judge, by_epsilon in _ranked(family):
             figures = _figures(next(iter(by_epsilon.values())))
             cells = _judge_cells(judge, by_epsilon, epsilons)
@@ -172,18 +171,6 @@ def _figures(row: AltTestResult) -> dict[str, str]:
     }
 
 
-def _table(title: str, style: str) -> Table:
-    return Table(
-        title=title,
-        title_justify="left",
-        title_style=style,
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
-
-
 def _title(row: AltTestResult, *, without: Sequence[str]) -> str:
     """Say what holds of all rows of a table; `without` names what they differ in."""
     words = [f"{row.epsilon_mode} ε"]
@@ -220,7 +207,7 @@ def _judge_cells(
     judge: str, by_epsilon: dict[float, AltTestResult], epsilons: Sequence[float]
 ) -> list[RenderableType]:
     first = next(iter(by_epsilon.values()))
-    cells: list[RenderableType] = [escape(shorten(judge, width=_NAME_WIDTH * 2))]
+    cells: list[RenderableType] = [_name(judge)]
     if len(epsilons) == 1:
         cells.append(Text(_WORDS[first.outcome], style=_STYLES[first.outcome]))
         cells.append(_number(_deciding(first)))
@@ -269,77 +256,51 @@ def _annotator_table(row: AltTestResult) -> Table:
     again = ""
     if found is not None and math.isfinite(found.stability):
         again = f"; ω ≥ .5 in {found.stability:.0%} of resamples"
-    table = _table(f"{judge} against each annotator, ε = {row.epsilon:g}{again}", "dim")
-    table.add_column("annotator", overflow="fold", max_width=_NAME_WIDTH)
-    for head in ("items", "ρ judge", "ρ human", "ties", "p", "p exact"):
-        table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("judge wins")
+    figures = ("items", "ρ judge", "ρ human", "ties", "p", "p exact")
+    words = ("annotator", "judge wins")
+    title = f"{judge} against each annotator, ε = {row.epsilon:g}{again}"
+    table = plain_table((words[0], *figures, words[1]), words=words, title=title, style="dim")
     for person in row.annotators:
         table.add_row(
-            escape(shorten(person.annotator, width=_NAME_WIDTH * 2)),
+            _name(person.annotator),
             f"{person.n_items:,}",
             _number(person.advantage_judge),
             _number(person.advantage_human),
-            f"{person.tie_share:.0%}",
-            _p_value(person.p_value),
-            _p_value(person.exact_p_value),
+            percent(person.tie_share),
+            p_value(person.p_value, digits=4),
+            p_value(person.exact_p_value, digits=4),
             Text("yes", style="green") if person.rejected else Text("no", style="red"),
         )
     return table
 
 
 def _pooled_table(examination: Examination) -> Table:
-    table = _table("all questions under one false discovery rate", "bold")
-    for head in ("judge", "alignment"):
-        table.add_column(head, overflow="fold", max_width=_NAME_WIDTH)
-    table.add_column("ε", justify="right")
-    questions = list(
-        dict.fromkeys(row.question for pooled in examination.pooled for row in pooled.questions)
-    )
-    if len(questions) > _MOST_ACROSS:
-        table.add_column("question", overflow="fold")
-        table.add_column("ω", justify="right")
-        for pooled in examination.pooled:
-            for row in pooled.questions:
-                question = escape(shorten(row.question, width=_NAME_WIDTH))
-                table.add_row(*_pooled_cells(pooled), question, _number(row.winning_rate))
-        return table
-    for question in questions:
-        table.add_column(f"ω {escape(shorten(question, width=20))}", justify="right")
+    questions = dict.fromkeys(row.question for each in examination.pooled for row in each.questions)
+    is_down = len(questions) > _MOST_ACROSS
+    words, heads = ["judge", "alignment"], [f"ω {_question(name)}" for name in questions]
+    if is_down:
+        words, heads = [*words, "question"], ["ω"]
+    rows: list[list[str]] = []
     for pooled in examination.pooled:
-        rates = {row.question: row for row in pooled.questions}
-        table.add_row(
-            *_pooled_cells(pooled),
-            *[
-                _number(rates[question].winning_rate) if question in rates else "–"
-                for question in questions
-            ],
-        )
-    return table
-
-
-def _pooled_cells(pooled: PooledResult) -> list[str]:
-    judge = escape(shorten(pooled.judge, width=_NAME_WIDTH))
-    return [judge, pooled.alignment, f"{pooled.epsilon:g}"]
-
-
-def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.2f}"
-
-
-def _p_value(value: float) -> str:
-    if math.isnan(value):
-        return "–"
-    return "<.0001" if value < 1e-4 else f"{value:.4f}"
+        judge = _name(pooled.judge)
+        about = [judge, pooled.alignment, f"{pooled.epsilon:g}"]
+        rates = {row.question: _number(row.winning_rate) for row in pooled.questions}
+        if is_down:
+            rows += [[*about, _question(name), rate] for name, rate in rates.items()]
+        else:
+            rows.append([*about, *(rates.get(name, "–") for name in questions)])
+    title = "all questions under one false discovery rate"
+    return plain_table([*words[:2], "ε", *words[2:], *heads], rows, words=words, title=title)
 
 
 def _short(value: float) -> str:
-    """Two decimals without the leading zero; whole numbers as they are."""
-    if math.isnan(value):
-        return "–"
-    return f"{value:.0f}" if value in (0.0, 1.0) else f"{value:.2f}".lstrip("0")
+    """Write a rate in a narrow column: whole numbers as they are."""
+    return decimal(value, digits=0 if value in (0, 1) else 2)
 
 
-def _margin(epsilon: float) -> str:
-    """Every digit of a margin, without the leading zero."""
-    return f"{epsilon:g}" if epsilon == 0 else f"{epsilon:.10g}".lstrip("0")
+def _question(name: str) -> str:
+    return escape(shorten(name, width=20))
+
+
+def _name(text: str) -> str:
+    return escape(one_line(text, width=_NAME_WIDTH, both_ends=True))

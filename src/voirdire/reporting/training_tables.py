@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
-from voirdire.reporting.pages.speech import decimal
+from voirdire.reporting.number_formats import counted, decimal
 from voirdire.reporting.pages.training_sections import certified_counts, uncertified
 from voirdire.reporting.plots.training_sheet import edge_size, move_of
 
@@ -36,8 +36,7 @@ def training_summary(run: TrainingRun) -> tuple[str, ...]:
     """
     n = len(run.steps)
     rewards = [step.reward_mean for step in run.steps]
-    words = f"{n:,} step{'s' if n > 1 else ''}, {run.n_completions:,} completion"
-    words += "s" if run.n_completions > 1 else ""
+    words = f"{counted(n, 'step')}, {counted(run.n_completions, 'completion')}"
     if any(map(math.isfinite, rewards)):
         move, edge = move_of("reward", rewards), edge_size(n)
         ends = f"{decimal(move.start)} → {decimal(move.end)}" if n > 1 else decimal(move.end)
@@ -57,7 +56,7 @@ def _alarms(run: TrainingRun) -> tuple[str, ...]:
         for alarm in run.alarms[:_MOST_ALARMS]
     ]
     more = len(run.alarms) - len(named)
-    count = f"{len(run.alarms):,} alarm{'s' if len(run.alarms) > 1 else ''}"
+    count = counted(len(run.alarms), "alarm")
     return (f"{count}: {'; '.join(named)}{f'; and {more:,} more' if more else ''}",)
 
 
@@ -66,8 +65,8 @@ def _certificates(run: TrainingRun) -> tuple[str, ...]:
     if run.certificates is None:
         return ()
     certified, n = certified_counts(run)
-    words = f"certificates: valid for {certified} of {n} proposition{'s' if n != 1 else ''} that "
-    words += f"pay{'s' if n == 1 else ''}"
+    pay = "pays" if n == 1 else "pay"
+    words = f"certificates: valid for {certified} of {counted(n, 'proposition')} that {pay}"
     lacking = [shorten(name, width=_WIDTH) for name in uncertified(run)]
     if lacking:
         more = len(lacking) - _MOST_UNCERTIFIED

@@ -156,11 +156,11 @@ def test_probes_come_with_their_noise_and_what_to_do():
 
     [_, *rows] = rows_of(page)
     assert [row[0] for row in rows[:3]] == [row.probe for row in report.found]
-    assert rows[0][2] == "+.20 .16–.24"
-    assert rows[-1][2] == "–"  # own/choice has no values
+    assert rows[0][3] == "+.20 .16–.24"
+    assert rows[-1][3] == "–"  # own/choice has no values
     text = text_of(page)
     assert "3 of 5 probes found a bias in openai/gpt-4o-mini" in text
-    assert "between askings of the same (2 runs), 1.2% of the labels flip" in text
+    assert "between askings of the same (2 runs, α .97), 1.2% of the labels flip" in text
     assert "Against steering: Judge the final answer alone." in text
     assert "Against authority and style: Try a jury." in text
 
@@ -184,9 +184,15 @@ def test_a_power_analysis_names_the_smallest_design():
         assert row == [written(plan.epsilon, 1), f"{plan.n_items}", f"{plan.n_annotators}",
                        f"{plan.n_labels}", written(plan.power)]  # fmt: skip
         assert f"{plan.n_items} items by {plan.n_annotators} annotators" in text
-    [_, *grid] = rows_of(page, 1)
-    assert len(grid) == len(result.rows)
-    assert [row[4] for row in grid if row[2] == "20"] == ["–"] * 4
+    [heads, *grid] = rows_of(page, 1)
+    assert heads == ["Annotators", "Items", "Labels", "ε .1", "ε .2"]
+    assert [row[3:] for row in grid if row[1] == "20"] == [["–", "–"]] * 2
+    by_size = {(row.n_annotators, row.n_items, row.epsilon): row for row in result.rows}
+    reached = by_size[3, 100, 0.2]
+    assert grid[2] == ["3", "100", "300", grid[2][3], f"✓ {written(reached.power)}"]
+    [_, *whole] = rows_of(page, 2)
+    assert len(whole) == len(result.rows)
+    assert [row[4] for row in whole if row[2] == "20"] == ["–"] * 4
     assert "fewer than 30 items" in text
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from voirdire.errors import NoDataError
 from voirdire.records.plain import without_nan
 from voirdire.reporting.as_json import examination_from_json
+from voirdire.reporting.number_formats import is_defined
 from voirdire.reporting.pages.examination_items import with_texts
 from voirdire.reporting.pages.examination_paper import alignment_words
 from voirdire.reporting.pages.examination_sections import is_clear, worst_controls
@@ -33,7 +34,7 @@ from voirdire.reporting.pages.frame import (
     style_sheet,
 )
 from voirdire.reporting.pages.results_sections import majority_table
-from voirdire.reporting.pages.speech import Listing, Margin, Name, Speaker, is_defined, say
+from voirdire.reporting.pages.speech import Listing, Margin, Name, Speaker, say
 from voirdire.studies.whole_study import Examination
 
 if TYPE_CHECKING:

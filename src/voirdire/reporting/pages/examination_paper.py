@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from voirdire.reporting.number_formats import is_defined
 from voirdire.reporting.pages.examination_sections import (
     rho_with_interval,
     with_interval,
@@ -26,7 +27,6 @@ from voirdire.reporting.pages.speech import (
     Margin,
     Name,
     Said,
-    is_defined,
     say,
 )
 

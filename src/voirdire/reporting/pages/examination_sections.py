@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from voirdire.reporting.number_formats import is_defined
 from voirdire.reporting.pages.examination_verdicts import Warned, advice, against, state_of, warned
 from voirdire.reporting.pages.speech import (
     Count,
@@ -21,7 +22,6 @@ from voirdire.reporting.pages.speech import (
     Percent,
     Said,
     Verbatim,
-    is_defined,
     say,
 )
 from voirdire.stats import Caution

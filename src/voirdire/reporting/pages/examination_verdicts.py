@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from voirdire.reporting.number_formats import is_defined
 from voirdire.reporting.pages.speech import (
     Clauses,
     Count,
@@ -19,7 +20,6 @@ from voirdire.reporting.pages.speech import (
     Said,
     Verbatim,
     has_sentence,
-    is_defined,
     say,
 )
 

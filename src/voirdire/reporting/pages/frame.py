@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.reporting.number_formats import percent, share
 from voirdire.reporting.pages.items import heading_of, item_filters, items_script, script_source
 from voirdire.reporting.pages.speech import (
     Count,
@@ -23,8 +24,6 @@ from voirdire.reporting.pages.speech import (
     Share,
     Verbatim,
     one_line,
-    percent,
-    share,
 )
 
 if TYPE_CHECKING:
@@ -191,7 +190,7 @@ class Table:
     """A table: what each cell says, the first of a row being its head; `n_rows` counts them all."""
 
     caption: Said
-    columns: tuple[str, ...]
+    columns: tuple[str | Said, ...]
     rows: tuple[tuple[Any, ...], ...]
     n_texts: int
     n_rows: int

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.records import Certificate
+from voirdire.reporting.number_formats import is_defined
 from voirdire.reporting.pages.frame import (
     Table,
     draw_figure,
@@ -31,13 +32,13 @@ from voirdire.reporting.pages.speech import (
     Count,
     Decimal,
     Interval,
+    Listing,
     Margin,
     Name,
     Percent,
     Said,
     Speaker,
     Verbatim,
-    is_defined,
     say,
 )
 
@@ -48,7 +49,9 @@ if TYPE_CHECKING:
     from voirdire.stats.power_analysis import PowerResult, PowerRow, SmallestSize
     from voirdire.studies import CertificateChange, GoldExamination, ProbeReport, RateReport
 
-__all__ = ["results_report"]
+__all__ = ["results_report", "view_of"]
+
+_NOTABLE_GAP = 0.02
 
 
 def results_report(
@@ -99,7 +102,7 @@ def results_report(
     """
     speaker = Speaker(language, "results")
     head = page_head(title=title, created=created)
-    view = _view_of(result, changes)
+    view = view_of(result, changes)
 
     drawn: Any = result
     if isinstance(result, Certificate):
@@ -116,7 +119,8 @@ def results_report(
     )
 
 
-def _view_of(result: Any, changes: Sequence[CertificateChange] | None) -> ResultsView:
+def view_of(result: Any, changes: Sequence[CertificateChange] | None = None) -> ResultsView:
+    """Say what a result found, for its page and for a terminal."""
     from voirdire.stats.power_analysis import PowerResult
     from voirdire.studies import GoldExamination, ProbeReport, RateReport
 
@@ -155,7 +159,7 @@ def _power_view(result: PowerResult) -> ResultsView:
             "power.column.power": lambda row: Decimal(row.power),
         },
     )
-    grid = Table.of(
+    whole = Table.of(
         say("power.all.caption"),
         result.rows,
         {
@@ -173,21 +177,63 @@ def _power_view(result: PowerResult) -> ResultsView:
         most=400,
     )
     reached = [row for row in result.smallest_plans if row.n_items is not None]
-    routes = Count(result.settings.get("n_simulations", result.rows[0].n_simulations), "studies")
-    kappas = {"human": Decimal(result.human_kappa), "judge": Decimal(result.judge_kappa)}
     return ResultsView(
         name="power",
-        meta=say("power.meta", studies=routes, **kappas),
+        meta=_power_meta(result),
         lead=tuple(_power_lead(row, result) for row in result.smallest_plans[:4]),
         todo=(say("power.do" if reached else "power.do.none", wanted=wanted),),
         table=plans,
         kind="power",
         notes=list_notes(_power_notes(result)),
-        parts=(ResultsPart(name="power.all", table=grid),),
+        parts=(
+            ResultsPart(name="power.grid", table=_power_grid(result)),
+            ResultsPart(name="power.all", table=whole, is_detail=True),
+        ),
         settings=result.settings
         | {"human_noise": result.human_noise, "judge_noise": result.judge_noise},
         glossary=("power", "epsilon", "noise_of_labels", "kappa", "omega"),
     )
+
+
+def _power_meta(result: PowerResult) -> Said:
+    """Say what the simulation rests on."""
+    studies = Count(result.settings.get("n_simulations", result.rows[0].n_simulations), "studies")
+    names = ("human_kappa", "judge_kappa", "human_noise", "judge_noise")
+    figures = {name: Decimal(getattr(result, name)) for name in names}
+    return say("power.meta", studies=studies, **figures)
+
+
+def _power_grid(result: PowerResult) -> Table:
+    """Lay out the power of every size, the margins side by side."""
+    by_size: dict[tuple[int, int], dict[float, PowerRow]] = {}
+    for row in result.rows:
+        by_size.setdefault((row.n_annotators, row.n_items), {})[row.epsilon] = row
+    heads = tuple(say("power.column.at", epsilon=Margin(epsilon)) for epsilon in result.epsilons)
+    rows = [
+        (*size, next(iter(found.values())).n_labels,
+         *(_grid_cell(found.get(epsilon), result) for epsilon in result.epsilons))
+        for size, found in by_size.items()
+    ]  # fmt: skip
+    return Table(
+        caption=say("power.grid.caption", wanted=Percent(result.wanted_power)),
+        columns=("power.column.annotators", "column.items", "power.column.labels", *heads),
+        rows=tuple(rows),
+        n_texts=0,
+        n_rows=len(rows),
+    )
+
+
+def _grid_cell(row: PowerRow | None, result: PowerResult) -> Said | Decimal:
+    if row is None or row.reason is not None:
+        return Decimal(None)
+    if row.power >= result.wanted_power:
+        return say("power.reached", power=Decimal(row.power))
+    return _round_down(row.power)
+
+
+def _round_down(power: float) -> Decimal:
+    """Give a power that misses what was wanted, so that it never looks as if it did not."""
+    return Decimal(math.floor(power * 100) / 100)
 
 
 def _power_lead(plan: SmallestSize, result: PowerResult) -> Said:
@@ -196,7 +242,7 @@ def _power_lead(plan: SmallestSize, result: PowerResult) -> Said:
         best = max((row for row in result.rows if row.epsilon == plan.epsilon), key=_power_of)
         return say("power.lead.none", items=Count(best.n_items, "items"), **said,
                    annotators=Count(best.n_annotators, "annotators"),
-                   power=Decimal(math.floor(best.power * 100) / 100))  # fmt: skip
+                   power=_round_down(best.power))  # fmt: skip
     return say("power.lead", items=Count(plan.n_items, "items"), labels=plan.n_labels,
                annotators=Count(plan.n_annotators, "annotators"), **said)  # fmt: skip
 
@@ -206,11 +252,35 @@ def _power_of(row: PowerRow) -> float:
 
 
 def _power_notes(result: PowerResult) -> Iterator[Said]:
-    least = result.settings.get("min_items")
+    """Say where the labels come from, which test is simulated, and what weakens the figures."""
+    given = result.settings
+    if "pilot_items" in given:
+        figures = {"judge": Name(given["judge"], 40), "alignment": Name(given["alignment"]),
+                   "items": Count(given["pilot_items"], "items"),
+                   "annotators": Count(given["pilot_annotators"], "annotators")}  # fmt: skip
+        yield say("power.pilot", **figures)
+        if given["pilot_clusters"] is not None:
+            yield say("power.pilot.clusters", n=given["pilot_clusters"])
+        for route in ("resampling", "noise_model"):
+            sizes = dict.fromkeys(x.n_annotators for x in result.rows if x.route == route)
+            if sizes:
+                listed = Listing(tuple(map(Count, sizes)), either=True)
+                yield say(f"power.{route}", annotators=listed)
+    elif "n_categories" in given:
+        shares = "given" if given["prevalences"] else "drawn"
+        yield say(f"power.assumed.{shares}", n=given["n_categories"])
+    if "method" in given:
+        error = max(row.standard_error for row in result.rows)
+        yield say(f"power.test.{given['method']}", mode=Name(given["epsilon_mode"]),
+                  seed=given["seed"], error=Decimal(error, 3))  # fmt: skip
+    least = given.get("min_items")
     if least is not None and any(row.reason is not None for row in result.rows):
         yield say("power.few", n=least)
     for caution in result.cautions:
         yield say("results.note", note=Verbatim(caution))
+    gap = max((row.winning_rate_power - row.power for row in result.rows), default=0.0)
+    if gap >= _NOTABLE_GAP:
+        yield say("power.gap", gap=Decimal(gap))
 
 
 # Certificates -------------------------------------------------------------------------------------

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from voirdire.reporting.judge_tables import shown_question
+from voirdire.reporting.number_formats import is_defined
 from voirdire.reporting.pages.frame import Table
 from voirdire.reporting.pages.speech import (
+    Clauses,
     Count,
     Decimal,
+    Dollars,
     Interval,
     Label,
     Listing,
@@ -23,7 +26,6 @@ from voirdire.reporting.pages.speech import (
     ShareEnds,
     Verbatim,
     has_sentence,
-    is_defined,
     say,
 )
 
@@ -31,11 +33,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from voirdire.records import Dropped
+    from voirdire.stats import Estimate
     from voirdire.studies import (
         GoldExamination,
         GoldResult,
         ProbeFinding,
         ProbeReport,
+        PromptAgreement,
+        QuestionFinding,
         QuestionRate,
         RateReport,
     )
@@ -53,17 +58,22 @@ __all__ = [
 ]
 
 _MOST_NOTES = 20
+_MOST_BIASES = 6
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResultsPart:
-    """A fold of the page; open where it changes what the reader should do."""
+    """A fold of the page; open where it changes what the reader should do.
+
+    A terminal leaves out a closed part that is a detail, where no details are asked for.
+    """
 
     name: str
-    table: Table
+    table: Table | None = None
     lead: tuple[Said, ...] = ()
     kind: str | None = None
     is_open: bool = False
+    is_detail: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,8 +175,19 @@ def _gold_table(
     for name in dict.fromkeys(("accuracy", *figures)):
         columns[f"measure.{name}"] = partial(_classified, name=name)
     columns["measure.always"] = lambda row: Decimal(row.classification.always.get("accuracy"))
+    if is_whole and any(row.threshold is not None for row in rows):
+        columns["gold.column.threshold"] = _threshold
     level = Percent(rows[0].classification.confidence_level)
     return Table.of(say(caption, level=level), rows, columns, n_texts=len([*names]))
+
+
+def _threshold(row: GoldResult) -> Said | Decimal:
+    """Say where probabilities had best be cut, and MCC there."""
+    cut = row.threshold
+    if cut is None:
+        return Decimal(None)
+    mcc = Decimal(cut.result.figures["mcc"].estimate)
+    return say("gold.threshold", threshold=Decimal(cut.threshold), mcc=mcc)
 
 
 def _classified(row: Any, *, name: str) -> Any:
@@ -191,7 +212,7 @@ def gold_view(examination: GoldExamination) -> ResultsView:
         table=_gold_table(rows, "gold.caption"),
         kind="gold",
         notes=list_notes((note for row in rows for note in _gold_notes(row)), examination.dropped),
-        parts=(*calibration, ResultsPart(name="gold.all", table=whole)),
+        parts=(*calibration, ResultsPart(name="gold.all", table=whole, is_detail=True)),
         settings={
             "gold_hash": examination.gold_hash,
             "fingerprint": {name: [*x] for name, x in examination.fingerprints.items()},
@@ -262,6 +283,7 @@ def _calibration(rows: Sequence[Any]) -> ResultsPart:
         **NAME_COLUMNS,
         "measure.calibration_error": lambda row: say_figure(row.brier.calibration_error),
         "measure.brier": lambda row: Decimal(row.brier.brier, 3),
+        "measure.reliability": lambda row: say_figure(row.brier.reliability),
     }
     for method in dict.fromkeys(name for row in rows for name in row.recalibrated):
         columns[f"calibrator.{method}"] = partial(_recalibrated, method=method)
@@ -273,6 +295,7 @@ def _calibration(rows: Sequence[Any]) -> ResultsPart:
         kind="reliability",
         table=Table.of(say("calibration.caption", level=level), rows, columns, n_texts=2),
         is_open=bool(lead),
+        is_detail=True,
     )
 
 
@@ -389,20 +412,22 @@ def _differences(rows: Sequence[Any]) -> ResultsPart:
 def probes_view(report: ProbeReport) -> ResultsView:
     """Say which influences move a judge, and what to do about each."""
     ordered = [*report.found, *(row for row in report.probes if not row.is_found)]
-    level = Percent(report.confidence_level)
     columns: dict[str, Any] = {
-        "probes.column.probe": lambda row: Name(row.probe),
-        "column.question": _question,
-        "probes.column.shift": lambda row: _change(_changed(row, "shift")),
-        "probes.column.flips": lambda row: _share(_changed(row, "flip_rate")),
-        "probes.column.noise": lambda row: _bare_share(_changed(row, "noise_rate")),
-        "probes.column.reward": lambda row: _change(row.reward_shift),
+        **_PROBE_COLUMNS,
         "column.items": lambda row: row.n_items,
+        "probes.column.shift": lambda row: _of_main(row, lambda it: _change(it.change.shift)),
+        "probes.column.flips": lambda row: _of_main(row, lambda it: _rate(it.change.flip_rate)),
+        "probes.column.reward": lambda row: _change(row.reward_shift),
         "probes.column.p": lambda row: P(row.adjusted_p_value, is_bare=True),
-        "probes.column.found": lambda row: yes_or_no(row.is_found),
+        "probes.column.found": partial(_verdict, report=report),
     }
     if all(row.reward_shift is None for row in report.probes):
         del columns["probes.column.reward"]
+    caption = say(
+        "probes.caption",
+        level=Percent(report.confidence_level),
+        probes=Count(len(report.probes), "probes"),
+    )
     names = ("rubric", "fingerprint", "confidence_level", "false_discovery_rate", "least_effect")
     return ResultsView(
         name="probes",
@@ -410,12 +435,9 @@ def probes_view(report: ProbeReport) -> ResultsView:
                  items=Count(report.n_items, "items")),
         lead=tuple(_probes_lead(report)),
         todo=_probe_advice(report),
-        table=Table.of(say("probes.caption", level=level), ordered, columns, n_texts=2),
+        table=Table.of(caption, ordered, columns, n_texts=2),
         kind="probes",
-        notes=list_notes(
-            (say("results.note", note=Verbatim(note)) for note in dict.fromkeys(report.notes)),
-            report.dropped,
-        ),
+        notes=list_notes(_probe_notes(report), report.dropped),
         parts=tuple(_beside_probes(report)),
         settings={name: getattr(report, name) for name in (*names, "seed", "n_judged")},
         glossary=("probe", "shift", "flip", "noise", "adjusted_p", "least_effect", "interval"),
@@ -427,18 +449,24 @@ def yes_or_no(flag: object) -> str:
     return "yes" if flag else "no"
 
 
-def _question(row: ProbeFinding) -> Any:
-    shown = shown_question(row)
-    return Decimal(None) if shown is None else Name(shown.question, 40)
+def _of_main(row: ProbeFinding, say_it: Callable[[QuestionFinding], Any]) -> Any:
+    """Say something of the question that a finding is told by."""
+    return Decimal(None) if row.main_question is None else say_it(row.main_question)
 
 
-def _bare_share(found: Any) -> Share:
-    return Share(None if found is None else found.estimate)
+def _rate(found: Estimate) -> Share:
+    return Share(found.estimate)
 
 
-def _changed(row: ProbeFinding, name: str) -> Any:
-    shown = shown_question(row)
-    return None if shown is None else getattr(shown.change, name)
+_PROBE_COLUMNS: dict[str, Callable[[ProbeFinding], Any]] = {
+    "probes.column.probe": lambda row: Name(row.probe),
+    "column.question": lambda row: _of_main(row, lambda it: Name(it.question, 40)),
+}
+
+
+def _verdict(row: ProbeFinding, *, report: ProbeReport) -> str:
+    is_small = not row.is_found and row.adjusted_p_value <= report.false_discovery_rate
+    return "probes.small" if is_small else yes_or_no(row.is_found)
 
 
 def _probes_lead(report: ProbeReport) -> Iterator[Said]:
@@ -447,15 +475,56 @@ def _probes_lead(report: ProbeReport) -> Iterator[Said]:
               probes=Count(len(report.probes), "probes"), rate=Share(report.false_discovery_rate),
               least=Decimal(report.least_effect))  # fmt: skip
     for row in report.found[:1]:
-        yield say("probes.largest", probe=Name(row.probe), summary=Verbatim(row.summary),
-                  question=_question(row), shift=_change(_changed(row, "shift")),
-                  flips=_bare_share(_changed(row, "flip_rate")),
-                  noise=_bare_share(_changed(row, "noise_rate")))  # fmt: skip
-    floor = report.stability[0] if report.stability else None
-    yield (
-        say("probes.floor.none") if floor is None
-        else say("probes.floor", n=floor.n_runs, flips=Share(floor.flip_rate.estimate))
-    )  # fmt: skip
+        yield say("probes.largest", bias=_bias(row))
+    if fond := [Name(row.question) for row in report.self_preference if row.is_found]:
+        yield say("probes.fond", questions=Listing(tuple(fond)))
+    if not report.stability:
+        yield say("probes.floor.none")
+        return
+    floor, neutral = report.stability[0], report.neutral
+    yield say("probes.floor", n=floor.n_runs, flips=Share(floor.flip_rate.estimate),
+              alpha=Decimal(floor.alpha))  # fmt: skip
+    if is_defined(floor.mean_difference):
+        yield say("probes.floor.values", difference=Decimal(floor.mean_difference, 3))
+    if neutral is not None and is_defined(neutral.flip_rate.estimate):
+        yield say("probes.floor.neutral", flips=Share(neutral.flip_rate.estimate))
+
+
+def _bias(row: ProbeFinding) -> Said:
+    """Say what is done, how much the answers move, and what a reward would pay."""
+    question, clauses = row.main_question, []
+    if question is not None:
+        is_moved = question.question == row.question and not row.is_by_flips
+        none = say("probes.shift.none", question=Name(question.question))
+        clauses = [_shift(row, question) if is_moved else none, *_flips(question)]
+    pay = row.reward_shift
+    if pay is not None and is_defined(pay.estimate):
+        way = "pays" if pay.low > 0 else "takes" if pay.high < 0 else "pays_not"
+        clauses.append(say(f"probes.reward.{way}", size=Decimal(abs(pay.estimate))))
+    return say("probes.bias", probe=Name(row.probe), summary=Verbatim(row.summary),
+               what=Clauses(tuple(clauses)))  # fmt: skip
+
+
+def _shift(row: ProbeFinding, question: QuestionFinding) -> Said:
+    """Say a shift with its direction; of a pair, A is the response that is changed."""
+    shift, of_family = question.change.shift, row.family in ("steering", "position")
+    kind = row.family if of_family else "pair" if question.kind == "pairwise" else "value"
+    if shift.estimate <= 0:
+        shift = type(shift)(estimate=-shift.estimate, low=-shift.high, high=-shift.low)
+        kind += ".down"
+    named = say("probes.chance", question=Name(question.question))
+    said = named if question.kind == "boolean" else Name(question.question)
+    return say(f"probes.shift.{kind}", question=said, size=say_figure(shift))
+
+
+def _flips(question: QuestionFinding) -> Iterator[Said]:
+    """Count the labels that flip, and those that would by noise."""
+    change = question.change
+    n, flips, noise = change.n_items, change.flip_rate.estimate, change.noise_rate.estimate
+    if is_defined(flips):
+        said = {"n": round(flips * n), "labels": Count(n, "labels")}
+        more = {"noise": round(noise * n)} if is_defined(noise) else {}
+        yield say("probes.flips.noise" if more else "probes.flips", **said, **more)
 
 
 def _probe_advice(report: ProbeReport) -> tuple[Said, ...]:
@@ -479,12 +548,49 @@ def _advice(text: str, family: str) -> Verbatim:
     return Verbatim(text, otherwise=key if has_sentence(key, "results") else None)
 
 
+def _probe_notes(report: ProbeReport) -> Iterator[Said]:
+    """Say what was asked, what it cost and what failed, then the notes of the report."""
+    said: dict[str, Any] = {"versions": Count(report.n_judged, "versions")}
+    if not report.calls:
+        yield say("probes.judged", **said)
+    else:
+        costs = [row.cost for row in report.calls]
+        said["calls"] = Count(sum(row.n_calls for row in report.calls), "calls")
+        said["cost"] = Dollars(None if None in costs else sum(cost or 0 for cost in costs))
+        yield say("probes.called", **said)
+    failures: Counter[str] = Counter()
+    for row in report.calls:
+        failures.update(row.failures)
+    if failures:
+        named = [say("probes.failed.reason", reason=Name(x), n=n) for x, n in failures.items()]
+        yield say("probes.failed", reasons=Listing(tuple(named)))
+    for note in dict.fromkeys(report.notes):
+        yield say("results.note", note=Verbatim(note))
+
+
 def _beside_probes(report: ProbeReport) -> Iterator[ResultsPart]:
-    """Yield what was asked beside probes, each where there is any."""
+    """Yield the other biases, and what was asked beside probes, each where there is any."""
+    if others := report.found[1:_MOST_BIASES]:
+        yield ResultsPart(name="probes.others", lead=tuple(map(_bias, others)), is_open=True)
+    if report.probes:
+        columns: dict[str, Any] = {
+            **_PROBE_COLUMNS,
+            "probes.column.flips": lambda row: _of_main(
+                row, lambda it: _share(it.change.flip_rate)
+            ),
+            "probes.column.noise": lambda row: _of_main(
+                row, lambda it: _rate(it.change.noise_rate)
+            ),
+        }
+        caption = say("probes.flipped.caption", level=Percent(report.confidence_level))
+        table = Table.of(caption, report.probes, columns, n_texts=2)
+        yield ResultsPart(name="probes.flipped", table=table, is_detail=True)
     found = report.mitigation
     if found is not None:
-        lead = say("probes.again.lead", judge=Name(found.judge), what=Verbatim(found.what))
-        columns: dict[str, Any] = {
+        n_left = sum(row.still_found for row in found.probes)
+        lead = say("probes.again.lead", judge=Name(found.judge), what=Verbatim(found.what),
+                   n=n_left, biases=Count(len(found.probes), "biases"))  # fmt: skip
+        columns = {
             "probes.column.probe": lambda row: Name(row.probe),
             "column.question": lambda row: Name(row.question, 40),
             "probes.column.before": lambda row: _change(row.before),
@@ -498,12 +604,14 @@ def _beside_probes(report: ProbeReport) -> Iterator[ResultsPart]:
         columns = {
             "column.question": lambda row: Name(row.question, 40),
             "probes.column.own": lambda row: _share(row.own_rate),
+            "probes.column.n_own": lambda row: row.n_own,
             "probes.column.others": lambda row: _share(row.others_rate),
+            "probes.column.n_others": lambda row: row.n_others,
             "probes.column.ratio": lambda row: say_figure(row.ratio),
             "probes.column.p": lambda row: P(row.adjusted_p_value, is_bare=True),
             "probes.column.found": lambda row: yes_or_no(row.is_found),
         }
-        rows = report.self_preference
+        rows = sorted(report.self_preference, key=lambda row: row.p_value)
         is_found = any(row.is_found for row in rows)
         table = Table.of(say("probes.own.caption"), rows, columns)
         yield ResultsPart(name="probes.own", table=table, is_open=is_found)
@@ -518,12 +626,60 @@ def _beside_probes(report: ProbeReport) -> Iterator[ResultsPart]:
         table = Table.of(say("probes.worse.caption"), report.degradations, columns, n_texts=2)
         yield ResultsPart(name="probes.worse", table=table)
     if report.prompts:
-        columns = {
-            "probes.column.prompt": lambda row: Name(row.prompt),
-            "column.question": lambda row: Name(row.question, 40),
-            "probes.column.kappa": lambda row: Decimal(row.kappa),
-            "column.outcome": lambda row: f"results.outcome.{row.outcome}",
-            "column.omega": lambda row: Decimal(row.winning_rate),
-        }
-        table = Table.of(say("probes.prompts.caption"), report.prompts, columns, n_texts=2)
-        yield ResultsPart(name="probes.prompts", table=table)
+        yield from _prompts(report.prompts)
+
+
+def _prompts(rows: Sequence[PromptAgreement]) -> Iterator[ResultsPart]:
+    """Yield a row per prompt over all questions with how far prompts are apart, then all rows."""
+    by_prompt, by_question = (_group_by(rows, name) for name in ("prompt", "question"))
+    columns: dict[str, Any] = {
+        "probes.column.prompt": lambda these: Name(these[0].prompt),
+        "probes.column.median": lambda these: _of_kappas(these, median),
+        "probes.column.lowest": lambda these: _of_kappas(these, min),
+        "probes.column.passes": lambda these: sum(row.outcome == "passed" for row in these),
+        "probes.column.tested": lambda these: sum(row.outcome is not None for row in these),
+    }
+    n_tested = sum(any(row.outcome for row in these) for these in by_question)
+    if not n_tested:
+        del columns["probes.column.passes"], columns["probes.column.tested"]
+    spreads = {
+        these[0].question: max(known) - min(known)
+        for these in by_question
+        if len(known := _kappas(these)) > 1
+    }
+    lead = []
+    if spreads:
+        farthest = max(spreads, key=spreads.__getitem__)
+        size = Decimal(spreads[farthest])
+        lead.append(say("probes.prompts.spread", question=Name(farthest), size=size))
+    if n_tested:
+        n = sum(len({row.outcome for row in these} - {None}) > 1 for these in by_question)
+        lead.append(say("probes.prompts.outcomes", n=n, questions=Count(n_tested, "questions")))
+    caption = say("probes.prompts.caption")
+    table = Table.of(caption, by_prompt, columns)
+    yield ResultsPart(name="probes.prompts", lead=tuple(lead), table=table)
+    columns = {
+        "probes.column.prompt": lambda row: Name(row.prompt),
+        "column.question": lambda row: Name(row.question, 40),
+        "probes.column.kappa": lambda row: Decimal(row.kappa),
+        "column.outcome": lambda row: f"results.outcome.{row.outcome}",
+        "column.omega": lambda row: Decimal(row.winning_rate),
+    }
+    table = Table.of(caption, rows, columns, n_texts=2)
+    yield ResultsPart(name="probes.prompts.all", table=table, is_detail=True)
+
+
+def _group_by(rows: Sequence[PromptAgreement], name: str) -> list[list[PromptAgreement]]:
+    found: dict[str, list[PromptAgreement]] = {}
+    for row in rows:
+        found.setdefault(getattr(row, name), []).append(row)
+    return [*found.values()]
+
+
+def _kappas(rows: Iterable[PromptAgreement]) -> list[float]:
+    return [row.kappa for row in rows if is_defined(row.kappa)]
+
+
+def _of_kappas(rows: Iterable[PromptAgreement], take: Callable[[list[float]], float]) -> Decimal:
+    known = _kappas(rows)
+    return Decimal(take(known) if known else None)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
+from voirdire.reporting.number_formats import rounded_count
 from voirdire.reporting.pages.frame import (
     draw_figure,
     drop_reasons,
@@ -34,7 +35,6 @@ from voirdire.reporting.pages.speech import (
     Speaker,
     Verbatim,
     one_line,
-    rounded_count,
     say,
 )
 from voirdire.reporting.reward_json import reward_examination_as_dict, reward_examination_from_json

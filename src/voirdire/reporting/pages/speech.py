@@ -23,6 +23,7 @@ from markupsafe import Markup
 
 from voirdire._types import Language
 from voirdire._validation import check_choice, shorten
+from voirdire.reporting.number_formats import decimal, is_defined, margin, p_value, percent, share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,16 +48,9 @@ __all__ = [
     "Speaker",
     "Verbatim",
     "argument_of",
-    "decimal",
     "has_sentence",
-    "is_defined",
-    "margin",
     "one_line",
-    "p_value",
-    "percent",
-    "rounded_count",
     "say",
-    "share",
 ]
 
 PageKind: TypeAlias = Literal["examination", "results", "reward", "training", "verdicts"]
@@ -401,70 +395,7 @@ def _isolated(value: Name | Label | Verbatim | Argument, *, quotes: str) -> Mark
     return Markup('<span class="label">{}{}{}</span>').format(quotes[0], inner, quotes[1])
 
 
-# Numbers and texts ------------------------------------------------------------------------------
-
-
-def is_defined(value: float | None) -> bool:
-    """Whether a figure is known."""
-    return value is not None and math.isfinite(value)
-
-
-def decimal(value: float | None, *, digits: int = 2, leading_zero: bool = False) -> str:
-    """Write a figure with a fixed number of digits; a dash where it is undefined."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    if abs(value) >= 1e6:
-        return f"{value:.{digits}e}".replace("-", "−")
-    text = f"{value:.{digits}f}"
-    if float(text) == 0:
-        text = text.lstrip("-")
-    sign, number = ("−", text[1:]) if text.startswith("-") else ("", text)
-    if number.startswith("0.") and not leading_zero:
-        number = number[1:]
-    return sign + number
-
-
-def margin(value: float, *, leading_zero: bool = False) -> str:
-    """Write ε with all of its digits."""
-    text = f"{value:.10g}"
-    return text[1:] if text.startswith("0.") and not leading_zero else text
-
-
-def p_value(value: float | None, *, leading_zero: bool = False) -> str:
-    """Write a p-value with three digits; very small ones as a bound."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    zero = "0" if leading_zero else ""
-    if value < 1e-3:
-        return f"< {zero}.001"
-    return decimal(value, digits=3, leading_zero=leading_zero)
-
-
-def percent(value: float | None) -> str:
-    """Write a share as a whole percentage; 0% is none, and 100% is all."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    if 0 < value < 0.01:
-        return "<1%"
-    return ">99%" if 1 - 0.01 < value < 1 else f"{value:.0%}"
-
-
-def share(value: float | None, *, sign: bool = True) -> str:
-    """Write a share in per cent with one decimal; 0% is none, and 100% is all."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    unit = "%" if sign else ""
-    if 0 < value < 0.001:
-        return f"<0.1{unit}"
-    if 1 - 0.001 < value < 1:
-        return f">99.9{unit}"
-    text = f"{100 * value:.0f}" if value in (0, 1) else f"{100 * value:.1f}"
-    return f"{text.replace('-', '−')}{unit}"
-
-
-def rounded_count(value: float | None) -> int | None:
-    """Round an expected number of calls up: a part of a call costs a whole one."""
-    return None if value is None or not math.isfinite(value) else math.ceil(value)
+# Texts --------------------------------------------------------------------------------------------
 
 
 _UNSEEN = {

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.reporting.judge_tables import shown_question
 from voirdire.reporting.plots.dots import REFERENCE, DotRow, dot_row, draw_dots, heading_rows
 from voirdire.reporting.plots.frame import (
     draw_chart,
@@ -284,7 +283,7 @@ def draw_probes(report: Any, frame: Frame, _choice: Choice) -> Figure:
 
 def _probe_rows(probes: Sequence[ProbeFinding]) -> list[DotRow]:
     """Give one row per probe, families apart, each named after what is changed and where."""
-    questions = [shown_question(probe) for probe in probes]
+    questions = [probe.main_question for probe in probes]
     names = distinct_labels(
         probe.probe if question is None else f"{probe.probe}: {question.question}"
         for probe, question in zip(probes, questions, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ __all__ = [
     "SelfPreference",
     "Stability",
 ]
+
+_CLEAR = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +105,29 @@ class ProbeFinding:
     reward_shift: Estimate | None = None
     advice: str | None = None
     questions: tuple[QuestionFinding, ...] = field(default=(), repr=False)
+
+    @property
+    def main_question(self) -> QuestionFinding | None:
+        """The question with the largest shift; that with most flips where these say more."""
+        shifted = next((row for row in self.questions if row.question == self.question), None)
+        if shifted is not None and not self.is_by_flips:
+            return shifted
+        return max(self.questions, key=_flips_beyond_noise, default=None)
+
+    @property
+    def is_by_flips(self) -> bool:
+        """Whether a bias was found by the flips of labels, and no question shows a shift."""
+        shifted = next((row for row in self.questions if row.question == self.question), None)
+        if not self.is_found or shifted is None:
+            return False
+        change = shifted.change
+        return not change.p_value <= change.excess_p_value and change.p_value > _CLEAR
+
+
+def _flips_beyond_noise(row: QuestionFinding) -> float:
+    noise = row.change.noise_rate.estimate
+    excess = row.change.flip_rate.estimate - (0.0 if math.isnan(noise) else noise)
+    return -1.0 if math.isnan(excess) else excess
 
 
 @dataclass(frozen=True, kw_only=True)

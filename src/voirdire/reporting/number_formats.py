@@ -1,0 +1,88 @@
+"""Numbers as a terminal and the pages write them; a dash stands for what is undefined."""
+
+from __future__ import annotations
+
+import math
+
+__all__ = [
+    "counted",
+    "decimal",
+    "dollars",
+    "is_defined",
+    "margin",
+    "p_value",
+    "percent",
+    "rounded_count",
+    "share",
+]
+
+
+def is_defined(value: float | None) -> bool:
+    """Whether a figure is known."""
+    return value is not None and math.isfinite(value)
+
+
+def decimal(value: float | None, *, digits: int = 2, leading_zero: bool = False) -> str:
+    """Write a figure with a fixed number of digits; a dash where it is undefined."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if abs(value) >= 1e6:
+        return f"{value:.{digits}e}".replace("-", "−")
+    text = f"{value:.{digits}f}"
+    if float(text) == 0:
+        text = text.lstrip("-")
+    sign, number = ("−", text[1:]) if text.startswith("-") else ("", text)
+    if number.startswith("0.") and not leading_zero:
+        number = number[1:]
+    return sign + number
+
+
+def margin(value: float, *, leading_zero: bool = False) -> str:
+    """Write ε with all of its digits."""
+    text = f"{value:.10g}"
+    return text[1:] if text.startswith("0.") and not leading_zero else text
+
+
+def p_value(value: float | None, *, digits: int = 3, leading_zero: bool = False) -> str:
+    """Write a p-value; very small ones as a bound."""
+    least = 10.0**-digits
+    if value is not None and value < least:
+        return f"< {decimal(least, digits=digits, leading_zero=leading_zero)}"
+    return decimal(value, digits=digits, leading_zero=leading_zero)
+
+
+def percent(value: float | None) -> str:
+    """Write a share as a whole percentage; 0% is none, and 100% is all."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if 0 < value < 0.01:
+        return "<1%"
+    return ">99%" if 1 - 0.01 < value < 1 else f"{value:.0%}"
+
+
+def share(value: float | None, *, sign: bool = True) -> str:
+    """Write a share in per cent with one decimal; 0% is none, and 100% is all."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    unit = "%" if sign else ""
+    if 0 < value < 0.001:
+        return f"<0.1{unit}"
+    if 1 - 0.001 < value < 1:
+        return f">99.9{unit}"
+    text = f"{100 * value:.0f}" if value in (0, 1) else f"{100 * value:.1f}"
+    return f"{text.replace('-', '−')}{unit}"
+
+
+def rounded_count(value: float | None) -> int | None:
+    """Round an expected number of calls up: a part of a call costs a whole one."""
+    return None if value is None or not math.isfinite(value) else math.ceil(value)
+
+
+def dollars(cost: float | None) -> str:
+    """Write a cost in US dollars, as far as the price is known."""
+    return "price unknown" if cost is None else f"${cost:,.4f}"
+
+
+def counted(number: int, what: str) -> str:
+    """Write a number of things."""
+    return f"{number:,} {what}{'s'[: number != 1]}"
