@@ -124,7 +124,8 @@ def converted(
 
 def spelled(name: str | tuple[str, ...], kind: Any, *, metavar: str | None = None) -> Any:
     """Give an option a spelling of its own, or several."""
-    return Annotated[kind, Parameter(name=name, metavar=metavar)]
+    shown = {} if metavar is None else {"metavar": metavar}  # else that of the kind
+    return Annotated[kind, Parameter(name=name, **shown)]
 
 
 def pairs_of(kind: Any, *, named: str = "NAME", alone: str | None = None) -> Any:
