@@ -124,8 +124,9 @@ def converted(
 
 def spelled(name: str | tuple[str, ...], kind: Any, *, metavar: str | None = None) -> Any:
     """Give an option a spelling of its own, or several."""
-    shown = {} if metavar is None else {"metavar": metavar}  # else that of the kind
-    return Annotated[kind, Parameter(name=name, **shown)]
+    if metavar is None:  # that of the kind stays
+        return Annotated[kind, Parameter(name=name)]
+    return Annotated[kind, Parameter(name=name, metavar=metavar)]
 
 
 def pairs_of(kind: Any, *, named: str = "NAME", alone: str | None = None) -> Any:
