@@ -267,8 +267,23 @@ def test_it_says_that_the_reward_was_examined_on_the_prompts_of_its_fit(demonstr
     assert "few_prompts" in {note["code"] for note in found["notes"]}
     text = " ".join(done.stdout.decode().split())
     assert "nobody should train with this reward" in text
-    n_against = sum(row["is_contradictory"] for row in found["drives"])
-    assert f"{n_against} weights pay against" in text
+    (against,) = (row for row in found["notes"] if row["code"] == "contradictory_features")
+    n_against = len(found["reward"]["against_demands"])  # which `voirdire fit` counts
+    assert f"{n_against} weights pay against what the rubric demands" in text
+    assert against["figures"]["n"] == n_against
+
+
+def test_it_says_which_comparisons_the_fit_has_and_the_page_has_not(demonstration):
+    folder, done = demonstration
+    fit = json.loads((folder / "voirdire-demo" / "reward.json").read_text())["behaviors"]
+
+    n_pairs = sum(row["figures"]["n_pairs"] for row in fit.values())
+
+    text = " ".join(done.stdout.decode().split())
+    assert f"{n_pairs - 162} of these comparisons set a response above nonsense" in text
+    assert f"That makes {n_pairs - 162} comparisons more" in " ".join(
+        (folder / "voirdire-demo" / "README.md").read_text(encoding="utf-8").split()
+    )
 
 
 def test_nonsense_gets_no_more_than_the_best_real_responses(demonstration):

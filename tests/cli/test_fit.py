@@ -350,6 +350,10 @@ def test_no_comparisons_and_no_output_are_usage_errors(call, comparisons, tmp_pa
         (["--sign", "hard_refse:apology=negative"], "Did you mean `hard_refuse:apology`"),
         (["--feature", "apology"], "got 'apology', which is a proposition"),
         (["--base", "nothing"], "nothing"),
+        (
+            ["--base", "none.jsonl"],
+            "Correct `--base`, which names a column, or a file that exists.",
+        ),
         (["--only", "other"], "must be among the judges of the verdicts ('mine'), got 'other'"),
         (["--certificate", "missing.json"], "missing.json"),
     ],

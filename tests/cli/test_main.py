@@ -69,6 +69,21 @@ def test_plain_help_shows_fifteen_options_at_most_and_how_to_see_the_others(call
     assert ("--help-all" in call(*command.split(), "--help").out) == (shown != listed)
 
 
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_help_says_what_is_typed_and_no_type_of_python(call, command):
+    shown = call(*command.split(), "--help-all").out
+
+    assert not re.search(r"\b(DICT|MAPPING|TUPLE|NONE)\b|``", shown)
+
+
+def test_fit_shows_how_signs_and_orders_are_typed(call):
+    shown = call("fit", "--help-all").out
+
+    for typed in ("--sign, --signs [FEATURE=]SIGN", "--order [BEHAVIOR=]TEXT", "LABEL=NUMBER"):
+        assert typed in shown
+    assert "--veto PROPOSITION" in call("fit", "--help").out
+
+
 def test_help_shows_what_stands_in_brackets(call):
     shown = " ".join(call("examine", "--help").out.split())
 

@@ -171,6 +171,15 @@ def test_many_reasons_are_counted(notes):
     assert lines[-1] == "and 1,497 other reasons; --json lists every row"
 
 
+def test_one_more_reason_is_one(notes):
+    rows = [Dropped(reason=f"reason {k}", source="h.csv", question="apology") for k in range(4)]
+
+    lines = " ".join(notes(dropped=rows).split())
+
+    assert "(first: h.csv: question 'apology')" in lines
+    assert lines.endswith("and 1 other reason; --json lists every row")
+
+
 @pytest.mark.parametrize("hostile", ["\x1b[31m", "[red]x[/]", "a\nb", "\u202e", "x" * 10**6])
 def test_notes_of_hostile_rows_are_inert_and_short(results, notes, hostile):
     drop = Dropped(

@@ -34,6 +34,19 @@ def shown():
     return show
 
 
+def test_prompts_without_comparisons_are_no_part_of_what_is_tested(shown):
+    figures = {"n_seen": 3, "n_prompts": 3}
+    note = RewardNote(code="seen_prompts", sentence="All were.", figures=figures)
+    found = RewardExamination(
+        reward={"name": "mine"}, n_items=9, n_prompts=4, n_comparisons=8, is_held_out=False,
+        notes=(note,),
+    )  # fmt: skip
+
+    text = " ".join(shown(found).split())
+
+    assert "3 of 3 with comparisons in the fit: not tested on these" in text
+
+
 def test_everything_fits_eighty_columns(shown, reward_examination):
     text = shown(reward_examination)
 

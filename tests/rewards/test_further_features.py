@@ -23,6 +23,8 @@ from voirdire.rewards import (
     reward_of_weights,
     score_file,
 )
+from voirdire.rewards.training.run_reading import read_training_run
+from voirdire.rewards.training.sample import sample_training_run
 from voirdire.rubrics import rubric_from_text
 from voirdire.studies import examine_reward
 
@@ -172,6 +174,26 @@ def test_a_recorded_run_replays_bit_for_bit_and_under_other_weights(tmp_path):
     same, changed = (pl.read_parquet(tmp_path / f"{n}.parquet") for n in ("same", "other"))
     assert sorted(same["reward"]) == pytest.approx(sorted(BY_HAND.values()))
     assert sorted(changed["reward"]) == [0.0, 1.5, 3.0]  # 2 (quality - 1) / 4, and 1 for cold
+
+
+def test_a_run_has_alarms_for_further_features_that_pay(tmp_path):
+    reward = reward_of()
+    watch = watch_of(tmp_path / "run", reward=reward)
+    for step in range(25):  # from half of the scale on average, to its end
+        names = ("b", "c") if step < 10 else ("c", "c")
+        turns = [Turn(response=name, prompt="p", behavior="chat") for name in names * 16]
+        watch.add(scored(turns, reward=reward, judge=model()), turns, step=step)
+    watch.close()
+
+    run = read_training_run(tmp_path / "run")
+
+    assert run.paying == {"chat": ("sorry", "rude", "quality", "tone=warm", "tone=dry")}
+    assert run.steps[-1].proposition_rates["quality"] == 1.0
+    saturated = {alarm.subject for alarm in run.alarms if alarm.kind == "saturation"}
+    assert {"quality", "tone=dry"} <= saturated  # and `tone=cold` has no weight
+    assert "tone=cold" not in saturated
+    sample = sample_training_run(tmp_path / "run", n=2)
+    assert sample.asked(sample.items[0]) == ("sorry", "rude")  # sheets ask yes or no
 
 
 def test_what_is_missing_stays_missing_and_a_failure_says_why():

@@ -295,6 +295,12 @@ def _lines(
             f"  {one.behavior:12} {one.error_rate_base.value:4.0%} of {one.n_pairs}, and "
             f"{rate.value:.0%} ({rate.low:.0%} to {rate.high:.0%}) on prompts outside of the fit"
         )
+    n_nonsense = sum(one.n_pairs for one in fit.behaviors) - reward.n_comparisons
+    yield _filled(
+        f"  {n_nonsense} of these comparisons set a response above nonsense ({OF_FIT}); the page "
+        f"is about the other {reward.n_comparisons}, on the prompts of the fit",
+        indent="  ",
+    )
     yield from (_filled(f"note: {note}") for note in _notes(judged, fit, reward))
     yield f"\npage: {folder / REPORT}"
     yield f"data, figures, and the commands that make them (commands.sh): {folder}/"
@@ -314,15 +320,16 @@ def _verdicts(title: str, rows: Iterable[tuple[AltTestResult, str]]) -> Iterator
 
 
 def _notes(judged: JudgingSummary, fit: RewardFit, reward: RewardExamination) -> Iterator[str]:
+    from voirdire.rewards.against_demands import paid_against_demands
     from voirdire.rewards.certification import certified, paying_propositions
 
     yield f"the card of the judge warns of {', '.join(judged.untrusted)}"
     statuses, paying = certified(fit.model), paying_propositions(fit.model)
     n_lacking = sum(not statuses[name].is_valid for name in paying)
-    n_against = sum(row.is_contradictory for row in reward.drives)
+    n_against = len(paid_against_demands(fit.model))
     yield (
         f"the reward pays for {len(paying)} propositions, and the judge has not passed on "
-        f"{n_lacking} of them; {n_against} weights pay against the demand of their behavior. Six "
+        f"{n_lacking} of them; {n_against} weights pay against what the rubric demands. Six "
         "prompts a behavior are few: nobody should train with this reward, and `voirdire fit "
         "--require-certified` refuses it"
     )

@@ -76,7 +76,11 @@ else:
         orders=Orders,
         margin=converted(_margin, is_repeated=True),
         margins=spelled("--margin-of", pairs_of(float, named="LABEL")),
-        signs=spelled(("--sign", "--signs"), pairs_of(Sign, named="FEATURE", alone=EVERY_OTHER)),
+        signs=spelled(
+            ("--sign", "--signs"),
+            pairs_of(Sign, named="FEATURE", alone=EVERY_OTHER),
+            metavar="[FEATURE=]SIGN",
+        ),
         fixed=pairs_of(float, named="FEATURE"),
         ignored=spelled("--ignore", list[str], metavar="FEATURE"),
         veto=spelled("--veto", list[str], metavar="PROPOSITION"),

@@ -124,6 +124,8 @@ def converted(
 
 def spelled(name: str | tuple[str, ...], kind: Any, *, metavar: str | None = None) -> Any:
     """Give an option a spelling of its own, or several."""
+    if metavar is None:  # that of the kind stays
+        return Annotated[kind, Parameter(name=name)]
     return Annotated[kind, Parameter(name=name, metavar=metavar)]
 
 

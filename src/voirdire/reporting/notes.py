@@ -198,7 +198,8 @@ def dropped_note(rows: Sequence[Dropped]) -> Text:
         text.append(f"dropped {count:,}: {reason} (first: {place})\n", style="yellow")
     hidden = len(reasons) - MOST_NOTES
     if hidden > 0:
-        text.append(f"and {hidden:,} other reasons; --json lists every row\n", style="yellow")
+        reasons_left = "1 other reason" if hidden == 1 else f"{hidden:,} other reasons"
+        text.append(f"and {reasons_left}; --json lists every row\n", style="yellow")
     text.rstrip()
     return text
 
@@ -206,7 +207,12 @@ def dropped_note(rows: Sequence[Dropped]) -> Text:
 def _place(row: Dropped) -> str:
     whose = ", ".join(
         f"{name} {value!r}"
-        for name, value in (("rater", row.rater), ("item", row.item), ("value", row.value))
+        for name, value in (
+            ("rater", row.rater),
+            ("question", row.question),
+            ("item", row.item),
+            ("value", row.value),
+        )
         if value is not None
     )
     return f"{row.place()}: {whose}" if whose else row.place()

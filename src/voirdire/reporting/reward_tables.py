@@ -131,7 +131,8 @@ def _describe_basis(found: RewardExamination) -> str:
     if found.is_held_out:
         seen = "none of them in the fit"
     elif n_seen:
-        seen = f"{n_seen:,} of {n_prompts:,} in the fit: not tested on these"
+        compared = "" if n_prompts == found.n_prompts else " with comparisons"
+        seen = f"{n_seen:,} of {n_prompts:,}{compared} in the fit: not tested on these"
     return (
         f"{found.n_comparisons:,} comparisons of {found.n_items:,} completions of "
         f"{found.n_prompts:,} prompts, {seen}; {level:.0%} intervals from resampling prompts"
@@ -235,7 +236,7 @@ def _drives(found: RewardExamination, behavior: str, *, all_of_them: bool) -> tu
             decimal(row.error_rate_without, digits=3),
             _marks(row),
         )
-    return f"{title}; ✓ certified, ! against its demand, – does nothing", table
+    return f"{title}; ✓ certified, ! against demand or order, – does nothing", table
 
 
 def _marks(row: FeatureDrive) -> Text:

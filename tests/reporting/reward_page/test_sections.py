@@ -82,11 +82,13 @@ def test_the_fewest_features_that_make_up_half_are_named(drives):
 def test_dead_contradictory_and_uncertified_features_are_named(drives):
     text = drives(
         drive("strong", 0.9, is_certified=False),
-        drive("against", 0.1, is_contradictory=True),
+        drive("against", 0.1, is_contradictory=True, demand="undesired"),
+        drive("comply.poor", 0.1, is_contradictory=True, demand=""),
         drive("dead", 0.0, is_dead=True, weight=0.0, is_certified=False),
     )
 
     assert "Contradictory: against." in text
+    assert "Classes out of order: poor." in text
     assert "Dead: dead." in text
     assert "Not certified, and among the strongest: strong." in text
 

@@ -32,7 +32,7 @@ def judged(minimal):
         ((0.1, 0.35), (0.3, 0.4), "no_evidence", "no clear difference"),
         ((0.1, 0.3), (0.3, 0.4), "no_evidence", "no clear difference"),
         ((0.1, 0.49), None, "passed", "better than chance"),
-        ((0.4, 0.6), None, "no_evidence", "no better than chance"),
+        ((0.4, 0.6), None, "no_evidence", "not shown better than chance"),
         ((0.51, 0.7), None, "failed", "worse than chance"),
         (None, None, "no_evidence", "no comparisons"),
     ],
@@ -113,8 +113,9 @@ def drive(behavior, **figures):
 def test_the_table_counts_weights_against_demands_and_certified_features(judged, page_text):
     rows = [
         drive("comply", is_certified=True),
-        drive("comply", is_contradictory=True),
-        drive("refuse", is_contradictory=True),
+        drive("comply", is_contradictory=True, demand="undesired"),
+        drive("refuse", is_contradictory=True, demand="undesired"),
+        drive("refuse", is_contradictory=True, weight=0.0),  # a class: nothing demands one
         drive("refuse", weight=0.0),
     ]
 

@@ -155,11 +155,11 @@ def test_every_alarm_is_in_the_table_and_every_kind_has_advice(page_text, seen):
     assert [row[:2] for row in table[1:]] == [[str(alarm.step), alarm.kind] for alarm in run.alarms]
     assert [row[2] for row in table[1:]] == [
         "31% of the rewards are missing",
-        "the mean probability of disclaimer is 62%, 21% in the reference run",
-        "the mean probability of hard_refuse/ideal is 83%, 44% in the reference run",
+        "the mean of disclaimer is 62%, 21% in the reference run",
+        "the mean of hard_refuse/ideal is 83%, 44% in the reference run",
         "responses have a mean length of 97, 41 before",
         "length and reward correlate by .57",
-        "apology is 99% true, 50% before: it no longer distinguishes responses",
+        "apology is at 99%, 50% before: it no longer distinguishes responses",
         "93% of the groups have rewards that are all equal",
         "the standard deviation of the rewards is .087, 1.210 in the beginning",
         "34% of the responses are nonsense, 2% before",

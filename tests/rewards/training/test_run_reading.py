@@ -397,7 +397,7 @@ def test_what_is_no_folder_is_refused(tmp_path):
 
     with pytest.raises(InputError, match="which is a file"):
         read_training_run(tmp_path / "file")
-    with pytest.raises(InputError, match="which is nothing"):
+    with pytest.raises(InputError, match="which does not exist"):
         read_training_run(tmp_path / "nowhere")
 
 

@@ -9,6 +9,7 @@ import pytest
 from studies.reward import reward_oracle as oracle
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
 from voirdire.rewards import BehaviorReward, feature_set, feature_values
+from voirdire.rewards.against_demands import paid_against_demands
 
 
 def _row(prompt, label, p, behavior="refuse"):
@@ -151,6 +152,23 @@ def test_weights_that_pay_against_the_demand_are_contradictory(
     found = _found(examine_rows(random_rows(4), of=make_reward({"refuse": weights})))
 
     assert {row.feature for row in found.values() if row.is_contradictory} == expected
+
+
+def test_the_weights_against_demands_are_those_of_the_fit_and_classes_stand_apart(
+    examine_rows, random_rows, make_reward
+):
+    rows = [row | {"p": [*row["p"][:3], 0.0]} for row in random_rows(4)]  # nothing varies in extra
+    weights = {"apology": 1.0, "rude": 0.5, "extra": 0.7}
+    reward = make_reward({"refuse": weights | {"refuse.ideal": -1.0}})
+
+    found = examine_rows(rows, of=reward)
+
+    figures = {row.code: row.figures for row in found.notes}
+    paid = tuple(f"{row.behavior}:{row.proposition}" for row in paid_against_demands(reward))
+    assert figures["contradictory_features"] == {"n": 2, "features": paid}
+    assert paid == ("refuse:extra", "refuse:rude")  # a policy may vary in what is dead here
+    assert _found(found)["refuse", "extra"].is_dead
+    assert figures["classes_out_of_order"] == {"n": 1, "features": ("refuse.ideal",)}
 
 
 def test_a_flipped_feature_is_read_by_what_it_pays_for(examine_rows, random_rows, make_reward):

@@ -133,8 +133,22 @@ def test_prompts_of_the_fit_make_the_weightiest_note(examine, random_rows, rewar
 
     assert not found.is_held_out
     assert found.notes[0].code == "seen_prompts"
-    assert found.notes[0].sentence.startswith("3 of 12 prompts were used in the fit")
+    assert found.notes[0].sentence.startswith(
+        "3 of 12 prompts with comparisons were used in the fit"
+    )
     assert examine(rows).is_held_out
+
+
+def test_only_prompts_with_comparisons_count_as_tested_or_not(examine, random_rows, reward):
+    rows = random_rows(0)
+    alike = [row | {"prompt": "alike", "label": "ideal"} for row in rows if row["prompt"] == 0]
+    hashes = prompt_hashes({row["prompt"] for row in rows})
+    fitted = dataclasses.replace(reward, settings={"prompt_hashes": hashes}, data_hash="sha256:0")
+
+    found = examine([*rows, *alike], of=fitted)
+
+    assert found.n_prompts == 13
+    assert found.notes[0].figures == {"n_seen": 12, "n_prompts": 12}
 
 
 def test_only_the_test_split_is_examined_where_there_is_one(examine, propositions):

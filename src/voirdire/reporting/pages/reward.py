@@ -371,7 +371,7 @@ class RewardView:
             errors={signal: self.error(signal, behavior) for signal in self.signals},
             near=next((row for row in self.near if row.key[0] == behavior), None),
             refusals=next((row for row in self.refusals if row.key[0] == behavior), None),
-            n_against=sum(row.is_contradictory for row in drives),
+            n_against=sum(row.is_contradictory and bool(row.demand) for row in drives),
             certified=_count_certified(drives),
         )
 
@@ -440,7 +440,8 @@ class RewardView:
         """Say what stands out among the sorted features of a behavior."""
         strong = [row for row in rows[:_STRONGEST] if _or_zero(row.share) >= _STRONG]
         parts = {
-            "contradictory": [row for row in rows if row.is_contradictory],
+            "contradictory": [row for row in rows if row.is_contradictory and row.demand],
+            "out_of_order": [row for row in rows if row.is_contradictory and not row.demand],
             "dead": [row for row in rows if row.is_dead],
             "uncertified": [row for row in strong if row.weight and not row.is_certified],
         }

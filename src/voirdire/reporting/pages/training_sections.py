@@ -466,7 +466,7 @@ _FLAGS = {"passed": "good", "failed": "bad"}
 
 def _certificate_table(run: TrainingRun) -> Table:
     """List what the certificates say, first of the propositions that pay."""
-    paying = _paying(run)
+    paying = set(map(_question_of, _paying(run)))
     found = sorted((run.certificates or {}).items(), key=lambda row: row[0] not in paying)
     rows = [_certificate_row(name, row, pays=name in paying) for name, row in found]
     names = ("proposition", "pays", "certificate", "shown", "mark")
@@ -503,10 +503,10 @@ def certified_counts(run: TrainingRun) -> tuple[int, int]:
 
 def uncertified(run: TrainingRun) -> tuple[str, ...]:
     """Name the propositions that pay without a valid certificate; none if nothing is recorded."""
-    found = run.certificates
-    if found is None:
+    if run.certificates is None:
         return ()
-    return tuple(name for name in _paying(run) if name not in found or not found[name].is_valid)
+    valid = {name for name, row in run.certificates.items() if row.is_valid}
+    return tuple(name for name in _paying(run) if _question_of(name) not in valid)
 
 
 def _certified(run: TrainingRun) -> Said:
@@ -519,6 +519,11 @@ def _certified(run: TrainingRun) -> Said:
     key = "some" if lacking and certified else "none" if lacking else "all"
     names, propositions = Listing(tuple(map(Name, lacking))), Count(n, "paying")
     return say(f"training.certificates.{key}", n=certified, propositions=propositions, list=names)
+
+
+def _question_of(name: str) -> str:
+    """Name the question of a label of a choice, ``question=label``; others are their own."""
+    return name.partition("=")[0]
 
 
 def _paying(run: TrainingRun) -> tuple[str, ...]:

@@ -469,9 +469,12 @@ class _OwnColumns:
         """Refuse a declared column that no row had."""
         if self._unseen:
             shown = ", ".join(repr(shorten(name)) for name in header[:20]) or "none"
+            unseen, way_out = min(self._unseen), "Correct `columns`."
+            if unseen == self._declared.get("base_reward"):
+                way_out = "Correct `base`, which names a column, or a file that exists."
             msg = (
-                f"{self.source}: column `{shorten(min(self._unseen))}` must exist, got columns "
-                f"{shown}. Correct `columns`."
+                f"{self.source}: column `{shorten(unseen)}` must exist, got columns {shown}. "
+                f"{way_out}"
             )
             raise InputError(msg)
 

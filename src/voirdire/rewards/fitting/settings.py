@@ -59,22 +59,22 @@ class FitSettings:
     loss : {"hinge", "logistic"}
         What is minimised.
     l2 : float or None
-        λ, at least 0; None chooses it by cross-validation over prompts.
+        λ, at least 0. By default cross-validation over prompts chooses it.
     margin : float
         How much higher the better one's reward is to be, above 0.
     margins : mapping of str to float
         The same for comparisons whose better one has this label.
     orders : mapping of str to (str or mapping)
-        Per behavior which labels are better than which, as `LabelOrder.of` reads them; ``"*"`` for
-        all other behaviors. By default the order of the rubric's classes.
+        Which labels are better, such as "ideal > less_good > bad", by behavior; "*" is for all
+        other behaviors. By default the order of the rubric's classes.
     equal_prompts : bool
         Whether every prompt counts the same, however many comparisons it has.
     signs : mapping of str to {"positive", "negative", "rubric"}, or "rubric"
-        Sign constraints by feature; ``*`` is for all other features, and ``"rubric"`` alone is that
-        for all. It holds the weight of a proposition to the rubric's demand: at least 0 where it
-        is to be true, at most 0 where it is to be false, free where it is allowed. The best class
-        gets at least 0, every other class at most 0, and, under the hinge loss, no class more than
-        one that is better.
+        Sign constraints by feature, "positive" or "negative", "*" for all other features; "rubric"
+        alone holds every weight to what the rubric demands. A proposition gets at least 0 where it
+        is to be true, at most 0 where it is to be false, and is free where it is allowed. The best
+        class gets at least 0, every other class at most 0, and, under the hinge loss, no class more
+        than one that is better.
     fixed : mapping of str to float
         Weights that are given and not fitted, by feature.
     ignored : sequence of str
@@ -82,14 +82,14 @@ class FitSettings:
     veto : sequence of str
         Must-haves: a response of which one of these holds lies below all others, whatever the
         weights are. Propositions, named expressions or conditions of the rubric; as
-        ``behavior:expression`` in one behavior only.
+        `behavior:expression` in one behavior only.
     caps : mapping of str to float
         By proposition the value in (0, 1) above which the feature does not grow, in the fit and in
         every reward: more of it than that pays, or costs, nothing more.
     features : sequence of str
         Scale and choice questions of the rubric whose answers are features too; as
-        ``behavior:question`` in one behavior only. A scale is one feature, from 0 at its minimum
-        to 1 at its maximum; a choice is one for each label, called ``question=label``.
+        `behavior:question` in one behavior only. A scale is one feature, from 0 at its minimum
+        to 1 at its maximum; a choice is one for each label, called `question=label`.
     refuse_cycles : bool
         Whether it is an error, and not a warning, if comparisons go in cycles.
     use_base : bool or None

@@ -298,7 +298,7 @@ def _saturation(
         value, was = now[name].value, before[name].value
         is_beyond = value > SATURATED or value < 1 - SATURATED
         was_inside = 1 - INSIDE <= was <= INSIDE and _is_apart(now, before, name, noise=noise)
-        text = f"{name} is {value:.0%} true (before: {was:.0%}): it tells no responses apart"
+        text = f"{name} is {value:.0%} (before: {was:.0%}): it tells no responses apart"
         alarm = _alarm("saturation", now, name, value, text, was)
         yield alarm, is_beyond and was_inside, 1 - SATURATED_ENDS < value < SATURATED_ENDS
 

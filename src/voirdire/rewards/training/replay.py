@@ -31,7 +31,7 @@ from voirdire.rewards.file_scoring import (
 )
 from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.scoring.base_rewards import NO_BASE
-from voirdire.rewards.scoring.scores import Combiner, paying_answers
+from voirdire.rewards.scoring.scores import Combiner
 from voirdire.rewards.scoring.settings import ReplaySettings
 from voirdire.rewards.training.completion_rows import ITEM_COLUMNS, item_of_row, proposition_column
 from voirdire.rewards.training.run import TrainingRun
@@ -418,9 +418,7 @@ class _Rescorer:
         self.notes += tuple(filter(None, (note, plain)))
         self._names = self.reward.columns
         self._needed = {
-            behavior: [
-                self._names.index(name) for name in (*asked, *paying_answers(self.reward, behavior))
-            ]
+            behavior: [self._names.index(name) for name in asked]
             for behavior, asked in asked_of(self.reward).items()
         }
         self._remembered: dict[bytes, tuple[NDArray[np.float64], str | None]] = {}

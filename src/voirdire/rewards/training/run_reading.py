@@ -87,8 +87,8 @@ def read_training_run(folder: str | Path) -> TrainingRun:
     """
     path = Path(folder)
     if not path.is_dir():
-        what = "a file" if path.exists() else "nothing"
-        msg = f"`run` must be the folder of a training run, got {str(folder)!r}, which is {what}."
+        what = "is a file" if path.exists() else "does not exist"
+        msg = f"`run` must be the folder of a training run, got {str(folder)!r}, which {what}."
         raise InputError(f"{msg} Name what was given as `record=`.")
     document = read_document(path)
     try:

@@ -112,7 +112,8 @@ class TrainingSample:
 
     def asked(self, item: SampledItem) -> tuple[str, ...]:
         """Name the propositions that are asked about an item: those its reward depends on."""
-        return self.run.paying.get(item.completion["behavior"], ())
+        paying = self.run.paying.get(item.completion["behavior"], ())
+        return tuple(name for name in paying if name in self.run.question_texts)
 
     def as_dict(self) -> dict[str, Any]:
         """Give plain values for JSON, without texts."""
@@ -381,8 +382,8 @@ def write_sample(
     check_count("n_annotators", n_annotators, minimum=1)
     check_choice("language", language, Language)
     for name in questions:
-        if name not in sample.run.propositions:
-            known = ", ".join(map(shorten, sample.run.propositions))
+        if name not in sample.run.question_texts:
+            known = ", ".join(map(shorten, sample.run.question_texts))
             msg = (
                 f"`question` must be a proposition of the run, got {shorten(name)!r}. "
                 f"It has {known}."

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from voirdire.rewards.certification import paying_propositions
+from voirdire.rewards.scoring.scores import paying_answers
 from voirdire.rewards.training.completion_rows import (
     Call,
     RowLayout,
@@ -342,9 +343,12 @@ def figures_of(step: TrainingStep) -> dict[str, float]:
 
 
 def asked_of(reward: RewardModel) -> dict[str, tuple[str, ...]]:
-    """List by behavior the propositions that its rewards depend on."""
+    """List by behavior what its rewards depend on: propositions, and answers of other kinds."""
     return {
-        name: paying_propositions(replace(reward, behaviors={name: row}))
+        name: (
+            *paying_propositions(replace(reward, behaviors={name: row})),
+            *paying_answers(reward, name),
+        )
         for name, row in reward.behaviors.items()
     }
 
@@ -354,9 +358,10 @@ _USED: dict[str, tuple[str, ...]] = {}
 
 
 def used_propositions(reward: RewardModel) -> tuple[str, ...]:
-    """List the propositions that rewards depend on; worked out once for a reward."""
+    """List what rewards depend on, as `asked_of` does; worked out once for a reward."""
     if reward.content_hash not in _USED:
-        _USED[reward.content_hash] = paying_propositions(reward)
+        answers = paying_answers(reward, *reward.behaviors)
+        _USED[reward.content_hash] = (*paying_propositions(reward), *answers)
     return _USED[reward.content_hash]
 
 

@@ -126,7 +126,7 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
     data = drop_unknown_labels(read, orders)
     comparisons = _rate(data, judged, reward, orders, is_labelled_by_people=by_people)
     resamples = PromptResamples(comparisons.rated.n_prompts, request.settings)
-    seen = find_held_out(reward, _first_of_prompts(data), data_hash=data.data_hash)
+    seen = find_held_out(reward, _first_of_prompts(data, comparisons), data_hash=data.data_hash)
     figures: dict[str, Any] = {
         "n_items": int(comparisons.rated.is_rated.sum()),
         "n_prompts": int(np.unique(comparisons.rated.prompts[comparisons.rated.is_rated]).size),
@@ -262,8 +262,12 @@ def _rate(
     )
 
 
-def _first_of_prompts(data: ComparisonData) -> list[Any]:
-    firsts = np.unique(data.prompts, return_index=True)[1]
+def _first_of_prompts(data: ComparisonData, comparisons: RatedComparisons) -> list[Any]:
+    """Give one item of each prompt with comparisons; of every prompt where there are none."""
+    prompts, firsts = np.unique(data.prompts, return_index=True)
+    compared = np.concatenate([prompts[:0], *(row.prompts for row in comparisons.behaviors)])
+    if compared.size:
+        firsts = firsts[np.isin(prompts, compared)]
     return [data.items[place] for place in firsts.tolist()]
 
 

@@ -55,12 +55,12 @@ def feature_drives(comparisons: RatedComparisons) -> tuple[FeatureDrive, ...]:
     which is not the spread of the reward: features go together.
 
     A feature is dead where its share of the spread is below `DEAD_SHARE`: it hardly varies, or has
-    as good as no weight. One that is not dead is contradictory where its weight pays for the state
-    of a proposition that the behavior does not want. Of two classes that vary by `SEEN_SPREAD`, the
-    lower one in the order of labels is contradictory where it is paid better; the higher one where
-    the lower one is dead, since only differences between classes count. That is about single
-    weights: classes and propositions are computed from the same verdicts, so that what one of them
-    pays against may be made up for by another.
+    as good as no weight. A proposition is contradictory where `paid_against_demands` names it, dead
+    or not: what these completions do not vary in, those of a policy may. Of two classes that vary
+    by `SEEN_SPREAD`, the lower one in the order of labels is contradictory where it is paid better;
+    the higher one where the lower one is dead, since only differences between classes count. That
+    is about single weights: classes and propositions are computed from the same verdicts, so that
+    what one of them pays against may be made up for by another.
     """
     vouched = {name for name, status in certified(comparisons.reward).items() if status.is_valid}
     found: list[FeatureDrive] = []
@@ -85,7 +85,7 @@ def _of_behavior(
     without = _errors_without(comparisons, row, features)
     paid = paid_against_demands(reward)
     against = {each.proposition for each in paid if each.behavior == row.behavior}
-    against |= _against_order(row, features, is_seen=is_seen, is_dead=is_dead)
+    out_of_order = _against_order(row, features, is_seen=is_seen, is_dead=is_dead)
     vouching = _vouching(reward, about)
     intervals = _intervals(reward, row.behavior)
     nowhere = (float("nan"), float("nan"))
@@ -101,7 +101,7 @@ def _of_behavior(
             share=shares[k],
             error_rate_without=without[k],
             is_dead=is_dead[k],
-            is_contradictory=name in against and not is_dead[k],
+            is_contradictory=name in against or (name in out_of_order and not is_dead[k]),
             demand=write_demand(demands[name]) if name in demands else "",
             is_certified=vouching[name] <= vouched,
         )

@@ -72,11 +72,16 @@ def notes_on_errors(rates: Sequence[ErrorRate]) -> list[RewardNote]:
 
 def notes_on_drives(drives: Sequence[FeatureDrive], uncertified: Sequence[str]) -> list[RewardNote]:
     """Name features that pay against a demand, that do nothing, and that nobody vouches for."""
-    against = tuple(_name_feature(row) for row in drives if row.is_contradictory)
+    largest = sorted(drives, key=lambda row: -abs(row.weight))
+    contradictory = [row for row in largest if row.is_contradictory]
+    against = tuple(_name_feature(row) for row in contradictory if row.demand)
+    classes = tuple(_name_feature(row) for row in contradictory if not row.demand)
     dead = tuple(_name_feature(row) for row in drives if row.is_dead)
     found = []
     if against:
         found.append(note("contradictory_features", n=len(against), features=against))
+    if classes:
+        found.append(note("classes_out_of_order", n=len(classes), features=classes))
     if uncertified:
         found.append(note("uncertified", n=len(uncertified), propositions=tuple(uncertified)))
     if dead:
