@@ -32,7 +32,7 @@ from voirdire.judging.runs.outputs import (
 from voirdire.judging.runs.parts import MARK, WorkFolder, make_folder, remove_folder
 from voirdire.rewards.model import RewardModel
 from voirdire.rewards.reward_file import load_reward
-from voirdire.rewards.scoring.scores import contribution_columns, contribution_frame
+from voirdire.rewards.scoring.scores import make_contribution_frame, name_contributions
 from voirdire.rewards.scoring.scoring import BatchScorer
 from voirdire.rewards.scoring.settings import ScoringSettings
 from voirdire.rewards.verdict_source import open_verdicts_for, source_for_reward, take_verdicts
@@ -422,7 +422,7 @@ def score_file(
     check_behavior(told.behavior, model.rubric)
     scorer, tally = BatchScorer(model, center=told.center, base=told.base), ScoreTally()
     items = ItemSource(source=source, layout=told)
-    explained = contribution_columns(model, center=told.center) if told.explain else ()
+    explained = name_contributions(model, center=told.center) if told.explain else ()
     written = SCORE_COLUMNS + explained
 
     def tell(judging: JudgingProgress | None = None) -> None:
@@ -454,7 +454,7 @@ def score_file(
                 frame = reward_frame(scores)
                 tally.add(frame)
                 if told.explain:
-                    added = contribution_frame(model, scores)
+                    added = make_contribution_frame(model, scores)
                     frame = pl.concat([frame, added], how="horizontal")
                 writer.add(frame)
                 tell()

@@ -236,9 +236,9 @@ class RewardModel:
         ndarray of float, shape (n_items,)
             nan where a feature whose weight is not 0 is missing.
         """
-        from voirdire.rewards.scoring.scores import weighed
+        from voirdire.rewards.scoring.scores import sum_features
 
-        return weighed(self.features(behavior, judged), self.weight_vector(behavior))
+        return sum_features(self.features(behavior, judged), self.weight_vector(behavior))
 
     def score(
         self,
@@ -364,9 +364,9 @@ class RewardModel:
             contributions and its base reward add up to its reward; where scores are centred, the
             feature ``"(center)"`` is one of the rows. Unknown values are null.
         """
-        from voirdire.rewards.scoring.scores import explanation
+        from voirdire.rewards.scoring.scores import explain_scores
 
-        return explanation(self, scores)
+        return explain_scores(self, scores)
 
     def save(self, path: str | Path) -> None:
         """Write the reward to a JSON file, whole or not at all.

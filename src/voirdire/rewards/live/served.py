@@ -117,7 +117,7 @@ class ServedReward:
         ).with_reasons(missing)
         base, base_reasons = base_of_turns(turns, uses_base=self.reward.uses_base)
         return LiveScores(
-            scores=self._combiner.scores(
+            scores=self._combiner.score(
                 judged,
                 behaviors=behaviors,
                 base=base,

@@ -38,7 +38,7 @@ from voirdire.rewards.training.run import TrainingRun
 from voirdire.rewards.training.run_files import is_part_of_run, question_hashes
 from voirdire.rewards.training.run_reading import completion_frames, read_training_run
 from voirdire.rewards.training.step_figures import EQUAL_REWARDS, asked_of
-from voirdire.rewards.verdict_source import judging_plan
+from voirdire.rewards.verdict_source import plan_reward_judging
 
 if TYPE_CHECKING:
     import threading
@@ -402,7 +402,7 @@ class _Rescorer:
         self.plan: JudgingPlan | None = None
         self.notes: tuple[str, ...] = ()
         if judge is not None:
-            self.plan, self.notes = judging_plan(
+            self.plan, self.notes = plan_reward_judging(
                 self.reward, judge, other_judge=settings.other_judge
             )
             self.asking["store"] = self.store if asks_a_model(self.plan.judge) else None
@@ -437,7 +437,7 @@ class _Rescorer:
     def scores(self, frame: pl.DataFrame) -> Scores:
         """Score completions."""
         lacks_base = frame.filter(pl.col("base_reward").is_null())["item"].to_list()
-        return self._combiner.scores(
+        return self._combiner.score(
             self._verdicts(frame),
             behaviors=frame["behavior"].to_list(),
             base=frame["base_reward"].to_numpy(),

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from voirdire.rewards.certification import paying_propositions
-from voirdire.rewards.scoring.scores import paying_answers
+from voirdire.rewards.scoring.scores import list_paying_answers
 from voirdire.rewards.training.completion_rows import (
     Call,
     RowLayout,
@@ -347,7 +347,7 @@ def asked_of(reward: RewardModel) -> dict[str, tuple[str, ...]]:
     return {
         name: (
             *paying_propositions(replace(reward, behaviors={name: row})),
-            *paying_answers(reward, name),
+            *list_paying_answers(reward, name),
         )
         for name, row in reward.behaviors.items()
     }
@@ -360,7 +360,7 @@ _USED: dict[str, tuple[str, ...]] = {}
 def used_propositions(reward: RewardModel) -> tuple[str, ...]:
     """List what rewards depend on, as `asked_of` does; worked out once for a reward."""
     if reward.content_hash not in _USED:
-        answers = paying_answers(reward, *reward.behaviors)
+        answers = list_paying_answers(reward, *reward.behaviors)
         _USED[reward.content_hash] = (*paying_propositions(reward), *answers)
     return _USED[reward.content_hash]
 

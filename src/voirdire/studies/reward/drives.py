@@ -8,7 +8,7 @@ import numpy as np
 
 from voirdire.rewards.against_demands import paid_against_demands
 from voirdire.rewards.certification import certified
-from voirdire.rewards.scoring.scores import contributions
+from voirdire.rewards.scoring.scores import compute_contributions
 from voirdire.rewards.vetoes import VETO, veto_propositions
 from voirdire.rubrics.rubric import write_demand
 from voirdire.studies.reward.ranking import per_prompt, wrongness
@@ -77,7 +77,9 @@ def _of_behavior(
     demands = reward.rubric.behavior(row.behavior).demands
     values = features.at(row.rows)
     prompts = comparisons.rated.prompts[row.rows]
-    spreads = [_within(prompts, column) for column in contributions(values, features.weights).T]
+    spreads = [
+        _within(prompts, column) for column in compute_contributions(values, features.weights).T
+    ]
     is_seen = [_within(prompts, column) >= SEEN_SPREAD for column in values.T]
     total = sum(x for x in spreads if np.isfinite(x))
     shares = [x / total if total > 0 and np.isfinite(x) else 0.0 for x in spreads]
@@ -139,7 +141,7 @@ def _errors_without(
         sides = []
         for places in (row.better, row.worse):
             chosen = places[start : start + _BLOCK_PAIRS]
-            own = contributions(features.at(chosen), features.weights)
+            own = compute_contributions(features.at(chosen), features.weights)
             sides.append(total[chosen, None] - own)
         wrong += wrongness(*sides)[0].sum(axis=0)
     return [float(x) for x in wrong / row.better.size]

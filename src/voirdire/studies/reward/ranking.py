@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from voirdire._validation import printable
-from voirdire.rewards.scoring.scores import contributions
+from voirdire.rewards.scoring.scores import compute_contributions
 from voirdire.studies.reward.responses import last_question
 from voirdire.studies.reward.result import (
     BehaviorScale,
@@ -213,7 +213,7 @@ def _find_causes(
 ) -> tuple[FeatureDifference, ...]:
     """Find the features that pay most for the worse side; the first of those that pay alike."""
     features = comparisons.rated.features[row.behavior]
-    paid = contributions(features.at(np.array([better, worse])), features.weights)
+    paid = compute_contributions(features.at(np.array([better, worse])), features.weights)
     differences = paid[1] - paid[0]
     first = np.argsort(-differences, kind="stable")[:_MOST_FEATURES].tolist()
     return tuple(
