@@ -22,7 +22,10 @@ from voirdire.errors import InputError, JudgeUnavailableError
 from voirdire.judging.engine.background_loop import BackgroundLoop, fork_lock, wait_for_result
 from voirdire.judging.live.settings import LiveSettings
 from voirdire.models.reward_server import is_reward_server
-from voirdire.rewards.against_demands import paid_against_demands, said_of_demands
+from voirdire.rewards.against_demands import (
+    describe_paid_against_demands,
+    find_paid_against_demands,
+)
 from voirdire.rewards.live.live_reward import LiveReward
 from voirdire.rewards.live.missing_numbers import MissingRewards
 from voirdire.rewards.live.served import ServedReward, served_reward_model
@@ -208,7 +211,7 @@ class GuardedReward:
                 "late_steps": late_steps,
             }
             self._watch = (os.getpid(), TrainingWatch(**self._record))
-        if said := said_of_demands(paid_against_demands(self.reward)):
+        if said := describe_paid_against_demands(find_paid_against_demands(self.reward)):
             _log.warning("%s: %s", self.name, said)
 
     def __getstate__(self) -> dict[str, Any]:

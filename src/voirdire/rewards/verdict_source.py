@@ -24,7 +24,7 @@ from voirdire.judging.answering import ajudge_by_plan, judge_by_plan
 from voirdire.judging.plan import JudgingPlan, needs_engine, plan_judging
 from voirdire.records.thresholds import format_threshold, select_threshold
 from voirdire.records.verdict_tables import is_verdict_table
-from voirdire.rewards.reward_judge import RewardJudge, asked_judge, recognise_judge, reward_judge
+from voirdire.rewards.reward_judge import RewardJudge, choose_judge, describe_judge, recognise_judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -118,7 +118,7 @@ class VerdictSource:
     def describe_judge(self, *, judged: Judged, made_from: JudgeLike | None) -> RewardJudge:
         """Describe the judge, and how it is made again where that is known."""
         if isinstance(self.found, JudgingPlan):
-            return reward_judge(self.found, made_from=made_from)
+            return describe_judge(self.found, made_from=made_from)
         described = RewardJudge(
             name=self.found.judge,
             fingerprint=self.found.fingerprint,
@@ -224,7 +224,7 @@ def plan_of(model: RewardModel, judge: JudgeLike | None) -> JudgingPlan:
     """Plan what the judge that is asked for, or the reward's own, is asked."""
     own = model.judge
     return plan_judging(
-        asked_judge(own, judge), model.rubric, threshold=own.threshold, judged=own.judged
+        choose_judge(own, judge), model.rubric, threshold=own.threshold, judged=own.judged
     )
 
 

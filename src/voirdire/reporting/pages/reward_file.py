@@ -12,8 +12,8 @@ from voirdire.reporting.pages.frame import (
     style_sheet,
 )
 from voirdire.reporting.pages.speech import Name, Said, Speaker, Verbatim, has_sentence, say
-from voirdire.rewards.against_demands import paid_against_demands
-from voirdire.rewards.certification import certified, paying_propositions
+from voirdire.rewards.against_demands import find_paid_against_demands
+from voirdire.rewards.certification import certified, list_paying_propositions
 from voirdire.rubrics.rubric import write_demand
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ def reward_file_page(
     """Write a reward as one HTML page: its rubric, judge, weights, demands and certificates."""
     speaker = Speaker(language, "reward")
     statuses = certified(model)
-    paying = paying_propositions(model)
-    against = {(row.behavior, row.proposition) for row in paid_against_demands(model)}
+    paying = list_paying_propositions(model)
+    against = {(row.behavior, row.proposition) for row in find_paid_against_demands(model)}
     known = {
         "rubric": f"{model.rubric.name} {model.rubric.version}",
         "rubric_hash": model.rubric.content_hash,

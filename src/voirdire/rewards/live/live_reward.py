@@ -11,7 +11,10 @@ from voirdire.errors import InputError
 from voirdire.judging.live.live_judge import LiveJudge
 from voirdire.judging.live.settings import LiveSettings
 from voirdire.judging.plan import needs_engine
-from voirdire.rewards.against_demands import paid_against_demands, said_of_demands
+from voirdire.rewards.against_demands import (
+    describe_paid_against_demands,
+    find_paid_against_demands,
+)
 from voirdire.rewards.live.turns import LiveScores, base_of_turns, items_of_turns
 from voirdire.rewards.scoring.base_rewards import (
     choose_base_column,
@@ -90,7 +93,7 @@ class LiveReward:
     ) -> None:
         self.reward = reward
         self._plan, notes = plan_reward_judging(reward, judge, other_judge=other_judge)
-        said = said_of_demands(paid_against_demands(reward))
+        said = describe_paid_against_demands(find_paid_against_demands(reward))
         self.notes = (*notes, said) if said else notes
         self._combiner = Combiner(reward, center=center)
         propositions = self._plan.rubric.propositions

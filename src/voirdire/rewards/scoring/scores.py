@@ -12,7 +12,7 @@ import polars as pl
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.records.verdicts import NO_VERDICT, Verdicts
-from voirdire.rewards.certification import paying_propositions
+from voirdire.rewards.certification import list_paying_propositions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -103,7 +103,10 @@ class Combiner:
         self.weights = {name: model.weight_vector(name) for name in model.behaviors}
         self.centers = _read_centers(model) if center else {}
         self._known = {row.id for row in model.rubric.behaviors}
-        self._needed = (*paying_propositions(model), *list_paying_answers(model, *model.behaviors))
+        self._needed = (
+            *list_paying_propositions(model),
+            *list_paying_answers(model, *model.behaviors),
+        )
 
     def check_questions(self, propositions: Sequence[str]) -> None:
         """Refuse verdicts that lack a proposition which the reward weighs."""

@@ -26,8 +26,8 @@ from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.file_scoring import (
     SCORE_COLUMNS,
     RewardWriter,
-    checked_rewards_output,
-    reward_frame,
+    check_rewards_output,
+    make_reward_frame,
 )
 from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.scoring.base_rewards import NO_BASE
@@ -307,7 +307,7 @@ def replay(
             scores = found.scores(frame)
             tally.add(frame, scores)
             if writer is not None:
-                writer.add(reward_frame(scores))
+                writer.add(make_reward_frame(scores))
             if progress is not None:
                 progress(found.n)
         if writer is not None:
@@ -605,7 +605,7 @@ def _fitting_verdicts(
 
 
 def _open_writer(output: str | Path, run: TrainingRun, stack: ExitStack) -> RewardWriter:
-    target, written_as = checked_rewards_output(Path(output), source=run.folder)
+    target, written_as = check_rewards_output(Path(output), source=run.folder)
     if is_part_of_run(target, run.folder):
         msg = (
             f"`output` must be no file of the run itself, got {shorten(str(output), width=160)!r}. "

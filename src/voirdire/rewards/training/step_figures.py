@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from voirdire.rewards.certification import paying_propositions
+from voirdire.rewards.certification import list_paying_propositions
 from voirdire.rewards.scoring.scores import list_paying_answers
 from voirdire.rewards.training.completion_rows import (
     Call,
@@ -346,7 +346,7 @@ def asked_of(reward: RewardModel) -> dict[str, tuple[str, ...]]:
     """List by behavior what its rewards depend on: propositions, and answers of other kinds."""
     return {
         name: (
-            *paying_propositions(replace(reward, behaviors={name: row})),
+            *list_paying_propositions(replace(reward, behaviors={name: row})),
             *list_paying_answers(reward, name),
         )
         for name, row in reward.behaviors.items()
@@ -361,7 +361,7 @@ def used_propositions(reward: RewardModel) -> tuple[str, ...]:
     """List what rewards depend on, as `asked_of` does; worked out once for a reward."""
     if reward.content_hash not in _USED:
         answers = list_paying_answers(reward, *reward.behaviors)
-        _USED[reward.content_hash] = (*paying_propositions(reward), *answers)
+        _USED[reward.content_hash] = (*list_paying_propositions(reward), *answers)
     return _USED[reward.content_hash]
 
 

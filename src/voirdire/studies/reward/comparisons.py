@@ -11,7 +11,7 @@ import numpy as np
 from voirdire._validation import shorten
 from voirdire.documents import did_you_mean
 from voirdire.errors import InputError, NoDataError
-from voirdire.rewards.certification import certified, paying_propositions
+from voirdire.rewards.certification import certified, list_paying_propositions
 from voirdire.rewards.comparisons.data import (
     drop_unknown_labels,
     labelled_by_class,
@@ -273,7 +273,7 @@ def _first_of_prompts(data: ComparisonData, comparisons: RatedComparisons) -> li
 
 def _find_uncertified(reward: RewardModel) -> list[str]:
     statuses = certified(reward)
-    return [name for name in paying_propositions(reward) if not statuses[name].is_valid]
+    return [name for name in list_paying_propositions(reward) if not statuses[name].is_valid]
 
 
 def _notes_on_judge(reward: RewardModel, judged: Verdicts) -> list[RewardNote]:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.rewards.against_demands import paid_against_demands
+from voirdire.rewards.against_demands import find_paid_against_demands
 from voirdire.rewards.certification import certified
 from voirdire.rewards.scoring.scores import compute_contributions
-from voirdire.rewards.vetoes import VETO, veto_propositions
+from voirdire.rewards.vetoes import VETO, list_veto_propositions
 from voirdire.rubrics.rubric import write_demand
 from voirdire.studies.reward.ranking import per_prompt, wrongness
 from voirdire.studies.reward.result import FeatureDrive
@@ -55,9 +55,10 @@ def feature_drives(comparisons: RatedComparisons) -> tuple[FeatureDrive, ...]:
     which is not the spread of the reward: features go together.
 
     A feature is dead where its share of the spread is below `DEAD_SHARE`: it hardly varies, or has
-    as good as no weight. A proposition is contradictory where `paid_against_demands` names it, dead
-    or not: what these completions do not vary in, those of a policy may. Of two classes that vary
-    by `SEEN_SPREAD`, the lower one in the order of labels is contradictory where it is paid better;
+    as good as no weight. A proposition is contradictory where `find_paid_against_demands` names
+    it, dead or not: what these completions do not vary in, those of a policy may. Of two classes
+    that vary by `SEEN_SPREAD`, the lower one in the order of labels is contradictory where it is
+    paid better;
     the higher one where the lower one is dead, since only differences between classes count. That
     is about single weights: classes and propositions are computed from the same verdicts, so that
     what one of them pays against may be made up for by another.
@@ -85,7 +86,7 @@ def _of_behavior(
     shares = [x / total if total > 0 and np.isfinite(x) else 0.0 for x in spreads]
     is_dead = [share < DEAD_SHARE for share in shares]
     without = _errors_without(comparisons, row, features)
-    paid = paid_against_demands(reward)
+    paid = find_paid_against_demands(reward)
     against = {each.proposition for each in paid if each.behavior == row.behavior}
     out_of_order = _against_order(row, features, is_seen=is_seen, is_dead=is_dead)
     vouching = _vouching(reward, about)
@@ -173,7 +174,7 @@ def _against_order(
 def _vouching(reward: RewardModel, about: FeatureSet) -> dict[str, set[str]]:
     """Name the propositions that each feature depends on."""
     classes = set(reward.rubric.logic.classes(about.behavior).flow.variables)
-    vetoed = veto_propositions(reward.rubric, about.behavior, about.vetoes)
+    vetoed = list_veto_propositions(reward.rubric, about.behavior, about.vetoes)
     own = {name: {name.partition("=")[0]} for name in about.asked}
     return own | {VETO: vetoed} | dict.fromkeys(about.classes, classes)
 
