@@ -31,7 +31,7 @@ from voirdire.rewards.live.missing_numbers import MissingRewards
 from voirdire.rewards.live.served import ServedReward, served_reward_model
 from voirdire.rewards.live.turns import LiveScores, nothing_scored
 from voirdire.rewards.reward_file import load_reward
-from voirdire.rewards.training.step_figures import step_metrics
+from voirdire.rewards.training.step_figures import compute_metrics
 from voirdire.rewards.training.watch import TrainingWatch
 
 if TYPE_CHECKING:
@@ -328,7 +328,7 @@ class GuardedReward:
         dict of str to float
             Always the same names for one reward; nan where undefined.
         """
-        return step_metrics(self.reward, found, turns)
+        return compute_metrics(self.reward, found, turns)
 
     def nothing(self, turns: Sequence[Turn], error: Exception) -> LiveScores:
         """Return missing rewards for all turns; the log has the place of the error.

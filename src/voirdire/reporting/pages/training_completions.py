@@ -11,13 +11,13 @@ from voirdire.reporting.pages.speech import Count, Decimal, Name, Verbatim, one_
 from voirdire.reporting.pages.training_sections import alarm_case, alarm_sentence
 from voirdire.rewards.training.completion_rows import (
     ITEM_COLUMNS,
-    class_column,
-    item_of_row,
-    prompt_text,
-    proposition_column,
+    make_item,
+    name_class_column,
+    name_proposition_column,
+    write_prompt,
 )
 from voirdire.rewards.training.nonsense import NonsenseKind
-from voirdire.rewards.training.run_reading import completion_frames
+from voirdire.rewards.training.run_reading import read_completion_frames
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,7 @@ def alarm_cards(run: TrainingRun, speaker: Speaker) -> list[ItemCard]:
     subjects = [_subject_column(alarm, run) for alarm in alarms]
     columns = dict.fromkeys((*_COLUMNS, *(name for name in subjects if name is not None)))
     found = [pl.DataFrame()] * len(alarms)
-    for frame in completion_frames(run, columns=list(columns), steps=set().union(*windows)):
+    for frame in read_completion_frames(run, columns=list(columns), steps=set().union(*windows)):
         for place, alarm in enumerate(alarms):
             shows, by = _what_shows(alarm, subjects[place], length=f"n_{run.length_unit}")
             rows = frame.filter(pl.col("step").is_in(windows[place]), shows)
@@ -100,17 +100,17 @@ def _window(alarm: Alarm, run: TrainingRun) -> set[int]:
 def _subject_column(alarm: Alarm, run: TrainingRun) -> str | None:
     """Name the column of what an alarm is about: of a proposition or a class, else None."""
     if alarm.subject in run.propositions:
-        return proposition_column(alarm.subject)
+        return name_proposition_column(alarm.subject)
     if alarm.kind == "drift":
-        return class_column(alarm.subject.rpartition("/")[2])
+        return name_class_column(alarm.subject.rpartition("/")[2])
     return None
 
 
 def _card(
     row: Mapping[str, Any], alarm: Alarm, subject: str | None, run: TrainingRun, speaker: Speaker
 ) -> ItemCard:
-    item = item_of_row(row, name=row["item"], judged=run.judged)
-    texts = {} if item is None else {"prompt": prompt_text(item), "response": item.response}
+    item = make_item(row, name=row["item"], judged=run.judged)
+    texts = {} if item is None else {"prompt": write_prompt(item), "response": item.response}
     reward = Decimal(row["reward"])
     said: list[tuple[Any, Any]] = [
         (say("training.behind.alarm"), alarm_sentence(alarm)),
