@@ -19,7 +19,13 @@ from voirdire.reporting.pages.speech import (
     Share,
     say,
 )
-from voirdire.reporting.plots.training_sheet import Move, edge_size, mean_of, move_of, moves_of
+from voirdire.reporting.plots.training_sheet import (
+    Move,
+    average_defined,
+    compute_edge_size,
+    compute_move,
+    sort_moves,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -154,12 +160,12 @@ def _ends(move: Move, kind: type = Decimal) -> dict[str, Any]:
 
 def _edge(n_steps: int) -> Count | Said:
     """Name the steps that are a beginning or an end: "10 steps", or "step" where it is one."""
-    size = edge_size(n_steps)
+    size = compute_edge_size(n_steps)
     return say("training.edge.one") if size == 1 else Count(size, "steps")
 
 
 def _reward(columns: StepColumns) -> tuple[Said, ...]:
-    move, edge = move_of("reward", columns.figures["reward_mean"]), _edge(len(columns.steps))
+    move, edge = compute_move("reward", columns.figures["reward_mean"]), _edge(len(columns.steps))
     if not _has_rewards(columns):
         return (say("training.story.reward.none"),)
     if len(columns.steps) == 1:
@@ -172,7 +178,7 @@ def _reward(columns: StepColumns) -> tuple[Said, ...]:
 
 
 def _parts(columns: StepColumns) -> tuple[Said, ...]:
-    rules, base = (move_of(n, columns.figures[n]) for n in ("rule_mean", "base_mean"))
+    rules, base = (compute_move(n, columns.figures[n]) for n in ("rule_mean", "base_mean"))
     is_known = math.isfinite(rules.change) and math.isfinite(base.change)
     if not is_known or not columns.has_base or len(columns.steps) == 1:
         return ()
@@ -186,16 +192,16 @@ def _reference(run: TrainingRun, columns: StepColumns) -> tuple[Said, ...]:
     """Compare with the reference at the steps of the run's end."""
     if run.reference_run is None or run.reference_run.reward_hash != run.reward_hash:
         return ()
-    mean = _reference_reward(run, run.steps[-edge_size(len(run.steps)) :])
+    mean = _reference_reward(run, run.steps[-compute_edge_size(len(run.steps)) :])
     name = Name(run.reference_run.name)
     if not math.isfinite(mean):
         return (say("training.story.reference.none", name=name),)
-    end = move_of("reward", columns.figures["reward_mean"]).end
+    end = compute_move("reward", columns.figures["reward_mean"]).end
     return (say("training.story.reference", name=name, mean=Decimal(mean), end=Decimal(end)),)
 
 
 def _moved(columns: Mapping[str, Sequence[float]]) -> list[Move]:
-    return [move for move in moves_of(columns) if abs(move.change) >= _MOVED]
+    return [move for move in sort_moves(columns) if abs(move.change) >= _MOVED]
 
 
 def _propositions(run: TrainingRun, columns: StepColumns) -> tuple[Said, ...]:
@@ -234,7 +240,7 @@ def _classes(columns: StepColumns) -> tuple[Said, ...]:
 
 
 def _length(run: TrainingRun, columns: StepColumns) -> tuple[Said, ...]:
-    move = move_of("length", columns.figures["length_mean"])
+    move = compute_move("length", columns.figures["length_mean"])
     if not math.isfinite(move.change) or len(columns.steps) == 1:
         return ()
     ends = {"start": Decimal(move.start, 1), "end": Decimal(move.end, 1)}
@@ -255,8 +261,8 @@ def _missing_share(steps: Sequence[TrainingStep]) -> float:
 
 def _flat(run: TrainingRun) -> tuple[Said, ...]:
     """Say how many groups of the last steps teach nothing."""
-    last = run.steps[-edge_size(len(run.steps)) :]
-    mean = mean_of([step.zero_spread_share for step in last])
+    last = run.steps[-compute_edge_size(len(run.steps)) :]
+    mean = average_defined([step.zero_spread_share for step in last])
     if not math.isfinite(mean) or mean < _MOVED:
         return ()
     return (say("training.story.flat", share=Share(mean)),)
@@ -384,7 +390,7 @@ def _cell(name: str, steps: Sequence[TrainingStep], run: TrainingRun, *, digits:
             return Share(_missing_share(steps))
         case "reference":
             return Decimal(_reference_reward(run, steps))
-    mean = mean_of([getattr(step, _FIELDS[name]) for step in steps])
+    mean = average_defined([getattr(step, _FIELDS[name]) for step in steps])
     if name == "flat":
         return Percent(mean)
     return Decimal(mean, {"length": 1, "correlation": 2}.get(name, digits))
@@ -395,7 +401,7 @@ def _reference_reward(run: TrainingRun, steps: Sequence[TrainingStep]) -> float:
     found = run.reference_run
     if found is None or found.reward_hash != run.reward_hash:
         return math.nan
-    return mean_of([step.reward_mean for step in _same_steps(found.steps, steps)])
+    return average_defined([step.reward_mean for step in _same_steps(found.steps, steps)])
 
 
 def _same_steps(
@@ -423,11 +429,11 @@ def _step_table(run: TrainingRun) -> Table:
 def _rate_table(run: TrainingRun, columns: StepColumns) -> Table:
     """Sort the propositions as their figure does: with alarms first, then by how far they went."""
     paying = _paying(run)
-    last = run.steps[-edge_size(len(run.steps)) :]
+    last = run.steps[-compute_edge_size(len(run.steps)) :]
     before = _same_steps(run.reference or (), last)
     rows: list[tuple[Any, ...]] = []
-    for move in moves_of(columns.rates, first={alarm.subject for alarm in run.alarms}):
-        was = mean_of([step.proposition_rates.get(move.name, math.nan) for step in before])
+    for move in sort_moves(columns.rates, first={alarm.subject for alarm in run.alarms}):
+        was = average_defined([step.proposition_rates.get(move.name, math.nan) for step in before])
         row = (Name(move.name), Decimal(move.start), Decimal(move.end), _signed(move.change))
         beside = ((Decimal(was), run.reference), (_yes(move.name in paying), run.paying))
         rows.append((*row, *(cell for cell, is_there in beside if is_there)))
@@ -448,7 +454,7 @@ def _yes(is_so: bool) -> Said:  # noqa: FBT001  # what it says is the argument
 
 def _class_table(run: TrainingRun, columns: StepColumns) -> Table:
     rows = [
-        (Name(behavior, 40), Name(name, 40), *_ends(move_of(name, values), Share).values())
+        (Name(behavior, 40), Name(name, 40), *_ends(compute_move(name, values), Share).values())
         for behavior, shares in columns.classes.items()
         for name, values in shares.items()
     ]
@@ -588,7 +594,7 @@ def _answered(run: TrainingRun) -> Listing | None:
 def _share(run: TrainingRun, name: str) -> Said:
     shares = [step.answered_by.get(name, 0.0) for step in run.steps]
     n_answered = sum(step.n * share for step, share in zip(run.steps, shares, strict=True))
-    ends = _ends(move_of("share", shares), Percent) if len(shares) > 1 else {}
+    ends = _ends(compute_move("share", shares), Percent) if len(shares) > 1 else {}
     key = "training.what.answered.moved" if ends else "training.what.answered.share"
     return say(key, name=Name(name), share=Percent(n_answered / run.n_completions), **ends)
 
