@@ -16,7 +16,7 @@ from voirdire.reporting.pages.frame import (
     style_sheet,
 )
 from voirdire.reporting.pages.speech import Speaker, argument_of
-from voirdire.reporting.pages.training_completions import MOST_ALARMS, alarm_cards
+from voirdire.reporting.pages.training_completions import MOST_ALARMS, make_alarm_cards
 from voirdire.reporting.pages.training_sections import training_view
 from voirdire.reporting.plots.training_sheet import make_training_sheet
 
@@ -84,7 +84,7 @@ def training_report(
         raise NoDataError(msg)
     sheet = make_training_sheet(run)
     named = argument_of(str(run.folder) if source is None else source)
-    cards = alarm_cards(run, speaker) if texts else None
+    cards = make_alarm_cards(run, speaker) if texts else None
     template = page_environment().get_template("training_page.html.j2")
     return template.render(
         **page_words(speaker),
