@@ -92,7 +92,7 @@ def check_degenerate(
     items = [row.item for row in made]
     again = [*{row.best.id: row.best for row in made}.values()] if is_stored else []
     said = judge_responses([*items, *again], replace(request, judge=judge), None)
-    if not _agree(said, judged, again, propositions=reward.columns):
+    if not _has_same_verdicts(said, judged, again, propositions=reward.columns):
         return None
     degenerate = Responses(
         items=items,
@@ -142,7 +142,7 @@ def notes_on_degenerate(
     ]
 
 
-def _agree(
+def _has_same_verdicts(
     one: Verdicts, other: Verdicts, items: Sequence[Item], *, propositions: Sequence[str]
 ) -> bool:
     """Tell whether stored verdicts on items are those that the judge gives now."""

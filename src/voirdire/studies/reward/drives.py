@@ -79,18 +79,19 @@ def _of_behavior(
     values = features.at(row.rows)
     prompts = comparisons.rated.prompts[row.rows]
     spreads = [
-        _within(prompts, column) for column in compute_contributions(values, features.weights).T
+        _compute_spread_within(prompts, column)
+        for column in compute_contributions(values, features.weights).T
     ]
-    is_seen = [_within(prompts, column) >= SEEN_SPREAD for column in values.T]
+    is_seen = [_compute_spread_within(prompts, column) >= SEEN_SPREAD for column in values.T]
     total = sum(x for x in spreads if np.isfinite(x))
     shares = [x / total if total > 0 and np.isfinite(x) else 0.0 for x in spreads]
     is_dead = [share < DEAD_SHARE for share in shares]
-    without = _errors_without(comparisons, row, features)
+    without = _compute_errors_without(comparisons, row, features)
     paid = find_paid_against_demands(reward)
     against = {each.proposition for each in paid if each.behavior == row.behavior}
-    out_of_order = _against_order(row, features, is_seen=is_seen, is_dead=is_dead)
-    vouching = _vouching(reward, about)
-    intervals = _intervals(reward, row.behavior)
+    out_of_order = _find_misordered_classes(row, features, is_seen=is_seen, is_dead=is_dead)
+    vouching = _list_needed_propositions(reward, about)
+    intervals = _read_intervals(reward, row.behavior)
     nowhere = (float("nan"), float("nan"))
     return [
         FeatureDrive(
@@ -99,7 +100,7 @@ def _of_behavior(
             weight=float(features.weights[k]),
             low=intervals.get(name, nowhere)[0],
             high=intervals.get(name, nowhere)[1],
-            mean=_mean(values[:, k]),
+            mean=_compute_mean(values[:, k]),
             spread=spreads[k],
             share=shares[k],
             error_rate_without=without[k],
@@ -112,7 +113,7 @@ def _of_behavior(
     ]
 
 
-def _within(prompts: NDArray[np.int64], values: NDArray[np.float64]) -> float:
+def _compute_spread_within(prompts: NDArray[np.int64], values: NDArray[np.float64]) -> float:
     """Pooled standard deviation within prompts; nan where no prompt has two values."""
     known = ~np.isnan(values)
     own, places = np.unique(prompts[known], return_inverse=True)
@@ -124,12 +125,12 @@ def _within(prompts: NDArray[np.int64], values: NDArray[np.float64]) -> float:
     return float(np.sqrt(np.square(values[known] - means[places]).sum() / free))
 
 
-def _mean(values: NDArray[np.float64]) -> float:
+def _compute_mean(values: NDArray[np.float64]) -> float:
     known = values[~np.isnan(values)]
     return float(known.mean()) if known.size else float("nan")
 
 
-def _errors_without(
+def _compute_errors_without(
     comparisons: RatedComparisons, row: BehaviorComparisons, features: BehaviorFeatures
 ) -> list[float]:
     """Rank all comparisons once for each feature that is left out."""
@@ -148,14 +149,14 @@ def _errors_without(
     return [float(x) for x in wrong / row.better.size]
 
 
-def _against_order(
+def _find_misordered_classes(
     row: BehaviorComparisons,
     features: BehaviorFeatures,
     *,
     is_seen: list[bool],
     is_dead: list[bool],
 ) -> set[str]:
-    """Name the classes whose weights stand the wrong way round."""
+    """Find the classes whose weights contradict the order of the classes."""
     prefix = f"{row.behavior}."
     classes = {
         name.removeprefix(prefix): k
@@ -171,7 +172,7 @@ def _against_order(
     return found
 
 
-def _vouching(reward: RewardModel, about: FeatureSet) -> dict[str, set[str]]:
+def _list_needed_propositions(reward: RewardModel, about: FeatureSet) -> dict[str, set[str]]:
     """Name the propositions that each feature depends on."""
     classes = set(reward.rubric.logic.classes(about.behavior).flow.variables)
     vetoed = list_veto_propositions(reward.rubric, about.behavior, about.vetoes)
@@ -179,7 +180,7 @@ def _vouching(reward: RewardModel, about: FeatureSet) -> dict[str, set[str]]:
     return own | {VETO: vetoed} | dict.fromkeys(about.classes, classes)
 
 
-def _intervals(reward: RewardModel, behavior: str) -> dict[str, tuple[float, float]]:
+def _read_intervals(reward: RewardModel, behavior: str) -> dict[str, tuple[float, float]]:
     """Read the intervals that the fit has left in the model's figures."""
     told: Any = reward.behaviors[behavior].figures.get("weights")
     found = {}
