@@ -62,13 +62,13 @@ def scored_turns(reward, n):
 def write_run(folder, reward, *, n_parts, n_rows, n_ranks):
     """Write parts of so many rows, eight of them a step."""
     from voirdire.rewards import TrainingWatch
-    from voirdire.rewards.training.completion_rows import Call, rows_of
-    from voirdire.rewards.training.run_files import layout_of, read_document, write_part
+    from voirdire.rewards.training.completion_rows import Call, make_rows
+    from voirdire.rewards.training.run_files import read_document, read_layout, write_part
 
     turns, scores = scored_turns(reward, n_rows)
     TrainingWatch(folder, reward=reward, name="bench", framework="bench")
-    layout = layout_of(read_document(folder))
-    rows = rows_of([Call.of(scores, turns, step=0)], layout)
+    layout = read_layout(read_document(folder))
+    rows = make_rows([Call.of(scores, turns, step=0)], layout)
     rng = np.random.default_rng(0)
     for part in range(n_parts):
         rank, number = part % n_ranks, part // n_ranks

@@ -23,11 +23,11 @@ from voirdire.reporting.plots import to_svg  # noqa: E402
 from voirdire.reporting.plots.frame import (  # noqa: E402
     Frame,
     Panel,
+    choose_ticks,
     draw_chart,
-    nice_ticks,
     set_numbers,
 )
-from voirdire.reporting.plots.style import DARK, LIGHT, series  # noqa: E402
+from voirdire.reporting.plots.style import DARK, LIGHT, choose_series_colour  # noqa: E402
 from voirdire.reporting.plots.words import Words  # noqa: E402
 
 if TYPE_CHECKING:
@@ -104,13 +104,13 @@ def picture(curves: Curves) -> str:
     def draw(axes: Axes) -> None:
         axes.set_xlim(0, steps[-1] + 1)
         axes.set_ylim(low - 0.2, high + 0.2)
-        ticks = nice_ticks(axes.xaxis, 0, float(steps[-1]))
+        ticks = choose_ticks(axes.xaxis, 0, float(steps[-1]))
         set_numbers(axes.xaxis, ticks, frame.say, grid=False)
-        set_numbers(axes.yaxis, nice_ticks(axes.yaxis, low, high), frame.say)
+        set_numbers(axes.yaxis, choose_ticks(axes.yaxis, low, high), frame.say)
         lows, highs = curves.controls.min(axis=0), curves.controls.max(axis=0)
         axes.fill_between(steps, lows, highs, zorder=1.8, gid="controls", **BAND)
         for place, values in enumerate(curves.learned):
-            style: Any = {"color": series(place), "linewidth": 2.2, "zorder": 3}
+            style: Any = {"color": choose_series_colour(place), "linewidth": 2.2, "zorder": 3}
             axes.plot(steps, values, gid=f"seed-{place}", **style)
 
     figure = draw_chart(
@@ -122,7 +122,7 @@ def picture(curves: Curves) -> str:
         ],
         key=[
             *(
-                (f"seed {seed}", {"color": series(place), "linewidth": 2.2})
+                (f"seed {seed}", {"color": choose_series_colour(place), "linewidth": 2.2})
                 for place, seed in enumerate(SEEDS)
             ),
             ("controls: rewards permuted within the batch, range of 15 runs", BAND),

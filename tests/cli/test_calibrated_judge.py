@@ -168,7 +168,9 @@ def test_a_reward_of_the_calibrated_judge_is_paid_by_no_other(call, run, calibra
 
     assert refused.code == 1
     assert "must be of the judge that reward" in refused.err
-    assert "That one is calibrated: name its `--calibration`." in " ".join(refused.err.split())
+    assert "The judge of the reward is calibrated: name its `--calibration`." in " ".join(
+        refused.err.split()
+    )
     assert stored.code == 0, stored.err
     assert rewards("b.jsonl") == pytest.approx(rewards("d.jsonl"), abs=1e-12)
     # the reward can make its judge again, calibration and all

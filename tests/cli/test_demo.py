@@ -15,7 +15,7 @@ import pytest
 from voirdire.cli.demo import ALIGNMENTS, EPSILON, EPSILONS
 from voirdire.errors import UncertifiedWarning
 from voirdire.rewards import load_reward
-from voirdire.rewards.certification import certified, paying_propositions, read_certificate
+from voirdire.rewards.certification import certified, list_paying_propositions, read_certificate
 from voirdire.rubrics import load_rubric
 
 WRITTEN = {
@@ -209,7 +209,7 @@ def test_the_reward_holds_the_certificate_and_pays_for_what_it_does_not_cover(de
 
     statuses = certified(model)
     assert {name for name in statuses if statuses[name].is_valid} == passed
-    paid = set(paying_propositions(model))
+    paid = set(list_paying_propositions(model))
     said = (
         f"the reward pays for {len(paid)} propositions, and the judge has not passed on "
         f"{len(paid - passed)} of them"

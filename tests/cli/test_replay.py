@@ -88,7 +88,7 @@ def test_verdicts_that_do_not_fit_are_missing_and_the_program_says_so(call, file
 
     assert done.code == 1
     assert "no completion got a reward" in done.err
-    assert "asked with other words than in the run, and not taken from it: rude" in done.err
+    assert "asked with other words than in the run, whose answers are not used: rude" in done.err
     assert "480 need others, and would have no reward; --judge names who is asked" in dry.out
 
 
@@ -166,7 +166,7 @@ def test_an_order_that_nothing_has_is_said_in_words_and_options_by_their_names(c
 
     assert "order within groups: no group has two completions that both rewards pay" in done.out
     said = " ".join(done.err.split())
-    assert "take them with `--other-judge`" in said
+    assert "use them with `--other-judge`" in said
 
 
 def test_rewards_that_tell_nothing_apart_have_no_share_of_the_order(call, files):

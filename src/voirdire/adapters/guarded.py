@@ -22,13 +22,16 @@ from voirdire.errors import InputError, JudgeUnavailableError
 from voirdire.judging.engine.background_loop import BackgroundLoop, fork_lock, wait_for_result
 from voirdire.judging.live.settings import LiveSettings
 from voirdire.models.reward_server import is_reward_server
-from voirdire.rewards.against_demands import paid_against_demands, said_of_demands
+from voirdire.rewards.against_demands import (
+    describe_paid_against_demands,
+    find_paid_against_demands,
+)
 from voirdire.rewards.live.live_reward import LiveReward
 from voirdire.rewards.live.missing_numbers import MissingRewards
 from voirdire.rewards.live.served import ServedReward, served_reward_model
 from voirdire.rewards.live.turns import LiveScores, nothing_scored
 from voirdire.rewards.reward_file import load_reward
-from voirdire.rewards.training.step_figures import step_metrics
+from voirdire.rewards.training.step_figures import compute_metrics
 from voirdire.rewards.training.watch import TrainingWatch
 
 if TYPE_CHECKING:
@@ -208,7 +211,7 @@ class GuardedReward:
                 "late_steps": late_steps,
             }
             self._watch = (os.getpid(), TrainingWatch(**self._record))
-        if said := said_of_demands(paid_against_demands(self.reward)):
+        if said := describe_paid_against_demands(find_paid_against_demands(self.reward)):
             _log.warning("%s: %s", self.name, said)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -325,7 +328,7 @@ class GuardedReward:
         dict of str to float
             Always the same names for one reward; nan where undefined.
         """
-        return step_metrics(self.reward, found, turns)
+        return compute_metrics(self.reward, found, turns)
 
     def nothing(self, turns: Sequence[Turn], error: Exception) -> LiveScores:
         """Return missing rewards for all turns; the log has the place of the error.

@@ -13,7 +13,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.rewards.training.run import TrainingRun
 from voirdire.rewards.training.run_reading import read_training_run
-from voirdire.rewards.training.step_figures import figures_of
+from voirdire.rewards.training.step_figures import list_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -152,7 +152,7 @@ def _metrics(run: TrainingRun) -> Iterator[tuple[TrainingStep, Mapping[str, floa
     for step in run.steps:
         figures = {
             key: value
-            for key, value in figures_of(step).items()
+            for key, value in list_metrics(step).items()
             if not key.startswith("proposition/") or key.removeprefix("proposition/") in paying
         }
         figures[length] = figures.pop("n_tokens")

@@ -320,13 +320,13 @@ def _verdicts(title: str, rows: Iterable[tuple[AltTestResult, str]]) -> Iterator
 
 
 def _notes(judged: JudgingSummary, fit: RewardFit, reward: RewardExamination) -> Iterator[str]:
-    from voirdire.rewards.against_demands import paid_against_demands
-    from voirdire.rewards.certification import certified, paying_propositions
+    from voirdire.rewards.against_demands import find_paid_against_demands
+    from voirdire.rewards.certification import certified, list_paying_propositions
 
     yield f"the card of the judge warns of {', '.join(judged.untrusted)}"
-    statuses, paying = certified(fit.model), paying_propositions(fit.model)
+    statuses, paying = certified(fit.model), list_paying_propositions(fit.model)
     n_lacking = sum(not statuses[name].is_valid for name in paying)
-    n_against = len(paid_against_demands(fit.model))
+    n_against = len(find_paid_against_demands(fit.model))
     yield (
         f"the reward pays for {len(paying)} propositions, and the judge has not passed on "
         f"{n_lacking} of them; {n_against} weights pay against what the rubric demands. Six "

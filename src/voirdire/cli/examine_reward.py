@@ -182,13 +182,13 @@ def _asks_a_model(model: RewardModel, comparisons: str | None, asked: Mapping[st
     """Tell whether calls of a language model are to be paid for."""
     from voirdire.judging.judges.cascade_jury_files import detect_kind
     from voirdire.models import is_model_name
-    from voirdire.rewards.reward_judge import asked_judge
+    from voirdire.rewards.reward_judge import choose_judge
 
     verdicts = {"verdicts": comparisons, "policy_verdicts": asked["policy"]}
     verdicts["bench_verdicts"] = asked["bench"]
     if all(source is None or asked[name] for name, source in verdicts.items()):
         return False
-    judge = asked_judge(model.judge, asked["judge"])
+    judge = choose_judge(model.judge, asked["judge"])
     return not isinstance(judge, str) or is_model_name(judge) or detect_kind(judge) is not None
 
 

@@ -232,9 +232,12 @@ def _refuse_fitting(call: Call) -> None:
 
 def print_given(model: RewardModel, target: Path, *, as_json: bool) -> None:
     """Print what weights a file of weights gave."""
-    from voirdire.rewards.against_demands import paid_against_demands, said_of_demands
+    from voirdire.rewards.against_demands import (
+        describe_paid_against_demands,
+        find_paid_against_demands,
+    )
 
-    if said := said_of_demands(paid_against_demands(model)):
+    if said := describe_paid_against_demands(find_paid_against_demands(model)):
         say(f"note: {said}")
     weights = {name: dict(row.weights) for name, row in model.behaviors.items()}
     content = {"name": model.name, "content_hash": model.content_hash, "weights": weights}

@@ -33,10 +33,10 @@ def draw_picture(result: Any, *, file_format: PictureFormat) -> bytes:
         The whole file.
     """
     from voirdire.reporting.plots import plot
-    from voirdire.reporting.plots.style import settings
+    from voirdire.reporting.plots.style import use_settings
 
     figure = plot(result)
     picture = io.BytesIO()
-    with settings({"svg.hashsalt": "voirdire"}):  # ids that do not change from run to run
+    with use_settings({"svg.hashsalt": "voirdire"}):  # ids that do not change from run to run
         figure.savefig(picture, format=file_format, metadata=_METADATA[file_format])
     return picture.getvalue()

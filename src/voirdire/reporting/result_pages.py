@@ -154,11 +154,11 @@ def _show_certificate(data: bytes, _document: dict[str, Any], asked: PageRequest
     from voirdire.documents import document_from_text
     from voirdire.reporting import html_report
     from voirdire.reporting.pages.speech import Speaker
-    from voirdire.rewards.certification import certificate_of
+    from voirdire.rewards.certification import make_certificate
 
     _refuse_items(asked, "a certificate")
     form: dict[str, Any] = {"what": "a certificate", "layout": "json"}
-    found = certificate_of(document_from_text(data, source=asked.source, **form))
+    found = make_certificate(document_from_text(data, source=asked.source, **form))
     content = found.as_content()
     about = {name: content.get(name) for name in _OF_CERTIFICATE}
     settings = {"certificate": about, **found.settings}
@@ -183,11 +183,11 @@ _OF_CERTIFICATE = (
 def _show_reward(data: bytes, _document: dict[str, Any], asked: PageRequest) -> str:
     from voirdire.documents import document_from_text
     from voirdire.reporting.pages.reward_file import reward_file_page
-    from voirdire.rewards.reward_file import reward_of_document
+    from voirdire.rewards.reward_file import read_reward_document
 
     _refuse_items(asked, "a reward")
     document = document_from_text(data, source=asked.source, what="a reward", layout="json")
-    return reward_file_page(reward_of_document(document), **asked.about)
+    return reward_file_page(read_reward_document(document), **asked.about)
 
 
 def _show_reward_examination(data: bytes, _document: dict[str, Any], asked: PageRequest) -> str:

@@ -14,7 +14,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.records.plain import without_nan
 from voirdire.reporting.json_reading import decode_object, read_record
-from voirdire.rewards.against_demands import paid_against_demands
+from voirdire.rewards.against_demands import find_paid_against_demands
 from voirdire.rewards.fitting.fit import fit_figures
 from voirdire.studies.reward.result import (
     REWARD_EXAMINATION_SCHEMA,
@@ -186,7 +186,7 @@ def reward_fit_as_dict(fit: RewardFit) -> dict[str, Any]:
             }
             for row in fit.behaviors
         ],
-        "against_demands": [asdict(row) for row in paid_against_demands(model)],
+        "against_demands": [asdict(row) for row in find_paid_against_demands(model)],
         "notes": list(fit.notes),
         "dropped": [asdict(row) for row in fit.dropped],
         "settings": {

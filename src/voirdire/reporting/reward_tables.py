@@ -13,7 +13,10 @@ from voirdire._validation import shorten
 from voirdire.reporting.narrow_tables import NarrowTable, plain_table
 from voirdire.reporting.notes import dropped_note
 from voirdire.reporting.number_formats import decimal, percent, share
-from voirdire.rewards.against_demands import paid_against_demands, said_of_demands
+from voirdire.rewards.against_demands import (
+    describe_paid_against_demands,
+    find_paid_against_demands,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -407,7 +410,7 @@ class RewardFitTables:
         if several:
             said = "\n".join(f"note: {names}: {note}" for note, names in several.items())
             yield Text(f"{said}\n", style="yellow")
-        if said := said_of_demands(paid_against_demands(self._fit.model)):
+        if said := describe_paid_against_demands(find_paid_against_demands(self._fit.model)):
             yield Text(f"{said}\n", style="yellow")
 
 

@@ -20,7 +20,7 @@ from voirdire.reporting.notes import (
     legend,
 )
 from voirdire.reporting.number_formats import decimal, margin, p_value, percent
-from voirdire.reporting.pages.examination_views import question_parts
+from voirdire.reporting.pages.examination_views import group_by_question
 from voirdire.reporting.pages.speech import one_line
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class ExaminationTables:
         found = self._examination
         tables = [_judge_table([*found.results], width=options.max_width)]
         if self._details:
-            parts = {part.question: part for part in question_parts(found)}
+            parts = {part.question: part for part in group_by_question(found)}
             tables = []
             for rows in _families(found.results):
                 tables.append(_judge_table(rows, width=options.max_width, has_controls=True))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from voirdire._validation import shorten
 from voirdire.reporting.number_formats import counted, decimal
 from voirdire.reporting.pages.training_sections import certified_counts, uncertified
-from voirdire.reporting.plots.training_sheet import edge_size, move_of
+from voirdire.reporting.plots.training_sheet import compute_edge_size, compute_move
 
 if TYPE_CHECKING:
     from voirdire.rewards.training.run import TrainingRun
@@ -38,7 +38,7 @@ def training_summary(run: TrainingRun) -> tuple[str, ...]:
     rewards = [step.reward_mean for step in run.steps]
     words = f"{counted(n, 'step')}, {counted(run.n_completions, 'completion')}"
     if any(map(math.isfinite, rewards)):
-        move, edge = move_of("reward", rewards), edge_size(n)
+        move, edge = compute_move("reward", rewards), compute_edge_size(n)
         ends = f"{decimal(move.start)} → {decimal(move.end)}" if n > 1 else decimal(move.end)
         over = f" (first and last {edge} steps)" if edge > 1 else ""
         words += f", mean reward {ends}{over}"

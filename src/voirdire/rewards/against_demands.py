@@ -1,4 +1,4 @@
-"""Weights that pay against what the rubric demands: what to look at before a model is trained."""
+"""Find weights that pay against the demands of the rubric, before a model is trained."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.model import RewardModel
 
-__all__ = ["AgainstDemand", "paid_against_demands", "said_of_demands"]
+__all__ = ["AgainstDemand", "describe_paid_against_demands", "find_paid_against_demands"]
 
-_AS_GOOD_AS_NOTHING = 0.01
-"""Of the largest weight of a behavior: a smaller one changes next to nothing."""
+_NEGLIGIBLE_SHARE = 0.01
+"""A weight below this share of a behavior's largest weight changes almost nothing."""
 
 _MOST_NAMED = 8
 
@@ -42,7 +42,7 @@ class AgainstDemand:
     pays: float
 
 
-def paid_against_demands(reward: RewardModel) -> tuple[AgainstDemand, ...]:
+def find_paid_against_demands(reward: RewardModel) -> tuple[AgainstDemand, ...]:
     """Find the propositions whose unwanted state is paid for, the largest first.
 
     Parameters
@@ -56,29 +56,29 @@ def paid_against_demands(reward: RewardModel) -> tuple[AgainstDemand, ...]:
         Without weights below a hundredth of the behavior's largest. Only weights of propositions
         are looked at: what classes pay comes on top, and may make up for it.
     """
-    found = []
+    rows = []
     for behavior in reward.behaviors:
-        about, weights = reward.feature_set(behavior), reward.weight_vector(behavior)
+        features, weights = reward.feature_set(behavior), reward.weight_vector(behavior)
         demands = reward.rubric.behavior(behavior).demands
-        about_it = [name != VETO for name in about.names]
-        least = _AS_GOOD_AS_NOTHING * abs(weights[about_it]).max(initial=0.0)
+        is_no_veto = [name != VETO for name in features.names]
+        least = _NEGLIGIBLE_SHARE * abs(weights[is_no_veto]).max(initial=0.0)
         for name, is_flipped, weight in zip(
-            about.propositions, about.flipped, weights.tolist(), strict=False
+            features.propositions, features.flipped, weights.tolist(), strict=False
         ):
             wanted, pays = demands[name].demanded, -weight if is_flipped else weight
             if wanted is not None and abs(pays) > least and (pays > 0) is not wanted:
                 words = write_demand(demands[name])
-                found.append(
+                rows.append(
                     AgainstDemand(behavior=behavior, proposition=name, demand=words, pays=pays)
                 )
-    return tuple(sorted(found, key=lambda row: -abs(row.pays)))
+    return tuple(sorted(rows, key=lambda row: -abs(row.pays)))
 
 
-def said_of_demands(rows: Sequence[AgainstDemand]) -> str:
-    """Say in one sentence which weights pay against demands, and what each adds; else nothing."""
+def describe_paid_against_demands(rows: Sequence[AgainstDemand]) -> str:
+    """Describe which weights pay against demands, and what each adds; empty without any."""
     if not rows:
         return ""
-    named = "; ".join(
+    listed = "; ".join(
         f"{shorten(row.behavior, width=40)}: {shorten(row.proposition, width=40)} ({row.demand}) "
         f"{row.pays:+.2f}"
         for row in rows[:_MOST_NAMED]
@@ -87,5 +87,5 @@ def said_of_demands(rows: Sequence[AgainstDemand]) -> str:
     count = "1 weight pays" if len(rows) == 1 else f"{len(rows)} weights pay"
     return (
         f"{count} against what the rubric demands. Where the proposition is true, the reward "
-        f"changes by: {named}{more}. A model in training may find responses that earn this."
+        f"changes by: {listed}{more}. A model in training may find responses that earn this."
     )

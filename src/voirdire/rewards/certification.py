@@ -1,4 +1,4 @@
-"""Certificates: read from files, and what they say of the propositions of a reward."""
+"""Read certificates from files, and decide which propositions of a reward they certify."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from voirdire.documents import Form, closest, content_digest, read_document
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
 from voirdire.records.thresholds import get_thresholds
-from voirdire.rewards.vetoes import veto_propositions
+from voirdire.rewards.vetoes import list_veto_propositions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 __all__ = [
     "CertificateState",
     "CertificateStatus",
-    "certificate_of",
     "certified",
     "check_certified",
-    "misspelt_schema",
-    "paying_propositions",
+    "list_paying_propositions",
+    "make_certificate",
     "read_certificate",
+    "suggest_schema",
 ]
 
 CertificateState: TypeAlias = Literal[
@@ -53,7 +53,7 @@ _ORDER: tuple[CertificateState, ...] = (
     "other_judge",
     "other_rubric",
 )
-"""What counts where certificates say different things: the first of these that one of them says."""
+"""Where certificates differ, the first of these states that one of them has counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,10 +110,12 @@ def certified(model: RewardModel) -> dict[str, CertificateStatus]:
     (several ε or alignments) all must have passed, and where several certificates are about it,
     none may speak against it: the ε that passes is not to be looked for afterwards.
     """
-    return {name: _status(model, name) for name in (*model.rubric.propositions, *model.questions)}
+    return {
+        name: _find_status(model, name) for name in (*model.rubric.propositions, *model.questions)
+    }
 
 
-def paying_propositions(model: RewardModel) -> tuple[str, ...]:
+def list_paying_propositions(model: RewardModel) -> tuple[str, ...]:
     """List the propositions that rewards depend on.
 
     Parameters
@@ -129,10 +131,10 @@ def paying_propositions(model: RewardModel) -> tuple[str, ...]:
     """
     paying: set[str] = set()
     for behavior, row in model.behaviors.items():
-        found = model.feature_set(behavior)
-        paying.update(name for name in found.propositions if row.weights[name] != 0)
-        paying |= veto_propositions(model.rubric, behavior, row.vetoes)
-        if any(row.weights[name] != 0 for name in found.classes):
+        features = model.feature_set(behavior)
+        paying.update(name for name in features.propositions if row.weights[name] != 0)
+        paying |= list_veto_propositions(model.rubric, behavior, row.vetoes)
+        if any(row.weights[name] != 0 for name in features.classes):
             paying.update(model.rubric.logic.classes(behavior).flow.variables)
     return tuple(name for name in model.rubric.propositions if name in paying)
 
@@ -161,91 +163,97 @@ def check_certified(model: RewardModel, *, required: bool, stacklevel: int = 2) 
         kind of annotators and is not stricter than all that are.
     """
     statuses = certified(model)
-    paying = [statuses[name] for name in (*paying_propositions(model), *model.questions)]
+    paying = [statuses[name] for name in (*list_paying_propositions(model), *model.questions)]
     _warn_of_margins(model, [row for row in paying if row.is_valid], stacklevel)
     lacking = [row for row in paying if not row.is_valid]
     if not lacking:
         return
     if required:
-        said = "; ".join(f"{row.proposition}: {row.reason}" for row in lacking)
+        reasons = "; ".join(f"{row.proposition}: {row.reason}" for row in lacking)
         msg = (
             "`require_certified` must find a valid certificate for every proposition with a "
-            f"weight; reward {shorten(model.name)!r} lacks {len(lacking)} ({said}). Examine its "
+            f"weight; reward {shorten(model.name)!r} lacks {len(lacking)} ({reasons}). Examine its "
             "judge with `voirdire examine --certificate`, and fit with that certificate."
         )
         raise InputError(msg)
-    shown = list_names([row.proposition for row in lacking])
-    counted = "1 proposition" if len(lacking) == 1 else f"{len(lacking)} propositions"
+    names = list_names([row.proposition for row in lacking])
+    count = "1 proposition" if len(lacking) == 1 else f"{len(lacking)} propositions"
     msg = (
-        f"reward {shorten(model.name)!r} pays for {counted} without a valid certificate: "
-        f"{shown}. Nobody has shown that its judge may answer for people there."
+        f"reward {shorten(model.name)!r} pays for {count} without a valid certificate: "
+        f"{names}. Nobody has shown that its judge may replace people there."
     )
     warnings.warn(msg, UncertifiedWarning, stacklevel=stacklevel)
 
 
-def _status(model: RewardModel, proposition: str) -> CertificateStatus:
+def _find_status(model: RewardModel, proposition: str) -> CertificateStatus:
     if not model.certificates:
-        return _said(proposition, "none", "never examined")
+        return _make_status(proposition, "none", "never examined")
     if not model.judge.fingerprint:
-        return _said(proposition, "no_judge", "the weights were given by hand, for any judge")
-    found = [
+        return _make_status(
+            proposition, "no_judge", "the weights were given by hand, for any judge"
+        )
+    statuses = [
         status
         for certificate in model.certificates
-        if (status := _by_certificate(model, certificate, proposition)) is not None
+        if (status := _read_status(model, certificate, proposition)) is not None
     ]
-    if not found:
-        return _said(proposition, "none", "never examined")
-    return min(found, key=lambda status: _ORDER.index(status.state))
+    if not statuses:
+        return _make_status(proposition, "none", "never examined")
+    return min(statuses, key=lambda status: _ORDER.index(status.state))
 
 
-def _by_certificate(
+def _read_status(
     model: RewardModel, certificate: Certificate, proposition: str
 ) -> CertificateStatus | None:
-    """Tell what one certificate says; None where it is not about the proposition at all."""
+    """Read the status that one certificate gives; None where it is not about the proposition."""
     rows = [row for row in certificate.examinations if row.get("question") == proposition]
     if not rows:
         return None
     mark = certificate.content_hash
     if certificate.rubric_hash not in (None, model.rubric.content_hash):
         reason = f"examined under another rubric ({shorten(certificate.rubric_hash, width=19)})"
-        return _said(proposition, "other_rubric", reason, mark)
-    fingerprints = {name: _fingerprints(about) for name, about in certificate.judges.items()}
-    named = [row for row in rows if model.judge.fingerprint in fingerprints.get(_judge(row), ())]
-    own = [row for row in named if len(fingerprints[_judge(row)]) == 1]
-    if not own:
+        return _make_status(proposition, "other_rubric", reason, mark)
+    fingerprints = {name: _list_fingerprints(about) for name, about in certificate.judges.items()}
+    of_judge = [
+        row for row in rows if model.judge.fingerprint in fingerprints.get(_name_judge(row), ())
+    ]
+    of_judge_alone = [row for row in of_judge if len(fingerprints[_name_judge(row)]) == 1]
+    if not of_judge_alone:
         reason = "examined for another judge or other settings of it"
-        if named:  # and which question was asked in which run is not written down
-            reason = "examined in one go with verdicts of other runs"
-        names = ", ".join(sorted({repr(shorten(_judge(row))) for row in rows}))
-        return _said(proposition, "other_judge", f"{reason} ({names})", mark)
+        if of_judge:  # the certificate does not record which run asked which question
+            reason = "examined together with verdicts of other runs"
+        names = ", ".join(sorted({repr(shorten(_name_judge(row))) for row in rows}))
+        return _make_status(proposition, "other_judge", f"{reason} ({names})", mark)
     threshold = certificate.settings.get("threshold")
     if isinstance(threshold, Mapping):
         threshold = threshold.get(proposition)
-    [meant] = get_thresholds(model.judge.threshold, [proposition])
-    if isinstance(threshold, int | float) and threshold != meant:
-        reason = f"examined under the threshold {threshold:g} instead of {meant:g}"
-        return _said(proposition, "other_judge", reason, mark)
+    [own_threshold] = get_thresholds(model.judge.threshold, [proposition])
+    if isinstance(threshold, int | float) and threshold != own_threshold:
+        reason = f"examined under the threshold {threshold:g} instead of {own_threshold:g}"
+        return _make_status(proposition, "other_judge", reason, mark)
     worst = [
         row
-        for row in own
-        if row.get("outcome") != "passed" or _meaning(row.get("epsilon")) == _TOO_WIDE
+        for row in of_judge_alone
+        if row.get("outcome") != "passed" or _explain_margin(row.get("epsilon")) == _TOO_WIDE
     ]
     if not worst:
-        return _said(proposition, "passed", _figures(own), mark)
+        return _make_status(proposition, "passed", _write_figures(of_judge_alone), mark)
     is_failed = any(row.get("outcome") == "failed" for row in worst)
-    return _said(proposition, "failed" if is_failed else "no_evidence", _figures(worst), mark)
+    return _make_status(
+        proposition, "failed" if is_failed else "no_evidence", _write_figures(worst), mark
+    )
 
 
-def _figures(rows: list[Mapping[str, Any]]) -> str:
+def _write_figures(rows: list[Mapping[str, Any]]) -> str:
     return ", ".join(
         f"{shorten(str(row.get('outcome')))} at ε {shorten(str(row.get('epsilon')))} "
-        f"({shorten(str(row.get('alignment')))}; {_meaning(row.get('epsilon'))})"
+        f"({shorten(str(row.get('alignment')))}; {_explain_margin(row.get('epsilon'))})"
         for row in rows[:_MOST_NAMED]
     )
 
 
-def _meaning(epsilon: Any) -> str:
-    """Say for which annotators a margin is advised."""
+def _explain_margin(epsilon: Any) -> str:
+    """Explain for which annotators a margin is advised."""
     if not isinstance(epsilon, int | float):  # a certificate may be a stranger's
         return _UNADVISED
     if epsilon in _ADVISED:
@@ -256,7 +264,7 @@ def _meaning(epsilon: Any) -> str:
 
 
 def _warn_of_margins(model: RewardModel, passed: list[CertificateStatus], stacklevel: int) -> None:
-    """Say where the judge passed, but under a margin that no kind of annotators explains."""
+    """Warn where the judge passed under a margin that is not advised for any annotators."""
     names = [row.proposition for row in passed if _UNADVISED in row.reason]
     if not names:
         return
@@ -269,17 +277,19 @@ def _warn_of_margins(model: RewardModel, passed: list[CertificateStatus], stackl
     warnings.warn(msg, UncertifiedWarning, stacklevel=stacklevel + 1)
 
 
-def _judge(row: Mapping[str, Any]) -> str:
+def _name_judge(row: Mapping[str, Any]) -> str:
     return str(row.get("judge"))
 
 
-def _fingerprints(about: Mapping[str, Any]) -> frozenset[Any]:
+def _list_fingerprints(judge: Mapping[str, Any]) -> frozenset[Any]:
     """List a judge's fingerprints in a certificate: none, one, or those of several runs."""
-    found = about.get("fingerprint")
-    return frozenset(map(str, found) if isinstance(found, list | tuple) else (found,))
+    fingerprint = judge.get("fingerprint")
+    return frozenset(
+        map(str, fingerprint) if isinstance(fingerprint, list | tuple) else (fingerprint,)
+    )
 
 
-def _said(
+def _make_status(
     proposition: str, state: CertificateState, reason: str, certificate: str | None = None
 ) -> CertificateStatus:
     return CertificateStatus(
@@ -293,7 +303,7 @@ _UNHASHED = ("created", "versions", "content_hash")
 
 
 class _Form(Form):
-    """A certificate as it is written."""
+    """The form of a certificate in a file."""
 
     schema_: Annotated[str, Field(alias="schema")]
     created: str
@@ -332,27 +342,29 @@ def read_certificate(path: str | Path) -> Certificate:
     -----
     The hash shows that a file was changed, not who wrote it: nothing is signed.
     """
-    return certificate_of(read_document(path, what="a certificate", layout="json"))
+    return make_certificate(read_document(path, what="a certificate", layout="json"))
 
 
-def certificate_of(
+def make_certificate(
     document: Document, path: Keys = (), *, what: str = "a certificate"
 ) -> Certificate:
-    """Make a certificate of what a file says at a path, and check its hash."""
+    """Make a certificate from the part of a document at a path, and check its hash."""
     schema = document.get((*path, "schema"))
     if schema != CERTIFICATE_SCHEMA:
         got = shorten(schema) if isinstance(schema, str) else "no schema"
         message = (
             f"{what} must be of the form {CERTIFICATE_SCHEMA!r}, got {got!r}. "
-            f"`voirdire examine --certificate` writes one.{misspelt_schema(document.get(path))}"
+            f"`voirdire examine --certificate` writes one.{suggest_schema(document.get(path))}"
         )
         raise document.error_at((*path, "schema"), message)
     form = document.read(_Form, path, what=what)
     if form is None:
         raise document.error()
-    said = {field.alias or name: getattr(form, name) for name, field in _Form.model_fields.items()}
-    found = Certificate(**(said | {"examinations": tuple(form.examinations)}))
-    content = {k: x for k, x in found.as_content().items() if k not in _UNHASHED}
+    fields = {
+        field.alias or name: getattr(form, name) for name, field in _Form.model_fields.items()
+    }
+    certificate = Certificate(**(fields | {"examinations": tuple(form.examinations)}))
+    content = {k: x for k, x in certificate.as_content().items() if k not in _UNHASHED}
     if (expected := content_digest(content)) != form.content_hash:
         message = (
             f"{what} must be as it was written, got one that was changed: its "
@@ -360,11 +372,11 @@ def certificate_of(
             f"{shorten(expected, width=19)!r}. Examine again."
         )
         raise document.error_at((*path, "content_hash"), message)
-    return found
+    return certificate
 
 
-def misspelt_schema(content: Any) -> str:
-    """Name the field that was perhaps meant for `schema`, as a sentence with a space before it."""
+def suggest_schema(content: Any) -> str:
+    """Suggest the field that may be a misspelt `schema`, as a sentence that begins with a space."""
     is_there = not isinstance(content, dict) or "schema" in content
     word = None if is_there else closest("schema", content)
     return "" if word is None else f" Was `{shorten(word)}` meant for `schema`?"

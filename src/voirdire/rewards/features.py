@@ -1,4 +1,4 @@
-"""What a reward weighs: propositions, answers of other kinds and completion classes, as numbers."""
+"""The features of a reward: propositions, answers of other kinds and classes, as numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from voirdire._types import Orientation
 from voirdire._validation import check_choice, shorten
 from voirdire.documents import did_you_mean
 from voirdire.errors import InputError
-from voirdire.rewards.vetoes import VETO, part_behavior
+from voirdire.rewards.vetoes import VETO, split_behavior
 from voirdire.rubrics import class_probabilities
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FeatureSet",
-    "caps_by_behavior",
+    "compute_features",
     "feature_set",
     "feature_values",
-    "questions_by_behavior",
-    "questions_of_numbers",
-    "values_of_features",
+    "find_number_questions",
+    "group_caps",
+    "group_questions",
 ]
 
 
@@ -67,12 +67,12 @@ class FeatureSet:
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """Propositions, then answers of other kinds: what verdicts say themselves."""
+        """Propositions, then answers of other kinds: the features that verdicts hold."""
         return (*self.propositions, *self.answers)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What is asked, the veto where there is one, then classes: what weights are named by."""
+        """Names of the features, as weights use them: `asked`, the veto if any, then classes."""
         return (*self.asked, *([VETO] if self.vetoes else ()), *self.classes)
 
 
@@ -123,7 +123,7 @@ def feature_set(
         behavior=behavior,
         propositions=row.propositions,
         flipped=tuple(_is_flipped(demand, orientation) for demand in row.demands.values()),
-        answers=tuple(name for one in questions for name in _number_names(rubric, one)),
+        answers=tuple(name for one in questions for name in _list_number_names(rubric, one)),
         classes=row.features[len(row.propositions) :],
         orientation=orientation,
     )
@@ -181,34 +181,34 @@ def feature_values(
     [[0.98, 0.99, 0.97, 0.99, 1.0, 1.0, 0.98, 0.02, 0.0]]
     """
     columns = tuple(rubric.propositions if propositions is None else propositions)
-    found = feature_set(rubric, behavior, orientation=orientation)
-    return values_of_features(found, rubric, probabilities=probabilities, columns=columns)
+    features = feature_set(rubric, behavior, orientation=orientation)
+    return compute_features(features, rubric, probabilities=probabilities, columns=columns)
 
 
-def values_of_features(
+def compute_features(
     features: FeatureSet, rubric: Rubric, *, probabilities: ArrayLike, columns: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Compute features, capped where they are, without the veto; see `feature_values`."""
-    places = _places(features, columns)
-    given = np.asarray(probabilities, dtype=np.float64)
+    """Compute features and apply caps, without the veto; see `feature_values`."""
+    places = _find_columns(features, columns)
+    values_given = np.asarray(probabilities, dtype=np.float64)
     classes = class_probabilities(
-        rubric, features.behavior, probabilities=given, propositions=columns
+        rubric, features.behavior, probabilities=values_given, propositions=columns
     )
-    # Column by column into one array: a million items need nothing beside it.
-    values = np.empty((len(given), len(places) + len(features.classes)))
+    # Column by column into one array, so that a million items need no other memory.
+    values = np.empty((len(values_given), len(places) + len(features.classes)))
     for column, (name, place) in enumerate(zip(features.asked, places, strict=True)):
         if column < len(features.flipped) and features.flipped[column]:
-            np.subtract(1.0, given[:, place], out=values[:, column])
+            np.subtract(1.0, values_given[:, place], out=values[:, column])
         else:
-            values[:, column] = given[:, place]
+            values[:, column] = values_given[:, place]
         if name in features.caps:
             np.minimum(values[:, column], features.caps[name], out=values[:, column])
     values[:, len(places) :] = classes.values
     return values
 
 
-def questions_of_numbers(rubric: Rubric, names: Iterable[str]) -> tuple[str, ...]:
-    """Name the scale and choice questions of which any of these names is an answer's."""
+def find_number_questions(rubric: Rubric, names: Iterable[str]) -> tuple[str, ...]:
+    """Find the scale and choice questions that have an answer with one of these names."""
     wanted = frozenset(names)
     return tuple(
         row.id
@@ -217,24 +217,26 @@ def questions_of_numbers(rubric: Rubric, names: Iterable[str]) -> tuple[str, ...
     )
 
 
-def questions_by_behavior(said: Iterable[str], rubric: Rubric) -> dict[str, tuple[str, ...]]:
-    """Settle which scale and choice questions are features of which behavior."""
+def group_questions(
+    names_of_questions: Iterable[str], rubric: Rubric
+) -> dict[str, tuple[str, ...]]:
+    """Group scale and choice questions by the behaviors that have them as features."""
     found: dict[str, dict[str, None]] = {row.id: {} for row in rubric.behaviors}
-    for name in said:
-        behaviors, question = part_behavior(name, found)
-        _number_names(rubric, question)
+    for name in names_of_questions:
+        behaviors, question = split_behavior(name, found)
+        _list_number_names(rubric, question)
         for behavior in behaviors:
             found[behavior][question] = None
     return {behavior: tuple(names) for behavior, names in found.items()}
 
 
-def caps_by_behavior(
-    said: Mapping[str, Any], sets: Mapping[str, FeatureSet]
+def group_caps(
+    caps: Mapping[str, Any], sets: Mapping[str, FeatureSet]
 ) -> dict[str, dict[str, float]]:
-    """Settle the caps of each behavior; refuse those of nothing and those outside (0, 1)."""
+    """Group caps by behavior; refuse unknown features and numbers outside (0, 1)."""
     found: dict[str, dict[str, float]] = {behavior: {} for behavior in sets}
-    for key in sorted(said, key=lambda key: ":" in key):  # what is said of one behavior goes before
-        cap = said[key]
+    for key in sorted(caps, key=lambda key: ":" in key):  # what is said of one behavior goes before
+        cap = caps[key]
         is_number = isinstance(cap, int | float) and not isinstance(cap, bool)
         if not is_number or not 0 < cap < 1:
             msg = (
@@ -242,9 +244,9 @@ def caps_by_behavior(
                 f"{shorten(key)!r}. Features lie in [0, 1]."
             )
             raise InputError(msg)
-        behaviors, name = part_behavior(key, sets)
-        capped = [behavior for behavior in behaviors if name in sets[behavior].asked]
-        if not capped:
+        behaviors, name = split_behavior(key, sets)
+        with_feature = [behavior for behavior in behaviors if name in sets[behavior].asked]
+        if not with_feature:
             known = sorted({name for row in sets.values() for name in row.asked})
             if ":" in key:
                 known = [f"{row}:{name}" for row in sets for name in sets[row].asked]
@@ -253,15 +255,15 @@ def caps_by_behavior(
                 f"{shorten(key)!r}.{did_you_mean(name, known)}"
             )
             raise InputError(msg)
-        found |= {behavior: found[behavior] | {name: float(cap)} for behavior in capped}
+        found |= {behavior: found[behavior] | {name: float(cap)} for behavior in with_feature}
     return {
         behavior: {name: found[behavior][name] for name in row.asked if name in found[behavior]}
         for behavior, row in sets.items()
     }
 
 
-def _number_names(rubric: Rubric, question: str) -> tuple[str, ...]:
-    """Name the numbers of a question; refuse one whose answers are no numbers."""
+def _list_number_names(rubric: Rubric, question: str) -> tuple[str, ...]:
+    """List the numbers of a question; refuse a question whose answers are not numbers."""
     rows = {row.id: row for row in rubric.questions}
     if question not in rows or not rows[question].number_names:
         possible = [row.id for row in rubric.questions if row.number_names]
@@ -283,18 +285,18 @@ def _number_names(rubric: Rubric, question: str) -> tuple[str, ...]:
     return rows[question].number_names
 
 
-def _places(found: FeatureSet, columns: Sequence[str]) -> list[int]:
+def _find_columns(features: FeatureSet, columns: Sequence[str]) -> list[int]:
     """Find the column of each proposition and answer."""
-    known = {name: place for place, name in enumerate(columns)}
-    missing = [name for name in found.asked if name not in known]
+    places = {name: place for place, name in enumerate(columns)}
+    missing = [name for name in features.asked if name not in places]
     if missing:
         msg = (
-            f"`propositions` must hold every proposition of behavior {found.behavior!r}, got none "
-            f"called {missing[0]!r}.{did_you_mean(missing[0], columns)} A judge that was not "
+            f"`propositions` must hold every proposition of behavior {features.behavior!r}, got "
+            f"none called {missing[0]!r}.{did_you_mean(missing[0], columns)} A judge that was not "
             "asked about it gives nan."
         )
         raise InputError(msg)
-    return [known[name] for name in found.asked]
+    return [places[name] for name in features.asked]
 
 
 def _is_flipped(demand: Demand, orientation: Orientation) -> bool:

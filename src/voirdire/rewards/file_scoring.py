@@ -1,4 +1,4 @@
-"""Score a file of items into a file of rewards: any size, in flat memory."""
+"""Score a file of items of any size into a file of rewards, in flat memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from voirdire.judging.runs.outputs import (
 from voirdire.judging.runs.parts import MARK, WorkFolder, make_folder, remove_folder
 from voirdire.rewards.model import RewardModel
 from voirdire.rewards.reward_file import load_reward
-from voirdire.rewards.scoring.scores import contribution_columns, contribution_frame
+from voirdire.rewards.scoring.scores import make_contribution_frame, name_contributions
 from voirdire.rewards.scoring.scoring import BatchScorer
 from voirdire.rewards.scoring.settings import ScoringSettings
 from voirdire.rewards.verdict_source import open_verdicts_for, source_for_reward, take_verdicts
@@ -57,8 +57,8 @@ __all__ = [
     "ScoringProgress",
     "ScoringSummary",
     "StreamWriter",
-    "checked_rewards_output",
-    "reward_frame",
+    "check_rewards_output",
+    "make_reward_frame",
     "score_file",
 ]
 
@@ -188,7 +188,7 @@ class ScoreTally:
         self._figures: pl.DataFrame | None = None
 
     def add(self, frame: pl.DataFrame) -> None:
-        """Take the table of a batch, as `reward_frame` makes it."""
+        """Add the table of a batch, as `make_reward_frame` makes it."""
         self.n_items += frame.height
         self.n_scored += frame["reward"].count()
         for reason, n_items in Counter(frame["missing"].drop_nulls()).items():
@@ -214,7 +214,7 @@ class ScoreTally:
         return dict(self._missing.most_common())
 
     def behaviors(self, order: tuple[str, ...]) -> tuple[BehaviorScores, ...]:
-        """Give the figures of each behavior, those of the rubric first and in its order."""
+        """Return the figures of each behavior, those of the rubric first and in its order."""
         if self._figures is None:
             return ()
         n_scored = pl.col("n_scored")
@@ -228,18 +228,18 @@ class ScoreTally:
 
 
 def _merge_figures(parts: pl.DataFrame) -> pl.DataFrame:
-    """Put the figures of batches together; squares about the mean lose no digits."""
+    """Merge the figures of batches; squares about the mean keep all digits."""
     n_scored = pl.col("n_scored")
     means = pl.col("mean", "mean_rule", "mean_base")
     mean = (pl.col("mean") * n_scored).sum() / n_scored.sum()
-    found = parts.group_by("behavior", maintain_order=True).agg(
+    merged = parts.group_by("behavior", maintain_order=True).agg(
         pl.col("n_items", "n_scored").sum(),
         (means * n_scored).sum() / n_scored.sum(),
         (pl.col("squares") + n_scored * (pl.col("mean") - mean) ** 2).sum(),
         pl.col("minimum").min(),
         pl.col("maximum").max(),
     )
-    return found.select(parts.columns).head(_MOST_NAMED)  # of a hostile file each item has its own
+    return merged.select(parts.columns).head(_MOST_NAMED)  # of a hostile file each item has its own
 
 
 SCORE_COLUMNS = ("item", "behavior", "reward", "base_reward", "rule_reward", "missing")
@@ -248,10 +248,10 @@ SCORE_COLUMNS = ("item", "behavior", "reward", "base_reward", "rule_reward", "mi
 _NOT_KEPT = "No reward is written yet"
 
 
-def checked_rewards_output(output: Path, *, source: object) -> tuple[Path, VerdictFormat]:
-    """Give the file that a name leads to and how it is written, or say why it cannot be.
+def check_rewards_output(output: Path, *, source: object) -> tuple[Path, VerdictFormat]:
+    """Check where rewards go; return the file and its format.
 
-    A file of rewards is replaced, and an empty one; nothing else is.
+    Only a file of rewards and an empty file may be replaced.
     """
     written_as = verdict_format(output)
     target = check_place(output, source=source, what="items")
@@ -265,7 +265,7 @@ def checked_rewards_output(output: Path, *, source: object) -> tuple[Path, Verdi
     return target, written_as
 
 
-def reward_frame(scores: Scores) -> pl.DataFrame:
+def make_reward_frame(scores: Scores) -> pl.DataFrame:
     """Make the table of rewards, a row for each item."""
     missing = [scores.missing.get(name) for name in scores.items]
     return pl.DataFrame(
@@ -289,11 +289,11 @@ class StreamWriter:
         sys.stdout.buffer.flush()
 
     def publish(self) -> None:
-        """Do nothing: all is written."""
+        """Do nothing, since all rows are written."""
 
 
 class RewardWriter:
-    """Writes a table in parts, and puts the whole under its name at the end; a context."""
+    """Writes a table in parts, and joins them into the output at the end; a context manager."""
 
     def __init__(self, target: Path, *, written_as: VerdictFormat, columns: Sequence[str]) -> None:
         self._work = WorkFolder(target, written_as=written_as)
@@ -301,14 +301,14 @@ class RewardWriter:
         self._n_parts = 0
 
     def __enter__(self) -> Self:
-        """Take the place for what is not finished, which no other run may use at the same time."""
+        """Lock the work folder, which no other run may use at the same time."""
         self._work.__enter__()
         with explain_write_errors(self._work.path, kept=_NOT_KEPT):
             self._work.clear()  # a run that was killed leaves its parts
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Take away what is not finished."""
+        """Remove unfinished files."""
         self._work.remove()
         self._work.__exit__(None, None, None)
 
@@ -320,14 +320,14 @@ class RewardWriter:
         self._n_parts += 1
 
     def publish(self) -> None:
-        """Put the whole table under its name."""
+        """Join the parts into the output."""
         with explain_write_errors(self._work.output, kept=_NOT_KEPT):
             joined = self._work.join(self._n_parts, columns=self._columns)
             publish(joined, self._work.output)
 
     @property
     def folder(self) -> Path:
-        """Where unfinished files wait."""
+        """The folder of unfinished files."""
         return self._work.path
 
 
@@ -418,32 +418,43 @@ def score_file(
     """
     started = time.monotonic()
     model = reward if isinstance(reward, RewardModel) else load_reward(reward)
-    told = replace(settings or ScoringSettings(), **fields)
-    check_behavior(told.behavior, model.rubric)
-    scorer, tally = BatchScorer(model, center=told.center, base=told.base), ScoreTally()
-    items = ItemSource(source=source, layout=told)
-    explained = contribution_columns(model, center=told.center) if told.explain else ()
-    written = SCORE_COLUMNS + explained
+    run_settings = replace(settings or ScoringSettings(), **fields)
+    check_behavior(run_settings.behavior, model.rubric)
+    scorer, tally = (
+        BatchScorer(model, center=run_settings.center, base=run_settings.base),
+        ScoreTally(),
+    )
+    items = ItemSource(source=source, layout=run_settings)
+    contributions = (
+        name_contributions(model, center=run_settings.center) if run_settings.explain else ()
+    )
+    columns = SCORE_COLUMNS + contributions
 
-    def tell(judging: JudgingProgress | None = None) -> None:
+    def report(judging: JudgingProgress | None = None) -> None:
         if progress is not None:
             n_dropped = set_aside.count if judging is None else judging.n_dropped
-            done = ScoringProgress(n_items=tally.n_items, n_dropped=n_dropped, judging=judging)
-            progress(done)
+            state = ScoringProgress(n_items=tally.n_items, n_dropped=n_dropped, judging=judging)
+            progress(state)
 
     with ExitStack() as stack:
-        writer, set_aside = _open_output(output, source=source, columns=written, stack=stack)
-        judged, calls = None, None
+        writer, set_aside = _open_output(output, source=source, columns=columns, stack=stack)
+        verdict_file, calls = None, None
         source_of_verdicts, notes = source_for_reward(
-            model, verdicts, judge=judge, other_judge=told.other_judge
+            model, verdicts, judge=judge, other_judge=run_settings.other_judge
         )
         found = source_of_verdicts.found
         if isinstance(found, JudgingPlan):
-            judged, calls = _judge_first(
-                items, found, told, output=output, stack=stack, stopping=stopping, progress=tell
+            verdict_file, calls = _judge_first(
+                items,
+                found,
+                run_settings,
+                output=output,
+                stack=stack,
+                stopping=stopping,
+                progress=report,
             )
-            found = open_verdicts_for(model, judged)
-        reading = told.reading(
+            found = open_verdicts_for(model, verdict_file)
+        reading = run_settings.reading(
             judged=model.judge.judged,
             known_behaviors=tuple(row.id for row in model.rubric.behaviors),
         )
@@ -451,19 +462,19 @@ def score_file(
             set_aside.add(batch.dropped)
             if batch.items:
                 scores = scorer.score(batch.items, take_verdicts(found, batch.items))
-                frame = reward_frame(scores)
+                frame = make_reward_frame(scores)
                 tally.add(frame)
-                if told.explain:
-                    added = contribution_frame(model, scores)
+                if run_settings.explain:
+                    added = make_contribution_frame(model, scores)
                     frame = pl.concat([frame, added], how="horizontal")
                 writer.add(frame)
-                tell()
+                report()
         scorer.check_base()
         items.check_unchanged()
         dropped_output = set_aside.publish()
         writer.publish()
-        if judged is not None:
-            remove_folder(judged.parent)
+        if verdict_file is not None:
+            remove_folder(verdict_file.parent)
     seconds = time.monotonic() - started
     return ScoringSummary(
         output=str(output),
@@ -477,7 +488,7 @@ def score_file(
         n_scored=tally.n_scored,
         missing=tally.missing,
         behaviors=tally.behaviors(tuple(row.id for row in model.rubric.behaviors)),
-        is_centered=told.center,
+        is_centered=run_settings.center,
         n_dropped=set_aside.count,
         dropped=set_aside.first,
         dropped_output=None if dropped_output is None else str(dropped_output),
@@ -493,7 +504,7 @@ def _open_output(
 ) -> tuple[RewardWriter | StreamWriter, SetAside]:
     if str(output) == "-":
         return StreamWriter(), SetAside(None)
-    target, written_as = checked_rewards_output(Path(output), source=source)
+    target, written_as = check_rewards_output(Path(output), source=source)
     set_aside = stack.enter_context(SetAside(target.with_name(f"{target.name}.dropped.jsonl")))
     writer = stack.enter_context(RewardWriter(target, written_as=written_as, columns=columns))
     set_aside.open(writer.folder / "dropped.jsonl")
@@ -509,12 +520,12 @@ def _judge_first(
     stack: ExitStack,
     **watching: Any,
 ) -> tuple[Path, CallSummary | None]:
-    """Judge every item into a file beside the output, or find that a killed run has.
+    """Judge every item into a file beside the output, or find the file of an interrupted run.
 
-    Only when it is finished, the file has a name that says what was judged, and by whom.
+    A finished file has a name made from the items and the judge; an unfinished one has not.
     """
     items.keep()
-    if str(output) == "-":  # there is nothing beside it to go on from, except the store
+    if str(output) == "-":  # only the store lets such a run continue
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="voirdire-")))
         beside = Path.cwd()
     else:
@@ -522,7 +533,7 @@ def _judge_first(
         folder, beside = target.with_name(f"{target.name}.scoring"), target.parent
         with explain_write_errors(folder, kept="Nothing is judged yet"):
             make_folder(folder)
-        stack.callback(_remove_bare, folder)
+        stack.callback(_remove_if_empty, folder)
     key = hash_content({"items": items.key(), "fingerprint": plan.fingerprint})
     finished = folder / f"{key.rpartition(':')[2]}.parquet"
     if settings.restart:
@@ -537,7 +548,7 @@ def _judge_first(
     return finished, summary.calls
 
 
-def _remove_bare(folder: Path) -> None:
+def _remove_if_empty(folder: Path) -> None:
     """Remove the folder of a run that ended before anything was judged."""
     if list(folder.glob("*")) == [folder / MARK]:
         remove_folder(folder)

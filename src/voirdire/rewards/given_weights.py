@@ -1,4 +1,4 @@
-"""A reward of weights that somebody chose, without comparisons and without a fit."""
+"""Make a reward from weights that a user chose, without comparisons and without a fit."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from voirdire._validation import check_choice, shorten
 from voirdire.documents import did_you_mean, read_document
 from voirdire.errors import InputError
 from voirdire.records.thresholds import USUAL_THRESHOLD
-from voirdire.rewards.features import caps_by_behavior, feature_set, questions_of_numbers
+from voirdire.rewards.features import feature_set, find_number_questions, group_caps
 from voirdire.rewards.model import BehaviorReward, RewardModel
-from voirdire.rewards.reward_judge import RewardJudge, reward_judge
-from voirdire.rewards.vetoes import VETO, veto_penalty, vetoes_by_behavior
+from voirdire.rewards.reward_judge import RewardJudge, describe_judge
+from voirdire.rewards.vetoes import VETO, compute_veto_penalty, group_vetoes
 from voirdire.rubrics import load_rubric
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.features import FeatureSet
     from voirdire.rubrics import Rubric
 
-__all__ = ["reward_of_weights", "reward_versions"]
+__all__ = ["list_versions", "reward_of_weights"]
 
 _LIBRARIES = ("voirdire", "numpy", "scipy", "polars")
 
@@ -90,27 +90,29 @@ def reward_of_weights(
     0.0
     """
     check_choice("orientation", orientation, Orientation)
-    known = load_rubric(rubric)
-    if not known.behaviors:
-        msg = f"`rubric` must have behaviors, got {shorten(known.name)!r} without any. Add some."
+    loaded = load_rubric(rubric)
+    if not loaded.behaviors:
+        msg = f"`rubric` must have behaviors, got {shorten(loaded.name)!r} without any. Add some."
         raise InputError(msg)
-    given: Any = weights
+    by_behavior: Any = weights
     if isinstance(weights, str | Path):  # a small file of YAML, which JSON is too
-        given = read_document(weights, what="a file of weights").value
+        by_behavior = read_document(weights, what="a file of weights").value
     beside: dict[str, Any] = {"veto": (), "caps": {}}
-    if isinstance(given, Mapping):
-        given = {str(name): named for name, named in given.items()}
-        for word in (beside.keys() & given.keys()) - {row.id for row in known.behaviors}:
-            beside[word] = given.pop(word)
-    if not isinstance(given, Mapping) or not given:
+    if isinstance(by_behavior, Mapping):
+        by_behavior = {str(name): named for name, named in by_behavior.items()}
+        for word in (beside.keys() & by_behavior.keys()) - {row.id for row in loaded.behaviors}:
+            beside[word] = by_behavior.pop(word)
+    if not isinstance(by_behavior, Mapping) or not by_behavior:
         msg = (
             "`weights` must hold weights for at least one behavior, got "
-            f'{shorten(given)}. Write {{"hard_refuse": {{"apology": 1.0}}}}.'
+            f'{shorten(by_behavior)}. Write {{"hard_refuse": {{"apology": 1.0}}}}.'
         )
         raise InputError(msg)
     veto, caps = beside["veto"], beside["caps"]
-    listed = [veto] if isinstance(veto, str) else veto
-    if not isinstance(listed, Sequence) or not all(isinstance(one, str) for one in listed):
+    vetoes_given = [veto] if isinstance(veto, str) else veto
+    if not isinstance(vetoes_given, Sequence) or not all(
+        isinstance(one, str) for one in vetoes_given
+    ):
         msg = f"`veto` must be a proposition or a list of them, got {shorten(veto)}."
         raise InputError(msg)
     if not isinstance(caps, Mapping):
@@ -119,75 +121,77 @@ def reward_of_weights(
             'Write {"apology": 0.5}.'
         )
         raise InputError(msg)
-    vetoes = vetoes_by_behavior(listed, known, given)
+    vetoes = group_vetoes(vetoes_given, loaded, by_behavior)
     sets = {}
-    for behavior, named in given.items():
+    for behavior, named in by_behavior.items():
         words = map(str, named) if isinstance(named, Mapping) else ()
-        asked = questions_of_numbers(known, words)
-        sets[behavior] = feature_set(known, behavior, orientation=orientation, questions=asked)
-    capped = caps_by_behavior({str(name): cap for name, cap in caps.items()}, sets)
+        asked = find_number_questions(loaded, words)
+        sets[behavior] = feature_set(loaded, behavior, orientation=orientation, questions=asked)
+    caps_of_behaviors = group_caps({str(name): cap for name, cap in caps.items()}, sets)
     behaviors = {
-        name: _behavior(
-            replace(found, vetoes=vetoes[name], caps=capped[name]), given[name], rubric=known
+        name: _make_behavior(
+            replace(found, vetoes=vetoes[name], caps=caps_of_behaviors[name]),
+            by_behavior[name],
+            rubric=loaded,
         )
         for name, found in sets.items()
     }
     return RewardModel(
         name=name,
-        rubric=known,
+        rubric=loaded,
         orientation=orientation,
-        judge=_judge(judge, known, bound=bound),
-        behaviors={row.id: behaviors[row.id] for row in known.behaviors if row.id in behaviors},
+        judge=_make_judge(judge, loaded, bound=bound),
+        behaviors={row.id: behaviors[row.id] for row in loaded.behaviors if row.id in behaviors},
         settings={"given_weights": True, "use_base": use_base},
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        versions=reward_versions(),
+        versions=list_versions(),
     )
 
 
-def reward_versions() -> dict[str, str]:
-    """Say what a reward was made with: Python, voirdire and the numerical libraries."""
-    found = {name: version(name) for name in _LIBRARIES}
-    return {"python": platform.python_version()} | found
+def list_versions() -> dict[str, str]:
+    """List the versions of Python, voirdire and the numerical libraries."""
+    versions = {name: version(name) for name in _LIBRARIES}
+    return {"python": platform.python_version()} | versions
 
 
-def _judge(judge: JudgeLike | None, rubric: Rubric, *, bound: bool) -> RewardJudge:
+def _make_judge(judge: JudgeLike | None, rubric: Rubric, *, bound: bool) -> RewardJudge:
     if judge is None and bound:
         msg = "`judge` must be named where the reward is bound to it, got None. Name one."
         raise InputError(msg)
     if judge is None or (judge == "local" and not bound):
-        # the bundled one may lack a proposition that verdicts are given of: it is not made ready
+        # the built-in judge is not loaded here: it may lack a proposition that has verdicts
         threshold = rubric.threshold or USUAL_THRESHOLD
         name = "local" if judge else ""
         return RewardJudge(name=name, threshold=threshold, made_by={"judge": name} if name else {})
     from voirdire.judging.plan import plan_judging
 
-    return reward_judge(plan_judging(judge, rubric), made_from=judge, bound=bound)
+    return describe_judge(plan_judging(judge, rubric), made_from=judge, bound=bound)
 
 
-def _behavior(features: FeatureSet, named: Any, *, rubric: Rubric) -> BehaviorReward:
-    if not isinstance(named, Mapping):
+def _make_behavior(features: FeatureSet, given: Any, *, rubric: Rubric) -> BehaviorReward:
+    if not isinstance(given, Mapping):
         msg = (
             f"`weights` of {features.behavior!r} must be a mapping of features to numbers, got "
-            f"{shorten(named)}."
+            f"{shorten(given)}."
         )
         raise InputError(msg)
     weights = dict.fromkeys(features.names, 0.0)
     seen: set[str] = set()
-    for word, value in named.items():
-        feature = _feature(str(word), features, rubric=rubric)
+    for word, value in given.items():
+        feature = _find_feature(str(word), features, rubric=rubric)
         if feature in seen:
             msg = f"`weights` of {features.behavior!r} must name {feature!r} once, got it twice."
             raise InputError(msg)
         seen.add(feature)
-        weights[feature] = _number(value, feature)
+        weights[feature] = _read_weight(value, feature)
     if features.vetoes:
-        weights[VETO] = -veto_penalty(features, weights)
+        weights[VETO] = -compute_veto_penalty(features, weights)
     return BehaviorReward(
         behavior=features.behavior, weights=weights, vetoes=features.vetoes, caps=features.caps
     )
 
 
-def _feature(word: str, features: FeatureSet, *, rubric: Rubric) -> str:
+def _find_feature(word: str, features: FeatureSet, *, rubric: Rubric) -> str:
     """Find a feature by its name; a class may be named without its behavior."""
     if word in features.names:
         return word
@@ -209,19 +213,19 @@ def _feature(word: str, features: FeatureSet, *, rubric: Rubric) -> str:
     raise InputError(msg)
 
 
-def _number(value: Any, feature: str) -> float:
+def _read_weight(value: Any, feature: str) -> float:
     is_number = hasattr(value, "__float__") and not isinstance(value, bool | str)
     try:
-        found = float(value) if is_number else math.nan
+        weight = float(value) if is_number else math.nan
     except (TypeError, ValueError, OverflowError):
-        found = math.nan
-    if not math.isfinite(found):
-        msg = f"`weights` must be finite numbers, got {_shown(value)} for {feature!r}."
+        weight = math.nan
+    if not math.isfinite(weight):
+        msg = f"`weights` must be finite numbers, got {_show_value(value)} for {feature!r}."
         raise InputError(msg)
-    return found
+    return weight
 
 
-def _shown(value: Any) -> str:
+def _show_value(value: Any) -> str:
     try:
         return shorten(repr(value))
     except ValueError:  # more digits than Python writes

@@ -1,4 +1,4 @@
-"""A reward: weights per behavior, with everything that says what they belong to."""
+"""A reward: weights per behavior, with the rubric, the judge and the certificates they need."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
     "RewardModel",
     "is_hash_of",
     "is_reward_file",
-    "reward_document",
+    "make_reward_document",
 ]
 
 REWARD_SCHEMA = "voirdire.reward/1"
@@ -130,7 +130,7 @@ class RewardModel:
         """
         marks = [certificate.content_hash for certificate in self.certificates]
         rubric_hash = self.rubric.content_hash
-        return content_digest(_content(self) | {"rubric": rubric_hash, "certificates": marks})
+        return content_digest(_list_content(self) | {"rubric": rubric_hash, "certificates": marks})
 
     @property
     def uses_base(self) -> bool:
@@ -140,10 +140,10 @@ class RewardModel:
     @cached_property
     def questions(self) -> tuple[str, ...]:
         """The scale and choice questions whose answers it weighs, in the rubric's order."""
-        from voirdire.rewards.features import questions_of_numbers
+        from voirdire.rewards.features import find_number_questions
 
         names = {name for row in self.behaviors.values() for name in row.weights}
-        return questions_of_numbers(self.rubric, names)
+        return find_number_questions(self.rubric, names)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -165,10 +165,10 @@ class RewardModel:
 
     def feature_set(self, behavior: str) -> FeatureSet:
         """List the features of a behavior, in the order of its weights."""
-        from voirdire.rewards.features import feature_set, questions_of_numbers
+        from voirdire.rewards.features import feature_set, find_number_questions
 
         own = self.behaviors.get(behavior)
-        asked = questions_of_numbers(self.rubric, () if own is None else own.weights)
+        asked = find_number_questions(self.rubric, () if own is None else own.weights)
         found = feature_set(self.rubric, behavior, orientation=self.orientation, questions=asked)
         return found if own is None else replace(found, vetoes=own.vetoes, caps=own.caps)
 
@@ -202,16 +202,16 @@ class RewardModel:
         """Do what `features` does from numbers, a column for each proposition and answer."""
         import numpy as np
 
-        from voirdire.rewards.features import values_of_features
-        from voirdire.rewards.vetoes import veto_values
+        from voirdire.rewards.features import compute_features
+        from voirdire.rewards.vetoes import compute_vetoes
 
         about = self.feature_set(behavior)
-        found = values_of_features(
+        found = compute_features(
             about, self.rubric, probabilities=probabilities, columns=propositions
         )
         if not about.vetoes:
             return found
-        vetoed = veto_values(
+        vetoed = compute_vetoes(
             self.rubric,
             behavior,
             about.vetoes,
@@ -236,9 +236,9 @@ class RewardModel:
         ndarray of float, shape (n_items,)
             nan where a feature whose weight is not 0 is missing.
         """
-        from voirdire.rewards.scoring.scores import weighed
+        from voirdire.rewards.scoring.scores import sum_features
 
-        return weighed(self.features(behavior, judged), self.weight_vector(behavior))
+        return sum_features(self.features(behavior, judged), self.weight_vector(behavior))
 
     def score(
         self,
@@ -364,9 +364,9 @@ class RewardModel:
             contributions and its base reward add up to its reward; where scores are centred, the
             feature ``"(center)"`` is one of the rows. Unknown values are null.
         """
-        from voirdire.rewards.scoring.scores import explanation
+        from voirdire.rewards.scoring.scores import explain_scores
 
-        return explanation(self, scores)
+        return explain_scores(self, scores)
 
     def save(self, path: str | Path) -> None:
         """Write the reward to a JSON file, whole or not at all.
@@ -388,7 +388,7 @@ class RewardModel:
                 "else. Name another file."
             )
             raise InputError(msg)
-        write_json(target, reward_document(self))
+        write_json(target, make_reward_document(self))
 
 
 def is_reward_file(path: Path) -> bool:
@@ -403,9 +403,9 @@ def is_reward_file(path: Path) -> bool:
     return not head or (head.lstrip().startswith(b"{") and f'"{ANY_REWARD}'.encode() in head)
 
 
-def reward_document(model: RewardModel) -> dict[str, Any]:
-    """Give a reward as plain values, as its file has them."""
-    rubric, content = model.rubric, _content(model)
+def make_reward_document(model: RewardModel) -> dict[str, Any]:
+    """Make the plain values of a reward that its file holds."""
+    rubric, content = model.rubric, _list_content(model)
     head = {"created": model.created, "versions": model.versions}
     written = {
         "name": rubric.name,
@@ -422,16 +422,16 @@ def reward_document(model: RewardModel) -> dict[str, Any]:
 
 
 def is_hash_of(content_hash: object, model: RewardModel) -> bool:
-    """Tell whether this is the hash of a reward, as it is made now or was made before.
+    """Tell whether this is the hash of a reward, computed as now or as in earlier versions.
 
-    Files, runs and servers of earlier versions say the one that was made before: it is over the
-    certificates with their times, and without certificates the same.
+    Earlier versions hashed the certificates with their times; the hash of a reward without
+    certificates is the same.
     """
-    earlier = content_digest(_content(model) | {"rubric": model.rubric.content_hash})
+    earlier = content_digest(_list_content(model) | {"rubric": model.rubric.content_hash})
     return content_hash in (model.content_hash, earlier)
 
 
-def _content(model: RewardModel) -> dict[str, Any]:
+def _list_content(model: RewardModel) -> dict[str, Any]:
     judge = model.judge
     return {
         "schema": REWARD_SCHEMA,

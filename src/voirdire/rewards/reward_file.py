@@ -1,4 +1,4 @@
-"""The file of a reward: JSON with the rubric inside, checked against its own hashes."""
+"""Read the file of a reward: JSON with the rubric inside, checked against its own hashes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from voirdire.documents import (
 )
 from voirdire.errors import InputError
 from voirdire.records.thresholds import threshold_from_cell
-from voirdire.rewards.certification import certificate_of, check_certified, misspelt_schema
-from voirdire.rewards.features import caps_by_behavior, feature_set, questions_of_numbers
+from voirdire.rewards.certification import check_certified, make_certificate, suggest_schema
+from voirdire.rewards.features import feature_set, find_number_questions, group_caps
 from voirdire.rewards.model import (
     ANY_REWARD,
     REWARD_SCHEMA,
@@ -28,18 +28,18 @@ from voirdire.rewards.model import (
     is_hash_of,
 )
 from voirdire.rewards.reward_judge import RewardJudge
-from voirdire.rewards.vetoes import veto_propositions
+from voirdire.rewards.vetoes import list_veto_propositions
 from voirdire.rubrics import built_in_rubrics, load_rubric, rubric_from_text
 
 if TYPE_CHECKING:
     from voirdire.rubrics import Rubric
 
-__all__ = ["load_reward", "reward_of_document"]
+__all__ = ["load_reward", "read_reward_document"]
 
 _BUILT_IN = "built-in "
 _ELSEWHERE = ("//", "\\\\")
-"""How names of other machines' files begin: a reward may be a stranger's, and so may the machine,
-which would be told who asks."""
+"""Beginnings of file names on other machines. A reward may come from a stranger, and opening such a
+name would tell the stranger's machine who asks."""
 
 
 class _RubricForm(Form):
@@ -69,7 +69,7 @@ class _BehaviorForm(Form):
 
 
 class _Form(Form):
-    """A reward as it is written."""
+    """The form of a reward in a file."""
 
     schema_: Annotated[str, Field(alias="schema")]
     name: str
@@ -123,20 +123,20 @@ def load_reward(
     ``judge="own"``, unless it is the one that ships with voirdire.
     """
     document = read_document(path, what="a reward", layout="json")
-    model = reward_of_document(document, rubric=rubric)
+    model = read_reward_document(document, rubric=rubric)
     check_certified(model, required=require_certified, stacklevel=3)
     return model
 
 
-def reward_of_document(
+def read_reward_document(
     document: Document, *, rubric: Rubric | str | Path | None = None
 ) -> RewardModel:
-    """Read a reward from what its file, or a server, says; its certificates are not looked at."""
+    """Read a reward from the document of a file or a server, without checking its certificates."""
     schema = document.get(("schema",))
     if schema != REWARD_SCHEMA:
         message = (
             "must be a reward that `voirdire fit` wrote, got another JSON object, without the "
-            f"schema {REWARD_SCHEMA!r}.{misspelt_schema(document.value)}"
+            f"schema {REWARD_SCHEMA!r}.{suggest_schema(document.value)}"
         )
         if isinstance(schema, str) and schema.startswith(ANY_REWARD):
             message = (
@@ -159,8 +159,8 @@ def reward_of_document(
     except ValueError as error:
         message = f"judge.threshold {error}, got {form.judge.threshold!r}."
         raise document.error_at(("judge", "threshold"), message) from error
-    said = {name: value for name, value in form if name not in ("schema_", "content_hash")}
-    said |= {
+    fields = {name: value for name, value in form if name not in ("schema_", "content_hash")}
+    fields |= {
         "rubric": own,
         "judge": RewardJudge(**dict(form.judge)),
         "behaviors": {
@@ -168,11 +168,11 @@ def reward_of_document(
             for name, row in form.behaviors.items()
         },
         "certificates": tuple(
-            certificate_of(document, ("certificates", place), what=f"certificate {place + 1}")
+            make_certificate(document, ("certificates", place), what=f"certificate {place + 1}")
             for place in range(len(form.certificates))
         ),
     }
-    model = RewardModel(**said)
+    model = RewardModel(**fields)
     if not is_hash_of(form.content_hash, model):
         message = (
             "must be a reward as it was written, got one that was changed: its content_hash is "
@@ -187,14 +187,14 @@ def reward_of_document(
 def _read_behavior(
     name: str, form: _BehaviorForm, orientation: Orientation, rubric: Rubric, document: Document
 ) -> BehaviorReward:
-    asked = questions_of_numbers(rubric, form.weights)
+    asked = find_number_questions(rubric, form.weights)
     features = feature_set(rubric, name, orientation=orientation, questions=asked)
     path = ("behaviors", name)
     try:
         key, rule = "caps", "be of its features"
-        caps = caps_by_behavior(form.caps, {name: features})[name]
+        caps = group_caps(form.caps, {name: features})[name]
         key, rule = "veto", "have a meaning in its rubric"
-        veto_propositions(rubric, name, form.veto)
+        list_veto_propositions(rubric, name, form.veto)
     except InputError as error:
         message = f"behaviors.{shorten(name)}.{key} must {rule}: {error}"
         raise document.error_at((*path, key), message) from error
@@ -220,20 +220,20 @@ def _read_behavior(
 
 
 def _check_rubric(own: Rubric, *, given: Rubric | str | Path | None, source: str) -> None:
-    """Refuse a reward whose rubric is another one by now: the given one, or where it came from.
+    """Refuse a reward whose rubric differs from the given one, or from the one it was read from.
 
-    A file that is not there, is on another machine, is no rubric or has another name says nothing.
+    A source that is missing, on another machine, no rubric, or of another name is ignored.
     """
     other = load_rubric(given) if given is not None else _find_rubric(own)
     if other is None or other.content_hash == own.content_hash:
         return
-    named = [
+    descriptions = [
         f"{shorten(row.name)!r} version {shorten(row.version)!r} "
         f"({shorten(row.content_hash, width=19)})"
         for row in (own, other)
     ]
     msg = (
-        f"{source}: was made for rubric {named[0]}, got {named[1]}"
+        f"{source}: was made for rubric {descriptions[0]}, got {descriptions[1]}"
         f"{'' if given is not None else f' in {shorten(own.source)}'}. "
         "Fit again with that rubric, or go back to the one that the reward was made for."
     )
@@ -248,8 +248,8 @@ def _find_rubric(own: Rubric) -> Rubric | None:
     if name.startswith(_ELSEWHERE):
         return None
     try:
-        # a pipe would be waited for, and a name that leads nowhere is no error
-        found = load_rubric(Path(name)) if Path(name).is_file() else None
+        # reading a pipe would block; a missing file is no error
+        rubric = load_rubric(Path(name)) if Path(name).is_file() else None
     except (InputError, OSError, ValueError):
         return None
-    return found if found is not None and found.name == own.name else None
+    return rubric if rubric is not None and rubric.name == own.name else None

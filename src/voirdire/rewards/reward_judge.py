@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 __all__ = [
     "OWN",
     "RewardJudge",
-    "asked_judge",
-    "judge_again",
+    "choose_judge",
+    "describe_judge",
     "recognise_judge",
-    "reward_judge",
+    "remake_judge",
 ]
 
 OWN = "own"
-"""How a caller says that the judge which a reward names is to be asked, wherever it is."""
+"""The name by which a caller allows asking the judge that a reward names, wherever it is."""
 
 _BUNDLED = "local"
 _NATIVE = "native/"
 
 _CASCADE = "cascade"
-"""What a description calls a judge of two, with `first`, `then` and `unsure` beside it."""
+"""The name of a cascade in a description; `first`, `then` and `unsure` stand beside it."""
 
-_ASKED = (
+_LLM_FIELDS = (
     "name",
     "mode",
     "probability",
@@ -54,14 +54,14 @@ _ASKED = (
     "temperature",
     "top_logprobs",
 )
-"""What of an `LlmJudge` its answers depend on."""
+"""Fields of an `LlmJudge` that its answers depend on."""
 
-_OF_CASCADE = ("first", "unsure", "propositions", "name")
-"""What of a `CascadeJudge` its answers depend on, besides the language model."""
+_CASCADE_FIELDS = ("first", "unsure", "propositions", "name")
+"""Fields of a `CascadeJudge` that its answers depend on, besides the language model."""
 
-_MODEL = ("base_url", "temperature", "reasoning_effort", "max_tokens", "top_p", "extra")
-"""What of a model's settings is written down. Names of variables that hold keys or headers are
-not: a file of somebody else's could have them sent to a server of his."""
+_MODEL_FIELDS = ("base_url", "temperature", "reasoning_effort", "max_tokens", "top_p", "extra")
+"""Settings of a model that are written down. Names of variables that hold keys or headers are not:
+a stranger's file could send these to the stranger's server."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ class RewardJudge:
     made_by : mapping of str to object
         How to make the judge again: ``judge`` as the command line takes it, and for a language
         model mode, probability, language and so on. Never a key. Empty where it cannot be made
-        again from words; see `reward_judge`.
+        again from words; see `describe_judge`.
     """
 
     name: str
@@ -91,7 +91,7 @@ class RewardJudge:
     made_by: Mapping[str, Any] = field(default_factory=dict)
 
 
-def reward_judge(
+def describe_judge(
     plan: JudgingPlan,
     *,
     made_from: JudgeLike | None = None,
@@ -118,7 +118,7 @@ def reward_judge(
         fingerprint=plan.fingerprint if bound else "",
         threshold=plan.threshold,
         judged=plan.judged,
-        made_by=_made_by(plan, made_from),
+        made_by=_describe_making(plan, made_from),
     )
 
 
@@ -139,11 +139,11 @@ def recognise_judge(found: RewardJudge, rubric: Rubric) -> RewardJudge:
         return found
     if plan.fingerprint != found.fingerprint:
         return found
-    return replace(found, made_by=_made_by(plan, judge))
+    return replace(found, made_by=_describe_making(plan, judge))
 
 
-def asked_judge(own: RewardJudge, judge: JudgeLike | None) -> JudgeLike:
-    """Settle who judges: the one that the caller names, else the reward's own.
+def choose_judge(own: RewardJudge, judge: JudgeLike | None) -> JudgeLike:
+    """Choose who judges: the judge that the caller names, else the reward's own.
 
     Parameters
     ----------
@@ -161,14 +161,14 @@ def asked_judge(own: RewardJudge, judge: JudgeLike | None) -> JudgeLike:
     Raises
     ------
     InputError
-        As `judge_again` does.
+        As `remake_judge` does.
     """
     if judge is None:
-        return judge_again(own)
-    return judge_again(own, is_wished=True) if judge == OWN else judge
+        return remake_judge(own)
+    return remake_judge(own, is_wished=True) if judge == OWN else judge
 
 
-def judge_again(judge: RewardJudge, *, is_wished: bool = False) -> JudgeLike:
+def remake_judge(judge: RewardJudge, *, is_wished: bool = False) -> JudgeLike:
     """Make a judge from its description.
 
     Parameters
@@ -194,18 +194,18 @@ def judge_again(judge: RewardJudge, *, is_wished: bool = False) -> JudgeLike:
     made_by = judge.made_by
     name = made_by.get("judge")
     if not isinstance(name, str) or not name:
-        called = f" {shorten(judge.name)!r}" if judge.name else ""
+        name_of_judge = f" {shorten(judge.name)!r}" if judge.name else ""
         msg = (
-            f"`judge` must be given, or `verdicts`: the reward's own judge{called} cannot be made "
-            "again from what the reward says. Name a judge, or judge beforehand with "
+            f"`judge` must be given, or `verdicts`: the reward's own judge{name_of_judge} cannot "
+            "be made again from what the reward says. Name a judge, or judge beforehand with "
             "`voirdire judge`."
         )
         raise InputError(msg)
     if name != _BUNDLED and not is_wished:
         msg = (
             f"`judge` must be named, or `verdicts` given: the reward's own judge is "
-            f"{_described(name, made_by)}, and no reward may decide that by itself. Say {OWN!r} "
-            "if it is the one that you want, or name another."
+            f"{_describe_request(name, made_by)}, and no reward may decide that by itself. "
+            f"Say {OWN!r} to use it, or name another."
         )
         raise InputError(msg)
     from voirdire.models import is_model_name
@@ -214,7 +214,7 @@ def judge_again(judge: RewardJudge, *, is_wished: bool = False) -> JudgeLike:
     if not is_cascade and not is_model_name(name):
         return name
     try:
-        return _cascade(made_by) if is_cascade else _language_model(name, made_by)
+        return _make_cascade(made_by) if is_cascade else _make_language_model(name, made_by)
     except TypeError as error:
         msg = (
             "`reward` must describe its judge with settings that a judge has, got others "
@@ -223,13 +223,13 @@ def judge_again(judge: RewardJudge, *, is_wished: bool = False) -> JudgeLike:
         raise InputError(msg) from error
 
 
-def _described(name: str, made_by: Mapping[str, Any]) -> str:
-    """Say what asking a judge would do."""
+def _describe_request(name: str, made_by: Mapping[str, Any]) -> str:
+    """Describe what asking a judge would do."""
     from voirdire.models import is_model_name
 
     if _is_cascade(made_by):
         first, then = shorten(str(made_by.get("first"))), made_by["then"]
-        return f"a cascade of {first!r} and {_described(str(then.get('judge')), then)}"
+        return f"a cascade of {first!r} and {_describe_request(str(then.get('judge')), then)}"
     if not is_model_name(name):
         return f"the file {shorten(name)!r}, which would be opened"
     settings = made_by.get("model")
@@ -241,19 +241,20 @@ def _described(name: str, made_by: Mapping[str, Any]) -> str:
     return f"the language model {shorten(name)!r}{where}, which would be sent every text"
 
 
-def _language_model(name: str, made_by: Mapping[str, Any]) -> LlmJudge:
+def _make_language_model(name: str, made_by: Mapping[str, Any]) -> LlmJudge:
     from voirdire.judging import LlmJudge
     from voirdire.judging.judges.calibration import read_calibration
     from voirdire.models import load_model
 
     settings = made_by.get("model", {})
-    if not isinstance(settings, dict) or set(settings) - set(_MODEL):
+    if not isinstance(settings, dict) or set(settings) - set(_MODEL_FIELDS):
         msg = f"unknown settings of the model {name!r}"
         raise TypeError(msg)
     if name.startswith(_NATIVE) and settings.get("base_url") is not None:
         msg = (
             "`judge` must be named: a provider's own library finds keys by itself, and the "
-            f"reward's own judge is {_described(name, made_by)}. Name it with its address and key."
+            f"reward's own judge is {_describe_request(name, made_by)}. Name it with its address "
+            "and key."
         )
         raise InputError(msg)
     if made_by.get("route"):
@@ -262,63 +263,65 @@ def _language_model(name: str, made_by: Mapping[str, Any]) -> LlmJudge:
             "(`route`), which no judge does any more. Name another, and give items a `behavior`."
         )
         raise InputError(msg)
-    asked = {key: made_by[key] for key in _ASKED if key in made_by}
+    fields = {key: made_by[key] for key in _LLM_FIELDS if key in made_by}
     if "calibration" in made_by:
-        what = {"source": "the judge of the reward", "what": "a calibration"}
-        asked["calibration"] = read_calibration(document_of_value(made_by["calibration"], **what))
+        source = {"source": "the judge of the reward", "what": "a calibration"}
+        fields["calibration"] = read_calibration(
+            document_of_value(made_by["calibration"], **source)
+        )
     model = load_model(name, **settings)
-    return LlmJudge(model=model, **asked)
+    return LlmJudge(model=model, **fields)
 
 
 def _is_cascade(made_by: Mapping[str, Any]) -> bool:
     return made_by.get("judge") == _CASCADE and isinstance(made_by.get("then"), dict)
 
 
-def _cascade(made_by: Mapping[str, Any]) -> CascadeJudge:
+def _make_cascade(made_by: Mapping[str, Any]) -> CascadeJudge:
     from voirdire.judging.judges.cascade import CascadeJudge
 
-    said = {key: value for key, value in made_by.items() if key not in ("judge", "then")}
+    fields = {key: value for key, value in made_by.items() if key not in ("judge", "then")}
     then = made_by["then"]
     name = then.get("judge")
-    are_names = isinstance(name, str) and isinstance(said.get("first"), str)
-    if set(said) - set(_OF_CASCADE) or not are_names:
+    are_names = isinstance(name, str) and isinstance(fields.get("first"), str)
+    if set(fields) - set(_CASCADE_FIELDS) or not are_names:
         msg = "unknown settings of a cascade"
         raise TypeError(msg)
-    return CascadeJudge(then=_language_model(name, then), **said)
+    return CascadeJudge(then=_make_language_model(name, then), **fields)
 
 
-def _made_by(plan: JudgingPlan, made_from: Any) -> dict[str, Any]:
+def _describe_making(plan: JudgingPlan, made_from: Any) -> dict[str, Any]:
     judge = plan.judge
     if isinstance(judge, BoundCascade):
-        return _made_of_two(judge)
+        return _describe_cascade(judge)
     if not asks_a_model(judge):
         is_named = isinstance(made_from, str | Path) and str(made_from)
         return {"judge": str(made_from)} if is_named else {}
-    return _model_in_words(judge.judge)
+    return _describe_language_model(judge.judge)
 
 
-def _made_of_two(judge: BoundCascade) -> dict[str, Any]:
-    asked = judge.cascade
-    if not isinstance(asked.first, str | Path):
+def _describe_cascade(judge: BoundCascade) -> dict[str, Any]:
+    cascade = judge.cascade
+    if not isinstance(cascade.first, str | Path):
         return {}
-    unsure = read_bounds(asked.unsure)
+    unsure = read_bounds(cascade.unsure)
     return {
         "judge": _CASCADE,
-        "first": str(asked.first),
+        "first": str(cascade.first),
         "unsure": {name: list(pair) for name, pair in unsure.items()},
-        **({} if asked.propositions is None else {"propositions": list(asked.propositions)}),
-        **({"name": asked.name} if asked.name else {}),
-        "then": _model_in_words(judge.judge),
+        **({} if cascade.propositions is None else {"propositions": list(cascade.propositions)}),
+        **({"name": cascade.name} if cascade.name else {}),
+        "then": _describe_language_model(judge.judge),
     }
 
 
-def _model_in_words(asked: LlmJudge) -> dict[str, Any]:
-    settings = asked.chat_model.settings
-    said = {key: settings[key] for key in _MODEL if settings.get(key)}
-    known = asked.known_calibration
+def _describe_language_model(judge: LlmJudge) -> dict[str, Any]:
+    settings = judge.chat_model.settings
+    model_fields = {key: settings[key] for key in _MODEL_FIELDS if settings.get(key)}
+    calibration = judge.known_calibration
     return {
-        "judge": asked.chat_model.name,
-        **{key: getattr(asked, key) for key in _ASKED if getattr(asked, key) is not None},
-        **({"model": said} if said else {}),
-        **({} if known is None else {"calibration": known.to_dict()}),
+        "judge": judge.chat_model.name,
+        **{key: getattr(judge, key) for key in _LLM_FIELDS if getattr(judge, key) is not None},
+        **({"model": model_fields} if model_fields else {}),
+        **({} if calibration is None else {"calibration": calibration.to_dict()}),
     }

@@ -24,7 +24,7 @@ from voirdire.judging.answering import ajudge_by_plan, judge_by_plan
 from voirdire.judging.plan import JudgingPlan, needs_engine, plan_judging
 from voirdire.records.thresholds import format_threshold, select_threshold
 from voirdire.records.verdict_tables import is_verdict_table
-from voirdire.rewards.reward_judge import RewardJudge, asked_judge, recognise_judge, reward_judge
+from voirdire.rewards.reward_judge import RewardJudge, choose_judge, describe_judge, recognise_judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -40,16 +40,16 @@ if TYPE_CHECKING:
 __all__ = [
     "StoredVerdicts",
     "VerdictSource",
-    "judging_plan",
     "open_verdicts",
     "open_verdicts_for",
     "plan_of",
+    "plan_reward_judging",
     "source_for_reward",
     "take_verdicts",
 ]
 
 HeldVerdicts: TypeAlias = "Verdicts | StoredVerdicts | RbrVerdicts"
-"""Verdicts that there are: in memory, in a temporary file, or known by the texts of items."""
+"""Stored verdicts: in memory, in a temporary file, or found by the texts of items."""
 
 _MOST_ITEMS, _MOST_ROWS = 1 << 15, 1 << 17
 _BLOCK_BYTES = 1 << 23
@@ -89,7 +89,7 @@ class VerdictSource:
         return take_verdicts(self.found, items)
 
     async def averdicts_on(self, items: Sequence[Item], **asking: Any) -> Verdicts:
-        """Do the same in the running event loop."""
+        """Do what `verdicts_on` does, in the running event loop."""
         if isinstance(self.found, JudgingPlan):
             judged = await ajudge_by_plan(items, self.found, **asking)
             return add_numbers(judged, self.rubric, self.questions)
@@ -118,7 +118,7 @@ class VerdictSource:
     def describe_judge(self, *, judged: Judged, made_from: JudgeLike | None) -> RewardJudge:
         """Describe the judge, and how it is made again where that is known."""
         if isinstance(self.found, JudgingPlan):
-            return reward_judge(self.found, made_from=made_from)
+            return describe_judge(self.found, made_from=made_from)
         described = RewardJudge(
             name=self.found.judge,
             fingerprint=self.found.fingerprint,
@@ -129,7 +129,7 @@ class VerdictSource:
 
 
 def take_verdicts(found: HeldVerdicts, items: Sequence[Item]) -> Verdicts:
-    """Give verdicts on items, in their order; those without any are missing."""
+    """Return verdicts on items, in their order; items without any are missing."""
     if isinstance(found, RbrVerdicts):
         return found.of_items(items)
     return found.take([item.id for item in items])
@@ -145,8 +145,8 @@ def open_verdicts(
 ) -> HeldVerdicts:
     """Open what `voirdire.io.read_verdicts` reads, or a file of features of the RBR authors.
 
-    Files of ours are not held in memory. `judge` is the name of one of several. A `threshold` is
-    for verdicts without a fingerprint; others have one that is fixed.
+    Files that `voirdire judge` wrote are not held in memory. `judge` is the name of one of several
+    judges. A `threshold` is for verdicts without a fingerprint; others have one that is fixed.
     """
     if judge is not None and not isinstance(judge, str):
         msg = (
@@ -161,12 +161,12 @@ def open_verdicts(
         found = read_verdicts(part, rubric=rubric, judge=judge, numbers_of=questions)
         return _under_threshold(found, threshold)
 
-    if paths := _our_files(source):
-        frames = chain.from_iterable(map(_frames, paths))
+    if paths := _list_own_files(source):
+        frames = chain.from_iterable(map(_read_frames, paths))
         try:
-            return StoredVerdicts(map(read, _whole_items(frames)))
+            return StoredVerdicts(map(read, _split_between_items(frames)))
         except (ValueError, *BROKEN_PARQUET):
-            pass  # what is wrong is said, with its place, where all is read at once
+            pass  # reading the whole file below raises an error that names the place
     return read(source)
 
 
@@ -194,7 +194,7 @@ def source_for_reward(
     Where there are `verdicts`, `judge` is the name of one of several, or what has it.
     """
     if verdicts is None:
-        plan, notes = judging_plan(model, judge, other_judge=other_judge)
+        plan, notes = plan_reward_judging(model, judge, other_judge=other_judge)
         return VerdictSource(found=plan, rubric=model.rubric, questions=model.questions), notes
     found = open_verdicts_for(model, verdicts, judge=getattr(judge, "name", judge))
     notes = _check_judge(
@@ -224,14 +224,14 @@ def plan_of(model: RewardModel, judge: JudgeLike | None) -> JudgingPlan:
     """Plan what the judge that is asked for, or the reward's own, is asked."""
     own = model.judge
     return plan_judging(
-        asked_judge(own, judge), model.rubric, threshold=own.threshold, judged=own.judged
+        choose_judge(own, judge), model.rubric, threshold=own.threshold, judged=own.judged
     )
 
 
-def judging_plan(
+def plan_reward_judging(
     model: RewardModel, judge: JudgeLike | None, *, other_judge: bool
 ) -> tuple[JudgingPlan, tuple[str, ...]]:
-    """Do the same, and check that it is the judge that the reward was fitted on."""
+    """Prepare the judge, by default the reward's own, and check its fingerprint."""
     plan = plan_of(model, judge)
     notes = _check_judge(
         model,
@@ -253,9 +253,9 @@ def _check_judge(
     argument: str,
     other_judge: bool,
 ) -> tuple[str, ...]:
-    """Refuse verdicts of another judge, or note them where they are wanted.
+    """Refuse verdicts of another judge, or note them where another judge is allowed.
 
-    A reward without the fingerprint of its judge takes any.
+    A reward without the fingerprint of its judge takes any verdicts.
     """
     own = model.judge
     if not own.fingerprint or own.fingerprint == fingerprint:
@@ -265,8 +265,11 @@ def _check_judge(
     elif name != own.name:
         what = f"judge {shorten(name)!r} instead of {shorten(own.name)!r}"
     elif threshold != own.threshold:
-        given, wanted = format_threshold(threshold), format_threshold(own.threshold)
-        what = f"the threshold {given} instead of {wanted}"
+        threshold_given, threshold_of_reward = (
+            format_threshold(threshold),
+            format_threshold(own.threshold),
+        )
+        what = f"the threshold {threshold_given} instead of {threshold_of_reward}"
     else:
         what = (
             f"another version or other settings of {shorten(name)!r}, another rubric, or other "
@@ -274,15 +277,15 @@ def _check_judge(
             f"{shorten(own.fingerprint, width=19)})"
         )
     if not other_judge:
-        hint = " That one is calibrated: name its `calibration`."
+        hint = " The judge of the reward is calibrated: name its `calibration`."
         calibrated = "calibration" in own.made_by
         msg = (
             f"`{argument}` must be of the judge that reward {shorten(model.name)!r} was fitted on, "
-            f"got {what}. Judge with that one, fit again, or say that another one is meant with "
+            f"got {what}. Judge with that judge, fit again, or allow another judge with "
             f"`other_judge=True`.{hint if calibrated else ''}"
         )
         raise InputError(msg)
-    void = " The certificates of the reward say nothing of it." if model.certificates else ""
+    void = " The reward's certificates do not hold for it." if model.certificates else ""
     return (
         f"scored with verdicts of another judge than the weights were fitted on: {what}.{void}",
     )
@@ -292,15 +295,15 @@ def _check_judge(
 
 
 class StoredVerdicts:
-    """Verdicts in a temporary file, a row for each item, which are found by a hash of its id.
+    """Verdicts in a temporary file, with a row for each item that a hash of its id finds.
 
     Memory is 16 bytes an item, in whatever order items are asked for.
 
     Parameters
     ----------
     parts : iterable of Verdicts
-        Of one run, each item in one part, the first on all questions. A `ValueError` says that
-        they are not.
+        Of one run, each item in one part, the first part on all questions; otherwise a `ValueError`
+        is raised.
 
     Attributes
     ----------
@@ -311,46 +314,46 @@ class StoredVerdicts:
     def __init__(self, parts: Iterable[Verdicts]) -> None:
         self._file = tempfile.TemporaryFile(prefix="voirdire-")  # noqa: SIM115
         weakref.finalize(self, self._file.close)
-        self._words: dict[str | None, int] = {None: 0}
+        self._codes: dict[str | None, int] = {None: 0}
         hashes: list[NDArray[np.int64]] = []
-        about: Verdicts | None = None
+        first: Verdicts | None = None
         for part in parts:
-            if about is None:
-                about = part.take(())
+            if first is None:
+                first = part.take(())
                 numbers = ("probability", "f8", (len(part.questions),))
                 self._row = np.dtype([numbers, ("behavior", "i4"), ("reason", "i4")])
-            if _run_of(part) != _run_of(about.on(part.questions)):
+            if _identify_run(part) != _identify_run(first.on(part.questions)):
                 raise ValueError("verdicts must be of one run")
-            columns = [about.questions.index(name) for name in part.questions]
-            self._file.write(self._rows_of(part, columns=columns).tobytes())
+            columns = [first.questions.index(name) for name in part.questions]
+            self._file.write(self._make_rows(part, columns=columns).tobytes())
             hashes.append(_hash_ids(part.items))
-        if about is None:
+        if first is None:
             raise ValueError("there must be verdicts")
         self._file.flush()
-        self._about = about
-        self.judge, self.fingerprint, self.threshold, self.questions = _run_of(about)
-        found = np.concatenate(hashes)
-        self._places = np.argsort(found)
-        self._hashes = found[self._places]
+        self._about = first
+        self.judge, self.fingerprint, self.threshold, self.questions = _identify_run(first)
+        all_hashes = np.concatenate(hashes)
+        self._places = np.argsort(all_hashes)
+        self._hashes = all_hashes[self._places]
         if (self._hashes[1:] == self._hashes[:-1]).any():
             raise ValueError("the verdicts on an item must lie together")
-        self._said = list(self._words)
+        self._texts = list(self._codes)
 
     def take(self, items: Sequence[str]) -> Verdicts:
-        """Give the verdicts of items, in their order; those without any are missing."""
+        """Return the verdicts of items, in their order; items without any are missing."""
         wanted = _hash_ids(items)
         at = np.minimum(np.searchsorted(self._hashes, wanted), self._hashes.size - 1)
         is_there = self._hashes[at] == wanted
-        # mapped anew each time, so that what was read does not stay in memory
+        # the file is mapped again each time, so that pages of earlier calls leave memory
         stored = np.memmap(self._file, dtype=self._row, mode="r")
         rows = np.zeros(len(items), dtype=self._row)
         rows["probability"] = np.nan
         rows[is_there] = stored[self._places[at[is_there]]]
         reasons = {
-            items[place]: self._said[rows["reason"][place]] or ""
+            items[place]: self._texts[rows["reason"][place]] or ""
             for place in np.flatnonzero(rows["reason"]).tolist()
         }
-        behaviors = tuple([self._said[code] for code in rows["behavior"].tolist()])
+        behaviors = tuple([self._texts[code] for code in rows["behavior"].tolist()])
         return replace(
             self._about,
             items=tuple(items),
@@ -358,18 +361,18 @@ class StoredVerdicts:
             probabilities=rows["probability"],
         ).with_reasons(reasons)
 
-    def _rows_of(self, part: Verdicts, *, columns: list[int]) -> NDArray[np.void]:
-        words = self._words
+    def _make_rows(self, part: Verdicts, *, columns: list[int]) -> NDArray[np.void]:
+        codes = self._codes
         rows = np.zeros(len(part.items), dtype=self._row)
         rows["probability"] = np.nan
         rows["probability"][:, columns] = part.probabilities
-        rows["behavior"] = [words.setdefault(name, len(words)) for name in part.behaviors]
+        rows["behavior"] = [codes.setdefault(name, len(codes)) for name in part.behaviors]
         for item, reason in part.missing.items():
-            rows["reason"][part.places[item]] = words.setdefault(reason, len(words))
+            rows["reason"][part.places[item]] = codes.setdefault(reason, len(codes))
         return rows
 
 
-def _run_of(verdicts: Verdicts) -> tuple[Any, ...]:
+def _identify_run(verdicts: Verdicts) -> tuple[Any, ...]:
     return verdicts.judge, verdicts.fingerprint, verdicts.threshold, verdicts.questions
 
 
@@ -378,8 +381,8 @@ def _hash_ids(items: Sequence[str]) -> NDArray[np.int64]:
     return np.fromiter(map(hash, items), dtype=np.int64, count=len(items))
 
 
-def _our_files(source: Any) -> list[Path]:
-    """Give the paths of a source that is one or several files as `voirdire judge` writes them."""
+def _list_own_files(source: Any) -> list[Path]:
+    """List the paths of a source that is files of `voirdire judge` only; else an empty list."""
     parts = source if isinstance(source, list | tuple) else [source]
     are_paths = all(isinstance(part, str | Path) and str(part) != "-" for part in parts)
     paths = [Path(part) for part in parts] if are_paths else []
@@ -387,8 +390,8 @@ def _our_files(source: Any) -> list[Path]:
     return paths if are_ours else []
 
 
-def _whole_items(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Cut a table between items: the rows of the last one wait for those that follow."""
+def _split_between_items(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Split a table between items: the rows of the last item wait for the next frame."""
     rest: pl.DataFrame | None = None
     for frame in frames:
         rest = frame if rest is None else pl.concat([rest, frame])
@@ -401,8 +404,8 @@ def _whole_items(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         yield rest
 
 
-def _frames(path: Path) -> Iterator[pl.DataFrame]:
-    """Read a table of ours a piece at a time, cells of JSONL and CSV as text."""
+def _read_frames(path: Path) -> Iterator[pl.DataFrame]:
+    """Read a file of `voirdire judge` piece by piece, with cells of JSONL and CSV as text."""
     columns = columns_of_file(path)
     schema: dict[str, Any] = dict.fromkeys(columns, pl.String)
     written_as = verdict_format(path)

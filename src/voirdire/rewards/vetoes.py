@@ -1,4 +1,4 @@
-"""Must-haves: what puts a response below all others, whatever else it earns."""
+"""Vetoes: conditions that put a response below all others, whatever its other features are."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ if TYPE_CHECKING:
 
 __all__ = [
     "VETO",
-    "part_behavior",
-    "veto_penalty",
-    "veto_propositions",
-    "veto_values",
-    "vetoes_by_behavior",
+    "compute_veto_penalty",
+    "compute_vetoes",
+    "group_vetoes",
+    "list_veto_propositions",
+    "split_behavior",
 ]
 
 
 VETO = "(veto)"
-"""What the feature is called that is 1 where a response is vetoed, else 0."""
+"""Name of the feature that is 1 where a response is vetoed, else 0."""
 
 _BEYOND = 1.1
-"""Times the range of rewards: a vetoed response lies clearly below others."""
+"""A veto costs this many times the range of rewards, so that the response is clearly lowest."""
 
 _ROUNDING = 1e-9
-"""Of the sizes of all weights: what sums of their products may be off, with room to spare."""
+"""Rounding error that sums may have, generously, as a share of the sum of all absolute weights."""
 
 
 _WORD = re.compile(r"[\w-]+")
 
 _LARGEST = 1e15
-"""What rewards keep clear of: from 1e16 on a trainer cannot take them."""
+"""The largest penalty: a trainer cannot take rewards from 1e16 on."""
 
 
-def part_behavior(name: str, behaviors: Iterable[str]) -> tuple[tuple[str, ...], str]:
-    """Part the behavior off a name that begins with one, as ``behavior:feature``; else it is all's.
+def split_behavior(name: str, behaviors: Iterable[str]) -> tuple[tuple[str, ...], str]:
+    """Split a name such as ``behavior:feature``; without a behavior it belongs to all of them.
 
-    A behavior before a colon with nothing behind it is part of the name.
+    A behavior before a colon with nothing after it is part of the name.
     """
     known = tuple(behaviors)
     head, _, rest = name.partition(":")
@@ -58,14 +58,14 @@ def part_behavior(name: str, behaviors: Iterable[str]) -> tuple[tuple[str, ...],
     return ((head.strip(),), rest.strip()) if is_one else (known, name.strip())
 
 
-def vetoes_by_behavior(
-    said: str | Sequence[str], rubric: Rubric, behaviors: Iterable[str]
+def group_vetoes(
+    vetoes: str | Sequence[str], rubric: Rubric, behaviors: Iterable[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Settle what is vetoed in each behavior; refuse what has no meaning in the rubric."""
+    """Group vetoes by behavior; refuse vetoes that have no meaning in the rubric."""
     known = [row.id for row in rubric.behaviors]
     found: dict[str, dict[str, None]] = {behavior: {} for behavior in behaviors}
-    for veto in [said] if isinstance(said, str) else said:
-        named, expression = part_behavior(veto, known)
+    for veto in [vetoes] if isinstance(vetoes, str) else vetoes:
+        behaviors_named, expression = split_behavior(veto, known)
         head, _, rest = expression.partition(":")
         if rest and _WORD.fullmatch(head.strip()):
             msg = (
@@ -73,41 +73,43 @@ def vetoes_by_behavior(
                 f"got {shorten(veto)!r}. Behaviors are: {', '.join(known)}."
             )
             raise InputError(msg)
-        idle = sorted(set(named) - found.keys())
-        if len(named) == 1 and idle:
+        idle = sorted(set(behaviors_named) - found.keys())
+        if len(behaviors_named) == 1 and idle:
             msg = (
                 f"`veto` must be of a behavior that has weights, got {shorten(veto)!r}. Give "
                 f"{idle[0]!r} weights, or leave the veto out."
             )
             raise InputError(msg)
-        open_in = [name for name in named if veto_propositions(rubric, name, [expression])]
-        if not open_in:
+        affected = [
+            name for name in behaviors_named if list_veto_propositions(rubric, name, [expression])
+        ]
+        if not affected:
             msg = (
-                f"`veto` must depend on a proposition, got {shorten(veto)!r}, which no response "
-                "can change."
+                f"`veto` must depend on a proposition, got {shorten(veto)!r}, which is the same "
+                "for every response. Name a proposition."
             )
             raise InputError(msg)
-        for behavior in open_in:
+        for behavior in affected:
             found.get(behavior, {})[expression] = None
     return {behavior: tuple(row) for behavior, row in found.items()}
 
 
-def veto_propositions(rubric: Rubric, behavior: str, vetoes: Iterable[str]) -> set[str]:
-    """Name the propositions that vetoes depend on."""
-    found: set[str] = set()
+def list_veto_propositions(rubric: Rubric, behavior: str, vetoes: Iterable[str]) -> set[str]:
+    """List the propositions that vetoes depend on."""
+    names: set[str] = set()
     for veto in vetoes:
         try:
-            found.update(rubric.logic.flow(veto, behavior).variables)
+            names.update(rubric.logic.flow(veto, behavior).variables)
         except LogicError as error:
             msg = (
                 "`veto` must be a proposition, named expression or condition of rubric "
                 f"{shorten(rubric.name)!r}, got {shorten(veto)!r}: {error}"
             )
             raise InputError(msg) from error
-    return found
+    return names
 
 
-def veto_values(
+def compute_vetoes(
     rubric: Rubric,
     behavior: str,
     vetoes: Sequence[str],
@@ -116,34 +118,35 @@ def veto_values(
     propositions: Sequence[str],
     threshold: Threshold,
 ) -> NDArray[np.float64]:
-    """Give 1 for each item that is vetoed, 0 for others, and nan where a verdict is missing.
+    """Compute 1 for each item that is vetoed, 0 for others, and nan where a verdict is missing.
 
-    A veto holds from the judge's threshold on; that of an expression is the lowest of those of its
-    propositions.
+    A veto holds from the judge's threshold on; the threshold of an expression is the lowest one of
+    its propositions.
     """
-    given = np.asarray(probabilities, dtype=np.float64)
-    is_vetoed, is_unknown = np.zeros(len(given), dtype=bool), np.zeros(len(given), dtype=bool)
+    values = np.asarray(probabilities, dtype=np.float64)
+    is_vetoed, is_unknown = np.zeros(len(values), dtype=bool), np.zeros(len(values), dtype=bool)
     for veto in vetoes:
-        found = expression_probability(
-            rubric, veto, probabilities=given, propositions=propositions, behavior=behavior
+        degrees = expression_probability(
+            rubric, veto, probabilities=values, propositions=propositions, behavior=behavior
         )
-        names = sorted(veto_propositions(rubric, behavior, [veto]))
-        is_vetoed |= found >= get_thresholds(threshold, names).min()
-        is_unknown |= np.isnan(found)
+        names = sorted(list_veto_propositions(rubric, behavior, [veto]))
+        is_vetoed |= degrees >= get_thresholds(threshold, names).min()
+        is_unknown |= np.isnan(degrees)
     return np.where(is_unknown, np.nan, is_vetoed.astype(np.float64))
 
 
-def veto_penalty(
+def compute_veto_penalty(
     features: FeatureSet, weights: Mapping[str, float], *, base_range: float = 0.0
 ) -> float:
-    """Give what a veto takes off: neither weights nor base rewards so far apart make up for it.
+    """Compute the penalty of a veto, which no weights and base rewards can make up for.
 
-    It is a tenth more than the most by which features can put a vetoed response above another:
-    what is asked moves by its weight up to its cap, and of classes, as of the answers to a choice,
-    which add up to 1, the best takes the place of the worst. A proposition that is all there is to
-    the veto tells the two apart: where it costs something, it puts no vetoed response above.
+    It is a tenth more than the most by which features can put a vetoed response above another one.
+    A proposition or scale answer changes the reward by at most its weight times its cap. Classes
+    add up to 1, and so do the answers to a choice: at most, the best takes the place of the worst.
+    Where the veto is a single proposition, the vetoed response has it and the other one has not, so
+    that it counts only if it is paid.
     """
-    reach = base_range + _spread([weights.get(name, 0.0) for name in features.classes])
+    reach = base_range + _measure_spread([weights.get(name, 0.0) for name in features.classes])
     choices: dict[str, list[float]] = {}
     for place, name in enumerate(features.asked):
         weight, cap = weights.get(name, 0.0), features.caps.get(name, 1.0)
@@ -155,7 +158,7 @@ def veto_penalty(
             reach += cap * max(0.0, -weight if is_flipped else weight)
         else:
             reach += cap * abs(weight)
-    reach += sum(map(_spread, choices.values()))
+    reach += sum(map(_measure_spread, choices.values()))
     size = sum(map(abs, weights.values()))
     penalty = max(_BEYOND * reach, reach + _ROUNDING * size) or 1.0
     if not penalty <= _LARGEST:
@@ -167,5 +170,5 @@ def veto_penalty(
     return penalty
 
 
-def _spread(weights: Sequence[float]) -> float:
+def _measure_spread(weights: Sequence[float]) -> float:
     return max(weights) - min(weights) if weights else 0.0

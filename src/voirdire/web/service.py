@@ -15,7 +15,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.rewards.live.missing_numbers import MissingRewards
 from voirdire.rewards.live.turns import nothing_scored
-from voirdire.rewards.model import reward_document
+from voirdire.rewards.model import make_reward_document
 from voirdire.rewards.training.watch import TrainingWatch
 from voirdire.store.opening import read_address
 from voirdire.web.answers import RewardDescription
@@ -105,7 +105,7 @@ class RewardService:
             behaviors=list(reward.behaviors),
             propositions=list(reward.columns),
             uses_base=reward.uses_base,
-            document=reward_document(reward),
+            document=make_reward_document(reward),
         )
 
     async def drain(self) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rewards.training.recorded_runs import simulated_steps, step_of
-from voirdire.rewards.training.alarms import alarms_of
+from voirdire.rewards.training.alarms import find_alarms
 
 PAYING = ("sorry",)
 CHANGED_AT = 60
@@ -15,7 +15,7 @@ def heard(steps, reference=None):
 
 
 def ring(steps, reference=None):
-    return alarms_of(steps, paying=PAYING, reference=reference)
+    return find_alarms(steps, paying=PAYING, reference=reference)
 
 
 # Simulations ----------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def test_centred_rewards_stay_centred(tmp_path):
 
     assert found.whole.mean_after == found.whole.mean_before
     assert unknown.whole.mean_after == pytest.approx(unknown.whole.mean_before + 0.25)
-    assert "nobody knows the reward's means" in unknown.notes[0]
+    assert "the means of the reward are unknown" in unknown.notes[0]
 
 
 # Other weights --------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def test_the_judge_that_is_named_is_recognised_without_its_fingerprint(tmp_path)
     named = replay(tmp_path / "run", other, judge=tiny_judge())
 
     assert (unnamed.n_reused, unnamed.n_after) == (0, 0)
-    assert "whose verdicts are not taken" in unnamed.notes[0]
+    assert "whose verdicts are not used" in unnamed.notes[0]
     assert (named.n_reused, named.n_judged, named.n_after) == (144, 0, 144)
 
 

@@ -1,1 +1,1 @@
-"""Pages: one document, one style, one template per page, sentences in two languages as data."""
+"""Write HTML pages: one style, a template per page, and sentences in two languages as data."""

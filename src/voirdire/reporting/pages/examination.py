@@ -10,18 +10,18 @@ from voirdire.errors import NoDataError
 from voirdire.records.plain import without_nan
 from voirdire.reporting.as_json import examination_from_json
 from voirdire.reporting.number_formats import is_defined
-from voirdire.reporting.pages.examination_items import with_texts
+from voirdire.reporting.pages.examination_items import add_texts
 from voirdire.reporting.pages.examination_paper import alignment_words
 from voirdire.reporting.pages.examination_sections import is_clear, worst_controls
 from voirdire.reporting.pages.examination_verdicts import against, is_close, reference_of
 from voirdire.reporting.pages.examination_views import (
     EXPLORED,
     MOST_JUDGES,
+    count_items,
     explore_margins,
     family_tables,
-    glances_of,
-    number_of_items,
-    question_parts,
+    group_by_question,
+    group_glances,
     question_view,
 )
 from voirdire.reporting.pages.frame import (
@@ -144,15 +144,15 @@ def html_report(
     if not isinstance(report, Examination):
         report = examination_from_json(report, source=source)
     if items is not None:
-        report = with_texts(report, items)
+        report = add_texts(report, items)
     if not report.results:
         msg = f"{source}: $.examinations must hold at least one examination, got none."
         raise NoDataError(msg)
-    parts = question_parts(report)
-    template = _environment().get_template("page.html.j2")
+    parts = group_by_question(report)
+    template = _make_environment().get_template("page.html.j2")
     chapter = None if reward is None else reward_chapter(reward, language=speaker.language)
     return template.render(
-        **_context(report, parts, speaker, explore=explore, chapter=chapter),
+        **_collect_content(report, parts, speaker, explore=explore, chapter=chapter),
         **head,
         draw=partial(
             draw_figure,
@@ -163,7 +163,7 @@ def html_report(
     )
 
 
-def _environment() -> Environment:
+def _make_environment() -> Environment:
     return page_environment(
         say=say,
         is_defined=is_defined,
@@ -177,7 +177,7 @@ def _environment() -> Environment:
     )
 
 
-def _context(
+def _collect_content(
     report: Examination,
     parts: tuple[QuestionPart, ...],
     speaker: Speaker,
@@ -190,9 +190,11 @@ def _context(
     references: list[str] = list(dict.fromkeys(reference_of(part.main.first) for part in parts))
     shown = {"version": words["version"], "n_questions": len(parts)}
     views = [question_view(part, report, **shown) for part in parts]
-    glances = glances_of(views)
-    explored = {view.anchor: _explored(view, speaker) if explore else {} for view in views}
-    real_judges = _real_judges(report.settings)
+    glances = group_glances(views)
+    explored = {
+        view.anchor: _write_explored_rates(view, speaker) if explore else {} for view in views
+    }
+    real_judges = _list_real_judges(report.settings)
     return {
         **words,
         "report": report,
@@ -205,11 +207,11 @@ def _context(
         "explored": explored,
         "examined_margins": {view.anchor: speaker.margin(view.main.epsilons[0]) for view in views},
         "explored_margins": json.dumps([speaker.margin(epsilon) for epsilon in EXPLORED]),
-        "n_judges": len(_all_judges(parts)),
+        "n_judges": len(_list_judges(parts)),
         "references": references,
-        "heading": _page_title(references),
-        "n_annotators": len(_all_annotators(parts)),
-        "n_items": number_of_items(parts),
+        "heading": _choose_title(references),
+        "n_annotators": len(_list_annotators(parts)),
+        "n_items": count_items(parts),
         "tables": family_tables(parts),
         "drop_reasons": reasons,
         "n_other_reasons": n_other_reasons,
@@ -225,23 +227,23 @@ def _context(
     }
 
 
-def _explored(view: QuestionView, speaker: Speaker) -> dict[str, str]:
+def _write_explored_rates(view: QuestionView, speaker: Speaker) -> dict[str, str]:
     """Write ω of each judge at other margins, for the script."""
     found = explore_margins(view.main)
     return {name: json.dumps([*map(speaker.number, rates)]) for name, rates in found.items()}
 
 
-def _page_title(references: list[str]) -> str:
+def _choose_title(references: list[str]) -> str:
     """Give the key of the title: what all questions are held against, if it is the same."""
     [first, *others] = references
     return "page.title" if others or first == "leave_one_out" else f"page.title.{first}"
 
 
-def _all_judges(parts: tuple[QuestionPart, ...]) -> list[str]:
+def _list_judges(parts: tuple[QuestionPart, ...]) -> list[str]:
     return list(dict.fromkeys(judge.judge for part in parts for judge in part.main.judges))
 
 
-def _all_annotators(parts: tuple[QuestionPart, ...]) -> list[str]:
+def _list_annotators(parts: tuple[QuestionPart, ...]) -> list[str]:
     names = (
         name
         for part in parts
@@ -251,7 +253,7 @@ def _all_annotators(parts: tuple[QuestionPart, ...]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _real_judges(settings: dict[str, Any]) -> list[str]:
+def _list_real_judges(settings: dict[str, Any]) -> list[str]:
     """Name the judges of a demonstration that are real."""
     named = settings.get("real_judges")
     found = named if isinstance(named, list) else []

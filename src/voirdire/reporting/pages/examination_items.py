@@ -1,4 +1,4 @@
-"""Where judges and people disagree: cards of the items, with what everybody said and why."""
+"""Make cards of the items on which judges and people disagree, with all labels and reasons."""
 
 from __future__ import annotations
 
@@ -21,7 +21,14 @@ if TYPE_CHECKING:
     from voirdire.studies.disputed_items import DisputedItem
     from voirdire.studies.findings import QuestionFindings
 
-__all__ = ["disputed_cards", "item_rows", "item_texts", "slice_columns", "text_start", "with_texts"]
+__all__ = [
+    "add_texts",
+    "item_rows",
+    "item_texts",
+    "make_disputed_cards",
+    "slice_columns",
+    "text_start",
+]
 
 _MOST_ITEMS = 200
 """Items of a question."""
@@ -35,17 +42,17 @@ _SHORT = 40
 _MAIN = {"prompt": "items.prompt", "response": "items.response"}
 
 
-def disputed_cards(found: QuestionFindings, *, n_questions: int) -> tuple[ItemCard, ...]:
-    """Make a card of each item in dispute, the most telling first."""
+def make_disputed_cards(found: QuestionFindings, *, n_questions: int) -> tuple[ItemCard, ...]:
+    """Make a card of each item in dispute, the largest disagreement first."""
     most = min(_MOST_ITEMS, max(_MOST_ON_PAGE // n_questions, _FEWEST_ITEMS))
     disputed = found.disputed[:most]
     columns = slice_columns([item.texts for item in disputed])
     is_scale = found.kind == "scale"
-    return tuple(_card(item, columns, is_scale=is_scale) for item in disputed)
+    return tuple(_make_card(item, columns, is_scale=is_scale) for item in disputed)
 
 
-def with_texts(report: Examination, metadata: pl.DataFrame) -> Examination:
-    """Add what is known of the items in dispute; what the report says of them counts before."""
+def add_texts(report: Examination, metadata: pl.DataFrame) -> Examination:
+    """Add metadata to the items in dispute; texts that the report has take precedence."""
     import polars as pl
 
     wanted = {item.item for question in report.questions for item in question.disputed}
@@ -60,10 +67,14 @@ def with_texts(report: Examination, metadata: pl.DataFrame) -> Examination:
             f"none of these {len(wanted):,} items. Name the file of the items that were examined."
         )
         raise InputError(msg)
-    return replace(report, questions=tuple(_with_texts(each, known) for each in report.questions))
+    return replace(
+        report, questions=tuple(_add_texts_to_question(each, known) for each in report.questions)
+    )
 
 
-def _with_texts(found: QuestionFindings, known: Mapping[str, dict[str, str]]) -> QuestionFindings:
+def _add_texts_to_question(
+    found: QuestionFindings, known: Mapping[str, dict[str, str]]
+) -> QuestionFindings:
     disputed = (
         replace(item, texts=known.get(item.item, {}) | item.texts) for item in found.disputed
     )
@@ -95,7 +106,7 @@ def item_texts(known: Mapping[str, str]) -> tuple[ItemText, ...]:
 
 
 def text_start(known: Mapping[str, str]) -> tuple[Markup, ...]:
-    """Begin the text by which a reader knows the item, while it is folded."""
+    """Show the beginning of the prompt or response, by which a reader knows a folded item."""
     text = known.get("prompt") or known.get("response")
     return (as_written(text, width=60),) if text else ()
 
@@ -109,9 +120,9 @@ def item_rows(known: Mapping[str, str]) -> list[tuple[Any, Any, Any]]:
     ]
 
 
-def _card(found: DisputedItem, columns: Sequence[str], *, is_scale: bool) -> ItemCard:
+def _make_card(found: DisputedItem, columns: Sequence[str], *, is_scale: bool) -> ItemCard:
     counts = Counter(found.labels.values())
-    usual = _only_mode(counts)
+    usual = _find_single_mode(counts)
     others = [
         judge
         for judge, label in found.answers.items()
@@ -132,7 +143,7 @@ def _card(found: DisputedItem, columns: Sequence[str], *, is_scale: bool) -> Ite
     ]
     return ItemCard(
         title=found.item,
-        summary=_summary(found, asked, counts),
+        summary=_write_summary(found, asked, counts),
         texts=item_texts(found.texts),
         rows=[*rows, *item_rows(found.texts)],
         tags={
@@ -143,13 +154,15 @@ def _card(found: DisputedItem, columns: Sequence[str], *, is_scale: bool) -> Ite
     )
 
 
-def _only_mode(counts: Counter[str]) -> str | None:
+def _find_single_mode(counts: Counter[str]) -> str | None:
     """Return the most frequent label, None where two are."""
     [*first, (label, most)] = counts.most_common(2)[::-1] or [("", 0)]
     return None if not most or any(n == most for _, n in first) else label
 
 
-def _summary(found: DisputedItem, asked: Sequence[str], counts: Counter[str]) -> tuple[Any, ...]:
+def _write_summary(
+    found: DisputedItem, asked: Sequence[str], counts: Counter[str]
+) -> tuple[Any, ...]:
     answers = [
         say("items.said", who=Name(judge, 24), label=Label(found.answers[judge], 24))
         for judge in asked

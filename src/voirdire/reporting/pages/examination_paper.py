@@ -1,4 +1,4 @@
-"""The paragraphs of a paper's methods and results sections."""
+"""Write the paragraphs of a paper's methods and results sections."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ def write_paper(part: QuestionPart, *, version: str, false_discovery_rate: float
     if _number(row.settings.get("n_clusters"), 0):
         references.append("liang")
     return Paper(
-        method=_method(part, row, version=version, rate=false_discovery_rate),
-        results=_results(part, row),
+        method=_write_method(part, row, version=version, rate=false_discovery_rate),
+        results=_write_results(part, row),
         references=tuple(references),
     )
 
 
-def _method(
+def _write_method(
     part: QuestionPart, row: AltTestResult, *, version: str, rate: float
 ) -> tuple[Said, ...]:
     settings, family = row.settings, part.main
@@ -118,7 +118,7 @@ def _method(
     margins = Listing(tuple(Margin(each) for each in family.epsilons), most=12, either=True)
     return (
         first,
-        *_answered(part),
+        *_name_incomplete_judges(part),
         second,
         null,
         tested,
@@ -141,7 +141,7 @@ def _judge_names(family: Family) -> Listing:
     return Listing(tuple(Name(judge.judge) for judge in family.judges), most=_MOST_JUDGES)
 
 
-def _answered(part: QuestionPart) -> tuple[Said, ...]:
+def _name_incomplete_judges(part: QuestionPart) -> tuple[Said, ...]:
     """Say which judges did not answer every item."""
     fewer = [
         say("paper.answered.judge", judge=Name(judge.judge), n=Count(judge.rows[0].n_items))
@@ -180,7 +180,7 @@ def _variants(row: AltTestResult) -> list[tuple[str, dict[str, Any]]]:
     return found
 
 
-def _results(part: QuestionPart, row: AltTestResult) -> tuple[Said, ...]:
+def _write_results(part: QuestionPart, row: AltTestResult) -> tuple[Said, ...]:
     family = part.main
     judges = [_result(judge, n_asked=part.n_asked) for judge in family.judges[:_MOST_JUDGES]]
     hidden = len(family.judges) - len(judges)
@@ -229,7 +229,7 @@ def _rates(judge: JudgeRows, *, n_asked: int) -> Said | Listing | Clauses:
         epsilons=Listing(tuple(Margin(row.epsilon) for row in judge.rows), most=12),
         **({"passing": passing} if passing.parts else {}),
     )
-    return Clauses((series, *_worst_series(judge), *_silent(judge, n_asked=n_asked)))
+    return Clauses((series, *_worst_series(judge), *_name_silent_margins(judge, n_asked=n_asked)))
 
 
 def _margins(judge: JudgeRows, outcome: str) -> Listing:
@@ -260,7 +260,7 @@ def _worst_series(judge: JudgeRows) -> tuple[Said, ...]:
     return (say("paper.worst.series", omegas=Listing(worst, most=12)),)
 
 
-def _silent(judge: JudgeRows, *, n_asked: int) -> tuple[Said, ...]:
+def _name_silent_margins(judge: JudgeRows, *, n_asked: int) -> tuple[Said, ...]:
     """Name the margins without evidence, and the reasons at the widest of them."""
     silent = [row for row in judge.rows if row.outcome == "no_evidence"]
     if not silent:

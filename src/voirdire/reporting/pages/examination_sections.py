@@ -1,4 +1,4 @@
-"""What a verdict rests on, in words: agreement, controls, differences, diagnosis."""
+"""Write the evidence of a verdict in words: agreement, controls, differences, diagnosis."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def with_interval(value: float, low: float, high: float, *, level: float) -> Sai
 
 
 def rho_with_interval(row: AltTestResult) -> Said | Decimal:
-    """Say ρ, likewise."""
+    """Say ρ, with its interval and level where there is one."""
     found = row.uncertainty
     if found is None:
         return Decimal(row.advantage_probability)
@@ -156,7 +156,7 @@ def _by_name(coefficients: Sequence[AgreementResult]) -> dict[str, AgreementResu
 
 
 def fixed_bar_sentences(part: QuestionPart) -> tuple[Said, ...]:
-    """Say where a fixed bar of κ ≥ .6 would have decided otherwise, and why it is no good bar."""
+    """Say where a fixed bar of κ ≥ .6 would decide differently, and why the bar is a bad one."""
     agreement = part.found.agreement
     if agreement is None:
         return ()
@@ -169,7 +169,7 @@ def fixed_bar_sentences(part: QuestionPart) -> tuple[Said, ...]:
             passed.append(at_bar)
         elif at_bar.row.outcome == "failed" and at_bar.kappa >= FIXED_BAR:
             failed.append(at_bar)
-    return (*_misled("passed", passed, human), *_misled("failed", failed, human))
+    return (*_write_misled("passed", passed, human), *_write_misled("failed", failed, human))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,11 +193,13 @@ def _at_bar(judge: JudgeRows, known: dict[str, AgreementResult]) -> _AtBar:
 
 
 def _all_below(judge: _AtBar) -> bool:
-    """Whether the bar turns it down, whichever κ is held against the bar."""
+    """Whether the judge is below the bar by both values of κ."""
     return judge.kappa < FIXED_BAR and not judge.majority >= FIXED_BAR
 
 
-def _misled(key: str, found: Sequence[_AtBar], people: AgreementResult | None) -> tuple[Said, ...]:
+def _write_misled(
+    key: str, found: Sequence[_AtBar], people: AgreementResult | None
+) -> tuple[Said, ...]:
     human = _estimate(people)
     if not found or people is None or math.isnan(human):
         return ()
@@ -225,7 +227,7 @@ def _beside_bar(judge: _AtBar) -> Said:
 
 
 def _distances(found: Sequence[_AtBar], human: float) -> Iterator[Said]:
-    """Tell judges that are as close to people as people are from those that the margin carries."""
+    """Name judges as close to people as people are, and judges that pass only by the margin."""
     close = [judge for judge in found if human - judge.kappa <= _ABOUT_AS_CLOSE]
     far = [judge for judge in found if human - judge.kappa > _ABOUT_AS_CLOSE]
     for key, group in (("close", close), ("far", far)):
@@ -285,7 +287,7 @@ class ControlRow:
 
 
 def worst_controls(family: Family) -> tuple[ControlRow, ...]:
-    """Collect the controls of a family, each where it is the most telling."""
+    """Collect the controls of a family, each in its worst case."""
     found: dict[str, dict[float, list[ControlResult]]] = {name: {} for name in _NAMES}
     for judge in family.judges:
         for row in judge.rows:
@@ -312,7 +314,7 @@ def _strength(control: ControlResult) -> tuple[bool, float, float]:
 
 
 def control_sentences(family: Family) -> tuple[Said, ...]:
-    """Say what judges that know nothing, or all votes, would get, and what that means."""
+    """Say how judges that know nothing, and the majority vote, do in the test."""
     rows = worst_controls(family)
     if not rows:
         return (say("controls.none"),)
@@ -433,11 +435,11 @@ def warnings_of(family: Family, dropped: Sequence[Dropped]) -> list[Warned]:
     -------
     list of Warned
     """
-    found = warned(family, extra=tuple(_found_here(family)))
-    return [*found, *_dropped(dropped)]
+    found = warned(family, extra=tuple(_find_page_cautions(family)))
+    return [*found, *_warn_of_dropped(dropped)]
 
 
-def _found_here(family: Family) -> Iterator[tuple[AltTestResult, Caution]]:
+def _find_page_cautions(family: Family) -> Iterator[tuple[AltTestResult, Caution]]:
     for judge in family.judges:
         if state_of(judge) == "depends":
             for row in judge.rows:
@@ -463,7 +465,7 @@ def _only_random_passes(row: AltTestResult) -> bool:
     return "random" in passing and "constant" not in passing
 
 
-def _dropped(dropped: Sequence[Dropped]) -> Iterator[Warned]:
+def _warn_of_dropped(dropped: Sequence[Dropped]) -> Iterator[Warned]:
     if not dropped:
         return
     reasons = Counter(row.reason for row in dropped)
@@ -488,7 +490,7 @@ def diagnosed_judges(part: QuestionPart) -> tuple[JudgeDiagnosis, ...]:
 
 
 def outlier_sentences(rows: Sequence[AnnotatorDiagnosis]) -> tuple[Said, ...]:
-    """Name the annotators who stand apart, and say what to do."""
+    """Name the annotators who disagree with the others, and say what to do."""
     if not rows:
         return ()
     untested = sum(not is_defined(row.p_value) for row in rows)
@@ -515,7 +517,7 @@ def outlier_sentences(rows: Sequence[AnnotatorDiagnosis]) -> tuple[Said, ...]:
 
 
 def panel_sentences(panel: PanelCounts | None) -> tuple[Said, ...]:
-    """Hold what the judge does where people agree against what a person does there."""
+    """Compare the judge with a single person on items where the other people agree."""
     if panel is None or not panel.n_unanimous + panel.n_split:
         return ()
     found = []
@@ -529,7 +531,7 @@ def panel_sentences(panel: PanelCounts | None) -> tuple[Said, ...]:
             )
         )
     if panel.n_human_chances >= _ENOUGH_CHANCES:
-        found.append(_yardstick(panel))
+        found.append(_compare_with_person(panel))
     if panel.n_split:
         follows = panel.n_split_with_majority + panel.n_split_with_tied
         figures = {"items": Count(panel.n_split, "items"), "follows": Count(follows)}
@@ -542,7 +544,7 @@ def panel_sentences(panel: PanelCounts | None) -> tuple[Said, ...]:
     return tuple(found)
 
 
-def _yardstick(panel: PanelCounts) -> Said:
+def _compare_with_person(panel: PanelCounts) -> Said:
     judge = panel.n_judge_opposed / panel.n_human_chances
     human = panel.n_human_opposed / panel.n_human_chances
     word = "more" if judge - human > _noise(judge, human, panel) else "alike"

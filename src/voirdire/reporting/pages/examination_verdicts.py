@@ -1,4 +1,4 @@
-"""The verdict in one sentence per judge and question, its reasons and cautions, and what to do."""
+"""Write the verdict per judge and question in one sentence, with reasons, cautions and advice."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def reference_of(row: AltTestResult) -> Reference:
 
 
 def the_others(row: AltTestResult) -> Said:
-    """Name it."""
+    """Name what the labels are compared with."""
     reference = reference_of(row)
     if reference == "gold":
         return say("others.gold")
@@ -93,7 +93,7 @@ _MOST = 10**15
 
 
 class NotOfThisVersionError(Exception):
-    """A figure is missing, or is not what this version writes: the sentence has to do."""
+    """A figure is missing or has another form, so that the page shows the stored sentence."""
 
 
 def variant(code: str, figures: dict[str, Any]) -> str:
@@ -159,7 +159,7 @@ def _beside_constant(figures: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _shown(figures: dict[str, Any]) -> dict[str, Any]:
+def _read_shown(figures: dict[str, Any]) -> dict[str, Any]:
     found = {
         "epsilon": Margin(_rate(figures, "epsilon")),
         "n": _count(figures, "n_shown"),
@@ -192,7 +192,7 @@ NOTE_FIGURES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     },
     "many_ties": lambda f: {"annotators": _names(f), "share": Percent(_rate(f, "share"))},
     "missed": lambda f: {
-        **_shown(f),
+        **_read_shown(f),
         "missed": _count(f, "n_annotators") - _count(f, "n_within"),
     },
     "near_margin": lambda f: {
@@ -204,10 +204,10 @@ NOTE_FIGURES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
         "unjudged": Count(_count(f, "n_unjudged")),
         "items": Count(_count(f, "n_items"), "items"),
     },
-    "not_shown": lambda f: {**_shown(f), "within": _count(f, "n_within")},
+    "not_shown": lambda f: {**_read_shown(f), "within": _count(f, "n_within")},
     "one_sided": lambda f: {key: _count(f, key) for key in ("one", "other", "needed")},
     "random_passes": lambda _: {},
-    "shown": lambda f: _shown(f) | _beside_constant(f),
+    "shown": lambda f: _read_shown(f) | _beside_constant(f),
     "skewed_labels": lambda f: {
         "share": Percent(_rate(f, "share")),
         "label": Label(_text(f, "label")),
@@ -235,7 +235,7 @@ NOTE_FIGURES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "weak_agreement": lambda f: {"low": Decimal(_number(f, "low"))},
     "weak_annotators": lambda f: {"alpha": Decimal(_number(f, "alpha"))},
 }
-"""What a phrase is said with, by code."""
+"""How to read the figures of a phrase, by code."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -301,10 +301,10 @@ def warned(family: Family, *, extra: Sequence[tuple[AltTestResult, Caution]] = (
         grouped.setdefault(note.code or note.sentence, []).append((row, note))
     ordered = sorted(grouped, key=lambda code: _ORDER.get(code, len(_ORDER)))
     n_rows = {judge.judge: len(judge.rows) for judge in family.judges}
-    return [_warned(grouped[code], n_rows) for code in ordered]
+    return [_make_warning(grouped[code], n_rows) for code in ordered]
 
 
-def _warned(found: Sequence[tuple[AltTestResult, Caution]], n_rows: dict[str, int]) -> Warned:
+def _make_warning(found: Sequence[tuple[AltTestResult, Caution]], n_rows: dict[str, int]) -> Warned:
     code = found[0][1].code
     what = noted(found[0][1])
     n_versions = len({repr(noted(note)) for _, note in found})
@@ -314,12 +314,12 @@ def _warned(found: Sequence[tuple[AltTestResult, Caution]], n_rows: dict[str, in
     return Warned(
         code=code,
         what=say("note", what=what),
-        todo=advice(_advised(found[0][1])),
+        todo=advice(_choose_advice(found[0][1])),
         whom=_whom([row for row, _ in found], n_rows),
     )
 
 
-def _advised(note: Caution) -> str:
+def _choose_advice(note: Caution) -> str:
     """Tell whether the usual advice applies."""
     return "unstable.clusters" if variant(note.code, note.figures) == ".clusters" else note.code
 
@@ -382,8 +382,8 @@ def figures_of(row: AltTestResult) -> dict[str, Any]:
         "judge": Name(row.judge),
         "question": Name(row.question),
         "epsilon": Margin(row.epsilon),
-        "won": _won(row),
-        "anyone": _anyone(row),
+        "won": _say_won(row),
+        "anyone": _say_anyone(row),
         "omega": Decimal(row.winning_rate),
         "worst": Decimal(row.worst_case.winning_rate),
         "failures": failed_calls(row),
@@ -433,7 +433,7 @@ def _rho(row: AltTestResult) -> Said | Decimal:
     )
 
 
-def _won(row: AltTestResult) -> Said:
+def _say_won(row: AltTestResult) -> Said:
     n_won, n_all = row.n_won, len(row.annotators)
     if row.settings.get("quality") and n_won < n_all:
         return say("won.weight", omega=Decimal(row.winning_rate))
@@ -445,7 +445,7 @@ def _won(row: AltTestResult) -> Said:
     return say(against("won.some", row), won=Count(n_won), annotators=Count(n_all, "annotators"))
 
 
-def _anyone(row: AltTestResult) -> Said:
+def _say_anyone(row: AltTestResult) -> Said:
     n_all = len(row.annotators)
     key = {1: "anyone.one", 2: "anyone.both"}.get(n_all, "anyone.many")
     return say(against(key, row), annotators=Count(n_all, "annotators"))
@@ -463,7 +463,7 @@ _FAULTS_OF_THE_LABELS = {
     "unpassable",
     "weak_agreement",
 }
-"""Reasons by which no judge could be told from a useless one; others may be the judge's own."""
+"""Reasons that lie in the labels: no judge could be told from a useless one with them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -517,12 +517,12 @@ def judge_verdict(judge: JudgeRows, *, n_asked: int = 0, alignment: str = "") ->
     short, close = _short(judge, state), _stability(judge)
     by = (say("verdict.by", name=Name(alignment)),) if alignment else ()
     if state == "no_evidence":
-        sentence, todo = _no_evidence(judge.rows[-1], n_asked)
+        sentence, todo = _say_no_evidence(judge.rows[-1], n_asked)
         return Verdict(
             judge=judge.judge, state=state, short=short, sentence=sentence, more=by, todo=todo
         )
     sentence, more = _SENTENCES[state](judge)
-    # with several margins some are always close to where the judge begins to pass: no news
+    # with several margins, some are always close to the smallest one that the judge passes
     marked = bool(close) and len(judge.rows) == 1
     return Verdict(
         judge=judge.judge,
@@ -550,12 +550,12 @@ def headline(part: QuestionPart, verdicts: Sequence[Verdict]) -> tuple[Said, ...
     if len(silent) == len(verdicts):
         return (say("headline.no_evidence", **figures),)
     if not fit:
-        return (say(f"headline.none{end}", **figures), *_named("headline.silent", silent))
+        return (say(f"headline.none{end}", **figures), *_name_verdicts("headline.silent", silent))
     close = [verdict for verdict in fit if verdict.is_close]
     return (
         say(f"headline.some{end}", fit=Count(len(fit)), names=_names_of(fit), **figures),
-        *_named("headline.close", close),
-        *_named("headline.silent", silent),
+        *_name_verdicts("headline.close", close),
+        *_name_verdicts("headline.silent", silent),
     )
 
 
@@ -571,7 +571,7 @@ def _names_of(verdicts: Sequence[Verdict]) -> Listing:
     return Listing(tuple(Name(verdict.judge, 40) for verdict in verdicts), most=5)
 
 
-def _named(key: str, verdicts: Sequence[Verdict]) -> tuple[Said, ...]:
+def _name_verdicts(key: str, verdicts: Sequence[Verdict]) -> tuple[Said, ...]:
     return (say(key, names=_names_of(verdicts)),) if verdicts else ()
 
 
@@ -588,7 +588,7 @@ def next_step(verdicts: Sequence[Verdict]) -> Said:
 
 
 def state_of(judge: JudgeRows) -> State:
-    """Sum the outcomes at all margins up."""
+    """Combine the outcomes at all margins."""
     outcomes = {row.outcome for row in judge.rows}
     if outcomes == {"passed"}:
         return "passed"
@@ -599,7 +599,7 @@ def state_of(judge: JudgeRows) -> State:
 
 def _short(judge: JudgeRows, state: State) -> Said:
     if state == "depends":
-        passing = _with("passed", judge)
+        passing = _select_rows("passed", judge)
         if _reaches_the_top(passing, judge):
             return say("short.depends", epsilon=Margin(passing[0].epsilon))
         return say("short.depends_listed", epsilons=_margins(passing, either=True))
@@ -610,7 +610,7 @@ def _short(judge: JudgeRows, state: State) -> Said:
 _BETTER = ("passed", "failed")
 
 
-def _with(outcome: str, judge: JudgeRows) -> list[AltTestResult]:
+def _select_rows(outcome: str, judge: JudgeRows) -> list[AltTestResult]:
     return [row for row in judge.rows if row.outcome == outcome]
 
 
@@ -624,7 +624,7 @@ def _margins(rows: Sequence[AltTestResult], *, either: bool = False) -> Listing:
 
 def _stability(judge: JudgeRows) -> tuple[Said, ...]:
     """Say where the outcome would often have been another, at the margins that decide."""
-    deciding = [*_with("passed", judge)[:1], *_with("failed", judge)[-1:]]
+    deciding = [*_select_rows("passed", judge)[:1], *_select_rows("failed", judge)[-1:]]
     found = [
         (row.epsilon, Percent(row.uncertainty.stability), row.uncertainty.clustered)
         for row in deciding
@@ -648,43 +648,54 @@ def is_close(stability: float) -> bool:
     return _CLOSE <= stability <= 1 - _CLOSE
 
 
-def _passed(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
+def _say_passed(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
     row = judge.rows[0]
     if asks_superiority(row):
         key = "verdict.outperforms"
     else:
         key = "verdict.passed" if len(judge.rows) == 1 else "verdict.passed_all"
     sentence = say(key, close=closeness(row), **figures_of(row))
-    return sentence, (*_decided(row), *_failures(row))
+    return sentence, (*_say_reason(row), *_say_failures(row))
 
 
-def _decided(row: AltTestResult) -> tuple[Said, ...]:
+def _say_reason(row: AltTestResult) -> tuple[Said, ...]:
     """Say what decided the outcome; versions before 0.2 do not."""
     return (say("note", what=noted(row.because)),) if row.because.sentence else ()
 
 
-def _depends(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
-    passing = _with("passed", judge)
+def _say_depends(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
+    passing = _select_rows("passed", judge)
     row = passing[0]
     key = "verdict.depends" if _reaches_the_top(passing, judge) else "verdict.depends_listed"
     alternatives = _margins(passing, either=True)
     sentence = say(key, close=closeness(row), all=alternatives, **figures_of(row))
     more = []
-    failing = _with("failed", judge)
+    failing = _select_rows("failed", judge)
     if failing:
         key = "verdict.not_at.lost" if lost_by_failures(failing[-1]) else "verdict.not_at"
         more.append(say(key, epsilons=_margins(failing), **figures_of(failing[-1])))
-    return sentence, (*_decided(row), *more, *_smallest(judge), *_silent(judge), *_failures(row))
+    return sentence, (
+        *_say_reason(row),
+        *more,
+        *_say_smallest_margin(judge),
+        *_say_silent_margins(judge),
+        *_say_failures(row),
+    )
 
 
-def _failed(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
-    failing = _with("failed", judge)
+def _say_failed(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
+    failing = _select_rows("failed", judge)
     row = failing[-1]
     sentence = say(
         _failed_key(judge, failing), why=shortfall(row), all=_margins(failing), **figures_of(row)
     )
-    failures = () if lost_by_failures(row) else _failures(row)
-    return sentence, (*_decided(row), *_smallest(judge), *_silent(judge), *failures)
+    failures = () if lost_by_failures(row) else _say_failures(row)
+    return sentence, (
+        *_say_reason(row),
+        *_say_smallest_margin(judge),
+        *_say_silent_margins(judge),
+        *failures,
+    )
 
 
 def _failed_key(judge: JudgeRows, failing: Sequence[AltTestResult]) -> str:
@@ -693,7 +704,7 @@ def _failed_key(judge: JudgeRows, failing: Sequence[AltTestResult]) -> str:
     return "verdict.failed_all" if len(failing) == len(judge.rows) else "verdict.failed_at"
 
 
-def _no_evidence(row: AltTestResult, n_asked: int) -> tuple[Said, Said | None]:
+def _say_no_evidence(row: AltTestResult, n_asked: int) -> tuple[Said, Said | None]:
     is_blind = row.because.code in _FAULTS_OF_THE_LABELS
     key = "verdict.no_evidence.labels" if is_blind else "verdict.no_evidence"
     sentence = say(key, reasons=reason_of(row, n_asked=n_asked), **figures_of(row))
@@ -701,7 +712,7 @@ def _no_evidence(row: AltTestResult, n_asked: int) -> tuple[Said, Said | None]:
 
 
 def _todo(row: AltTestResult, n_asked: int) -> Said | None:
-    """Say what to do: what an annotator cannot mend is not the annotators' to do."""
+    """Say what to do, by the missing verdicts of the judge where these are the reason."""
     if not row.because.sentence:
         return None
     if _left_too_much_out(row, n_asked):
@@ -723,15 +734,15 @@ def _left_too_much_out(row: AltTestResult, n_asked: int) -> bool:
     return row.because.code == "untestable" and row.n_items < n_asked
 
 
-def _silent(judge: JudgeRows) -> tuple[Said, ...]:
+def _say_silent_margins(judge: JudgeRows) -> tuple[Said, ...]:
     """Say at which margins there is no evidence, and why."""
-    silent = _with("no_evidence", judge)
+    silent = _select_rows("no_evidence", judge)
     if not silent:
         return ()
     return (say("verdict.silent_at", epsilons=_margins(silent), reasons=reason_of(silent[-1])),)
 
 
-def _smallest(judge: JudgeRows) -> tuple[Said, ...]:
+def _say_smallest_margin(judge: JudgeRows) -> tuple[Said, ...]:
     """Name the smallest margin of all, where it says more than those examined."""
     smallest = judge.rows[0].smallest_epsilon
     examined = {row.epsilon for row in judge.rows if row.outcome == "passed"}
@@ -741,7 +752,7 @@ def _smallest(judge: JudgeRows) -> tuple[Said, ...]:
     return (say(key, epsilon=Margin(round(smallest, 3))),)
 
 
-def _failures(row: AltTestResult) -> tuple[Said, ...]:
+def _say_failures(row: AltTestResult) -> tuple[Said, ...]:
     """Say what failed calls change; nothing is said of an ω that is not defined."""
     worst = row.worst_case
     if not worst.n_failures:
@@ -754,4 +765,8 @@ def _failures(row: AltTestResult) -> tuple[Said, ...]:
     return (say("verdict.failures.lost", **figures),)
 
 
-_SENTENCES: dict[State, Any] = {"passed": _passed, "depends": _depends, "failed": _failed}
+_SENTENCES: dict[State, Any] = {
+    "passed": _say_passed,
+    "depends": _say_depends,
+    "failed": _say_failed,
+}

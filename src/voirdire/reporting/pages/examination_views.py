@@ -1,4 +1,4 @@
-"""What the templates show of an examination, computed beforehand."""
+"""Compute what the templates show of an examination."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from voirdire._validation import is_number
-from voirdire.reporting.pages.examination_items import disputed_cards
+from voirdire.reporting.pages.examination_items import make_disputed_cards
 from voirdire.reporting.pages.examination_paper import write_paper
 from voirdire.reporting.pages.examination_sections import (
     agreement_sentences,
@@ -57,11 +57,11 @@ __all__ = [
     "JudgeRows",
     "QuestionPart",
     "QuestionView",
+    "count_items",
     "explore_margins",
     "family_tables",
-    "glances_of",
-    "number_of_items",
-    "question_parts",
+    "group_by_question",
+    "group_glances",
     "question_view",
 ]
 
@@ -189,7 +189,7 @@ class QuestionPart:
         return max(self.found.n_items, self.main.fullest.rows[0].n_items)
 
 
-def question_parts(report: Examination) -> tuple[QuestionPart, ...]:
+def group_by_question(report: Examination) -> tuple[QuestionPart, ...]:
     """Sort a report by question."""
     found = {row.question: row for row in report.questions}
     families: dict[str, dict[str, list[AltTestResult]]] = {}
@@ -232,7 +232,7 @@ def _rank(judge: JudgeRows) -> float:
 
 
 _MANY = 6
-"""Above so many questions their sentences and their sections are folded."""
+"""With more questions than this, their sentences and sections are folded."""
 
 Member = TypeVar("Member")
 
@@ -261,15 +261,15 @@ class Glance:
         return len(self.views) > max(_MANY, self.n_judges)
 
 
-def glances_of(views: Sequence[QuestionView]) -> tuple[Glance, ...]:
+def group_glances(views: Sequence[QuestionView]) -> tuple[Glance, ...]:
     """Put questions together that share a judge, directly or through others."""
-    groups = _connected(views, lambda view: {row.judge for row in view.main.judges})
+    groups = _group_connected(views, lambda view: {row.judge for row in view.main.judges})
     return tuple(_glance(group) for group in groups)
 
 
-def number_of_items(parts: Sequence[QuestionPart]) -> int:
+def count_items(parts: Sequence[QuestionPart]) -> int:
     """Count the items: questions that share an annotator are asked about the same ones."""
-    groups = _connected(parts, _annotators)
+    groups = _group_connected(parts, _annotators)
     return sum(max(_n_items(part) for part in group) for group in groups)
 
 
@@ -291,10 +291,10 @@ def _n_items(part: QuestionPart) -> int:
     return max([part.found.n_items, *(row.rows[0].n_items for row in part.main.judges)])
 
 
-def _connected(
+def _group_connected(
     members: Iterable[Member], names: Callable[[Member], Collection[str]]
 ) -> list[list[Member]]:
-    """Part members into groups that have no name in common, in the order of their first ones."""
+    """Group members that share a name, directly or through others, in their order."""
     groups: list[tuple[set[str], list[Member]]] = []
     for member in members:
         known = set(names(member))
@@ -506,10 +506,10 @@ def question_view(
 ) -> QuestionView:
     """Compute what is shown of a question."""
     columns, rows = ceiling_rows(part)
-    diagnosed = [_diagnosed(row) for row in diagnosed_judges(part)]
+    diagnosed = [_make_diagnosis_view(row) for row in diagnosed_judges(part)]
     diagnosed = [view for view in diagnosed if not view.is_empty]
     annotators = part.found.diagnosis.annotators if part.found.diagnosis else ()
-    warnings = warnings_of(part.main, _dropped_of(part, report.dropped))
+    warnings = warnings_of(part.main, _select_dropped(part, report.dropped))
     settings = part.main.first.settings
     alignment = part.main.alignment if part.others else ""
     verdicts = tuple(
@@ -539,17 +539,17 @@ def question_view(
         warnings=tuple(warnings[:_MOST_WARNINGS]),
         n_warnings=len(warnings),
         paper=write_paper(part, version=version, false_discovery_rate=_rate(settings)),
-        items=disputed_cards(part.found, n_questions=n_questions),
+        items=make_disputed_cards(part.found, n_questions=n_questions),
     )
 
 
-def _diagnosed(found: JudgeDiagnosis) -> JudgeDiagnosisView:
+def _make_diagnosis_view(found: JudgeDiagnosis) -> JudgeDiagnosisView:
     return JudgeDiagnosisView(
         found=found, panel=panel_sentences(found.panel), slices=slice_sentences(found.slices)
     )
 
 
-def _dropped_of(part: QuestionPart, dropped: Sequence[Dropped]) -> list[Dropped]:
+def _select_dropped(part: QuestionPart, dropped: Sequence[Dropped]) -> list[Dropped]:
     """Rows that were set aside of a question; those of no question concern the first."""
     return [
         row

@@ -1,4 +1,4 @@
-"""The document around a page: one file without requests, in one style."""
+"""Build the document of a page: one self-contained file in one style."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _SPOKEN = (Count, Interval, Label, Name, Percent, Share, Verbatim)
 
 @cache
 def page_environment(**own: Any) -> Environment:
-    """Make the templates ready; `own` is what those of one page call beside what all of them do."""
+    """Prepare the templates; `own` are functions for one page, besides those for all pages."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -124,7 +124,7 @@ def page_head(*, title: str | None, created: str | None) -> dict[str, Any]:
 
 
 def check_text(name: str, value: object) -> None:
-    """Refuse what is given as text and is none."""
+    """Refuse a value that is not text, or is empty."""
     if value is not None and (not isinstance(value, str) or not value.strip()):
         msg = f"`{name}` must be text, got {shorten(repr(value))}."
         raise InputError(msg)

@@ -1,4 +1,4 @@
-"""Items in sight: texts with what was said of them, searched and filtered without a network."""
+"""Show items with their texts and answers, with search and filters that need no network."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def heading_of(key: str) -> str | Name:
 
 
 def as_written(text: str, *, width: int = _MOST_CHARACTERS) -> Markup:
-    """Show words of a file on one line, kept to themselves."""
+    """Show text of a file on one line, escaped and isolated."""
     return Markup("<bdi>{}</bdi>").format(one_line(text, width=width))
 
 

@@ -384,7 +384,7 @@ class RewardView:
     def near(self) -> list[SignalRow]:
         """The hardest comparisons by behavior and its two best labels."""
         keys, rows = ("behavior", "best", "next"), self.report.near_ideal
-        return _by_signal(rows, keys, lambda row: row.error_rate.n)
+        return _group_by_signal(rows, keys, lambda row: row.error_rate.n)
 
     @cached_property
     def worst_near(self) -> NearIdeal | None:
@@ -402,7 +402,7 @@ class RewardView:
     def refusals(self) -> list[SignalRow]:
         """The refusals by behavior, kind, and what says that it is one."""
         keys, rows = ("behavior", "kind", "by"), self.report.refusals
-        return _by_signal(rows, keys, lambda row: row.rate.n)
+        return _group_by_signal(rows, keys, lambda row: row.rate.n)
 
     @cached_property
     def worst_refusals(self) -> RefusalErrors | None:
@@ -416,7 +416,7 @@ class RewardView:
     @cached_property
     def bench(self) -> list[SignalRow]:
         """The benchmark: all pairs and the mean over subsets first."""
-        rows = _by_signal(self.report.bench, ("subset",), lambda row: row.accuracy.n)
+        rows = _group_by_signal(self.report.bench, ("subset",), lambda row: row.accuracy.n)
         return sorted(rows, key=lambda row: {None: 0, "*": 1}.get(row.key[0], 2))
 
     @cached_property
@@ -429,7 +429,7 @@ class RewardView:
     def labels(self, behavior: str) -> list[SignalRow]:
         """Lay out the histograms of a behavior by label, the best first."""
         rows = [row for row in self.report.histograms if row.behavior == behavior]
-        return _by_signal(rows, ("label",), lambda row: sum(row.counts))
+        return _group_by_signal(rows, ("label",), lambda row: sum(row.counts))
 
     def drives(self, behavior: str) -> list[FeatureDrive]:
         """List the features of a behavior, the one that moves rankings most first."""
@@ -446,12 +446,16 @@ class RewardView:
             "uncertified": [row for row in strong if row.weight and not row.is_certified],
         }
         named = [
-            say(f"reward.drives.{key}", features=_named(found))
+            say(f"reward.drives.{key}", features=_name_features(found))
             for key, found in parts.items()
             if found
         ]
         rate = self.error(self.main, rows[0].behavior)
-        return [*_most(rows), *named, *(() if rate is None else _helpless(rows, rate.value))]
+        return [
+            *_say_largest_features(rows),
+            *named,
+            *(() if rate is None else _say_harmful_feature(rows, rate.value)),
+        ]
 
     @cached_property
     def scales_said(self) -> list[Said]:
@@ -491,10 +495,10 @@ class RewardView:
     @cached_property
     def cards(self) -> list[ItemCard]:
         """The misranked pairs, those by most of each behavior first."""
-        return [_pair_card(pair) for pair in self.report.misranked[:_MOST_PAIRS]]
+        return [_make_pair_card(pair) for pair in self.report.misranked[:_MOST_PAIRS]]
 
 
-def _by_signal(
+def _group_by_signal(
     rows: Iterable[Any], names: Sequence[str], count: Callable[[Any], int]
 ) -> list[SignalRow]:
     """Put rows side by side that have the same values under these names."""
@@ -528,29 +532,29 @@ def _count_certified(drives: Iterable[FeatureDrive]) -> tuple[int, int]:
     return sum(row.is_certified for row in rows), len(rows)
 
 
-def _named(rows: Sequence[FeatureDrive]) -> Listing:
+def _name_features(rows: Sequence[FeatureDrive]) -> Listing:
     return Listing(tuple(Name(row.feature.removeprefix(f"{row.behavior}.")) for row in rows))
 
 
-def _most(rows: Sequence[FeatureDrive]) -> list[Said]:
+def _say_largest_features(rows: Sequence[FeatureDrive]) -> list[Said]:
     """Name the fewest features that make up half of the spread."""
     total = 0.0
     for place, row in enumerate(rows, start=1):
         total += _or_zero(row.share)
         if total >= _HALF:
             share = Percent(total)
-            return [say("reward.drives.most", features=_named(rows[:place]), share=share)]
+            return [say("reward.drives.most", features=_name_features(rows[:place]), share=share)]
     return []
 
 
-def _helpless(rows: Sequence[FeatureDrive], error: float) -> list[Said]:
+def _say_harmful_feature(rows: Sequence[FeatureDrive], error: float) -> list[Said]:
     """Name the feature without which the reward would rank better, where there is one."""
     known = [x for x in rows if _is_known(x.error_rate_without) and _or_zero(x.weight)]
     least = min(known, key=lambda row: row.error_rate_without, default=None)
     if least is None or error - least.error_rate_without < _NOTEWORTHY:
         return []
     figures = {"without": Share(least.error_rate_without), "error": Share(error)}
-    return [say("reward.drives.helpless", feature=_named([least]), **figures)]
+    return [say("reward.drives.helpless", feature=_name_features([least]), **figures)]
 
 
 # Notes and items ----------------------------------------------------------------------------------
@@ -573,10 +577,10 @@ def _say_note(note: RewardNote, speaker: Speaker) -> Said | Verbatim:
     wanted = {name for _, name, _, _ in parsed if name}
     if key not in speaker.phrases or not wanted <= note.figures.keys():  # of another version
         return Verbatim(note.sentence)
-    return say(key, **{name: _figure(name, note.figures[name]) for name in wanted})
+    return say(key, **{name: _convert_figure(name, note.figures[name]) for name in wanted})
 
 
-def _figure(name: str, value: Any) -> Any:
+def _convert_figure(name: str, value: Any) -> Any:
     """Turn a figure of a note into something that can be said."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**15:
         return Count(value)
@@ -587,7 +591,7 @@ def _figure(name: str, value: Any) -> Any:
     return Name("–" if value is None else str(value))
 
 
-def _pair_card(pair: MisrankedPair) -> ItemCard:
+def _make_pair_card(pair: MisrankedPair) -> ItemCard:
     """Show the texts of a misranked pair, both rewards, and the features that do most."""
     better, worse = pair.better, pair.worse
     sides = (("reward.pairs.better", better), ("reward.pairs.worse", worse))

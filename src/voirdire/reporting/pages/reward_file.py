@@ -1,4 +1,4 @@
-"""Make the page of a reward as its file has it: what it pays for, and who vouches for it."""
+"""Make the page of a reward file: its weights, demands and certificates."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from voirdire.reporting.pages.frame import (
     style_sheet,
 )
 from voirdire.reporting.pages.speech import Name, Said, Speaker, Verbatim, has_sentence, say
-from voirdire.rewards.against_demands import paid_against_demands
-from voirdire.rewards.certification import certified, paying_propositions
+from voirdire.rewards.against_demands import find_paid_against_demands
+from voirdire.rewards.certification import certified, list_paying_propositions
 from voirdire.rubrics.rubric import write_demand
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ def reward_file_page(
     """Write a reward as one HTML page: its rubric, judge, weights, demands and certificates."""
     speaker = Speaker(language, "reward")
     statuses = certified(model)
-    paying = paying_propositions(model)
-    against = {(row.behavior, row.proposition) for row in paid_against_demands(model)}
+    paying = list_paying_propositions(model)
+    against = {(row.behavior, row.proposition) for row in find_paid_against_demands(model)}
     known = {
         "rubric": f"{model.rubric.name} {model.rubric.version}",
         "rubric_hash": model.rubric.content_hash,
@@ -59,7 +59,7 @@ def reward_file_page(
         n_lacking=sum(not statuses[name].is_valid for name in paying),
         n_against=len(against),
         behaviors=[
-            (name, list(_features(model, name, statuses, against))[:_MOST_FEATURES])
+            (name, list(_list_features(model, name, statuses, against))[:_MOST_FEATURES])
             for name in list(model.behaviors)[:_MOST_BEHAVIORS]
         ],
         known=settings_rows(known),
@@ -67,7 +67,7 @@ def reward_file_page(
     )
 
 
-def _features(
+def _list_features(
     model: RewardModel,
     behavior: str,
     statuses: dict[str, CertificateStatus],
@@ -78,7 +78,7 @@ def _features(
     weights = model.behavior(behavior).weights
     for feature in sorted(weights, key=lambda name: -abs(weights[name])):
         status = statuses.get(feature)
-        demand = _demand(write_demand(demands[feature])) if feature in demands else None
+        demand = _say_demand(write_demand(demands[feature])) if feature in demands else None
         reason = None if status is None else Verbatim(status.reason)
         is_valid = status is not None and status.is_valid
         is_against = (behavior, feature) in against
@@ -86,6 +86,6 @@ def _features(
         yield Name(feature), weights[feature], demand, is_against, is_valid, state, reason
 
 
-def _demand(words: str) -> Said | Name:
+def _say_demand(words: str) -> Said | Name:
     key = f"reward.demand.{words.replace(' ', '_')}"
     return say(key) if has_sentence(key, "reward") else Name(words)

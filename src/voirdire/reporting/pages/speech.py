@@ -211,7 +211,7 @@ _UNBROKEN = 16
 
 
 @cache
-def _sentences(name: str) -> dict[str, dict[str, Any]]:
+def _read_sentences(name: str) -> dict[str, dict[str, Any]]:
     """Read the sentences of a page: by key, then by language; a count by its plural form too."""
     text = files(__package__).joinpath("sentences", f"{name}.yaml").read_text("utf-8")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -219,13 +219,13 @@ def _sentences(name: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _glue(sign: re.Match[str]) -> str:
+def _glue_sign(sign: re.Match[str]) -> str:
     return f"\N{NO-BREAK SPACE}{sign[1] or sign[2]}\N{NO-BREAK SPACE}"
 
 
 def has_sentence(key: str, page: PageKind) -> bool:
     """Whether a page has a sentence of this key."""
-    return key in _sentences(page)
+    return key in _read_sentences(page)
 
 
 class Speaker:
@@ -244,10 +244,12 @@ class Speaker:
         found = {
             key: text
             for name in ("common", page)
-            for key, texts in _sentences(name).items()
+            for key, texts in _read_sentences(name).items()
             if (text := texts.get(language)) is not None
         }
-        self.phrases = {k: _GLUED.sub(_glue, v) for k, v in found.items() if isinstance(v, str)}
+        self.phrases = {
+            k: _GLUED.sub(_glue_sign, v) for k, v in found.items() if isinstance(v, str)
+        }
         self._counts = {k: v for k, v in found.items() if isinstance(v, dict)}
         self.zero = language == "zh"
         self._locale = Locale.parse(language)
@@ -256,7 +258,7 @@ class Speaker:
         """Speak a phrase by its key, or any of the things that can be said."""
         if isinstance(thing, str) and not isinstance(thing, Markup):
             thing = Said(thing, figures)
-        return self._spoken(thing)
+        return self._speak(thing)
 
     def attribute(self, key: str, **figures: Any) -> str:
         """Speak a phrase as plain text, for an attribute or the title; it is not escaped yet."""
@@ -326,7 +328,7 @@ class Speaker:
                 return self.phrases[unit].format(n=f"{seconds / size:{form}}")
         raise AssertionError(seconds)  # the last unit has no end
 
-    def _spoken(self, value: Any) -> Markup:
+    def _speak(self, value: Any) -> Markup:
         if isinstance(value, Markup):
             return value
         plain = _PLAIN.get(type(value))
@@ -337,17 +339,17 @@ class Speaker:
         if isinstance(value, Verbatim) and value.otherwise and self.language != "en":
             value = Said(value.otherwise)
         if isinstance(value, Said):
-            spoken = {name: self._spoken(each) for name, each in value.figures.items()}
+            spoken = {name: self._speak(each) for name, each in value.figures.items()}
             return Markup(self.phrases[value.key]).format(**spoken)  # noqa: S704  # our catalog
         if isinstance(value, Listing):
-            return self._listed(value)
+            return self._speak_listing(value)
         if isinstance(value, Clauses):
             semicolon = Markup.escape(self.phrases["list.clause"])
-            return semicolon.join(self._spoken(part) for part in value.parts)
-        return _isolated(value, quotes=self.phrases["quotes"])
+            return semicolon.join(self._speak(part) for part in value.parts)
+        return _isolate(value, quotes=self.phrases["quotes"])
 
-    def _listed(self, listing: Listing) -> Markup:
-        shown = [self._spoken(part) for part in listing.parts[: listing.most]]
+    def _speak_listing(self, listing: Listing) -> Markup:
+        shown = [self._speak(part) for part in listing.parts[: listing.most]]
         hidden = len(listing.parts) - len(shown) + listing.n_hidden
         comma = Markup.escape(self.phrases["list.comma"])
         if hidden:
@@ -380,7 +382,7 @@ _PLAIN: dict[type, Any] = {
 }
 
 
-def _isolated(value: Name | Label | Verbatim | Argument, *, quotes: str) -> Markup:
+def _isolate(value: Name | Label | Verbatim | Argument, *, quotes: str) -> Markup:
     """Show text from a file: shortened, escaped, its direction kept to itself."""
     if isinstance(value, Argument):
         return Markup("<bdi>{}</bdi>").format(one_line(value.text, width=300))

@@ -16,9 +16,9 @@ from voirdire.reporting.pages.frame import (
     style_sheet,
 )
 from voirdire.reporting.pages.speech import Speaker, argument_of
-from voirdire.reporting.pages.training_completions import MOST_ALARMS, alarm_cards
+from voirdire.reporting.pages.training_completions import MOST_ALARMS, make_alarm_cards
 from voirdire.reporting.pages.training_sections import training_view
-from voirdire.reporting.plots.training_sheet import training_sheet
+from voirdire.reporting.plots.training_sheet import make_training_sheet
 
 if TYPE_CHECKING:
     from voirdire._types import Language
@@ -82,9 +82,9 @@ def training_report(
     if not run.steps:
         msg = f"`run` must hold at least one step, got none in {shorten(str(run.folder))!r}."
         raise NoDataError(msg)
-    sheet = training_sheet(run)
+    sheet = make_training_sheet(run)
     named = argument_of(str(run.folder) if source is None else source)
-    cards = alarm_cards(run, speaker) if texts else None
+    cards = make_alarm_cards(run, speaker) if texts else None
     template = page_environment().get_template("training_page.html.j2")
     return template.render(
         **page_words(speaker),

@@ -1,4 +1,4 @@
-"""Completions behind the alarms of a training run: those that show an alarm best, to be read."""
+"""Make cards of the completions that show the alarms of a training run best."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from voirdire.reporting.pages.speech import Count, Decimal, Name, Verbatim, one_
 from voirdire.reporting.pages.training_sections import alarm_case, alarm_sentence
 from voirdire.rewards.training.completion_rows import (
     ITEM_COLUMNS,
-    class_column,
-    item_of_row,
-    prompt_text,
-    proposition_column,
+    make_item,
+    name_class_column,
+    name_proposition_column,
+    write_prompt,
 )
 from voirdire.rewards.training.nonsense import NonsenseKind
-from voirdire.rewards.training.run_reading import completion_frames
+from voirdire.rewards.training.run_reading import read_completion_frames
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from voirdire.reporting.pages.speech import Speaker
     from voirdire.rewards.training.run import Alarm, TrainingRun
 
-__all__ = ["MOST_ALARMS", "alarm_cards"]
+__all__ = ["MOST_ALARMS", "make_alarm_cards"]
 
 MOST_ALARMS = 20
 """Alarms whose completions are on a page; of long texts some 2 MB."""
@@ -38,27 +38,29 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def alarm_cards(run: TrainingRun, speaker: Speaker) -> list[ItemCard]:
+def make_alarm_cards(run: TrainingRun, speaker: Speaker) -> list[ItemCard]:
     """Read up to ten different completions for each alarm, those first that show it best."""
     alarms = run.alarms[:MOST_ALARMS]
-    windows = [_window(alarm, run) for alarm in alarms]
+    windows = [_list_window(alarm, run) for alarm in alarms]
     subjects = [_subject_column(alarm, run) for alarm in alarms]
     columns = dict.fromkeys((*_COLUMNS, *(name for name in subjects if name is not None)))
     found = [pl.DataFrame()] * len(alarms)
-    for frame in completion_frames(run, columns=list(columns), steps=set().union(*windows)):
+    for frame in read_completion_frames(run, columns=list(columns), steps=set().union(*windows)):
         for place, alarm in enumerate(alarms):
-            shows, by = _what_shows(alarm, subjects[place], length=f"n_{run.length_unit}")
+            shows, by = _choose_completions(alarm, subjects[place], length=f"n_{run.length_unit}")
             rows = frame.filter(pl.col("step").is_in(windows[place]), shows)
-            found[place] = _best(pl.concat([found[place], rows], how="diagonal"), by)
+            found[place] = _keep_best(pl.concat([found[place], rows], how="diagonal"), by)
     return [
-        _card(row, alarm, subject, run, speaker)
+        _make_card(row, alarm, subject, run, speaker)
         for alarm, subject, rows in zip(alarms, subjects, found, strict=True)
         for row in rows.iter_rows(named=True)
     ]
 
 
-def _what_shows(alarm: Alarm, subject: str | None, *, length: str) -> tuple[pl.Expr, pl.Expr]:
-    """Say which completions show an alarm, and of what the best of them have most."""
+def _choose_completions(
+    alarm: Alarm, subject: str | None, *, length: str
+) -> tuple[pl.Expr, pl.Expr]:
+    """Choose the completions that show an alarm, and the value by which they are sorted."""
     reward, value = pl.col("reward"), pl.col(subject or "reward")
     is_nonsense = pl.col("nonsense").is_not_null()
     has_more = alarm.value >= (0.5 if alarm.kind == "saturation" else alarm.reference)
@@ -82,8 +84,8 @@ def _is_about(alarm: Alarm) -> pl.Expr:
     return pl.col("behavior") == behavior if behavior else pl.lit(value=True)
 
 
-def _best(rows: pl.DataFrame, by: pl.Expr) -> pl.DataFrame:
-    """Keep the first ten; what was said again to the same prompt is no other completion."""
+def _keep_best(rows: pl.DataFrame, by: pl.Expr) -> pl.DataFrame:
+    """Keep the first ten different completions."""
     order = (by, pl.col("step"), pl.col("item"))
     return (
         rows.sort(*order, descending=[True, True, False], nulls_last=True)
@@ -92,7 +94,7 @@ def _best(rows: pl.DataFrame, by: pl.Expr) -> pl.DataFrame:
     )
 
 
-def _window(alarm: Alarm, run: TrainingRun) -> set[int]:
+def _list_window(alarm: Alarm, run: TrainingRun) -> set[int]:
     before = [step.step for step in run.steps if step.step <= alarm.step]
     return set(before[-_WINDOW:])
 
@@ -100,31 +102,33 @@ def _window(alarm: Alarm, run: TrainingRun) -> set[int]:
 def _subject_column(alarm: Alarm, run: TrainingRun) -> str | None:
     """Name the column of what an alarm is about: of a proposition or a class, else None."""
     if alarm.subject in run.propositions:
-        return proposition_column(alarm.subject)
+        return name_proposition_column(alarm.subject)
     if alarm.kind == "drift":
-        return class_column(alarm.subject.rpartition("/")[2])
+        return name_class_column(alarm.subject.rpartition("/")[2])
     return None
 
 
-def _card(
+def _make_card(
     row: Mapping[str, Any], alarm: Alarm, subject: str | None, run: TrainingRun, speaker: Speaker
 ) -> ItemCard:
-    item = item_of_row(row, name=row["item"], judged=run.judged)
-    texts = {} if item is None else {"prompt": prompt_text(item), "response": item.response}
+    item = make_item(row, name=row["item"], judged=run.judged)
+    texts = {} if item is None else {"prompt": write_prompt(item), "response": item.response}
     reward = Decimal(row["reward"])
-    said: list[tuple[Any, Any]] = [
+    figures: list[tuple[Any, Any]] = [
         (say("training.behind.alarm"), alarm_sentence(alarm)),
         (say("training.column.reward"), reward),
         (say(f"training.behind.{run.length_unit}"), Count(row[f"n_{run.length_unit}"])),
     ]
     if subject is not None:
         name = say("training.behind.probability", subject=Name(alarm.subject))
-        said.append((name, Decimal(row[subject])))
+        figures.append((name, Decimal(row[subject])))
     if row["nonsense"] in get_args(NonsenseKind):
-        said.append((say("training.behind.nonsense"), say(f"training.nonsense.{row['nonsense']}")))
+        figures.append(
+            (say("training.behind.nonsense"), say(f"training.nonsense.{row['nonsense']}"))
+        )
     if row["missing"] is not None:
-        said.append((say("training.behind.missing"), Verbatim(row["missing"])))
-    said.append((say("column.item"), Name(row["name"] or row["item"])))
+        figures.append((say("training.behind.missing"), Verbatim(row["missing"])))
+    figures.append((say("column.item"), Name(row["name"] or row["item"])))
     return ItemCard(
         title=item.response if item is not None and item.response.strip() else row["item"],
         summary=(
@@ -135,12 +139,12 @@ def _card(
         texts=[
             ItemText(heading=f"items.{name}", text=text) for name, text in texts.items() if text
         ],
-        rows=[(who, what, None) for who, what in said],
-        tags=_tags(row, alarm, speaker),
+        rows=[(who, what, None) for who, what in figures],
+        tags=_make_tags(row, alarm, speaker),
     )
 
 
-def _tags(row: Mapping[str, Any], alarm: Alarm, speaker: Speaker) -> dict[str, str]:
+def _make_tags(row: Mapping[str, Any], alarm: Alarm, speaker: Speaker) -> dict[str, str]:
     named = speaker.attribute(
         "training.behind.tag",
         step=Count(alarm.step),

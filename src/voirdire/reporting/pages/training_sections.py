@@ -1,4 +1,4 @@
-"""What the page of a training run says and lists, computed beforehand."""
+"""Compute the sentences and tables of the page of a training run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,13 @@ from voirdire.reporting.pages.speech import (
     Share,
     say,
 )
-from voirdire.reporting.plots.training_sheet import Move, edge_size, mean_of, move_of, moves_of
+from voirdire.reporting.plots.training_sheet import (
+    Move,
+    average_defined,
+    compute_edge_size,
+    compute_move,
+    sort_moves,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,12 +105,12 @@ def training_view(run: TrainingRun, sheet: TrainingSheet, *, source: Argument) -
         "bullets": (
             (*_reward(columns), *_parts(columns), *_reference(run, columns)),
             (*_propositions(run, columns), *_classes(columns), *_length(run, columns)),
-            (_alarms(run), *_missing(run), *_flat(run), *_uncertified(run)),
+            (_alarms(run), *_missing(run), *_flat(run), *_say_uncertified(run)),
         ),
         "warnings": _warnings(run, source),
         "next_step": _next_step(run, columns, source),
-        "described": _described(run),
-        "certified": _certified(run),
+        "described": _describe_reward(run),
+        "certified": _say_certified(run),
         "edge": _edge(len(run.steps)),
         "steps_per_point": sheet.steps_per_point,
         "tables": {key: table for key, table in tables.items() if table.rows},
@@ -154,12 +160,12 @@ def _ends(move: Move, kind: type = Decimal) -> dict[str, Any]:
 
 def _edge(n_steps: int) -> Count | Said:
     """Name the steps that are a beginning or an end: "10 steps", or "step" where it is one."""
-    size = edge_size(n_steps)
+    size = compute_edge_size(n_steps)
     return say("training.edge.one") if size == 1 else Count(size, "steps")
 
 
 def _reward(columns: StepColumns) -> tuple[Said, ...]:
-    move, edge = move_of("reward", columns.figures["reward_mean"]), _edge(len(columns.steps))
+    move, edge = compute_move("reward", columns.figures["reward_mean"]), _edge(len(columns.steps))
     if not _has_rewards(columns):
         return (say("training.story.reward.none"),)
     if len(columns.steps) == 1:
@@ -172,7 +178,7 @@ def _reward(columns: StepColumns) -> tuple[Said, ...]:
 
 
 def _parts(columns: StepColumns) -> tuple[Said, ...]:
-    rules, base = (move_of(n, columns.figures[n]) for n in ("rule_mean", "base_mean"))
+    rules, base = (compute_move(n, columns.figures[n]) for n in ("rule_mean", "base_mean"))
     is_known = math.isfinite(rules.change) and math.isfinite(base.change)
     if not is_known or not columns.has_base or len(columns.steps) == 1:
         return ()
@@ -186,34 +192,34 @@ def _reference(run: TrainingRun, columns: StepColumns) -> tuple[Said, ...]:
     """Compare with the reference at the steps of the run's end."""
     if run.reference_run is None or run.reference_run.reward_hash != run.reward_hash:
         return ()
-    mean = _reference_reward(run, run.steps[-edge_size(len(run.steps)) :])
+    mean = _reference_reward(run, run.steps[-compute_edge_size(len(run.steps)) :])
     name = Name(run.reference_run.name)
     if not math.isfinite(mean):
         return (say("training.story.reference.none", name=name),)
-    end = move_of("reward", columns.figures["reward_mean"]).end
+    end = compute_move("reward", columns.figures["reward_mean"]).end
     return (say("training.story.reference", name=name, mean=Decimal(mean), end=Decimal(end)),)
 
 
-def _moved(columns: Mapping[str, Sequence[float]]) -> list[Move]:
-    return [move for move in moves_of(columns) if abs(move.change) >= _MOVED]
+def _find_moves(columns: Mapping[str, Sequence[float]]) -> list[Move]:
+    return [move for move in sort_moves(columns) if abs(move.change) >= _MOVED]
 
 
 def _propositions(run: TrainingRun, columns: StepColumns) -> tuple[Said, ...]:
     if len(columns.steps) == 1 or not columns.rates:
         return ()
-    moved = _moved(columns.rates)
+    moved = _find_moves(columns.rates)
     if not moved:
         return (say("training.story.still"),)
     named = [say("training.story.move", name=Name(move.name), **_ends(move)) for move in moved]
-    paying = _paying(run)
+    paying = _list_paying(run)
     unpaid = [Name(move.name) for move in moved if move.name not in paying]
-    story = say("training.story.moved", list=_first(named))
+    story = say("training.story.moved", list=_list_first(named))
     if not (paying and unpaid):
         return (story,)
-    return story, say("training.story.unpaid", list=_first(unpaid))
+    return story, say("training.story.unpaid", list=_list_first(unpaid))
 
 
-def _first(named: Sequence[Any]) -> Listing:
+def _list_first(named: Sequence[Any]) -> Listing:
     return Listing(tuple(named[:_MOST_NAMED]), n_hidden=len(named[_MOST_NAMED:]))
 
 
@@ -228,13 +234,13 @@ def _classes(columns: StepColumns) -> tuple[Said, ...]:
             **_ends(move, Share),
         )
         for behavior, shares in columns.classes.items()
-        for move in _moved(shares)[:1]
+        for move in _find_moves(shares)[:1]
     ]
-    return (say("training.story.classes", list=_first(named)),) if named else ()
+    return (say("training.story.classes", list=_list_first(named)),) if named else ()
 
 
 def _length(run: TrainingRun, columns: StepColumns) -> tuple[Said, ...]:
-    move = move_of("length", columns.figures["length_mean"])
+    move = compute_move("length", columns.figures["length_mean"])
     if not math.isfinite(move.change) or len(columns.steps) == 1:
         return ()
     ends = {"start": Decimal(move.start, 1), "end": Decimal(move.end, 1)}
@@ -254,15 +260,15 @@ def _missing_share(steps: Sequence[TrainingStep]) -> float:
 
 
 def _flat(run: TrainingRun) -> tuple[Said, ...]:
-    """Say how many groups of the last steps teach nothing."""
-    last = run.steps[-edge_size(len(run.steps)) :]
-    mean = mean_of([step.zero_spread_share for step in last])
+    """Say in how many groups of the last steps all rewards are equal."""
+    last = run.steps[-compute_edge_size(len(run.steps)) :]
+    mean = average_defined([step.zero_spread_share for step in last])
     if not math.isfinite(mean) or mean < _MOVED:
         return ()
     return (say("training.story.flat", share=Share(mean)),)
 
 
-def _uncertified(run: TrainingRun) -> tuple[Said, ...]:
+def _say_uncertified(run: TrainingRun) -> tuple[Said, ...]:
     certified, n = certified_counts(run)
     if certified == n:
         return ()
@@ -300,7 +306,7 @@ def alarm_case(alarm: Alarm) -> str:
 
 
 def _warnings(run: TrainingRun, source: Argument) -> tuple[AlarmAdvice, ...]:
-    """Put the alarms of a kind together, in the order in which the kinds began."""
+    """Group the alarms by kind, in the order in which the kinds began."""
     kinds: dict[str, list[Said]] = {}
     for alarm in run.alarms:
         place = say("training.story.alarm", said=alarm_sentence(alarm), step=Count(alarm.step))
@@ -384,7 +390,7 @@ def _cell(name: str, steps: Sequence[TrainingStep], run: TrainingRun, *, digits:
             return Share(_missing_share(steps))
         case "reference":
             return Decimal(_reference_reward(run, steps))
-    mean = mean_of([getattr(step, _FIELDS[name]) for step in steps])
+    mean = average_defined([getattr(step, _FIELDS[name]) for step in steps])
     if name == "flat":
         return Percent(mean)
     return Decimal(mean, {"length": 1, "correlation": 2}.get(name, digits))
@@ -395,7 +401,7 @@ def _reference_reward(run: TrainingRun, steps: Sequence[TrainingStep]) -> float:
     found = run.reference_run
     if found is None or found.reward_hash != run.reward_hash:
         return math.nan
-    return mean_of([step.reward_mean for step in _same_steps(found.steps, steps)])
+    return average_defined([step.reward_mean for step in _same_steps(found.steps, steps)])
 
 
 def _same_steps(
@@ -422,14 +428,14 @@ def _step_table(run: TrainingRun) -> Table:
 
 def _rate_table(run: TrainingRun, columns: StepColumns) -> Table:
     """Sort the propositions as their figure does: with alarms first, then by how far they went."""
-    paying = _paying(run)
-    last = run.steps[-edge_size(len(run.steps)) :]
+    paying = _list_paying(run)
+    last = run.steps[-compute_edge_size(len(run.steps)) :]
     before = _same_steps(run.reference or (), last)
     rows: list[tuple[Any, ...]] = []
-    for move in moves_of(columns.rates, first={alarm.subject for alarm in run.alarms}):
-        was = mean_of([step.proposition_rates.get(move.name, math.nan) for step in before])
-        row = (Name(move.name), Decimal(move.start), Decimal(move.end), _signed(move.change))
-        beside = ((Decimal(was), run.reference), (_yes(move.name in paying), run.paying))
+    for move in sort_moves(columns.rates, first={alarm.subject for alarm in run.alarms}):
+        was = average_defined([step.proposition_rates.get(move.name, math.nan) for step in before])
+        row = (Name(move.name), Decimal(move.start), Decimal(move.end), _write_signed(move.change))
+        beside = ((Decimal(was), run.reference), (_say_yes_or_no(move.name in paying), run.paying))
         rows.append((*row, *(cell for cell, is_there in beside if is_there)))
     more = [name for name, is_there in (("reference", run.reference), ("pays", run.paying))
             if is_there]  # fmt: skip
@@ -437,18 +443,18 @@ def _rate_table(run: TrainingRun, columns: StepColumns) -> Table:
     return _table("propositions", headings, rows, style="rates-of")
 
 
-def _signed(change: float) -> Decimal | Said:
+def _write_signed(change: float) -> Decimal | Said:
     is_more = change > 0 and round(change, 2) > 0
     return say("training.plus", value=Decimal(change)) if is_more else Decimal(change)
 
 
-def _yes(is_so: bool) -> Said:  # noqa: FBT001  # what it says is the argument
+def _say_yes_or_no(is_so: bool) -> Said:  # noqa: FBT001  # what it says is the argument
     return say("yes" if is_so else "no")
 
 
 def _class_table(run: TrainingRun, columns: StepColumns) -> Table:
     rows = [
-        (Name(behavior, 40), Name(name, 40), *_ends(move_of(name, values), Share).values())
+        (Name(behavior, 40), Name(name, 40), *_ends(compute_move(name, values), Share).values())
         for behavior, shares in columns.classes.items()
         for name, values in shares.items()
     ]
@@ -466,7 +472,7 @@ _FLAGS = {"passed": "good", "failed": "bad"}
 
 def _certificate_table(run: TrainingRun) -> Table:
     """List what the certificates say, first of the propositions that pay."""
-    paying = set(map(_question_of, _paying(run)))
+    paying = set(map(_question_of, _list_paying(run)))
     found = sorted((run.certificates or {}).items(), key=lambda row: row[0] not in paying)
     rows = [_certificate_row(name, row, pays=name in paying) for name, row in found]
     names = ("proposition", "pays", "certificate", "shown", "mark")
@@ -477,14 +483,14 @@ def _certificate_row(name: str, found: PropositionCertificate, *, pays: bool) ->
     mark, state = found.certificate, say(f"training.certificate.{found.state}")
     return (
         Name(name),
-        _yes(pays),
+        _say_yes_or_no(pays),
         say(f"training.flag.{_FLAGS.get(found.state, 'still')}", state=state),
-        Clauses(tuple(map(_shown, found.examinations))) if found.examinations else None,
+        Clauses(tuple(map(_say_examination, found.examinations))) if found.examinations else None,
         None if mark is None else Name(mark, _MARK_WIDTH),
     )
 
 
-def _shown(row: CertifiedExamination) -> Said:
+def _say_examination(row: CertifiedExamination) -> Said:
     return say(
         "training.certificate.shown",
         omega=Decimal(row.winning_rate),
@@ -497,7 +503,7 @@ def _shown(row: CertifiedExamination) -> Said:
 
 def certified_counts(run: TrainingRun) -> tuple[int, int]:
     """Count the propositions that pay: those with a valid certificate, and all of them."""
-    paying = _paying(run)
+    paying = _list_paying(run)
     return len(paying) - len(uncertified(run)), len(paying)
 
 
@@ -506,10 +512,10 @@ def uncertified(run: TrainingRun) -> tuple[str, ...]:
     if run.certificates is None:
         return ()
     valid = {name for name, row in run.certificates.items() if row.is_valid}
-    return tuple(name for name in _paying(run) if _question_of(name) not in valid)
+    return tuple(name for name in _list_paying(run) if _question_of(name) not in valid)
 
 
-def _certified(run: TrainingRun) -> Said:
+def _say_certified(run: TrainingRun) -> Said:
     """Say how many of the propositions that pay have a valid certificate, and which have none."""
     if run.certificates is None:
         return say("training.certificates.unknown")
@@ -526,7 +532,7 @@ def _question_of(name: str) -> str:
     return name.partition("=")[0]
 
 
-def _paying(run: TrainingRun) -> tuple[str, ...]:
+def _list_paying(run: TrainingRun) -> tuple[str, ...]:
     """List the propositions that some reward depends on, in the order of the rubric."""
     paying = {name for names in run.paying.values() for name in names}
     return tuple(name for name in run.propositions if name in paying)
@@ -538,24 +544,24 @@ _LONG = 90
 _JUDGED = ("final_answer", "with_reasoning", "whole_turn")
 
 
-def _described(run: TrainingRun) -> tuple[tuple[str, Any], ...]:
+def _describe_reward(run: TrainingRun) -> tuple[tuple[str, Any], ...]:
     """List what is known of the reward and of the training: the key of a word, and what is said."""
     rows = {
         "reward": _name(run.reward_name),
         "hash": _name(run.reward_hash),
         "rubric": _name(run.rubric),
         "judge": _name(run.judge),
-        "answered": _answered(run),
+        "answered": _say_answered(run),
         "fingerprint": _name(run.fingerprint),
         "threshold": _threshold(run.threshold),
-        "judged": _judged(run.judged),
+        "judged": _say_judged(run.judged),
         "certificates": _certificates(run),
         "behaviors": _names(run.behaviors),
         "centered": say("training.what.centered.yes") if run.is_centered else None,
         "framework": _name(run.framework),
         "created": _name(run.created),
         "writers": Count(run.n_writers) if run.n_writers > 1 else None,
-        "reference": _described_reference(run.reference_run, run),
+        "reference": _describe_reference(run.reference_run, run),
         "versions": _names([f"{name} {version}" for name, version in run.versions.items()]),
     }
     return tuple((f"training.what.{key}", said) for key, said in rows.items() if said is not None)
@@ -575,11 +581,11 @@ def _names(texts: Sequence[str]) -> Listing | None:
     return Listing(tuple(map(Name, texts))) if texts else None
 
 
-def _judged(word: str) -> Said | Name | None:
+def _say_judged(word: str) -> Said | Name | None:
     return say(f"training.judged.{word}") if word in _JUDGED else _name(word)
 
 
-def _answered(run: TrainingRun) -> Listing | None:
+def _say_answered(run: TrainingRun) -> Listing | None:
     """Say how many completions came to which judge of a cascade, and whether that moved."""
     names = dict.fromkeys(name for step in run.steps for name in step.answered_by)
     return Listing(tuple(_share(run, name) for name in names)) if names else None
@@ -588,7 +594,7 @@ def _answered(run: TrainingRun) -> Listing | None:
 def _share(run: TrainingRun, name: str) -> Said:
     shares = [step.answered_by.get(name, 0.0) for step in run.steps]
     n_answered = sum(step.n * share for step, share in zip(run.steps, shares, strict=True))
-    ends = _ends(move_of("share", shares), Percent) if len(shares) > 1 else {}
+    ends = _ends(compute_move("share", shares), Percent) if len(shares) > 1 else {}
     key = "training.what.answered.moved" if ends else "training.what.answered.share"
     return say(key, name=Name(name), share=Percent(n_answered / run.n_completions), **ends)
 
@@ -601,7 +607,7 @@ def _certificates(run: TrainingRun) -> Said:
     return say("training.what.certificates.count", n=certified, propositions=propositions)
 
 
-def _described_reference(reference: Reference | None, run: TrainingRun) -> Said:
+def _describe_reference(reference: Reference | None, run: TrainingRun) -> Said:
     if reference is None:
         return say("training.what.reference.none")
     key = "same" if reference.reward_hash == run.reward_hash else "other"

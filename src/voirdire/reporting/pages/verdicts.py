@@ -70,10 +70,10 @@ def verdicts_page(
     """
     speaker = Speaker(language, "verdicts")
     head = page_head(title=title, created=None)
-    rates = _rates(rows)
+    rates = _compute_rates(rows)
     items = rows["item"].unique(maintain_order=True)
     shown = items.head(_MOST_ITEMS)
-    cards = _cards(rows.filter(pl.col("item").is_in(shown.implode())), metadata)
+    cards = _make_cards(rows.filter(pl.col("item").is_in(shown.implode())), metadata)
     reasons = Counter(rows["failure"].drop_nulls().to_list())
     template = page_environment().get_template("verdicts_page.html.j2")
     return template.render(
@@ -101,7 +101,7 @@ def verdicts_page(
     )
 
 
-def _rates(rows: pl.DataFrame) -> list[QuestionRates]:
+def _compute_rates(rows: pl.DataFrame) -> list[QuestionRates]:
     label, said = pl.col("label"), pl.col("label").drop_nulls()
     is_truth = said.str.to_lowercase().is_in(["true", "false"])
     counted = rows.group_by("judge", "question", maintain_order=True).agg(
@@ -126,13 +126,15 @@ def _rates(rows: pl.DataFrame) -> list[QuestionRates]:
                 n_failures=row["n_failures"],
                 share_true=row["n_true"] / n if is_boolean else None,
                 mean=row["mean"],
-                labels=None if is_boolean or not n else _usual(row["labels"], row["n_labels"]),
+                labels=None
+                if is_boolean or not n
+                else _list_usual_labels(row["labels"], row["n_labels"]),
             )
         )
     return found
 
 
-def _usual(counts: Iterable[Mapping[str, Any]], n_labels: int) -> Listing:
+def _list_usual_labels(counts: Iterable[Mapping[str, Any]], n_labels: int) -> Listing:
     parts = [say("items.counted", label=Label(row["label"]), n=row["count"]) for row in counts]
     return Listing(tuple(parts), n_hidden=n_labels - len(parts))
 
@@ -140,18 +142,20 @@ def _usual(counts: Iterable[Mapping[str, Any]], n_labels: int) -> Listing:
 # Items --------------------------------------------------------------------------------------------
 
 
-def _cards(rows: pl.DataFrame, metadata: pl.DataFrame | None) -> list[ItemCard]:
+def _make_cards(rows: pl.DataFrame, metadata: pl.DataFrame | None) -> list[ItemCard]:
     items = rows.partition_by("item", maintain_order=True)
-    known = _texts(rows, metadata)
+    known = _collect_texts(rows, metadata)
     columns = slice_columns([known.get(part["item"][0], {}) for part in items])
     several = rows["judge"].n_unique() > 1
     return [
-        _card(list(part.iter_rows(named=True)), known.get(part["item"][0], {}), columns, several)
+        _make_card(
+            list(part.iter_rows(named=True)), known.get(part["item"][0], {}), columns, several
+        )
         for part in items
     ]
 
 
-def _texts(rows: pl.DataFrame, metadata: pl.DataFrame | None) -> dict[str, dict[str, str]]:
+def _collect_texts(rows: pl.DataFrame, metadata: pl.DataFrame | None) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     given = [name for name in TEXT_COLUMNS if name in rows.columns]
     known = {"item", *(name for name in SAID_COLUMNS if rows[name].null_count() < len(rows))}
@@ -165,7 +169,7 @@ def _texts(rows: pl.DataFrame, metadata: pl.DataFrame | None) -> dict[str, dict[
     return found
 
 
-def _card(
+def _make_card(
     rows: Sequence[Mapping[str, Any]],
     known: Mapping[str, str],
     columns: Sequence[str],
@@ -198,7 +202,7 @@ def _card(
         title=rows[0]["item"],
         summary=(*summary, *text_start(known)),
         texts=item_texts(known),
-        rows=[*(_said(row, several) for row in rows[:_MOST_OF_AN_ITEM]), *item_rows(known)],
+        rows=[*(_write_row(row, several) for row in rows[:_MOST_OF_AN_ITEM]), *item_rows(known)],
         tags=tags,
     )
 
@@ -207,7 +211,7 @@ def _answer(row: Mapping[str, Any]) -> str:
     return "–" if row["label"] is None else shorten(row["label"], width=60)
 
 
-def _said(row: Mapping[str, Any], several: bool) -> tuple[Any, Any, Any]:  # noqa: FBT001
+def _write_row(row: Mapping[str, Any], several: bool) -> tuple[Any, Any, Any]:  # noqa: FBT001
     who: Said | Name = Name(row["question"])
     if several:
         who = say("verdicts.who", question=who, judge=Name(row["judge"], 24))

@@ -1,4 +1,4 @@
-"""Who agrees with whom: a matrix of raters, judges beside the human ceiling, labels confused."""
+"""Draw agreement: a matrix of raters, judges beside the human ceiling, confusion of labels."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError
-from voirdire.reporting.plots.dots import LINE, dot_row, draw_dots
-from voirdire.reporting.plots.frame import Panel, draw_chart, filled, finite
-from voirdire.reporting.plots.rows import choose, field_of, list_of, number, sheet_of
+from voirdire.reporting.plots.dots import LINE, draw_dots, make_dot_row
+from voirdire.reporting.plots.frame import Panel, draw_chart, keep_finite, style_area
+from voirdire.reporting.plots.rows import choose, make_sheet, read_field, read_list, read_number
 from voirdire.reporting.plots.style import LIGHT, NARROW_PX
-from voirdire.reporting.plots.words import distinct_labels, label, widest_px
+from voirdire.reporting.plots.words import estimate_widest_px, make_distinct_labels, shorten_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -36,7 +36,7 @@ _UNDEFINED: Style = {"facecolor": "none", "edgecolor": LIGHT["muted"], "hatch": 
                      "linewidth": 0}  # fmt: skip
 
 
-def _cells_panel(
+def _make_cells_panel(
     values: Sequence[Sequence[float]],
     *,
     rows: Sequence[str],
@@ -44,22 +44,27 @@ def _cells_panel(
     text: Callable[[int, int], str],
     room: float,
     split: int = 0,
-    oneself: bool = False,
+    without_diagonal: bool = False,
     title: str = "",
 ) -> Panel:
     """Draw a grid of cells, as large as `room` allows, with names left and above.
 
-    `text` gives what is written in a cell where all fit; `split` is where a gap parts two groups of
-    raters, `oneself` leaves the diagonal out.
+    `text` gives the text of a cell, which is written where all texts fit; a gap before `split`
+    separates two groups of raters; `without_diagonal` leaves the diagonal out.
     """
     across = [at + (0.4 if split and at >= split else 0.0) for at in range(len(columns))]
     down = across if split else list(range(len(rows)))
     wide, tall = across[-1] + 1, down[-1] + 1
-    left, above = widest_px(rows) + 10, widest_px(columns)
+    left, above = estimate_widest_px(rows) + 10, estimate_widest_px(columns)
     largest = _LARGEST_CELL if len(rows) <= _MANY else _LARGEST_OF_MANY
     cell = min(max((room - left - 8) / wide, _LEAST_CELL), largest)
-    at = [(i, j) for i in range(len(rows)) for j in range(len(columns)) if not oneself or i != j]
-    has_texts = widest_px(text(i, j) for i, j in at) <= cell - 3
+    at = [
+        (i, j)
+        for i in range(len(rows))
+        for j in range(len(columns))
+        if not without_diagonal or i != j
+    ]
+    has_texts = estimate_widest_px(text(i, j) for i, j in at) <= cell - 3
     is_level = above <= cell - 4
 
     def draw(axes: Axes) -> None:
@@ -67,13 +72,13 @@ def _cells_panel(
 
         axes.set(xlim=(0, wide), ylim=(tall, 0), xticks=[], yticks=[])
         axes.set_aspect("equal", adjustable="box")
-        _hatch(axes, [(across[j], down[i]) for i, j in at if math.isnan(values[i][j])])
+        _hatch_cells(axes, [(across[j], down[i]) for i, j in at if math.isnan(values[i][j])])
         if len(rows) > _MOST_CELLS_DRAWN:
             _draw_rasters(axes, values, split=split, places=across)
             at.clear()
         for i, j in at:
             if math.isfinite(values[i][j]):
-                x, y, face = across[j], down[i], _cell_colour(values[i][j])
+                x, y, face = across[j], down[i], _choose_cell_colour(values[i][j])
                 box = Rectangle((x, y), 1, 1, facecolor=face, gid=f"cell-{i}-{j}", clip_on=False)
                 axes.add_artist(box)  # `add_patch` takes as long to find limits, which are set
                 if has_texts:
@@ -94,13 +99,13 @@ def _cells_panel(
                  above=24.0 if is_level else above + 12, below=6.0, title=title)  # fmt: skip
 
 
-def _cell_colour(value: float) -> tuple[str, float]:
+def _choose_cell_colour(value: float) -> tuple[str, float]:
     """Return colour and opacity of a value in [-1, 1]; the paper shows through near 0."""
     role = "heat-1" if value >= 0 else "heat-2"
     return LIGHT[role], round(min(abs(value), 1.0) * _STRONGEST, 3)
 
 
-def _hatch(axes: Axes, corners: Iterable[tuple[float, float]]) -> None:
+def _hatch_cells(axes: Axes, corners: Iterable[tuple[float, float]]) -> None:
     """Hatch the cells that have no value."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -122,7 +127,7 @@ def _draw_rasters(
     from matplotlib.colors import to_rgba
 
     blank = ("none", 0.0)
-    dots = np.array([[to_rgba(*(blank if math.isnan(x) else _cell_colour(x))) for x in row]
+    dots = np.array([[to_rgba(*(blank if math.isnan(x) else _choose_cell_colour(x))) for x in row]
                      for row in values])  # fmt: skip
     parts = [part for part in (range(split), range(split, len(values))) if len(part)]
     for rows in parts:
@@ -133,15 +138,15 @@ def _draw_rasters(
             axes.imshow(dots[np.ix_(rows, columns)], extent=ends, **style)
 
 
-def _cells_key(values: Iterable[float], *, title: str, say: Words) -> Key:
+def _make_cells_key(values: Iterable[float], *, title: str, say: Words) -> Key:
     """Explain the colours of the values that occur, from the least fifth below them to 1."""
-    found = list(values)
-    least = min((round(value, 2) for value in finite(found)), default=0.0)
+    values_drawn = list(values)
+    least = min((round(value, 2) for value in keep_finite(values_drawn)), default=0.0)
     steps = [step / 5 for step in range(max(math.floor(5 * min(least, 0.0)), -5), 6)]
     edge: Style = {"edgecolor": LIGHT["grid"], "linewidth": 0.8}
     key: Key = [(title, {})]
-    key += [(say.digits(step), {"facecolor": _cell_colour(step)} | edge) for step in steps]
-    if any(map(math.isnan, found)):
+    key += [(say.digits(step), {"facecolor": _choose_cell_colour(step)} | edge) for step in steps]
+    if any(map(math.isnan, values_drawn)):
         key.append((say("undefined"), _UNDEFINED))
     return key
 
@@ -151,60 +156,62 @@ def _cells_key(values: Iterable[float], *, title: str, say: Words) -> Key:
 
 def draw_agreement(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw the coefficient of every two raters, annotators first; beyond 30 as one picture."""
-    say, sheet = frame.say, sheet_of(result, choice)
-    given = field_of(sheet.part("agreement", kind="agreement"), "matrix")
-    raters = list_of(given, "raters")
+    say, sheet = frame.say, make_sheet(result, choice)
+    matrix = read_field(sheet.part("agreement", kind="agreement"), "matrix")
+    raters = read_list(matrix, "raters")
     if not raters:
         msg = (
             "`kind` 'agreement' needs a matrix of agreement, got none for this question: too few "
             "raters share items, or its kind has no such coefficient."
         )
         raise InputError(msg)
-    order, n_annotators = _order_raters(given, sheet)
+    order, n_annotators = _order_raters(matrix, sheet)
     width = 20 if frame.is_narrow else 28
-    names = distinct_labels((field_of(raters[at], "name") for at in order), width=width)
-    values = [[_value(given, i, j) for j in order] for i in order]
-    coefficient = _name_coefficient(given, say)
-    panel = _cells_panel(
+    names = make_distinct_labels((read_field(raters[at], "name") for at in order), width=width)
+    values = [[_read_value(matrix, i, j) for j in order] for i in order]
+    coefficient = _name_coefficient(matrix, say)
+    panel = _make_cells_panel(
         values,
         rows=names,
         columns=names,
         text=lambda i, j: say.two_digits(values[i][j]),
         room=frame.width,
         split=n_annotators if n_annotators < len(order) else 0,
-        oneself=True,
+        without_diagonal=True,
     )
     others = [value for i, row in enumerate(values) for j, value in enumerate(row) if i != j]
     return draw_chart(
         frame,
-        heading=say("agreement_title", question=label(sheet.question), coefficient=coefficient),
+        heading=say(
+            "agreement_title", question=shorten_label(sheet.question), coefficient=coefficient
+        ),
         alt=say("alt_agreement", coefficient=coefficient, n=len(names)),
         panels=[panel],
-        key=_cells_key(others, title=coefficient, say=say),
+        key=_make_cells_key(others, title=coefficient, say=say),
     )
 
 
-def _value(given: Any, one: int, other: int) -> float:
-    value = field_of(given, "values")[one][other]
+def _read_value(matrix: Any, one: int, other: int) -> float:
+    value = read_field(matrix, "values")[one][other]
     return math.nan if one == other or value is None else value
 
 
-def _order_raters(given: Any, sheet: Sheet) -> tuple[list[int], int]:
+def _order_raters(matrix: Any, sheet: Sheet) -> tuple[list[int], int]:
     """Sort annotators and the judges to be drawn by their mean agreement with annotators."""
-    raters = list_of(given, "raters")
-    judges = {at for at, rater in enumerate(raters) if field_of(rater, "role") == "judge"}
+    raters = read_list(matrix, "raters")
+    judges = {at for at, rater in enumerate(raters) if read_field(rater, "role") == "judge"}
     people = [at for at in range(len(raters)) if at not in judges]
-    chosen = [at for at in judges if sheet.is_chosen(field_of(raters[at], "name"))]
+    chosen = [at for at in judges if sheet.is_chosen(read_field(raters[at], "name"))]
 
     def rank(at: int) -> tuple[bool, float, int]:
-        found = finite(_value(given, at, other) for other in people)
-        return at in judges, -sum(found) / len(found) if found else math.inf, at
+        agreements = keep_finite(_read_value(matrix, at, other) for other in people)
+        return at in judges, -sum(agreements) / len(agreements) if agreements else math.inf, at
 
     return sorted([*people, *chosen], key=rank), len(people)
 
 
-def _name_coefficient(given: Any, say: Words) -> str:
-    name, weights = say(field_of(given, "coefficient")), field_of(given, "weights")
+def _name_coefficient(result: Any, say: Words) -> str:
+    name, weights = say(read_field(result, "coefficient")), read_field(result, "weights")
     return name if weights is None else say("weighted", coefficient=name, weights=say(weights))
 
 
@@ -215,28 +222,30 @@ _USUAL = "cohen_kappa"
 
 def draw_ceiling(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw the judges from the best to the worst against the band of the annotators."""
-    say, sheet = frame.say, sheet_of(result, choice)
+    say, sheet = frame.say, make_sheet(result, choice)
     agreement = sheet.part("agreement", kind="ceiling")
-    ceiling = _choose_coefficient(list_of(agreement, "ceiling"), choice.coefficient)
-    wanted = field_of(ceiling, "coefficient")
-    found = sheet.judges_in(agreement)
+    ceiling = _choose_coefficient(read_list(agreement, "ceiling"), choice.coefficient)
+    wanted = read_field(ceiling, "coefficient")
+    judges = sheet.judges_in(agreement)
     rows = [
-        dot_row(_named(list_of(each, "coefficients"), wanted), "estimate", label=text)
+        make_dot_row(
+            _find_coefficient(read_list(each, "coefficients"), wanted), "estimate", label=text
+        )
         for each, text in zip(
-            found, distinct_labels(field_of(each, "judge") for each in found), strict=True
+            judges, make_distinct_labels(read_field(each, "judge") for each in judges), strict=True
         )
     ]
     rows.sort(key=lambda row: (math.isnan(row.value), -row.value))
     rows[:1] = [replace(row, starts_group=True) for row in rows[:1]]
-    human = dot_row(ceiling, "estimate", label=say("human_row"), colour=LIGHT["ink"])
-    text, level = _name_coefficient(ceiling, say), number(ceiling, "confidence_level")
+    human = make_dot_row(ceiling, "estimate", label=say("human_row"), colour=LIGHT["ink"])
+    text, level = _name_coefficient(ceiling, say), read_number(ceiling, "confidence_level")
     key: Key = [(say("ceiling"), LINE)]
     if math.isfinite(human.low) and math.isfinite(level):
-        key.append((say("interval", level=level), filled("region-1")))
+        key.append((say("interval", level=level), style_area("region-1")))
     return draw_dots(
         frame,
         [human, *rows],
-        heading=say("agreement_title", question=label(sheet.question), coefficient=text),
+        heading=say("agreement_title", question=shorten_label(sheet.question), coefficient=text),
         alt=say("alt_ceiling", coefficient=text, judges=say.count_judges(len(rows))),
         x_title=text,
         limits=(math.nan, 1.0),
@@ -247,20 +256,22 @@ def draw_ceiling(result: Any, frame: Frame, choice: Choice) -> Figure:
     )
 
 
-def _choose_coefficient(given: Sequence[Any], wanted: str | None) -> Any:
+def _choose_coefficient(coefficients: Sequence[Any], wanted: str | None) -> Any:
     """Choose Cohen's κ, or the first coefficient that is defined where it is not."""
-    names = [field_of(each, "coefficient") for each in given]
+    names = [read_field(each, "coefficient") for each in coefficients]
     if not names:
         msg = "`kind` 'ceiling' needs the annotators' agreement, got none for this question."
         raise InputError(msg)
     if wanted is not None:
-        return _named(given, choose(names, "coefficient", wanted))
-    defined = [each for each in given if math.isfinite(number(each, "estimate"))] or given
-    return _named(defined, _USUAL) or defined[0]
+        return _find_coefficient(coefficients, choose(names, "coefficient", wanted))
+    defined = [
+        each for each in coefficients if math.isfinite(read_number(each, "estimate"))
+    ] or coefficients
+    return _find_coefficient(defined, _USUAL) or defined[0]
 
 
-def _named(given: Sequence[Any], name: str) -> Any:
-    return next((each for each in given if field_of(each, "coefficient") == name), None)
+def _find_coefficient(coefficients: Sequence[Any], name: str) -> Any:
+    return next((each for each in coefficients if read_field(each, "coefficient") == name), None)
 
 
 # Labels confused ------------------------------------------------------------------------------
@@ -271,25 +282,25 @@ _SETS = ("both", "judge_only", "human_only")
 
 def draw_confusion(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw counts of the annotators' labels by the judge's, a panel for each of the best six."""
-    say, sheet = frame.say, sheet_of(result, choice)
-    found = sheet.judges_in(sheet.part("diagnosis", kind="confusion"))
-    tables = [(field_of(each, "judge"), field_of(each, "confusion")) for each in found]
+    say, sheet = frame.say, make_sheet(result, choice)
+    judges = sheet.judges_in(sheet.part("diagnosis", kind="confusion"))
+    tables = [(read_field(each, "judge"), read_field(each, "confusion")) for each in judges]
     tables = [(name, table) for name, table in tables
-              if list_of(table, "counts") or list_of(table, "per_label")]  # fmt: skip
+              if read_list(table, "counts") or read_list(table, "per_label")]  # fmt: skip
     if not tables:
         msg = "`kind` 'confusion' needs a table of labels, got none for this question."
         raise InputError(msg)
     shown, half = tables[:_MOST_JUDGES], (frame.width - 18) / 2
-    n_columns, panels = 2, [_confusion_panel(*each, half, say) for each in shown]
+    n_columns, panels = 2, [_make_confusion_panel(*each, half, say) for each in shown]
     if len(shown) == 1 or max(p.left + (p.width or 0.0) + p.right for p in panels) > half:
-        n_columns, panels = 1, [_confusion_panel(*each, frame.width, say) for each in shown]
-    heading = say("confusion_title", question=label(sheet.question))
+        n_columns, panels = 1, [_make_confusion_panel(*each, frame.width, say) for each in shown]
+    heading = say("confusion_title", question=shorten_label(sheet.question))
     if len(shown) < len(tables):
         heading += f", {say('best_of', n=len(shown), total=len(tables))}"
     if frame.ax is not None:
-        heading = f"{label(shown[0][0])} · {heading}"
-    key = _cells_key([0.0], title=say("share_of_row"), say=say)
-    if not any(list_of(table, "per_label") for _, table in shown):
+        heading = f"{shorten_label(shown[0][0])} · {heading}"
+    key = _make_cells_key([0.0], title=say("share_of_row"), say=say)
+    if not any(read_list(table, "per_label") for _, table in shown):
         key.append((say("table_sides"), {}))
     return draw_chart(
         frame,
@@ -301,24 +312,24 @@ def draw_confusion(result: Any, frame: Frame, choice: Choice) -> Figure:
     )
 
 
-def _confusion_panel(judge: str, table: Any, room: float, say: Words) -> Panel:
+def _make_confusion_panel(judge: str, table: Any, room: float, say: Words) -> Panel:
     """Draw one judge; of label sets a row per label: who gave it, where anybody did."""
-    by_label = list_of(table, "per_label")
-    labels = [field_of(row, "label") for row in by_label] or list_of(table, "labels")
+    by_label = read_list(table, "per_label")
+    labels = [read_field(row, "label") for row in by_label] or read_list(table, "labels")
     width = 18 if room < NARROW_PX else 28
-    rows = columns = [say.quote(text) for text in distinct_labels(labels, width=width)]
-    counts = list_of(table, "counts")
+    rows = columns = [say.quote(text) for text in make_distinct_labels(labels, width=width)]
+    counts = read_list(table, "counts")
     if by_label:
         columns = [say(name) for name in _SETS]
-        counts = [[field_of(row, name) for name in _SETS] for row in by_label]
+        counts = [[read_field(row, name) for name in _SETS] for row in by_label]
     elif len(counts) > len(rows):  # the other labels together
-        rows = columns = [*rows, say("other_labels", n=field_of(table, "n_other"))]
+        rows = columns = [*rows, say("other_labels", n=read_field(table, "n_other"))]
     totals = [sum(row) or math.nan for row in counts]
-    return _cells_panel(
+    return _make_cells_panel(
         [[n / total for n in row] for row, total in zip(counts, totals, strict=True)],
         rows=rows,
         columns=columns,
         text=lambda i, j: f"{counts[i][j]:,}",
         room=room,
-        title=label(judge),
+        title=shorten_label(judge),
     )

@@ -1,4 +1,4 @@
-"""A row per name with a point, its interval and a mark to compare with: most figures are this."""
+"""Draw a row per name with a point, its interval and a reference mark, as most figures do."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire.reporting.plots.frame import (
     Panel,
+    choose_ticks,
     draw_chart,
-    finite,
-    mark_style,
-    nice_ticks,
+    keep_finite,
     set_numbers,
     set_ticks,
+    style_mark,
 )
-from voirdire.reporting.plots.rows import number
+from voirdire.reporting.plots.rows import read_number
 from voirdire.reporting.plots.style import FONT_PX, LIGHT
-from voirdire.reporting.plots.words import widest_px, wrap_text
+from voirdire.reporting.plots.words import estimate_widest_px, wrap_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from voirdire.reporting.plots.frame import Frame, Key, Style
 
-__all__ = ["LINE", "RANGE", "REFERENCE", "DotRow", "dot_row", "draw_dots", "heading_rows"]
+__all__ = ["LINE", "RANGE", "REFERENCE", "DotRow", "draw_dots", "make_dot_row", "make_heading_rows"]
 
 _STEP_PX = 24.0
 _GROUP_GAP = 0.6
@@ -73,13 +73,13 @@ class DotRow:
         return [self.value, self.low, self.high, self.reference, *self.range_, *more]
 
 
-def dot_row(found: Any, figure: str, **row: Any) -> DotRow:
+def make_dot_row(record: Any, figure: str, **row: Any) -> DotRow:
     """Make a row of a figure and its interval: a record, the JSON of one, or None."""
-    value, low, high = (number(found, name) for name in (figure, "low", "high"))
+    value, low, high = (read_number(record, name) for name in (figure, "low", "high"))
     return DotRow(value=value, low=low, high=high, **row)
 
 
-def heading_rows(text: str, frame: Frame) -> list[DotRow]:
+def make_heading_rows(text: str, frame: Frame) -> list[DotRow]:
     """Begin a group with a heading, in as many lines as it needs."""
     lines = wrap_text(text, size=1.08 * FONT_PX, width=frame.width)
     return [
@@ -106,7 +106,7 @@ def draw_dots(
 
     It always shows `limits` and never goes beyond `bounds`; `line` is upright, `band` shaded.
     """
-    widest = widest_px((row.label for row in rows if not row.is_heading), FONT_PX) + 10
+    widest = estimate_widest_px((row.label for row in rows if not row.is_heading), FONT_PX) + 10
     is_above = frame.ax is None and widest > _MOST_BESIDE * frame.width
     left = 8.0 if is_above else widest
     steps = [
@@ -114,13 +114,13 @@ def draw_dots(
         for n, row in enumerate(rows)
     ]
     places = [place - 0.5 for place in accumulate(steps)]
-    written = [frame.say.two_digits(row.value) if row.number is None else row.number
+    texts = [frame.say.two_digits(row.value) if row.number is None else row.number
                for row in rows]  # fmt: skip
-    numbers = ["" if row.is_heading else text for row, text in zip(rows, written, strict=True)]
-    right = widest_px(numbers) + 12
+    numbers = ["" if row.is_heading else text for row, text in zip(rows, texts, strict=True)]
+    right = estimate_widest_px(numbers) + 12
 
     def draw(axes: Axes) -> None:
-        low, high = _scale(rows, [line, *limits, *band], bounds)
+        low, high = _compute_limits(rows, [line, *limits, *band], bounds)
         if math.isfinite(band[0]):
             axes.axvspan(*band, color=LIGHT["region-1"], linewidth=0, zorder=0.4, gid="band")
         if math.isfinite(line) and not is_above:
@@ -132,7 +132,7 @@ def draw_dots(
             _draw_row(axes, row, place=place, at=at)
         axes.set_xlim(low, high)
         axes.set_ylim(sum(steps) + 0.1, 0)
-        set_numbers(axes.xaxis, nice_ticks(axes.xaxis, low, high), frame.say)
+        set_numbers(axes.xaxis, choose_ticks(axes.xaxis, low, high), frame.say)
         if frame.ax is None:
             _write_numbers(axes, numbers, places, room=right)
         _write_labels(axes, rows, places, is_above=is_above, left=None if frame.ax else left)
@@ -142,17 +142,20 @@ def draw_dots(
     return draw_chart(frame, heading=heading, alt=alt, panels=[panel], key=key)
 
 
-def _scale(
+def _compute_limits(
     rows: Sequence[DotRow], shown: Sequence[float], bounds: tuple[float, float]
 ) -> tuple[float, float]:
-    values = finite([*shown, *(figure for row in rows for figure in row.figures)]) or [0.0, 1.0]
+    values = keep_finite([*shown, *(figure for row in rows for figure in row.figures)]) or [
+        0.0,
+        1.0,
+    ]
     low, high = min(values), max(values)
     pad = 0.04 * (high - low) or 0.05
     return max(low - pad, bounds[0] - pad), min(high + pad, bounds[1] + pad)
 
 
 def _draw_row(axes: Axes, row: DotRow, *, place: int, at: float) -> None:
-    value = mark_style(row.outcome, row.colour)
+    value = style_mark(row.outcome, row.colour)
     marks: Any = (
         ("range", row.range_, RANGE | {"zorder": 1.8}),
         ("interval", (row.low, row.high), {"color": row.colour, "zorder": 2}),

@@ -1,4 +1,4 @@
-"""The test of judges: their advantage, ω against ε, whom they beat, controls, slices, and power."""
+"""Draw the test of judges: advantage, ω against ε, annotators, controls, slices, and power."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.reporting.plots.dots import LINE, RANGE, REFERENCE, DotRow, dot_row, draw_dots
+from voirdire.reporting.plots.dots import LINE, RANGE, REFERENCE, DotRow, draw_dots, make_dot_row
 from voirdire.reporting.plots.frame import (
     Panel,
+    choose_ticks,
     draw_chart,
-    filled,
-    finite,
-    interval_key,
-    mark_style,
-    nice_ticks,
-    outcome_key,
+    keep_finite,
+    make_interval_key,
+    make_outcome_key,
+    make_square_panels,
+    measure_axes,
     set_numbers,
-    size_px,
-    square_panels,
+    style_area,
+    style_mark,
 )
 from voirdire.reporting.plots.rows import (
-    controls_of,
-    field_of,
-    list_of,
-    number,
-    outcome_of,
-    sheet_of,
+    find_controls,
+    make_sheet,
+    read_field,
+    read_list,
+    read_number,
+    read_outcome,
 )
-from voirdire.reporting.plots.style import LIGHT, outcome_colour, series
-from voirdire.reporting.plots.words import distinct_labels, label, widest_px
+from voirdire.reporting.plots.style import LIGHT, choose_outcome_colour, choose_series_colour
+from voirdire.reporting.plots.words import estimate_widest_px, make_distinct_labels, shorten_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,34 +57,34 @@ __all__ = [
 
 def draw_advantage(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw ρ of the judges from the best to the worst beside that of people, controls below."""
-    say, sheet = frame.say, sheet_of(result, choice, needs_examinations="advantage")
+    say, sheet = frame.say, make_sheet(result, choice, needs_examinations="advantage")
     found = sheet.at_epsilon()
-    intervals = [field_of(row, "uncertainty") for row in found]
-    levels = [number(each, "confidence_level") for each in intervals]
-    has_interval = any(math.isfinite(number(each, "advantage_low")) for each in intervals)
+    intervals = [read_field(row, "uncertainty") for row in found]
+    levels = [read_number(each, "confidence_level") for each in intervals]
+    has_interval = any(math.isfinite(read_number(each, "advantage_low")) for each in intervals)
     level = next((each for each in levels if math.isfinite(each)), 0.95)
     return draw_dots(
         frame,
-        _judge_rows(found, "advantage_probability", say),
+        _make_judge_rows(found, "advantage_probability", say),
         heading=sheet.heading(say),
         alt=say("alt_advantage", judges=say.count_judges(len(found))),
         x_title=say("advantage"),
         limits=(math.nan, 1.0),
         bounds=(0.0, 1.0),
         key=[
-            *outcome_key(map(outcome_of, found), say),
+            *make_outcome_key(map(read_outcome, found), say),
             (say("human_mark"), REFERENCE),
             (say("margin_mark"), RANGE),
-            *interval_key(level if has_interval else math.nan, say),
+            *make_interval_key(level if has_interval else math.nan, say),
         ],
     )
 
 
 def draw_controls(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw judges and controls on the scale of ω, with the line at which they pass."""
-    say, sheet = frame.say, sheet_of(result, choice, needs_examinations="controls")
+    say, sheet = frame.say, make_sheet(result, choice, needs_examinations="controls")
     found = sheet.at_epsilon()
-    if not controls_of(found):
+    if not find_controls(found):
         msg = (
             "`kind` 'controls' needs an examination with controls, got one without. "
             "Examine with `controls=True`."
@@ -92,51 +92,51 @@ def draw_controls(result: Any, frame: Frame, choice: Choice) -> Figure:
         raise InputError(msg)
     return draw_dots(
         frame,
-        _judge_rows(found, "winning_rate", say),
+        _make_judge_rows(found, "winning_rate", say),
         heading=sheet.heading(say),
         alt=say("alt_controls", judges=say.count_judges(len(found))),
         x_title=say("winning_rate"),
         limits=(0.0, 1.0),
         bounds=(0.0, 1.0),
         line=0.5,
-        key=[*outcome_key(map(outcome_of, found), say), (say("threshold"), LINE)],
+        key=[*make_outcome_key(map(read_outcome, found), say), (say("threshold"), LINE)],
     )
 
 
-def _judge_rows(found: Sequence[Any], figure: str, say: Words) -> list[DotRow]:
+def _make_judge_rows(found: Sequence[Any], figure: str, say: Words) -> list[DotRow]:
     """Make rows of the judges, for ρ with all that it is compared with, and of the controls."""
     rows = []
-    for row, text in zip(found, _names(found), strict=True):
-        uncertainty, outcome = field_of(row, "uncertainty"), outcome_of(row)
+    for row, text in zip(found, _name_judges(found), strict=True):
+        uncertainty, outcome = read_field(row, "uncertainty"), read_outcome(row)
         beside: dict[str, Any] = {}
         if figure == "advantage_probability":
-            people, epsilon = number(row, "human_advantage"), number(row, "epsilon")
-            is_share = field_of(row, "epsilon_mode") == "multiplicative"
+            people, epsilon = read_number(row, "human_advantage"), read_number(row, "epsilon")
+            is_share = read_field(row, "epsilon_mode") == "multiplicative"
             least = people * (1 - epsilon) if is_share else people - epsilon
-            ends = {end: number(uncertainty, f"advantage_{end}") for end in ("low", "high")}
+            ends = {end: read_number(uncertainty, f"advantage_{end}") for end in ("low", "high")}
             beside = {"reference": people, "range_": (least, people), **ends}
-        value, colour = number(row, figure), outcome_colour(outcome)
+        value, colour = read_number(row, figure), choose_outcome_colour(outcome)
         rows.append(DotRow(label=text, value=value, outcome=outcome, colour=colour, **beside))
     controls = [
         DotRow(
             label=_name_control(control, say),
-            value=number(control, figure),
+            value=read_number(control, figure),
             outcome="control",
             colour=LIGHT["muted"],
             starts_group=place == 0,
         )
-        for place, control in enumerate(controls_of(found))
+        for place, control in enumerate(find_controls(found))
     ]
     return rows + controls
 
 
-def _names(rows: Sequence[Any]) -> list[str]:
-    return distinct_labels(field_of(row, "judge") for row in rows)
+def _name_judges(rows: Sequence[Any]) -> list[str]:
+    return make_distinct_labels(read_field(row, "judge") for row in rows)
 
 
 def _name_control(control: Any, say: Words) -> str:
-    quoted = say.quote(label(field_of(control, "label"), width=16))
-    return say(field_of(control, "control"), label=quoted)
+    quoted = say.quote(shorten_label(read_field(control, "label"), width=16))
+    return say(read_field(control, "control"), label=quoted)
 
 
 # Slices ---------------------------------------------------------------------------------------
@@ -146,13 +146,13 @@ _MOST_SLICES = 60
 
 def draw_slices(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw the slices of every judge, the worst first; of very many only the worst."""
-    say, sheet = frame.say, sheet_of(result, choice)
+    say, sheet = frame.say, make_sheet(result, choice)
     judges = sheet.judges_in(sheet.part("diagnosis", kind="slices"))
     slices = [
         (place, part)
         for place, judge in enumerate(judges)
-        for part in list_of(judge, "slices")
-        if math.isfinite(number(part, "difference"))
+        for part in read_list(judge, "slices")
+        if math.isfinite(read_number(part, "difference"))
     ]
     if not slices:
         msg = (
@@ -160,18 +160,18 @@ def draw_slices(result: Any, frame: Frame, choice: Choice) -> Figure:
             "examination the items' metadata."
         )
         raise InputError(msg)
-    worst = sorted(slices, key=lambda pair: number(pair[1], "difference"))[:_MOST_SLICES]
-    heading = say("slices_title", question=label(sheet.question))
+    worst = sorted(slices, key=lambda pair: read_number(pair[1], "difference"))[:_MOST_SLICES]
+    heading = say("slices_title", question=shorten_label(sheet.question))
     if len(judges) == 1:
-        heading = f"{label(field_of(judges[0], 'judge'))} · {heading}"
+        heading = f"{shorten_label(read_field(judges[0], 'judge'))} · {heading}"
     if len(worst) < len(slices):
         heading += f", {say('worst_of', n=len(worst), total=len(slices))}"
     rows: list[DotRow] = []
-    for place, name in enumerate(_names(judges)):
+    for place, name in enumerate(_name_judges(judges)):
         parts = [part for owner, part in worst if owner == place]
         if parts and len(judges) > 1:
             rows.append(DotRow(label=name, is_heading=True, starts_group=True))
-        rows += _slice_rows(parts)
+        rows += _make_slice_rows(parts)
     return draw_dots(
         frame,
         rows,
@@ -180,21 +180,24 @@ def draw_slices(result: Any, frame: Frame, choice: Choice) -> Figure:
         x_title=say("slice_difference"),
         line=0.0,
         key=[
-            (say("worse"), mark_style("passed", LIGHT["fail"])),
-            (say("not_worse"), mark_style("failed", LIGHT["series-8"])),
-            *interval_key(number(worst[0][1], "confidence_level"), say),
+            (say("worse"), style_mark("passed", LIGHT["fail"])),
+            (say("not_worse"), style_mark("failed", LIGHT["series-8"])),
+            *make_interval_key(read_number(worst[0][1], "confidence_level"), say),
         ],
     )
 
 
-def _slice_rows(parts: Sequence[Any]) -> list[DotRow]:
-    pairs = [(field_of(part, "column"), field_of(part, "value")) for part in parts]
-    texts = [f"{label(column, width=18)} = {label(value, width=24)}" for column, value in pairs]
+def _make_slice_rows(parts: Sequence[Any]) -> list[DotRow]:
+    pairs = [(read_field(part, "column"), read_field(part, "value")) for part in parts]
+    texts = [
+        f"{shorten_label(column, width=18)} = {shorten_label(value, width=24)}"
+        for column, value in pairs
+    ]
     looks = {True: ("passed", LIGHT["fail"]), False: ("failed", LIGHT["series-8"])}
     rows = []
-    for part, text in zip(parts, distinct_labels(texts, width=46), strict=True):
-        outcome, colour = looks[bool(field_of(part, "worse"))]
-        rows.append(dot_row(part, "difference", label=text, outcome=outcome, colour=colour))
+    for part, text in zip(parts, make_distinct_labels(texts, width=46), strict=True):
+        outcome, colour = looks[bool(read_field(part, "worse"))]
+        rows.append(make_dot_row(part, "difference", label=text, outcome=outcome, colour=colour))
     return rows
 
 
@@ -208,19 +211,19 @@ _DASHES: Style = {"constant": (0, (1, 2)), "random": (0, (5, 3)),
 
 
 def draw_winning_rate(result: Any, frame: Frame, choice: Choice) -> Figure:
-    """Draw one line per judge and per control: how much a judge must be forgiven to pass."""
-    say, sheet = frame.say, sheet_of(result, choice, needs_examinations="winning_rate")
+    """Draw ω against ε, one line per judge and per control."""
+    say, sheet = frame.say, make_sheet(result, choice, needs_examinations="winning_rate")
     judges, epsilons = sheet.judges(), sheet.epsilons
     named = judges if len(judges) <= _MOST_LABELLED else judges[:_BEST]
-    controls = _control_lines(sheet, say)
-    is_share = field_of(sheet.rows[0], "epsilon_mode") == "multiplicative"
+    controls = _collect_controls(sheet, say)
+    is_share = read_field(sheet.rows[0], "epsilon_mode") == "multiplicative"
     room = (epsilons[-1] - epsilons[0]) * 0.03 or 0.05
 
     def draw(axes: Axes) -> None:
         axes.set_xlim(epsilons[0] - room, epsilons[-1] + room)
         axes.set_ylim(-0.04, 1.04)
         axes.axhline(0.5, zorder=1.5, gid="threshold", **LINE)
-        gap = (epsilons[-1] - epsilons[0]) * 40 / size_px(axes)[0]
+        gap = (epsilons[-1] - epsilons[0]) * 40 / measure_axes(axes)[0]
         ticks = [x for n, x in enumerate(epsilons) if n == 0 or x >= epsilons[0] + n * gap]
         set_numbers(axes.xaxis, ticks, say, grid=False)
         set_numbers(axes.yaxis, [0, 0.25, 0.5, 0.75, 1], say)
@@ -229,10 +232,13 @@ def draw_winning_rate(result: Any, frame: Frame, choice: Choice) -> Figure:
         for style, points in controls.values():
             axes.plot(*zip(*points, strict=True), zorder=2.5, **style)
 
-    lines = enumerate(distinct_labels(named))
+    lines = enumerate(make_distinct_labels(named))
     key = [
-        *((text, {"color": series(place), "linewidth": 2.4}) for place, text in lines),
-        *outcome_key(map(outcome_of, sheet.rows), say),
+        *(
+            (text, {"color": choose_series_colour(place), "linewidth": 2.4})
+            for place, text in lines
+        ),
+        *make_outcome_key(map(read_outcome, sheet.rows), say),
         (say("threshold"), LINE),
         *((text, style) for text, (style, _) in controls.items()),
     ]
@@ -252,27 +258,31 @@ def draw_winning_rate(result: Any, frame: Frame, choice: Choice) -> Figure:
 
 def _draw_judge(axes: Axes, sheet: Sheet, name: str, *, place: int, is_named: bool) -> None:
     """Draw ω of a judge where it is defined, smallest ε first, with its outcomes."""
-    own = [row for row in sheet.rows if field_of(row, "judge") == name]
+    own = [row for row in sheet.rows if read_field(row, "judge") == name]
     points = sorted(
-        (number(row, "epsilon"), rate, outcome_of(row))
+        (read_number(row, "epsilon"), rate, read_outcome(row))
         for row in own
-        if math.isfinite(rate := number(row, "winning_rate"))
+        if math.isfinite(rate := read_number(row, "winning_rate"))
     )
-    style = {"color": series(place), "linewidth": 2.4} if is_named else _FAINT
+    style = {"color": choose_series_colour(place), "linewidth": 2.4} if is_named else _FAINT
     order = (3.9 if is_named else 2) - place / 10_000
     xs, ys = [x for x, _, _ in points], [y for _, y, _ in points]
     axes.plot(xs, ys, zorder=order, gid=f"judge-{place}", **style)
     for x, y, outcome in points if is_named else ():
-        axes.plot([x], [y], zorder=order + 1, **mark_style(outcome, series(place), size=8))
+        axes.plot(
+            [x], [y], zorder=order + 1, **style_mark(outcome, choose_series_colour(place), size=8)
+        )
 
 
-def _control_lines(sheet: Sheet, say: Words) -> dict[str, tuple[Style, list[Any]]]:
+def _collect_controls(sheet: Sheet, say: Words) -> dict[str, tuple[Style, list[Any]]]:
     """Return style, ε and ω of every control by its name; a constant's label may change with ε."""
     found: dict[str, list[tuple[float, float, Any]]] = {}
     for epsilon in sheet.epsilons:
-        for control in controls_of([r for r in sheet.rows if number(r, "epsilon") == epsilon]):
-            point = (epsilon, number(control, "winning_rate"), control)
-            found.setdefault(field_of(control, "control"), []).append(point)
+        for control in find_controls(
+            [r for r in sheet.rows if read_number(r, "epsilon") == epsilon]
+        ):
+            point = (epsilon, read_number(control, "winning_rate"), control)
+            found.setdefault(read_field(control, "control"), []).append(point)
     lines = {}
     for kind, points in found.items():
         style: Style = {"color": LIGHT["muted"], "linewidth": 1.6}
@@ -292,8 +302,8 @@ _WANTED: Style = LINE | {"linestyle": (0, (5, 3))}
 
 def is_power(result: Any) -> bool:
     """Whether something is a power analysis, or the dict of one."""
-    rows = list_of(result, "rows")
-    return bool(rows) and all(field_of(row, "power") is not None for row in rows)
+    rows = read_list(result, "rows")
+    return bool(rows) and all(read_field(row, "power") is not None for row in rows)
 
 
 def draw_power(result: Any, frame: Frame, _choice: Choice) -> Figure:
@@ -304,15 +314,15 @@ def draw_power(result: Any, frame: Frame, _choice: Choice) -> Figure:
             f"got {shorten(result)}."
         )
         raise InputError(msg)
-    say, curves = frame.say, _power_curves(list_of(result, "rows"))
-    wanted = number(result, "wanted_power")
+    say, curves = frame.say, _collect_curves(read_list(result, "rows"))
+    wanted = read_number(result, "wanted_power")
     points = [point for curve in curves.values() for point in curve]
     low, high = min(x for x, _, _ in points), max(x for x, _, _ in points)
     room = (high - low) * 0.04 or 1.0
 
     def draw(axes: Axes) -> None:
         axes.set(xlim=(low - room, high + room), ylim=(-0.03, 1.03))
-        set_numbers(axes.xaxis, nice_ticks(axes.xaxis, low, high), say, grid=False)
+        set_numbers(axes.xaxis, choose_ticks(axes.xaxis, low, high), say, grid=False)
         set_numbers(axes.yaxis, [0, 0.2, 0.4, 0.6, 0.8, 1], say)
         if math.isfinite(wanted):
             axes.axhline(wanted, zorder=1.5, gid="wanted", **_WANTED)
@@ -320,7 +330,7 @@ def draw_power(result: Any, frame: Frame, _choice: Choice) -> Figure:
             _draw_curve(axes, curve, place=place)
 
     key: Key = [
-        (say("power_curve", n_annotators=people, epsilon=say.digits(epsilon)), _curve_style(place))
+        (say("power_curve", n_annotators=people, epsilon=say.digits(epsilon)), _style_curve(place))
         for place, (people, epsilon) in enumerate(curves)
     ]
     if math.isfinite(wanted):
@@ -333,14 +343,16 @@ def draw_power(result: Any, frame: Frame, _choice: Choice) -> Figure:
     return draw_chart(frame, heading=heading, alt=alt, panels=[panel], key=key)
 
 
-def _power_curves(rows: Sequence[Any]) -> dict[tuple[int, float], list[tuple[float, float, float]]]:
+def _collect_curves(
+    rows: Sequence[Any],
+) -> dict[tuple[int, float], list[tuple[float, float, float]]]:
     """Return items, power and its standard error by annotators and ε, fewest items first."""
     curves: dict[tuple[int, float], list[tuple[float, float, float]]] = {}
     for row in rows:
         names = ("n_items", "power", "standard_error")
-        items, power, error = (number(row, name) for name in names)
+        items, power, error = (read_number(row, name) for name in names)
         if math.isfinite(power):
-            curve = (field_of(row, "n_annotators"), number(row, "epsilon"))
+            curve = (read_field(row, "n_annotators"), read_number(row, "epsilon"))
             curves.setdefault(curve, []).append((items, power, error))
     if not curves or len(curves) > _MOST_CURVES:
         msg = (
@@ -351,10 +363,10 @@ def _power_curves(rows: Sequence[Any]) -> dict[tuple[int, float], list[tuple[flo
     return {curve: sorted(points) for curve, points in curves.items()}
 
 
-def _curve_style(place: int) -> Style:
+def _style_curve(place: int) -> Style:
     line = "-" if place < 8 else "--"  # there are eight colours
-    return {"color": series(place), "linewidth": 2.2, "linestyle": line, "marker": "o",
-            "markersize": 6}  # fmt: skip
+    style: Style = {"linewidth": 2.2, "linestyle": line, "marker": "o", "markersize": 6}
+    return style | {"color": choose_series_colour(place)}
 
 
 def _draw_curve(axes: Axes, points: Sequence[tuple[float, float, float]], *, place: int) -> None:
@@ -362,9 +374,9 @@ def _draw_curve(axes: Axes, points: Sequence[tuple[float, float, float]], *, pla
     if all(map(math.isfinite, errors)):
         lows = [max(y - 1.96 * error, 0.0) for y, error in zip(ys, errors, strict=True)]
         highs = [min(y + 1.96 * error, 1.0) for y, error in zip(ys, errors, strict=True)]
-        style: Any = {"color": series(place), "linewidth": 1.6, "zorder": 2.5}
+        style: Any = {"color": choose_series_colour(place), "linewidth": 1.6, "zorder": 2.5}
         axes.vlines(xs, lows, highs, gid=f"error-{place}", **style)
-    axes.plot(xs, ys, zorder=3, gid=f"curve-{place}", **_curve_style(place))
+    axes.plot(xs, ys, zorder=3, gid=f"curve-{place}", **_style_curve(place))
 
 
 # Advantages of judge and annotators -----------------------------------------------------------
@@ -377,32 +389,32 @@ _NAME_STEP = 16.0
 
 def draw_scatter(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw one judge with its annotators' names, a panel each for a few, or a cloud for many."""
-    say, sheet = frame.say, sheet_of(result, choice, needs_examinations="scatter")
+    say, sheet = frame.say, make_sheet(result, choice, needs_examinations="scatter")
     found, heading = sheet.at_epsilon(), sheet.heading(say)
     titles: dict[str, Any] = {
         "x_title": say("judge_advantage"), "y_title": say("human_advantage"),
     }  # fmt: skip
-    n_columns, key = 1, _scatter_key(say)
+    n_columns, key = 1, _make_scatter_key(say)
     if len(found) == 1:
-        heading = f"{label(field_of(found[0], 'judge'))} · {heading}"
-        panels = [_one_judge(found, frame, titles)]
+        heading = f"{shorten_label(read_field(found[0], 'judge'))} · {heading}"
+        panels = [_make_judge_panel(found, frame, titles)]
     elif frame.ax is None and len(found) <= _MOST_PANELS:
         squares = []
-        for row, name in zip(found, _names(found), strict=True):
-            note = f"ω {say.two_digits(number(row, 'winning_rate'))}"
-            blue = [(_points(row), {"color": LIGHT["series-1"], "size": 8})]
-            squares.append((name, note, _drawing(found, say, blue)))
-        panels, n_columns = square_panels(squares, frame)
+        for row, name in zip(found, _name_judges(found), strict=True):
+            note = f"ω {say.two_digits(read_number(row, 'winning_rate'))}"
+            blue = [(_read_points(row), {"color": LIGHT["series-1"], "size": 8})]
+            squares.append((name, note, _make_drawing(found, say, blue)))
+        panels, n_columns = make_square_panels(squares, frame)
         key = [(say("across_up", **titles), {}), *key]
     else:
         side = min(frame.width - 50, 480.0)
-        cloud = [point for row in found[_BEST:] for point in _points(row)]
+        cloud = [point for row in found[_BEST:] for point in _read_points(row)]
         groups = [(cloud, {"color": LIGHT["muted"], "size": 5, "is_cloud": True})]
         for place, row in reversed(list(enumerate(found[:_BEST]))):
-            style = {"color": series(place), "size": 8, "marker": _MARKERS[place]}
-            groups.append((_points(row), style))
-        panels = [Panel(draw=_drawing(found, say, groups), height=side, width=side, **titles)]
-        key = [*_best_key(found, say), *key]
+            style = {"color": choose_series_colour(place), "size": 8, "marker": _MARKERS[place]}
+            groups.append((_read_points(row), style))
+        panels = [Panel(draw=_make_drawing(found, say, groups), height=side, width=side, **titles)]
+        key = [*_make_best_key(found, say), *key]
     return draw_chart(
         frame,
         heading=heading,
@@ -413,7 +425,7 @@ def draw_scatter(result: Any, frame: Frame, choice: Choice) -> Figure:
     )
 
 
-def _drawing(
+def _make_drawing(
     found: Sequence[Any], say: Words, groups: Sequence[tuple[Sequence[Any], Any]]
 ) -> Callable[[Axes], None]:
     """Draw groups of points, each in a style of its own, on the plane of ρ."""
@@ -426,28 +438,28 @@ def _drawing(
     return draw
 
 
-def _one_judge(found: Sequence[Any], frame: Frame, titles: dict[str, Any]) -> Panel:
+def _make_judge_panel(found: Sequence[Any], frame: Frame, titles: dict[str, Any]) -> Panel:
     """Draw every annotator with a name, in a column at the right."""
-    points = _points(found[0])
+    points = _read_points(found[0])
     side = 0.62 * frame.width if frame.is_narrow else min(0.68 * frame.width, 440.0)
     most = int(side / _NAME_STEP)
     named = points if len(points) <= most else [each for each in points if not each[2]]
     named = named if len(named) <= most else []
     width = int((frame.width - side - 90) / 8.1) if frame.ax is None else 16
-    texts = distinct_labels((each[3] for each in named), width=max(width, 6))
-    plane = _drawing(found, frame.say, [(points, {"color": LIGHT["series-1"], "size": 10})])
+    texts = make_distinct_labels((each[3] for each in named), width=max(width, 6))
+    plane = _make_drawing(found, frame.say, [(points, {"color": LIGHT["series-1"], "size": 10})])
 
     def draw(axes: Axes) -> None:
         plane(axes)
         _name_points(axes, [(x, y) for x, y, _, _ in named], texts)
 
-    right = widest_px(texts) + 30 if texts else 8.0
+    right = estimate_widest_px(texts) + 30 if texts else 8.0
     return Panel(draw=draw, height=side, width=side, right=right, **titles)
 
 
 def _name_points(axes: Axes, points: Sequence[tuple[float, float]], names: Sequence[str]) -> None:
     """Write names in a column right of the axes, in the order of the points' heights."""
-    width, height = size_px(axes)
+    width, height = measure_axes(axes)
     low, high = axes.get_ylim()
     free = height - _NAME_STEP * len(points)
     thread: Any = {"arrowstyle": "-", "color": LIGHT["muted"], "linewidth": 0.6, "shrinkB": 5,
@@ -468,13 +480,15 @@ def _name_points(axes: Axes, points: Sequence[tuple[float, float]], names: Seque
         )
 
 
-def _points(row: Any) -> list[tuple[float, float, bool, str]]:
+def _read_points(row: Any) -> list[tuple[float, float, bool, str]]:
     """Return ρ of the judge, ρ of the annotator, who wins, and the name, where defined."""
     points = []
-    for person in list_of(row, "annotators"):
-        x, y = number(person, "advantage_judge"), number(person, "advantage_human")
+    for person in read_list(row, "annotators"):
+        x, y = read_number(person, "advantage_judge"), read_number(person, "advantage_human")
         if math.isfinite(x) and math.isfinite(y):
-            points.append((x, y, bool(field_of(person, "rejected")), field_of(person, "annotator")))
+            points.append(
+                (x, y, bool(read_field(person, "rejected")), read_field(person, "annotator"))
+            )
     return points
 
 
@@ -483,27 +497,29 @@ def _draw_plane(axes: Axes, found: Sequence[Any], say: Words) -> None:
 
     All panels have one scale. The margin is x = y - ε, or x = (1 - ε)·y.
     """
-    values = finite(value for row in found for point in _points(row) for value in point[:2])
+    values = keep_finite(
+        value for row in found for point in _read_points(row) for value in point[:2]
+    )
     low = max(math.floor((min(values, default=0.0) - 0.05) * 10) / 10, -0.03)
-    epsilon, top = number(found[0], "epsilon"), _TOP
-    is_share = field_of(found[0], "epsilon_mode") == "multiplicative"
+    epsilon, top = read_number(found[0], "epsilon"), _TOP
+    is_share = read_field(found[0], "epsilon_mode") == "multiplicative"
     at_top = (1 - epsilon) * top if is_share else top - epsilon
     at_left = low / (1 - epsilon) if is_share else low + epsilon
     upper = (at_top, top) if at_top >= low else (low, top)
     lower = (low, min(max(at_left, low), top))
-    _shade(axes, [(low, low), (top, low), (top, top)], region="region-1")
-    _shade(axes, [(low, low), (top, top), upper, lower], region="region-2")
+    _shade_region(axes, [(low, low), (top, low), (top, top)], region="region-1")
+    _shade_region(axes, [(low, low), (top, top), upper, lower], region="region-2")
     axes.plot([low, top], [low, top], color=LIGHT["ink"], linewidth=1.2, zorder=1.5, gid="diagonal")
     axes.set_xlim(low, top)
     axes.set_ylim(low, top)
     for axis in (axes.xaxis, axes.yaxis):
-        set_numbers(axis, nice_ticks(axis, max(low, 0), 1), say, grid=False)
+        set_numbers(axis, choose_ticks(axis, max(low, 0), 1), say, grid=False)
 
 
-def _shade(axes: Axes, corners: Sequence[tuple[float, float]], *, region: str) -> None:
+def _shade_region(axes: Axes, corners: Sequence[tuple[float, float]], *, region: str) -> None:
     from matplotlib.patches import Polygon
 
-    axes.add_artist(Polygon(list(corners), zorder=0.3, gid=region, **filled(region)))
+    axes.add_artist(Polygon(list(corners), zorder=0.3, gid=region, **style_area(region)))
 
 
 def _draw_points(
@@ -518,7 +534,7 @@ def _draw_points(
     """Draw annotators whom the judge wins filled, the others hollow."""
     for rejected, outcome in ((False, "failed"), (True, "passed")):
         chosen = [point[:2] for point in points if point[2] is rejected]
-        style = mark_style(outcome, color, size=size)
+        style = style_mark(outcome, color, size=size)
         style |= {"marker": marker, "zorder": 3 if is_cloud else 4}
         style |= {"alpha": 0.45, "markeredgewidth": 1} if is_cloud else {}
         if chosen:
@@ -526,20 +542,20 @@ def _draw_points(
             axes.plot(xs, ys, gid="rejected" if rejected else "not-rejected", **style)
 
 
-def _scatter_key(say: Words) -> Key:
+def _make_scatter_key(say: Words) -> Key:
     return [
-        (say("wins"), mark_style("passed", LIGHT["ink"])),
-        (say("wins_not"), mark_style("failed", LIGHT["ink"])),
-        *((say(f"region_{place}"), filled(f"region-{place}")) for place in (1, 2)),
+        (say("wins"), style_mark("passed", LIGHT["ink"])),
+        (say("wins_not"), style_mark("failed", LIGHT["ink"])),
+        *((say(f"region_{place}"), style_area(f"region-{place}")) for place in (1, 2)),
     ]
 
 
-def _best_key(found: Sequence[Any], say: Words) -> Key:
+def _make_best_key(found: Sequence[Any], say: Words) -> Key:
     key = [
-        (text, mark_style("passed", series(place)) | {"marker": _MARKERS[place]})
-        for place, text in enumerate(_names(found[:_BEST]))
+        (text, style_mark("passed", choose_series_colour(place)) | {"marker": _MARKERS[place]})
+        for place, text in enumerate(_name_judges(found[:_BEST]))
     ]
     if len(found) > _BEST:
         others = say("others", n=len(found) - _BEST)
-        key.append((others, mark_style("passed", LIGHT["muted"], size=6)))
+        key.append((others, style_mark("passed", LIGHT["muted"], size=6)))
     return key

@@ -1,4 +1,4 @@
-"""The figure that is handed out: shows itself in notebooks, and finds fonts for what it says.
+"""The figure that `plot` returns: it shows itself in notebooks, and finds fonts for its texts.
 
 This module loads matplotlib; others import it where they draw.
 """
@@ -15,7 +15,7 @@ from matplotlib import font_manager
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from voirdire.reporting.plots.style import DRAWING, without_warnings
+from voirdire.reporting.plots.style import DRAWING, ignore_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -76,7 +76,7 @@ class Plot(Figure):
         self.heading_px = 0.0
         self.min_width_px: float | None = None
         self.drawn_by_browser = False
-        self._has_told = False
+        self._has_warned = False
 
     def savefig(self, *args: Any, **kwargs: Any) -> None:
         """Save without the settings of a page that another thread is drawing."""
@@ -84,18 +84,18 @@ class Plot(Figure):
             super().savefig(*args, **kwargs)
 
     def draw(self, renderer: Any) -> None:
-        """Draw with a font that has the characters; the log tells where there is none."""
-        with self._with_fonts():
+        """Draw with fonts that have the characters; the log names characters without a font."""
+        with self._use_fonts():
             super().draw(renderer)
 
     def get_tightbbox(self, *args: Any, **kwargs: Any) -> Any:
         """Measure with the same fonts."""
-        with self._with_fonts():
+        with self._use_fonts():
             return super().get_tightbbox(*args, **kwargs)
 
     @contextmanager
-    def _with_fonts(self) -> Iterator[None]:
-        """Give texts fonts that have their characters, and what they had before afterwards."""
+    def _use_fonts(self) -> Iterator[None]:
+        """Set fonts that have the characters of each text, and restore the fonts afterwards."""
         texts = [] if self.drawn_by_browser else self.findobj(Text)
         before: list[Any] = []
         for text in texts:
@@ -103,10 +103,10 @@ class Plot(Figure):
             if families:
                 before.append((text, text.get_fontfamily(), text.get_fontweight()))
                 text.set_fontfamily([*text.get_fontfamily(), *families])
-                if not any(map(_is_bold_there, families)):
+                if not any(map(_has_bold, families)):
                     text.set_fontweight("normal")
         try:
-            with without_warnings(MISSING_GLYPH):
+            with ignore_warnings(MISSING_GLYPH):
                 yield
         finally:
             for text, families, weight in before:
@@ -114,18 +114,20 @@ class Plot(Figure):
                 text.set_fontweight(weight)
 
     def _find_families(self, text: str) -> list[str]:
-        """List the installed families that a text needs; the log tells once what none has."""
+        """List the installed families that a text needs; log once which characters none has."""
         if text.isascii():
             return []
         missing = {letter for letter in text if letter.isprintable()}
-        missing = {letter for letter in missing if ord(letter) not in _characters("DejaVu Sans")}
+        missing = {
+            letter for letter in missing if ord(letter) not in _list_characters("DejaVu Sans")
+        }
         families = []
-        for family in _installed(_FALLBACKS) if missing else ():
-            found = {letter for letter in missing if ord(letter) in _characters(family)}
+        for family in _list_installed(_FALLBACKS) if missing else ():
+            found = {letter for letter in missing if ord(letter) in _list_characters(family)}
             families += [family] * bool(found)
             missing -= found
-        if missing and not self._has_told:
-            self._has_told = True
+        if missing and not self._has_warned:
+            self._has_warned = True
             _log.warning(
                 "No font on this machine has the characters %r: they are drawn as boxes. "
                 "Install one that has, such as Noto Sans CJK.",
@@ -142,17 +144,17 @@ class Plot(Figure):
 
 
 @cache
-def _characters(family: str) -> frozenset[int]:
+def _list_characters(family: str) -> frozenset[int]:
     path = font_manager.findfont(family, fallback_to_default=False)
     return frozenset(font_manager.get_font(path).get_charmap())
 
 
 @cache
-def _is_bold_there(family: str) -> bool:
+def _has_bold(family: str) -> bool:
     fonts = [font for font in font_manager.fontManager.ttflist if font.name == family]
     return any(str(font.weight) in ("600", "700", "800", "bold") for font in fonts)
 
 
-def _installed(families: Iterable[str]) -> list[str]:
+def _list_installed(families: Iterable[str]) -> list[str]:
     known = {font.name for font in font_manager.fontManager.ttflist}
     return [family for family in families if family in known]

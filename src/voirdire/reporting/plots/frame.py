@@ -1,6 +1,6 @@
-"""What every figure is made of: a heading, panels, and a key below, at the width it is seen at.
+"""Lay out a figure: a heading, panels, and a key below, for the width at which it is shown.
 
-The room for text is estimated, not measured: a browser draws it in a font that is not here.
+The width of text is estimated, not measured, since the browser draws it in a font of its own.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from voirdire.reporting.plots.style import (
     NARROW_PX,
     SMALL_PX,
     WIDTH_PX,
-    outcome_colour,
-    settings,
+    choose_outcome_colour,
+    use_settings,
 )
-from voirdire.reporting.plots.words import text_px, widest_px, wrap_text
+from voirdire.reporting.plots.words import estimate_px, estimate_widest_px, wrap_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -36,17 +36,17 @@ __all__ = [
     "Key",
     "Panel",
     "Style",
+    "choose_ticks",
     "draw_chart",
-    "filled",
-    "finite",
-    "interval_key",
-    "mark_style",
-    "nice_ticks",
-    "outcome_key",
+    "keep_finite",
+    "make_interval_key",
+    "make_outcome_key",
+    "make_square_panels",
+    "measure_axes",
     "set_numbers",
     "set_ticks",
-    "size_px",
-    "square_panels",
+    "style_area",
+    "style_mark",
 ]
 
 Style: TypeAlias = dict[str, Any]
@@ -67,7 +67,7 @@ _BOLD_PX = 1.08 * SMALL_PX
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """What a figure is drawn for: a language, and a width in CSS pixels or axes of the caller."""
+    """Where a figure is drawn: its language, and a width in CSS pixels or axes of the caller."""
 
     say: Words
     width: float = WIDTH_PX
@@ -75,7 +75,7 @@ class Frame:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether it is seen on a telephone."""
+        """Whether it is for a telephone."""
         return self.width < NARROW_PX
 
 
@@ -112,15 +112,15 @@ def draw_chart(
     """Lay panels out in rows, or draw the first one on the caller's axes."""
     from voirdire.reporting.plots.figure import Plot
 
-    with settings():
+    with use_settings():
         if frame.ax is not None:
-            return _draw_on(frame.ax, panels[0], heading=heading, key=key or [])
+            return _draw_on_axes(frame.ax, panels[0], heading=heading, key=key or [])
         column = (frame.width - (n_columns - 1) * GAP_PX) / n_columns
         places = [_Place(each, column) for each in panels]
         rows = [places[at : at + n_columns] for at in range(0, len(places), n_columns)]
         width = max([frame.width, *(each.right for each in places if n_columns == 1)])
         titles = wrap_text(heading, size=1.08 * FONT_PX, width=width)
-        lines = _key_lines(key or [], width)
+        lines = _wrap_key(key or [], width)
         head = len(titles) * LINE_PX + 8
         body = sum(max(each.height for each in row) for row in rows) + GAP_PX * (len(rows) - 1)
         height = head + body + len(lines) * LINE_PX + 10 * bool(lines)
@@ -140,12 +140,12 @@ def draw_chart(
         return figure
 
 
-def square_panels(
+def make_square_panels(
     squares: Sequence[tuple[str, str, Callable[[Axes], None]]], frame: Frame
 ) -> tuple[list[Panel], int]:
-    """Make squares with titles and notes, in as many columns as break no word of a title."""
+    """Make square panels in as many columns as possible without breaking a word of a title."""
     words = [part for title, _, _ in squares for part in wrap_text(title, width=0)]
-    needed = widest_px(words, _BOLD_PX) + GAP_PX + _NOTE_PX
+    needed = estimate_widest_px(words, _BOLD_PX) + GAP_PX + _NOTE_PX
     most = 2 if len(squares) <= 4 or frame.is_narrow else 3
     fitting = (n for n in range(most, 1, -1) if (frame.width + GAP_PX) / n >= needed)
     n_columns = next(fitting, 1)
@@ -157,7 +157,7 @@ def square_panels(
     return panels, n_columns
 
 
-def _draw_on(ax: Axes, panel: Panel, *, heading: str, key: Key) -> Figure:
+def _draw_on_axes(ax: Axes, panel: Panel, *, heading: str, key: Key) -> Figure:
     """Draw a panel on axes that the caller laid out, with the key as their legend."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -195,7 +195,7 @@ class _Place:
 
     def __init__(self, panel: Panel, column: float) -> None:
         self.panel, self.column = panel, column
-        room = column - text_px(panel.note) - 8 * bool(panel.note)
+        room = column - estimate_px(panel.note) - 8 * bool(panel.note)
         self.titles = wrap_text(panel.title, size=_BOLD_PX, width=room)
         self.x_titles = wrap_text(panel.x_title, width=column)
         self.y_titles = wrap_text(panel.y_title, width=column)
@@ -227,12 +227,12 @@ def _draw_panel(figure: Plot, place: _Place, *, left: float, top: float, above: 
         )
     )
     panel.draw(axes)
-    half = widest_px(place.x_titles) / 2
+    half = estimate_widest_px(place.x_titles) / 2
     middle = min(max(axes_left + place.width / 2, left + half), left + place.column - half)
     _write_lines(figure, place.x_titles, x=middle, top=bottom + panel.below, ha="center")
 
 
-def _pixels(figure: Plot) -> Transform:
+def _make_pixel_transform(figure: Plot) -> Transform:
     """Return the transform of pixels from the upper left corner within the margin."""
     from matplotlib.transforms import Affine2D
 
@@ -246,7 +246,11 @@ def _write_lines(
     figure: Plot, lines: Sequence[str], *, x: float, top: float, **style: Any
 ) -> list[Any]:
     """Write lines of text, the upper edge of the first at `top`."""
-    usual: Style = {"color": LIGHT["muted"], "va": "baseline", "transform": _pixels(figure)}
+    usual: Style = {
+        "color": LIGHT["muted"],
+        "va": "baseline",
+        "transform": _make_pixel_transform(figure),
+    }
     return [
         figure.text(x, top + (number + 1) * LINE_PX - 6, line, **(usual | style))
         for number, line in enumerate(lines)
@@ -257,14 +261,14 @@ def _write_lines(
 # The key --------------------------------------------------------------------------------------
 
 
-def _key_lines(key: Key, width: float) -> list[list[tuple[float, str, Style]]]:
-    """Break the key into lines of texts with their places; a text goes on without its symbol."""
+def _wrap_key(key: Key, width: float) -> list[list[tuple[float, str, Style]]]:
+    """Wrap the key into lines of texts with their places; continued lines have no symbol."""
     lines: list[list[tuple[float, str, Style]]] = []
     used = math.inf
     for text, style in key:
         symbol = _SYMBOL_PX if style else 0.0
         first, *others = wrap_text(text, width=width - symbol)
-        needed = symbol + widest_px([first, *others])
+        needed = symbol + estimate_widest_px([first, *others])
         if used + needed > width or others:
             lines.append([])
             used = 0.0
@@ -278,7 +282,7 @@ def _draw_key(figure: Plot, lines: list[list[tuple[float, str, Style]]], *, top:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Rectangle
 
-    place = _pixels(figure)
+    place = _make_pixel_transform(figure)
     for number, line in enumerate(lines):
         y = top + (number + 0.5) * LINE_PX
         for x, text, style in line:
@@ -293,13 +297,13 @@ def _draw_key(figure: Plot, lines: list[list[tuple[float, str, Style]]], *, top:
             _write_lines(figure, [text], x=start, top=y - LINE_PX / 2)
 
 
-def filled(role: str, **style: Any) -> Style:
+def style_area(role: str, **style: Any) -> Style:
     """Style an area in the colour of a role."""
     return {"facecolor": LIGHT[role], "linewidth": 0} | style
 
 
-def mark_style(outcome: str | None, colour: str, *, size: float = 9) -> Style:
-    """Style a point by what it stands for.
+def style_mark(outcome: str | None, colour: str, *, size: float = 9) -> Style:
+    """Style a point by its outcome.
 
     Passed is filled, passed but close half filled, failed hollow, no evidence a cross, a control
     a diamond.
@@ -317,17 +321,17 @@ def mark_style(outcome: str | None, colour: str, *, size: float = 9) -> Style:
     return style | {"markerfacecolor": paper if outcome == "failed" else colour}
 
 
-def outcome_key(outcomes: Iterable[str], say: Words) -> Key:
+def make_outcome_key(outcomes: Iterable[str], say: Words) -> Key:
     """Explain the marks of the outcomes that occur."""
-    found = set(outcomes)
+    occurring = set(outcomes)
     return [
-        (say(outcome), mark_style(outcome, outcome_colour(outcome)))
+        (say(outcome), style_mark(outcome, choose_outcome_colour(outcome)))
         for outcome in ("passed", "close", "failed", "no_evidence")
-        if outcome in found
+        if outcome in occurring
     ]
 
 
-def interval_key(level: float, say: Words, *, colour: str = LIGHT["ink"]) -> Key:
+def make_interval_key(level: float, say: Words, *, colour: str = LIGHT["ink"]) -> Key:
     """Explain the line of an interval, where its level is known."""
     return [] if math.isnan(level) else [(say("interval", level=level), {"color": colour})]
 
@@ -335,7 +339,7 @@ def interval_key(level: float, say: Words, *, colour: str = LIGHT["ink"]) -> Key
 # On axes --------------------------------------------------------------------------------------
 
 
-def size_px(axes: Axes) -> tuple[float, float]:
+def measure_axes(axes: Axes) -> tuple[float, float]:
     """Return width and height of axes in pixels."""
     place = axes.get_position()
     figure = axes.get_figure(root=True)
@@ -364,11 +368,11 @@ def set_numbers(
         axis.grid(visible=True, color=LIGHT["grid"], linewidth=1, linestyle="-", alpha=1)
 
 
-def nice_ticks(axis: Any, low: float, high: float, *, whole: bool = False) -> list[float]:
+def choose_ticks(axis: Any, low: float, high: float, *, whole: bool = False) -> list[float]:
     """Return as many round numbers from `low` to `high` as the axis has room for."""
     from matplotlib.ticker import MaxNLocator
 
-    width, height = size_px(axis.axes)
+    width, height = measure_axes(axis.axes)
     room = width / 48 if axis.axis_name == "x" else height / 42
     steps = [1, 2, 5, 10] if whole else [1, 2, 2.5, 5, 10]
     locator = MaxNLocator(nbins=max(2, min(6, int(room))), steps=steps, integer=whole)
@@ -377,6 +381,6 @@ def nice_ticks(axis: Any, low: float, high: float, *, whole: bool = False) -> li
     return [float(value) for value in values if low - slack <= value <= high + slack]
 
 
-def finite(values: Iterable[float]) -> list[float]:
-    """Keep what is defined."""
+def keep_finite(values: Iterable[float]) -> list[float]:
+    """Keep the finite values."""
     return [value for value in values if math.isfinite(value)]

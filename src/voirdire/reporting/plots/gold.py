@@ -1,4 +1,4 @@
-"""Judges beside the truth: gold labels, rates, stated probabilities; and what probes moved."""
+"""Draw results on gold labels, rates and stated probabilities, and the shifts under probes."""
 
 from __future__ import annotations
 
@@ -8,19 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.reporting.plots.dots import REFERENCE, DotRow, dot_row, draw_dots, heading_rows
+from voirdire.reporting.plots.dots import (
+    REFERENCE,
+    DotRow,
+    draw_dots,
+    make_dot_row,
+    make_heading_rows,
+)
 from voirdire.reporting.plots.frame import (
     draw_chart,
-    filled,
-    interval_key,
-    mark_style,
+    make_interval_key,
+    make_square_panels,
+    measure_axes,
     set_numbers,
-    size_px,
-    square_panels,
+    style_area,
+    style_mark,
 )
-from voirdire.reporting.plots.rows import field_of, list_of, number
+from voirdire.reporting.plots.rows import read_field, read_list, read_number
 from voirdire.reporting.plots.style import LIGHT
-from voirdire.reporting.plots.words import distinct_labels, label
+from voirdire.reporting.plots.words import make_distinct_labels, shorten_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -49,36 +55,37 @@ _BOOLEAN = ("sensitivity", "specificity")
 
 def is_gold(result: Any) -> bool:
     """Tell whether a result is what gold labels say of judges, or its JSON."""
-    found = list_of(result, "results")
-    return bool(found) and field_of(found[0], "classification") is not None
+    found = read_list(result, "results")
+    return bool(found) and read_field(found[0], "classification") is not None
 
 
 def is_rates(result: Any) -> bool:
     """Tell whether a result holds rates, or is the JSON of them."""
-    found = list_of(result, "results")
-    return bool(found) and field_of(field_of(found[0], "result"), "naive") is not None
+    found = read_list(result, "results")
+    return bool(found) and read_field(read_field(found[0], "result"), "naive") is not None
 
 
-def _chosen(rows: Sequence[Any], choice: Choice) -> list[Any]:
+def _choose_rows(rows: Sequence[Any], choice: Choice) -> list[Any]:
     return [
         row
         for row in rows
-        if choice.question in (None, field_of(row, "question"))
-        and (choice.judges is None or field_of(row, "judge") in choice.judges)
+        if choice.question in (None, read_field(row, "question"))
+        and (choice.judges is None or read_field(row, "judge") in choice.judges)
     ]
 
 
 def _name_rows(rows: Sequence[Any], *, width: int = 60) -> list[str]:
     """Name results by what differs between them: question, judge or both."""
-    questions, judges = ([field_of(row, name) for row in rows] for name in ("question", "judge"))
+    questions, judges = ([read_field(row, name) for row in rows] for name in ("question", "judge"))
     if len(set(judges)) == 1:
-        return distinct_labels(questions, width=width)
+        return make_distinct_labels(questions, width=width)
     if len(set(questions)) == 1:
-        return distinct_labels(judges, width=width)
+        return make_distinct_labels(judges, width=width)
     half = width // 2 - 1
     pairs = zip(questions, judges, strict=True)
     return [
-        f"{label(question, width=half)} · {label(judge, width=half)}" for question, judge in pairs
+        f"{shorten_label(question, width=half)} · {shorten_label(judge, width=half)}"
+        for question, judge in pairs
     ]
 
 
@@ -86,31 +93,31 @@ def _name_rows(rows: Sequence[Any], *, width: int = 60) -> list[str]:
 
 
 def draw_gold(result: Any, frame: Frame, choice: Choice) -> Figure:
-    """Draw how often judges are right, and what they find: a group per question and judge."""
-    found = _chosen(list_of(result, "results"), choice) if is_gold(result) else []
+    """Draw how often judges are right, in a group per question and judge."""
+    found = _choose_rows(read_list(result, "results"), choice) if is_gold(result) else []
     if not found:
         msg = f"`kind` 'gold' needs what `examine_gold` returns, got {_describe(result)}."
         raise InputError(msg)
     say, rows = frame.say, []
-    for row, text in _named_groups(found, frame):
-        measured = field_of(row, "classification")
-        figures, always = field_of(measured, "figures"), field_of(measured, "always")
+    for row, text in _name_groups(found, frame):
+        measured = read_field(row, "classification")
+        figures, always = read_field(measured, "figures"), read_field(measured, "always")
         is_boolean = all(name in figures for name in _BOOLEAN)
-        rows += heading_rows(text, frame)
+        rows += make_heading_rows(text, frame)
         for name in ("accuracy", *(_BOOLEAN if is_boolean else ("balanced_accuracy",))):
             colour = LIGHT["series-1" if name == "accuracy" else "series-8"]
-            more: dict[str, Any] = {"reference": number(always, name), "colour": colour}
-            rows.append(dot_row(figures[name], "estimate", label=say(name), **more))
-    level = number(field_of(found[0], "classification"), "confidence_level")
+            more: dict[str, Any] = {"reference": read_number(always, name), "colour": colour}
+            rows.append(make_dot_row(figures[name], "estimate", label=say(name), **more))
+    level = read_number(read_field(found[0], "classification"), "confidence_level")
     return draw_dots(
         frame,
         rows,
-        heading=_heading(say("gold_title"), found, frame),
+        heading=_write_heading(say("gold_title"), found, frame),
         alt=say("alt_gold", n=len(found)),
         x_title=say("share_right"),
         limits=(0.0, 1.0),
         bounds=(0.0, 1.0),
-        key=[(say("always_one"), REFERENCE), *interval_key(level, say)],
+        key=[(say("always_one"), REFERENCE), *make_interval_key(level, say)],
     )
 
 
@@ -120,50 +127,50 @@ _RATES = {"rate": ("passed", "series-1"), "human": ("passed", "series-8"),
 
 def draw_rates(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw how often something holds: corrected, from labels alone, and by raw verdicts."""
-    found = _chosen(list_of(result, "results"), choice) if is_rates(result) else []
+    found = _choose_rows(read_list(result, "results"), choice) if is_rates(result) else []
     if not found:
         msg = f"`kind` 'rates' needs what `rate` returns, got {_describe(result)}."
         raise InputError(msg)
     say, rows = frame.say, list[DotRow]()
-    for row, text in _named_groups(found, frame):
-        groups: Mapping[str, Any] = field_of(row, "groups") or {}
-        for group, measured in ((None, field_of(row, "result")), *groups.items()):
-            heading = text if group is None else f"{text}: {label(group, width=20)}"
-            rows += heading_rows(heading, frame)
+    for row, text in _name_groups(found, frame):
+        groups: Mapping[str, Any] = read_field(row, "groups") or {}
+        for group, measured in ((None, read_field(row, "result")), *groups.items()):
+            heading = text if group is None else f"{text}: {shorten_label(group, width=20)}"
+            rows += make_heading_rows(heading, frame)
             for name, (outcome, role) in _RATES.items():
-                share = number(field_of(measured, name), "estimate")
+                share = read_number(read_field(measured, name), "estimate")
                 more = {"number": "–" if math.isnan(share) else f"{share:.1%}",
                         "outcome": outcome, "colour": LIGHT[role]}  # fmt: skip
-                given = field_of(measured, name)
-                rows.append(dot_row(given, "estimate", label=say(f"rate_{name}"), **more))
-    level = number(field_of(found[0], "result"), "confidence_level")
+                given = read_field(measured, name)
+                rows.append(make_dot_row(given, "estimate", label=say(f"rate_{name}"), **more))
+    level = read_number(read_field(found[0], "result"), "confidence_level")
     return draw_dots(
         frame,
         rows,
-        heading=_heading(say("rates_title"), found, frame),
+        heading=_write_heading(say("rates_title"), found, frame),
         alt=say("alt_rates", n=len(found)),
         x_title=say("share_true"),
         limits=(0.0, math.nan),
         bounds=(0.0, 1.0),
         key=[
-            (say("report_this"), mark_style("passed", LIGHT["series-1"])),
-            (say("report_not"), mark_style("failed", LIGHT["muted"])),
-            *interval_key(level, say),
+            (say("report_this"), style_mark("passed", LIGHT["series-1"])),
+            (say("report_not"), style_mark("failed", LIGHT["muted"])),
+            *make_interval_key(level, say),
         ],
     )
 
 
-def _named_groups(found: Sequence[Any], frame: Frame) -> list[tuple[Any, str]]:
+def _name_groups(found: Sequence[Any], frame: Frame) -> list[tuple[Any, str]]:
     shown = found[:_MOST_GROUPS]
     return list(zip(shown, _name_rows(shown, width=36 if frame.is_narrow else 60), strict=True))
 
 
-def _heading(text: str, found: Sequence[Any], frame: Frame) -> str:
-    """Add what is the same for all, and how many are shown of how many."""
+def _write_heading(text: str, found: Sequence[Any], frame: Frame) -> str:
+    """Add the name that all results share, and how many of them are shown."""
     for name in ("question", "judge"):
-        names = {field_of(row, name) for row in found}
+        names = {read_field(row, name) for row in found}
         if len(names) == 1:
-            text = frame.say("titled", title=text, name=label(names.pop()))
+            text = frame.say("titled", title=text, name=shorten_label(names.pop()))
     if len(found) > _MOST_GROUPS:
         part = frame.say("n_of", n=_MOST_GROUPS, total=len(found))
         text = frame.say("with_detail", title=text, detail=part)
@@ -181,11 +188,13 @@ _TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def draw_reliability(result: Any, frame: Frame, choice: Choice) -> Figure:
-    """Draw how often what is stated comes true, those farthest from the truth first."""
-    say, rows = frame.say, list_of(result, "results")
-    if asked := list_of(result, "questions"):
-        rows = [row for each in asked for row in list_of(each, "against_majority")]
-    found = [row for row in _chosen(rows, choice) if field_of(row, "calibration") is not None]
+    """Draw how often stated probabilities come true, the least calibrated judges first."""
+    say, rows = frame.say, read_list(result, "results")
+    if asked := read_list(result, "questions"):
+        rows = [row for each in asked for row in read_list(each, "against_majority")]
+    found = [
+        row for row in _choose_rows(rows, choice) if read_field(row, "calibration") is not None
+    ]
     if not found:
         msg = (
             "`kind` 'reliability' needs probabilities of a judge beside labels, got none. Draw "
@@ -193,23 +202,23 @@ def draw_reliability(result: Any, frame: Frame, choice: Choice) -> Figure:
             "boolean questions."
         )
         raise InputError(msg)
-    found.sort(key=lambda row: -number(field_of(row, "calibration"), "calibration_error"))
+    found.sort(key=lambda row: -read_number(read_field(row, "calibration"), "calibration_error"))
     heading = say("reliability_title")
     if len(found) > _MOST_PANELS and frame.ax is None:
         heading += f", {say('farthest_of', n=_MOST_PANELS, total=len(found))}"
     shown = found[:_MOST_PANELS]
-    tables = [field_of(row, "calibration") for row in shown]
+    tables = [read_field(row, "calibration") for row in shown]
     squares = []
     for measured, name in zip(tables, _name_rows(shown), strict=True):
-        note = f"ECE {say.two_digits(number(measured, 'calibration_error'))}"
-        squares.append((name, note, _reliability_drawing(measured, say)))
-    panels, n_columns = square_panels(squares, frame)
+        note = f"ECE {say.two_digits(read_number(measured, 'calibration_error'))}"
+        squares.append((name, note, _make_reliability_drawing(measured, say)))
+    panels, n_columns = make_square_panels(squares, frame)
     axes: dict[str, Any] = {"x_title": say("stated"), "y_title": say("came_true")}
-    level = number(tables[0], "confidence_level")
+    level = read_number(tables[0], "confidence_level")
     blue = LIGHT["series-1"]
     key: Key = [
-        (say("one_tenth"), mark_style("passed", blue, size=7)),
-        *interval_key(level, say, colour=blue),
+        (say("one_tenth"), style_mark("passed", blue, size=7)),
+        *make_interval_key(level, say, colour=blue),
         (say("comes_true"), {"color": LIGHT["ink"], "linewidth": 1.2}),
     ]
     if frame.ax is None:
@@ -226,17 +235,17 @@ def draw_reliability(result: Any, frame: Frame, choice: Choice) -> Figure:
     )
 
 
-def _reliability_drawing(measured: Any, say: Words) -> Callable[[Axes], None]:
-    bins, blue = list_of(measured, "bins"), LIGHT["series-1"]
+def _make_reliability_drawing(measured: Any, say: Words) -> Callable[[Axes], None]:
+    bins, blue = read_list(measured, "bins"), LIGHT["series-1"]
     names = ("probability", "share", "low", "high")
-    stated, shares, lows, highs = ([number(each, name) for each in bins] for name in names)
+    stated, shares, lows, highs = ([read_number(each, name) for each in bins] for name in names)
 
     def draw(axes: Axes) -> None:
         axes.plot([0, 1], [0, 1], color=LIGHT["ink"], linewidth=1.2, zorder=1.5, gid="diagonal")
         axes.vlines(stated, lows, highs, color=blue, linewidth=2, zorder=3, gid="intervals")
-        axes.plot(stated, shares, zorder=4, gid="shares", **mark_style("passed", blue, size=7))
+        axes.plot(stated, shares, zorder=4, gid="shares", **style_mark("passed", blue, size=7))
         axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
-        ticks = _TICKS[:: 1 if size_px(axes)[0] > 160 else 2]
+        ticks = _TICKS[:: 1 if measure_axes(axes)[0] > 160 else 2]
         for axis in (axes.xaxis, axes.yaxis):
             set_numbers(axis, ticks, say)
 
@@ -263,16 +272,16 @@ def draw_probes(report: Any, frame: Frame, _choice: Choice) -> Figure:
     say = frame.say
     floor = report.stability[0].mean_difference if report.stability else math.nan
     key: Key = [
-        (say(word), mark_style(mark, colour))
+        (say(word), style_mark(mark, colour))
         for is_found, (word, mark, colour) in _FOUND.items()
         if any(row.is_found is is_found for row in report.probes)
     ]
     if floor > 0:
-        key.append((say("noise_floor"), filled("region-1")))
+        key.append((say("noise_floor"), style_area("region-1")))
     return draw_dots(
         frame,
-        _probe_rows(report.probes),
-        heading=say("probes_title", judge=label(report.judge)),
+        _make_probe_rows(report.probes),
+        heading=say("probes_title", judge=shorten_label(report.judge)),
         alt=say("alt_probes", n=len(report.probes), n_found=len(report.found)),
         x_title=say("largest_shift"),
         line=0.0,
@@ -281,10 +290,10 @@ def draw_probes(report: Any, frame: Frame, _choice: Choice) -> Figure:
     )
 
 
-def _probe_rows(probes: Sequence[ProbeFinding]) -> list[DotRow]:
-    """Give one row per probe, families apart, each named after what is changed and where."""
+def _make_probe_rows(probes: Sequence[ProbeFinding]) -> list[DotRow]:
+    """Make one row per probe, named by its change and its question, with families apart."""
     questions = [probe.main_question for probe in probes]
-    names = distinct_labels(
+    names = make_distinct_labels(
         probe.probe if question is None else f"{probe.probe}: {question.question}"
         for probe, question in zip(probes, questions, strict=True)
     )
@@ -294,5 +303,5 @@ def _probe_rows(probes: Sequence[ProbeFinding]) -> list[DotRow]:
         _, outcome, colour = _FOUND[probe.is_found]
         is_first = place > 0 and families[place] != families[place - 1]
         look: dict[str, Any] = {"outcome": outcome, "colour": colour, "starts_group": is_first}
-        rows.append(dot_row(shift, "estimate", label=names[place], **look))
+        rows.append(make_dot_row(shift, "estimate", label=names[place], **look))
     return rows

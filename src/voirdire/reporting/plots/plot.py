@@ -1,4 +1,4 @@
-"""One call for every figure: choose what is drawn, and hand it to the function of that kind."""
+"""Draw any figure by one call: choose its kind, and call the function of that kind."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ _DRAWN_BY: dict[str, Callable[[Any, Frame, Choice], Figure]] = {
     "winning_rate": examination.draw_winning_rate,
 }
 
-_USUAL: dict[str, Callable[[Any], bool]] = {
+_DEFAULT_KINDS: dict[str, Callable[[Any], bool]] = {
     "gold": gold.is_gold,
     "power": examination.is_power,
     "probes": gold.is_probing,
@@ -90,12 +90,12 @@ _USUAL: dict[str, Callable[[Any], bool]] = {
     "reward_errors": reward.is_reward,
     "training_reward": is_training,
 }
-"""The figure of results that no `kind` is given for; the others are examinations."""
+"""The kind of figure for results without a `kind`; all other results are examinations."""
 
-_ONLY = {"power": "a power analysis", "probes": "probes of a judge"}
+_ONE_FIGURE = {"power": "a power analysis", "probes": "probes of a judge"}
 """Results that have one figure."""
 
-_STAND_IN = "voirdire-figure-name"
+_PLACEHOLDER = "voirdire-figure-name"
 
 
 def plot(
@@ -235,19 +235,19 @@ def draw_svg(
     frame = Frame(say=Words(language), width=width_px)
     with DRAWING:
         figure = _draw(kind, result, frame, Choice(**which))
-        svg = to_svg(figure, name=name or _STAND_IN, heading=heading)
+        svg = to_svg(figure, name=name or _PLACEHOLDER, heading=heading)
     if name is not None:
         return svg
     own = f"{kind}-{hashlib.sha256(svg.encode()).hexdigest()[:12]}"
-    return svg.replace(f'"{_STAND_IN}-', f'"{own}-').replace(f"#{_STAND_IN}-", f"#{own}-")
+    return svg.replace(f'"{_PLACEHOLDER}-', f'"{own}-').replace(f"#{_PLACEHOLDER}-", f"#{own}-")
 
 
 def _draw(kind: PlotKind, result: Any, frame: Frame, choice: Choice) -> Figure:
-    wanted: str = check_choice("kind", kind, PlotKind)
-    usual = next((name for name, is_such in _USUAL.items() if is_such(result)), None)
-    if usual is not None and wanted == "advantage":
-        wanted = usual
-    elif usual in _ONLY and wanted != usual:
-        msg = f"`kind` must be {usual!r} for {_ONLY[usual]}, got {wanted!r}."
+    chosen: str = check_choice("kind", kind, PlotKind)
+    default = next((name for name, is_such in _DEFAULT_KINDS.items() if is_such(result)), None)
+    if default is not None and chosen == "advantage":
+        chosen = default
+    elif default in _ONE_FIGURE and chosen != default:
+        msg = f"`kind` must be {default!r} for {_ONE_FIGURE[default]}, got {chosen!r}."
         raise InputError(msg)
-    return _DRAWN_BY[wanted](result, frame, choice)
+    return _DRAWN_BY[chosen](result, frame, choice)

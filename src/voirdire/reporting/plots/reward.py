@@ -1,4 +1,4 @@
-"""A reward: comparisons ranked the wrong way, rewards by label, what drives it, its scales."""
+"""Draw a reward: error rates, rewards by label, weights of features, and scales."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.reporting.plots.dots import LINE, RANGE, DotRow, dot_row, draw_dots
+from voirdire.reporting.plots.dots import LINE, RANGE, DotRow, draw_dots, make_dot_row
 from voirdire.reporting.plots.frame import (
     Panel,
+    choose_ticks,
     draw_chart,
-    filled,
-    finite,
-    interval_key,
-    mark_style,
-    nice_ticks,
+    keep_finite,
+    make_interval_key,
     set_numbers,
+    style_area,
+    style_mark,
 )
 from voirdire.reporting.plots.rows import choose
 from voirdire.reporting.plots.style import LIGHT
-from voirdire.reporting.plots.words import distinct_labels, label
+from voirdire.reporting.plots.words import make_distinct_labels, shorten_label
 from voirdire.reporting.reward_json import reward_examination_from_json
 from voirdire.studies import RewardExamination
 
@@ -73,12 +73,12 @@ def _choose_behavior(found: RewardExamination, choice: Choice) -> str:
     return choose(known, "behavior", choice.behavior)
 
 
-def _level(found: RewardExamination) -> float:
+def _read_level(found: RewardExamination) -> float:
     return float(found.settings.get("confidence_level") or math.nan)
 
 
-def _signals(found: RewardExamination) -> dict[str, str]:
-    """Name the rewards that differ, each as it is in the rows: without a base only the rules."""
+def _name_signals(found: RewardExamination) -> dict[str, str]:
+    """Name the rewards to draw and their signal in the rows; without a base only the rules."""
     known = {row.signal for row in found.error_rates if row.rate.value >= 0}
     known |= {row.signal for row in found.histograms if any(row.counts)}
     if "base" in known:
@@ -95,31 +95,31 @@ _COLOURS = {"base": "series-8", "total": "series-1", "rules": "series-3"}
 def draw_reward_errors(result: Any, frame: Frame, _choice: Choice) -> Figure:
     """Draw the error rates: a group per behavior, in it a row per reward with its interval."""
     say, found = frame.say, _read_reward(result)
-    rows = _error_rows(found, say)
+    rows = _make_error_rows(found, say)
     if not rows:
         msg = "`result` must hold error rates, got none: it was examined without comparisons."
         raise InputError(msg)
-    highest = max([0.1, *finite(end for row in rows for end in (row.value, row.high))])
+    highest = max([0.1, *keep_finite(end for row in rows for end in (row.value, row.high))])
     return draw_dots(
         frame,
         rows,
-        heading=say("errors_title", name=label(str(found.reward.get("name", "")))),
+        heading=say("errors_title", name=shorten_label(str(found.reward.get("name", "")))),
         alt=say("alt_errors"),
         x_title=say("errors_axis"),
         limits=(0.0, highest),
         bounds=(0.0, 1.0),
         line=0.5,
-        key=[(say("errors_chance"), LINE), *interval_key(_level(found), say)],
+        key=[(say("errors_chance"), LINE), *make_interval_key(_read_level(found), say)],
     )
 
 
-def _error_rows(found: RewardExamination, say: Words) -> list[DotRow]:
-    names = {own: signal for signal, own in _signals(found).items()}
+def _make_error_rows(found: RewardExamination, say: Words) -> list[DotRow]:
+    names = {own: signal for signal, own in _name_signals(found).items()}
     rates = [row for row in found.error_rates if row.against == "all" and row.signal in names]
     rates = [row for row in rates if math.isfinite(row.rate.value)]
     behaviors = dict.fromkeys(row.behavior for row in rates)
     named = [each for each in behaviors if each is not None][:_MOST_BEHAVIORS]
-    groups: dict[str | None, str] = dict(zip(named, distinct_labels(named), strict=True))
+    groups: dict[str | None, str] = dict(zip(named, make_distinct_labels(named), strict=True))
     if None in behaviors and len(named) != 1:  # all behaviors are the same as a single one
         groups = {None: say("all_behaviors"), **groups}
     rows: list[DotRow] = []
@@ -129,7 +129,7 @@ def _error_rows(found: RewardExamination, say: Words) -> list[DotRow]:
             if row.behavior == behavior:
                 signal = names[row.signal]
                 colour = LIGHT[_COLOURS[signal]]
-                rows.append(dot_row(row.rate, "value", label=say(signal), colour=colour))
+                rows.append(make_dot_row(row.rate, "value", label=say(signal), colour=colour))
     return rows
 
 
@@ -145,49 +145,51 @@ _MEAN: Style = {"color": LIGHT["ink"], "linewidth": 2}
 def draw_reward_histograms(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw centred rewards: a row per label, a panel for each reward; 0 is the best label's mean.
 
-    Rows instead of histograms over each other: five labels over each other cannot be told apart.
+    Each label has a row of its own, since five histograms over each other cannot be read.
     """
     say, found = frame.say, _read_reward(result)
     behavior = _choose_behavior(found, choice)
     shown = [row for row in found.histograms if row.behavior == behavior and any(row.counts)]
     columns = {
         signal: rows
-        for signal, name in _signals(found).items()
+        for signal, name in _name_signals(found).items()
         if (rows := [row for row in shown if row.signal == name])
     }
     if not columns:
-        msg = f"`result` must hold histograms of {label(behavior)!r}, got none."
+        msg = f"`result` must hold histograms of {shorten_label(behavior)!r}, got none."
         raise InputError(msg)
     labels = list(dict.fromkeys(row.label for rows in columns.values() for row in rows))
     labels = labels[:_MOST_LABELS]
     n_columns = 1 if frame.is_narrow else len(columns)
     if frame.ax is not None and "total" in columns:
         columns = {"total": columns["total"]}
-    best = label(labels[0], width=24)
+    best = shorten_label(labels[0], width=24)
     axis, unnamed = say("histograms_axis", best=best), [""] * len(labels)
-    texts = distinct_labels(labels, width=24)
+    texts = make_distinct_labels(labels, width=24)
     panels = []
     for place, (signal, rows) in enumerate(columns.items()):
         names = texts if place % n_columns == 0 else unnamed
         titles = {"title": say(signal), "x_title": axis if frame.ax is not None else ""}
-        panels.append(_histogram_panel(rows, dict(zip(labels, names, strict=True)), say, titles))
+        panels.append(
+            _make_histogram_panel(rows, dict(zip(labels, names, strict=True)), say, titles)
+        )
     return draw_chart(
         frame,
-        heading=say("histograms_title", behavior=label(behavior)),
-        alt=say("alt_histograms", behavior=label(behavior)),
+        heading=say("histograms_title", behavior=shorten_label(behavior)),
+        alt=say("alt_histograms", behavior=shorten_label(behavior)),
         panels=panels,
         key=[
             (say("across", x_title=axis), {}),
-            (say("is_best", best=best), filled("series-1")),
-            (say("below_best", best=best), filled("series-8")),
-            (say("above_best", best=best), filled("fail")),
+            (say("is_best", best=best), style_area("series-1")),
+            (say("below_best", best=best), style_area("series-8")),
+            (say("above_best", best=best), style_area("fail")),
             (say("label_mean"), _MEAN),
         ],
         n_columns=n_columns,
     )
 
 
-def _histogram_panel(
+def _make_histogram_panel(
     rows: Sequence[LabelHistogram], texts: Mapping[str, str], say: Words, titles: dict[str, Any]
 ) -> Panel:
     by_label = {row.label: row for row in rows}
@@ -206,13 +208,13 @@ def _histogram_panel(
                 _draw_label(axes, by_label[name], place=place, tallest=tallest)
         zero: Any = {"color": LIGHT["muted"], "linewidth": 1, "zorder": 1.5, "gid": "zero"}
         axes.vlines([0] * len(places), [at - _TALLEST for at in places], places, **zero)
-        set_numbers(axes.xaxis, nice_ticks(axes.xaxis, low, high), say, grid=False)
+        set_numbers(axes.xaxis, choose_ticks(axes.xaxis, low, high), say, grid=False)
 
     return Panel(draw=draw, height=len(texts) * _ROW_PX, left=8.0, **titles)
 
 
 def _draw_label(axes: Axes, row: LabelHistogram, *, place: int, tallest: float) -> None:
-    """Draw the bars of a label: those of the best are one, others are split at its mean, 0."""
+    """Draw the bars of a label; all but the best label are split at the best one's mean, 0."""
     from matplotlib.patches import Polygon
 
     heights = [count / sum(row.counts) / tallest * _TALLEST for count in row.counts]
@@ -225,7 +227,7 @@ def _draw_label(axes: Axes, row: LabelHistogram, *, place: int, tallest: float) 
                 tops += [(a, place - height), (b, place - height)]
         if any(y < place for _, y in tops):
             corners = [(tops[0][0], place), *tops, (tops[-1][0], place)]
-            style = filled(role, alpha=0.85, zorder=2)
+            style = style_area(role, alpha=0.85, zorder=2)
             axes.add_artist(Polygon(corners, gid=f"{side}-{place}", **style))
     if math.isfinite(row.mean):
         ends = [place, place - _TALLEST * 0.55]
@@ -238,20 +240,20 @@ _MOST_FEATURES = 40
 
 
 def draw_reward_drives(result: Any, frame: Frame, choice: Choice) -> Figure:
-    """Draw weights with intervals and their share of the spread, the most moving feature first."""
+    """Draw weights with intervals and their share of the spread, the largest share first."""
     say, found = frame.say, _read_reward(result)
     behavior = _choose_behavior(found, choice)
     drives = [row for row in found.drives if row.behavior == behavior]
-    drives = sorted((row for row in drives if math.isfinite(row.weight)), key=_drive_rank)
+    drives = sorted((row for row in drives if math.isfinite(row.weight)), key=_rank_drive)
     if not drives:
-        msg = f"`result` must hold weights of {label(behavior)!r}, got none."
+        msg = f"`result` must hold weights of {shorten_label(behavior)!r}, got none."
         raise InputError(msg)
     shown = drives[:_MOST_FEATURES]
-    heading = say("drives_title", behavior=label(behavior))
+    heading = say("drives_title", behavior=shorten_label(behavior))
     if len(shown) < len(drives):
         heading += f", {say('drives_first', n=len(shown), total=len(drives))}"
     rows = [
-        dot_row(
+        make_dot_row(
             row,
             "weight",
             label=text,
@@ -261,44 +263,44 @@ def draw_reward_drives(result: Any, frame: Frame, choice: Choice) -> Figure:
             ],
             number=say.percent(row.share),
         )
-        for row, text in zip(shown, _feature_names(shown, say), strict=True)
+        for row, text in zip(shown, _name_features(shown, say), strict=True)
     ]
     return draw_dots(
         frame,
         rows,
         heading=heading,
-        alt=say("alt_drives", behavior=label(behavior)),
+        alt=say("alt_drives", behavior=shorten_label(behavior)),
         x_title=say("drives_weight"),
         line=0.0,
         note=say("drives_share"),
-        key=_drives_key(shown, _level(found), say),
+        key=_make_drives_key(shown, _read_level(found), say),
     )
 
 
-def _drive_rank(row: FeatureDrive) -> tuple[float, float]:
+def _rank_drive(row: FeatureDrive) -> tuple[float, float]:
     return (-row.share if math.isfinite(row.share) else math.inf, -abs(row.weight))
 
 
-def _feature_names(rows: Sequence[FeatureDrive], say: Words) -> list[str]:
+def _name_features(rows: Sequence[FeatureDrive], say: Words) -> list[str]:
     """Name features; a class of the behavior is told from a proposition."""
     texts = []
     for row in rows:
         name = row.feature.removeprefix(f"{row.behavior}.")
         texts.append(row.feature if name == row.feature else say("drives_class", name=name))
-    return distinct_labels(texts)
+    return make_distinct_labels(texts)
 
 
-def _drives_key(rows: Sequence[FeatureDrive], level: float, say: Words) -> Key:
+def _make_drives_key(rows: Sequence[FeatureDrive], level: float, say: Words) -> Key:
     """Explain the marks that occur."""
     blue = LIGHT["series-1"]
     items = (
-        (any(row.is_certified for row in rows), "certified", mark_style("passed", blue)),
-        (not all(row.is_certified for row in rows), "uncertified", mark_style("failed", blue)),
-        (any(row.is_contradictory for row in rows), "contradictory", filled("fail")),
-        (any(row.is_dead for row in rows), "dead", filled("muted")),
+        (any(row.is_certified for row in rows), "certified", style_mark("passed", blue)),
+        (not all(row.is_certified for row in rows), "uncertified", style_mark("failed", blue)),
+        (any(row.is_contradictory for row in rows), "contradictory", style_area("fail")),
+        (any(row.is_dead for row in rows), "dead", style_area("muted")),
     )
     has_interval = any(math.isfinite(row.low) for row in rows)
-    intervals = interval_key(level if has_interval else math.nan, say, colour=blue)
+    intervals = make_interval_key(level if has_interval else math.nan, say, colour=blue)
     return [*((say(word), style) for is_there, word, style in items if is_there), *intervals]
 
 
@@ -316,7 +318,7 @@ def draw_reward_scales(result: Any, frame: Frame, _choice: Choice) -> Figure:
     if not scales:
         msg = "`result` must hold the scale of a behavior, got none."
         raise InputError(msg)
-    names = distinct_labels(row.behavior for row in scales)
+    names = make_distinct_labels(row.behavior for row in scales)
     rows = [
         DotRow(
             label=text,
@@ -331,7 +333,7 @@ def draw_reward_scales(result: Any, frame: Frame, _choice: Choice) -> Figure:
     return draw_dots(
         frame,
         rows,
-        heading=say("scales_title", name=label(str(found.reward.get("name", "")))),
+        heading=say("scales_title", name=shorten_label(str(found.reward.get("name", "")))),
         alt=say("alt_scales"),
         x_title=say("scales_axis"),
         key=[

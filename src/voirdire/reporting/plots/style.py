@@ -28,11 +28,11 @@ __all__ = [
     "NARROW_PX",
     "SMALL_PX",
     "WIDTH_PX",
-    "outcome_colour",
-    "series",
-    "settings",
+    "choose_outcome_colour",
+    "choose_series_colour",
+    "ignore_warnings",
     "theme_css",
-    "without_warnings",
+    "use_settings",
 ]
 
 _ROLES = {
@@ -89,7 +89,7 @@ FONT_CSS = (
 a Chinese one for the characters that it lacks."""
 
 _OF_DRAWING = "axes errorbar figure font grid hatch image lines markers patch path text xtick ytick"
-"""What a user's style does not change in our figures."""
+"""Groups of settings that a user's style does not change in these figures."""
 
 _STYLE = {
     "axes.axisbelow": True,
@@ -112,30 +112,30 @@ _STYLE = {
 """How every figure looks; a name in a figure is never read as a formula."""
 
 
-def series(number: int) -> str:
+def choose_series_colour(number: int) -> str:
     """Return the colour of a series, counted from 0."""
     return LIGHT[f"series-{number % _N_SERIES + 1}"]
 
 
-def outcome_colour(outcome: str) -> str:
+def choose_outcome_colour(outcome: str) -> str:
     """Return green for passed, amber for passed but close, red for failed, grey for the others."""
     return LIGHT[_OUTCOMES.get(outcome, "muted")]
 
 
 @contextmanager
-def settings(changed: dict[str, Any] | None = None) -> Iterator[None]:
-    """Draw in our style, one thread at a time; a user's changes nothing.
+def use_settings(changed: dict[str, Any] | None = None) -> Iterator[None]:
+    """Draw in voirdire's style, one thread at a time, without the user's style.
 
     With `changed`, only those settings differ from the user's.
     """
     import matplotlib as mpl
 
-    with DRAWING, mpl.rc_context(_usual() if changed is None else changed):  # type: ignore[arg-type]
+    with DRAWING, mpl.rc_context(_list_settings() if changed is None else changed):  # type: ignore[arg-type]
         yield
 
 
-def _usual() -> dict[str, Any]:
-    """Put our style over matplotlib's; reading that changes filters of warnings for a while."""
+def _list_settings() -> dict[str, Any]:
+    """List matplotlib's defaults with voirdire's style on top; the caller holds the lock."""
     import matplotlib as mpl
 
     names, usual = _OF_DRAWING.split(), mpl.rcParamsDefault.items()
@@ -143,8 +143,8 @@ def _usual() -> dict[str, Any]:
 
 
 @contextmanager
-def without_warnings(*messages: str) -> Iterator[None]:
-    """Keep the warnings with these beginnings to ourselves, one thread at a time."""
+def ignore_warnings(*messages: str) -> Iterator[None]:
+    """Ignore warnings that begin with these messages, one thread at a time."""
     with DRAWING, warnings.catch_warnings():
         for message in messages:
             warnings.filterwarnings("ignore", message=message, category=UserWarning)
@@ -167,9 +167,9 @@ def theme_css() -> str:
     >>> theme_css()[:20]
     ':root{--ink:#1c2126;'
     """
-    light, dark = _rule(LIGHT), _rule(DARK)
+    light, dark = _write_rule(LIGHT), _write_rule(DARK)
     return f"{light}\n@media (prefers-color-scheme: dark){{{dark}}}\n@media print{{{light}}}\n"
 
 
-def _rule(colours: dict[str, str]) -> str:
+def _write_rule(colours: dict[str, str]) -> str:
     return ":root{" + "".join(f"--{role}:{colour};" for role, colour in colours.items()) + "}"

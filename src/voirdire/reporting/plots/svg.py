@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.reporting.plots.style import FONT_CSS, LIGHT, settings, without_warnings
+from voirdire.reporting.plots.style import FONT_CSS, LIGHT, ignore_warnings, use_settings
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -77,22 +77,22 @@ def to_svg(figure: Figure, *, name: str, heading: bool = True) -> str:
             f"got {shorten(name)!r}."
         )
         raise InputError(msg)
-    root = ET.fromstring(_drawn(figure, heading=heading))  # noqa: S314  # our own
+    root = ET.fromstring(_draw_figure(figure, heading=heading))  # noqa: S314  # our own
     _drop_foreign_parts(root)
     for element in root.iter():
-        _adapt(element, name)
-    _tell_ids_apart(root)
-    _frame(root, figure, heading=heading)
+        _adapt_element(element, name)
+    _number_ids(root)
+    _set_size(root, figure, heading=heading)
     text = ET.tostring(root, encoding="unicode")
     return text.replace("<svg", f'<svg xmlns="{_SVG}"', 1)
 
 
-def _drawn(figure: Figure, *, heading: bool) -> str:
+def _draw_figure(figure: Figure, *, heading: bool) -> str:
     from voirdire.reporting.plots.figure import MISSING_GLYPH
 
     titles = getattr(figure, "heading", [])
     buffer = io.StringIO()
-    with settings(_SETTINGS), without_warnings(MISSING_GLYPH):  # the browser has the fonts
+    with use_settings(_SETTINGS), ignore_warnings(MISSING_GLYPH):  # the browser has the fonts
         try:
             figure.drawn_by_browser = True  # type: ignore[attr-defined]
             for title in titles:
@@ -117,7 +117,7 @@ def _drop_foreign_parts(root: Element) -> None:
                 parent.remove(child)
 
 
-def _adapt(element: Element, name: str) -> None:
+def _adapt_element(element: Element, name: str) -> None:
     """Give one element ids of this figure, variables for colours, and short numbers."""
     own_url = rf"url(#{name}-\1)"
     element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
@@ -134,15 +134,17 @@ def _adapt(element: Element, name: str) -> None:
         del element.attrib["transform"]
     for key, value in list(element.attrib.items()):
         if key == "style":
-            element.set(key, _URL.sub(own_url, _restyled(value, is_text=element.tag == "text")))
+            element.set(
+                key, _URL.sub(own_url, _rewrite_style(value, is_text=element.tag == "text"))
+            )
         elif key == "clip-path":
             element.set(key, _URL.sub(own_url, value))
         elif key in _GEOMETRY:
-            element.set(key, _LONG_NUMBER.sub(_rounded, " ".join(value.split())))
+            element.set(key, _LONG_NUMBER.sub(_round_number, " ".join(value.split())))
 
 
-def _tell_ids_apart(root: Element) -> None:
-    """Give every id a number that panels share; nothing refers to those."""
+def _number_ids(root: Element) -> None:
+    """Add numbers to ids that several panels share; nothing refers to these."""
     seen: dict[str, int] = {}
     for element in root.iter():
         name = element.get("id")
@@ -152,27 +154,27 @@ def _tell_ids_apart(root: Element) -> None:
                 element.set("id", f"{name}-{seen[name]}")
 
 
-def _restyled(style: str, *, is_text: bool) -> str:
-    """Put variables in the place of colours, and leave the font's family to the page."""
+def _rewrite_style(style: str, *, is_text: bool) -> str:
+    """Replace colours by variables, and leave the font family to the page."""
     rules = [rule.strip() for rule in style.split(";")]
     if is_text:
         rules = [rule for rule in rules if not rule.startswith("font-family")]
         if not any(rule.startswith("fill:") for rule in rules):
             rules.append("fill: #000000")
-    rules = [_COLOUR.sub(_variable, rule) for rule in rules if rule]
+    rules = [_COLOUR.sub(_replace_colour, rule) for rule in rules if rule]
     return ";".join(rule.replace(": ", ":", 1) for rule in rules)
 
 
-def _variable(match: re.Match[str]) -> str:
+def _replace_colour(match: re.Match[str]) -> str:
     colour = match.group()
     return "var(--ink)" if colour == "#000000" else _VARIABLES.get(colour, colour)
 
 
-def _rounded(match: re.Match[str]) -> str:
+def _round_number(match: re.Match[str]) -> str:
     return f"{float(match.group()):.2f}".rstrip("0").rstrip(".")
 
 
-def _frame(root: Element, figure: Figure, *, heading: bool) -> None:
+def _set_size(root: Element, figure: Figure, *, heading: bool) -> None:
     """Size the element: as wide as its place, up to its own width."""
     from voirdire.reporting.plots.figure import PAD_PX, Plot
 

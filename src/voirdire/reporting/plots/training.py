@@ -1,4 +1,4 @@
-"""A training run: its reward, propositions, classes, length and missing rewards over the steps."""
+"""Draw a training run: reward, propositions, classes, length and missing rewards by step."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from voirdire.errors import InputError
 from voirdire.reporting.plots.frame import (
     Panel,
+    choose_ticks,
     draw_chart,
-    filled,
-    finite,
-    nice_ticks,
+    keep_finite,
     set_numbers,
     set_ticks,
+    style_area,
 )
 from voirdire.reporting.plots.rows import choose
-from voirdire.reporting.plots.style import LIGHT, series
-from voirdire.reporting.plots.training_sheet import moves_of, training_sheet
-from voirdire.reporting.plots.words import distinct_labels, label
+from voirdire.reporting.plots.style import LIGHT, choose_series_colour
+from voirdire.reporting.plots.training_sheet import make_training_sheet, sort_moves
+from voirdire.reporting.plots.words import make_distinct_labels, shorten_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -48,12 +48,12 @@ _ALARM: Style = {"color": LIGHT["fail"], "linewidth": 1, "linestyle": (0, (1, 2)
 _MARK: Style = {"linestyle": "none", "marker": "v", "markersize": 9, "color": LIGHT["fail"]}
 _MOST_ALARMS = 100
 _FEW_POINTS = 30
-"""Up to so many points each has a dot."""
+"""With at most this many points, each has a dot."""
 
 # Curves over the steps ------------------------------------------------------------------------
 
 
-def _steps_panel(
+def _make_steps_panel(
     sheet: TrainingSheet,
     say: Words,
     curves: Curves,
@@ -92,7 +92,7 @@ def _steps_panel(
     return Panel(draw=draw, x_title=say("training_step") if is_lowest else "", **around)
 
 
-def _fixed(ticks: Sequence[float], say: Words, *, room: float = 0.05) -> Callable[[Axes], None]:
+def _fix_axis(ticks: Sequence[float], say: Words, *, room: float = 0.05) -> Callable[[Axes], None]:
     """Set an axis of shares from 0 to 1."""
 
     def set_values(axes: Axes) -> None:
@@ -102,11 +102,11 @@ def _fixed(ticks: Sequence[float], say: Words, *, room: float = 0.05) -> Callabl
     return set_values
 
 
-def _before(sheet: TrainingSheet, name: str) -> list[float] | None:
+def _find_reference(sheet: TrainingSheet, name: str) -> list[float] | None:
     return None if sheet.reference is None else sheet.reference.figures[name]
 
 
-def _about(sheet: TrainingSheet, kind: str) -> list[AlarmMark]:
+def _find_alarms(sheet: TrainingSheet, kind: str) -> list[AlarmMark]:
     return [alarm for alarm in sheet.alarms if alarm.kind == kind]
 
 
@@ -124,10 +124,10 @@ def _draw_run(
 ) -> Figure:
     """Draw a figure with a heading, and a key that explains the marks that occur."""
     say, key = frame.say, list(key or [])
-    heading = say(f"training_{kind}_title", name=label(sheet.name))
+    heading = say(f"training_{kind}_title", name=shorten_label(sheet.name))
     if len(panels) < n_in_all:
         heading = say("training_of", title=heading, n=len(panels), total=n_in_all)
-    if finite(before or ()):
+    if keep_finite(before or ()):
         key.append((say("training_reference"), _REFERENCE))
     if alarms:
         key.append((say("training_alarm"), _MARK))
@@ -141,13 +141,15 @@ def _set_steps(axes: Axes, sheet: TrainingSheet, say: Words, *, is_named: bool =
     low, high = min(sheet.whole.steps), max(sheet.whole.steps)
     room = (high - low) * 0.02 or 0.5
     axes.set_xlim(low - room, high + room)
-    ticks = [tick for tick in nice_ticks(axes.xaxis, low, high, whole=True) if tick == round(tick)]
+    ticks = [
+        tick for tick in choose_ticks(axes.xaxis, low, high, whole=True) if tick == round(tick)
+    ]
     set_numbers(axes.xaxis, (ticks or [low]) if is_named else [], say, grid=False)
 
 
 def _set_values(axes: Axes, values: Iterable[float], say: Words) -> None:
     """Set an axis of rewards or lengths by what is drawn on it."""
-    found = finite(values)
+    found = keep_finite(values)
     if not found:
         set_ticks(axes.yaxis, [], [])
         _write_middle(axes, say("training_nothing"))
@@ -155,7 +157,7 @@ def _set_values(axes: Axes, values: Iterable[float], say: Words) -> None:
     low, high = min(found), max(found)
     pad = 0.06 * (high - low) or 0.5
     axes.set_ylim(low - pad, high + pad)
-    set_numbers(axes.yaxis, nice_ticks(axes.yaxis, low - pad, high + pad), say)
+    set_numbers(axes.yaxis, choose_ticks(axes.yaxis, low - pad, high + pad), say)
 
 
 def _write_middle(axes: Axes, text: str) -> None:
@@ -169,7 +171,7 @@ def _draw_curve(
     """Draw a curve that breaks where nothing is defined; lone points are dots."""
     usual: Style = {"linewidth": 2.2, "color": LIGHT["series-1"], "zorder": 3} | style
     axes.plot(steps, values, gid=gid, **usual)
-    dots = _lone_points(values) if len(values) > _FEW_POINTS else range(len(values))
+    dots = _find_lone_points(values) if len(values) > _FEW_POINTS else range(len(values))
     found = [place for place in dots if math.isfinite(values[place])]
     if found:
         size = 2 + 1.4 * usual["linewidth"]
@@ -178,7 +180,7 @@ def _draw_curve(
         axes.plot(xs, ys, color=usual["color"], zorder=usual["zorder"], **point)
 
 
-def _lone_points(values: Sequence[float]) -> list[int]:
+def _find_lone_points(values: Sequence[float]) -> list[int]:
     """Find the points without a neighbour, which no line would show."""
     there = [False, *map(math.isfinite, values), False]
     return [p for p in range(len(values)) if there[p + 1] and not there[p] and not there[p + 2]]
@@ -200,13 +202,13 @@ _PARTS = {
     "rule_mean": ("training_rule_line", "series-3", 1.6),
     "base_mean": ("training_base_line", "series-5", 1.6),
 }
-_BAND = filled("series-1", alpha=0.16)
+_BAND = style_area("series-1", alpha=0.16)
 
 
 def draw_training_reward(result: Any, frame: Frame, _choice: Choice) -> Figure:
     """Draw the mean reward with its spread, its parts where there is a base, and the alarms."""
-    sheet, say = training_sheet(result), frame.say
-    figures, before = sheet.run.figures, _before(sheet, "reward_mean")
+    sheet, say = make_training_sheet(result), frame.say
+    figures, before = sheet.run.figures, _find_reference(sheet, "reward_mean")
     parts = {
         name: (say(word), {"color": LIGHT[role], "linewidth": width})
         for name, (word, role, width) in _PARTS.items()
@@ -214,17 +216,17 @@ def draw_training_reward(result: Any, frame: Frame, _choice: Choice) -> Figure:
     }
     pairs = list(zip(figures["reward_mean"], figures["reward_sd"], strict=True))
     lows, highs = [mean - sd for mean, sd in pairs], [mean + sd for mean, sd in pairs]
-    has_band = bool(finite(lows))
+    has_band = bool(keep_finite(lows))
 
     def draw_band(axes: Axes) -> None:
         steps = sheet.run.steps
         if has_band:
             axes.fill_between(steps, lows, highs, zorder=1.8, gid="spread", **_BAND)
-        for at in _lone_points(lows):  # a band of one point has no width
+        for at in _find_lone_points(lows):  # a band of one point has no width
             style: Any = {"color": LIGHT["series-1"], "alpha": 0.4, "linewidth": 4}
             axes.plot([steps[at]] * 2, [lows[at], highs[at]], gid=f"spread-{at}", **style)
 
-    panel = _steps_panel(
+    panel = _make_steps_panel(
         sheet,
         say,
         {name: (figures[name], style) for name, (_, style) in parts.items()},
@@ -236,7 +238,7 @@ def draw_training_reward(result: Any, frame: Frame, _choice: Choice) -> Figure:
         above=12.0,
         y_title=say("training_reward_axis"),
     )
-    key = [words for name, words in parts.items() if finite(figures[name])]
+    key = [words for name, words in parts.items() if keep_finite(figures[name])]
     key += [(say("training_spread"), _BAND)] * has_band
     return _draw_run(sheet, frame, "reward", [panel], key=key, before=before, alarms=sheet.alarms)
 
@@ -244,10 +246,10 @@ def draw_training_reward(result: Any, frame: Frame, _choice: Choice) -> Figure:
 def draw_training_length(result: Any, frame: Frame, _choice: Choice) -> Figure:
     """Draw the mean length under the mean reward: two panels on one axis of steps.
 
-    Never two scales on one panel: where two curves cross would be an accident of the scales.
+    One panel with two scales would mislead: where the curves cross depends on the scales alone.
     """
-    sheet, say = training_sheet(result), frame.say
-    alarms, unit = _about(sheet, "length"), sheet.length_unit
+    sheet, say = make_training_sheet(result), frame.say
+    alarms, unit = _find_alarms(sheet, "length"), sheet.length_unit
     panels = []
     for name, role, title in (
         ("reward_mean", "series-1", "training_reward_axis"),
@@ -257,30 +259,32 @@ def draw_training_length(result: Any, frame: Frame, _choice: Choice) -> Figure:
         curves: Curves = {name: (sheet.run.figures[name], {"color": LIGHT[role]})}
         around: dict[str, Any] = {"height": 140.0, "y_title": say(title), "is_lowest": is_lowest,
                                   "alarms": alarms if is_lowest else ()}  # fmt: skip
-        panels.append(_steps_panel(sheet, say, curves, before=_before(sheet, name), **around))
+        panels.append(
+            _make_steps_panel(sheet, say, curves, before=_find_reference(sheet, name), **around)
+        )
     shown = panels[1:] if frame.ax is not None else panels
-    before = _before(sheet, "length_mean")
+    before = _find_reference(sheet, "length_mean")
     return _draw_run(sheet, frame, "length", shown, before=before, alarms=alarms)
 
 
 _LEAST_TOP = 0.02
-"""The axis of missing rewards goes at least so far: a thousandth is not made a mountain."""
+"""The least upper end of the axis of missing rewards, so that tiny shares look tiny."""
 
 
 def draw_training_missing(result: Any, frame: Frame, _choice: Choice) -> Figure:
     """Draw the share of responses without a reward, from 0."""
-    sheet, say = training_sheet(result), frame.say
-    shares, before = sheet.run.figures["missing_share"], _before(sheet, "missing_share")
-    top = max([_LEAST_TOP, *finite([*shares, *(before or ())])])
+    sheet, say = make_training_sheet(result), frame.say
+    shares, before = sheet.run.figures["missing_share"], _find_reference(sheet, "missing_share")
+    top = max([_LEAST_TOP, *keep_finite([*shares, *(before or ())])])
     style: Style = {"color": LIGHT["fail"], "linewidth": 2.2}
-    alarms = _about(sheet, "missing")
+    alarms = _find_alarms(sheet, "missing")
 
     def set_values(axes: Axes) -> None:
         axes.set_ylim(-0.03 * top, 1.06 * top)
-        ticks = nice_ticks(axes.yaxis, 0, top)
+        ticks = choose_ticks(axes.yaxis, 0, top)
         set_numbers(axes.yaxis, ticks, say, text=lambda tick: f"{100 * tick:.4g}%")
 
-    panel = _steps_panel(
+    panel = _make_steps_panel(
         sheet,
         say,
         {"missing": (shares, style)},
@@ -302,9 +306,9 @@ _MOST_ON_ONE = 6
 
 
 def draw_training_propositions(result: Any, frame: Frame, _choice: Choice) -> Figure:
-    """Draw the propositions with alarms, and those that moved most: a panel for each."""
-    sheet, say = training_sheet(result), frame.say
-    moves = moves_of(sheet.whole.rates, first={alarm.subject for alarm in sheet.alarms})
+    """Draw the propositions with alarms, then those that changed most, in a panel each."""
+    sheet, say = make_training_sheet(result), frame.say
+    moves = sort_moves(sheet.whole.rates, first={alarm.subject for alarm in sheet.alarms})
     if not moves:
         msg = "`result` must hold rates of propositions, got none."
         raise InputError(msg)
@@ -314,17 +318,17 @@ def draw_training_propositions(result: Any, frame: Frame, _choice: Choice) -> Fi
     n_columns = 1 if frame.is_narrow or len(shown) == 1 else 2
     references = {} if sheet.reference is None else sheet.reference.rates
     panels, alarms, before = [], [], list[float]()
-    for place, text in enumerate(distinct_labels((move.name for move in shown), width=60)):
+    for place, text in enumerate(make_distinct_labels((move.name for move in shown), width=60)):
         move = shown[place]
         own = [alarm for alarm in sheet.alarms if alarm.subject == move.name]
-        panel = _steps_panel(
+        panel = _make_steps_panel(
             sheet,
             say,
             {"rate": (sheet.run.rates[move.name], {"linewidth": 2})},
             before=references.get(move.name),
             alarms=own,
             is_lowest=place + n_columns >= len(shown),
-            set_values=_fixed([0, 0.5, 1], say),
+            set_values=_fix_axis([0, 0.5, 1], say),
             height=84.0,
             left=30.0,
             title=text,
@@ -343,13 +347,16 @@ def draw_training_propositions(result: Any, frame: Frame, _choice: Choice) -> Fi
 def _draw_on_one(sheet: TrainingSheet, frame: Frame, names: Sequence[str]) -> Figure:
     say = frame.say
     curves: Curves = {
-        f"rate-{place}": (sheet.run.rates[name], {"color": series(place)})
+        f"rate-{place}": (sheet.run.rates[name], {"color": choose_series_colour(place)})
         for place, name in enumerate(names)
     }
-    set_values = _fixed([0, 0.25, 0.5, 0.75, 1], say)
+    set_values = _fix_axis([0, 0.25, 0.5, 0.75, 1], say)
     around: dict[str, Any] = {"y_title": say("training_rate_axis"), "height": 300.0}
-    panel = _steps_panel(sheet, say, curves, set_values=set_values, **around)
-    key = [(text, {"color": series(place)}) for place, text in enumerate(distinct_labels(names))]
+    panel = _make_steps_panel(sheet, say, curves, set_values=set_values, **around)
+    key = [
+        (text, {"color": choose_series_colour(place)})
+        for place, text in enumerate(make_distinct_labels(names))
+    ]
     return _draw_run(sheet, frame, "propositions", [panel], key=key)
 
 
@@ -364,13 +371,13 @@ _USUAL = {
     "illogical": "series-7",
     "disallowed": "series-2",
 }
-"""The best at the foot, the worst on top."""
+"""Colours of the usual classes, from the bottom (best) to the top (worst)."""
 _OTHERS = ""
 
 
 def draw_training_classes(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw the shares of the completion classes over each other, a panel per behavior."""
-    sheet, say = training_sheet(result), frame.say
+    sheet, say = make_training_sheet(result), frame.say
     known = list(sheet.whole.classes)
     if not known:
         msg = "`result` must hold shares of completion classes, got none."
@@ -379,25 +386,25 @@ def draw_training_classes(result: Any, frame: Frame, choice: Choice) -> Figure:
     behaviors = known if wanted is None else [choose(known, "behavior", wanted)]
     shown = behaviors[: 1 if frame.ax is not None else _MOST_BEHAVIORS]
     found = list(dict.fromkeys(each for name in shown for each in sheet.whole.classes[name]))
-    colours = _class_colours(found)
+    colours = _choose_class_colours(found)
     panels, alarms = [], []
-    for name, text in zip(shown, distinct_labels(shown), strict=True):
+    for name, text in zip(shown, make_distinct_labels(shown), strict=True):
         own = [alarm for alarm in sheet.alarms if alarm.subject.startswith(f"{name}/")]
-        panel = _steps_panel(
+        panel = _make_steps_panel(
             sheet,
             say,
             {},
             alarms=own,
             is_lowest=name == shown[-1],
             set_values=lambda axes: _set_shares(axes, say),
-            behind=_stacking(sheet, name, colours, say),
+            behind=_make_stack(sheet, name, colours, say),
             height=130.0,
             title=text,
         )
         panels.append(panel)
         alarms += own
     named = [name for name in colours if name != _OTHERS]
-    texts = [*distinct_labels(named), say("training_other_classes", n=len(found) - len(named))]
+    texts = [*make_distinct_labels(named), say("training_other_classes", n=len(found) - len(named))]
     key: Key = [
         (text, {"facecolor": colour, "linewidth": 0})
         for text, colour in zip(texts, colours.values(), strict=False)
@@ -406,12 +413,12 @@ def draw_training_classes(result: Any, frame: Frame, choice: Choice) -> Figure:
     return _draw_run(sheet, frame, "classes", panels, **about)
 
 
-def _class_colours(found: Sequence[str]) -> dict[str, str]:
+def _choose_class_colours(found: Sequence[str]) -> dict[str, str]:
     """Give every class its colour, from the foot up; those beyond the colours share one."""
     if set(found) <= set(_USUAL):
         return {name: LIGHT[role] for name, role in _USUAL.items() if name in found}
     kept = found if len(found) <= _MOST_CLASSES else found[: _MOST_CLASSES - 1]
-    colours = {name: series(place) for place, name in enumerate(kept)}
+    colours = {name: choose_series_colour(place) for place, name in enumerate(kept)}
     return colours if len(kept) == len(found) else colours | {_OTHERS: LIGHT["muted"]}
 
 
@@ -420,7 +427,7 @@ def _set_shares(axes: Axes, say: Words) -> None:
     set_numbers(axes.yaxis, [0, 0.5, 1], say, text=say.percent)
 
 
-def _stacking(
+def _make_stack(
     sheet: TrainingSheet, behavior: str, colours: dict[str, str], say: Words
 ) -> Callable[[Axes], None]:
     """Draw the shares of one behavior over each other, from the foot up."""
@@ -434,14 +441,14 @@ def _stacking(
             for column in others if name == _OTHERS else [shares.get(name, [0.0] * len(steps))]:
                 top = [under + value for under, value in zip(top, column, strict=True)]
             style: Any = {"fill": True, "color": colour, "linewidth": 0, "zorder": 2}
-            axes.stairs(top, _edges(steps), baseline=below, gid=f"class-{place}", **style)
-        if not finite(top):
+            axes.stairs(top, _compute_edges(steps), baseline=below, gid=f"class-{place}", **style)
+        if not keep_finite(top):
             _write_middle(axes, say("training_no_classes"))
 
     return draw
 
 
-def _edges(steps: Sequence[float]) -> list[float]:
+def _compute_edges(steps: Sequence[float]) -> list[float]:
     """Put an edge half way between any two points, and as far beyond the first and the last."""
     if len(steps) == 1:
         return [steps[0] - 0.5, steps[0] + 0.5]

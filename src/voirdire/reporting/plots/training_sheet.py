@@ -1,4 +1,4 @@
-"""What the figures of a training run are drawn from: the run, or the JSON of one, as columns."""
+"""Read a training run, or its JSON, into the columns that its figures need."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any, TypeAlias
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.reporting.plots.rows import field_of, list_of, number
+from voirdire.reporting.plots.rows import read_field, read_list, read_number
 
 __all__ = [
     "AlarmMark",
     "Move",
     "StepColumns",
     "TrainingSheet",
-    "edge_size",
+    "average_defined",
+    "compute_edge_size",
+    "compute_move",
     "is_training",
-    "mean_of",
-    "move_of",
-    "moves_of",
-    "training_sheet",
+    "make_training_sheet",
+    "sort_moves",
 ]
 
 Column: TypeAlias = list[float]
@@ -58,23 +58,27 @@ class StepColumns:
         """Whether there was a base reward; one that is 0 everywhere is none."""
         return any(math.isfinite(value) and value != 0 for value in self.figures["base_mean"])
 
-    def thinned(self, size: int) -> StepColumns:
-        """Put the means of `size` steps one after the other in their place."""
+    def thin_out(self, size: int) -> StepColumns:
+        """Replace each `size` consecutive steps by their mean."""
         if size == 1:
             return self
 
         def thin(column: Column) -> Column:
-            return [mean_of(column[at : at + size]) for at in range(0, len(column), size)]
+            return [average_defined(column[at : at + size]) for at in range(0, len(column), size)]
 
         return StepColumns(
             steps=thin(self.steps),
-            figures=_each(thin, self.figures),
-            rates=_each(thin, self.rates),
-            classes={behavior: _each(thin, found) for behavior, found in self.classes.items()},
+            figures=_map_columns(thin, self.figures),
+            rates=_map_columns(thin, self.rates),
+            classes={
+                behavior: _map_columns(thin, found) for behavior, found in self.classes.items()
+            },
         )
 
 
-def _each(change: Callable[[Column], Column], columns: dict[str, Column]) -> dict[str, Column]:
+def _map_columns(
+    change: Callable[[Column], Column], columns: dict[str, Column]
+) -> dict[str, Column]:
     return {name: change(column) for name, column in columns.items()}
 
 
@@ -89,7 +93,7 @@ class AlarmMark:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSheet:
-    """What a run's figures show.
+    """The data of a run's figures.
 
     Attributes
     ----------
@@ -127,65 +131,69 @@ def is_training(result: Any) -> bool:
     return is_record and hasattr(result, "steps") and hasattr(result, "framework")
 
 
-def training_sheet(result: Any) -> TrainingSheet:
+def make_training_sheet(result: Any) -> TrainingSheet:
     """Read a training run, or the JSON of one; a sheet is given back, so that it is read once."""
     if isinstance(result, TrainingSheet):
         return result
     if not is_training(result):
         msg = f"`result` must be a training run, got {shorten(result)}."
         raise InputError(msg)
-    steps = list_of(result, "steps")
+    steps = read_list(result, "steps")
     if not steps:
         msg = "`result` must hold at least one step of the training, got none."
         raise InputError(msg)
-    whole, size = _columns(steps), math.ceil(len(steps) / _MOST_POINTS)
+    whole, size = _make_columns(steps), math.ceil(len(steps) / _MOST_POINTS)
     return TrainingSheet(
-        name=str(field_of(result, "name") or ""),
+        name=str(read_field(result, "name") or ""),
         whole=whole,
-        run=whole.thinned(size),
-        reference=_reference(result, whole, size=size),
+        run=whole.thin_out(size),
+        reference=_read_reference(result, whole, size=size),
         alarms=[
             AlarmMark(
-                kind=str(field_of(row, "kind")),
-                step=number(row, "step"),
-                subject=str(field_of(row, "subject")),
+                kind=str(read_field(row, "kind")),
+                step=read_number(row, "step"),
+                subject=str(read_field(row, "subject")),
             )
-            for row in list_of(result, "alarms")
+            for row in read_list(result, "alarms")
         ],
         steps_per_point=size,
-        length_unit=("tokens", "characters")[field_of(result, "length_unit") == "characters"],
+        length_unit=("tokens", "characters")[read_field(result, "length_unit") == "characters"],
     )
 
 
-def _columns(steps: list[Any]) -> StepColumns:
-    rates = [field_of(step, "proposition_rates") or {} for step in steps]
-    shares = [field_of(step, "class_shares") or {} for step in steps]
+def _make_columns(steps: list[Any]) -> StepColumns:
+    rates = [read_field(step, "proposition_rates") or {} for step in steps]
+    shares = [read_field(step, "class_shares") or {} for step in steps]
     behaviors = dict.fromkeys(behavior for row in shares for behavior in row)
     return StepColumns(
-        steps=[number(step, "step") for step in steps],
-        figures={name: [number(step, name) for step in steps] for name in _FIGURES},
-        rates=_by_name(rates),
-        classes={name: _by_name([row.get(name) or {} for row in shares]) for name in behaviors},
+        steps=[read_number(step, "step") for step in steps],
+        figures={name: [read_number(step, name) for step in steps] for name in _FIGURES},
+        rates=_group_by_name(rates),
+        classes={
+            name: _group_by_name([row.get(name) or {} for row in shares]) for name in behaviors
+        },
     )
 
 
-def _by_name(rows: list[Mapping[str, Any]]) -> dict[str, Column]:
+def _group_by_name(rows: list[Mapping[str, Any]]) -> dict[str, Column]:
     names = dict.fromkeys(name for row in rows for name in row)
-    return {name: [number(row, name) for row in rows] for name in names}
+    return {name: [read_number(row, name) for row in rows] for name in names}
 
 
-def _reference(result: Any, whole: StepColumns, *, size: int) -> StepColumns | None:
-    """Take the reference as far as the run goes, and only what has the same scale."""
-    reference = field_of(result, "reference" if isinstance(result, Mapping) else "reference_run")
+def _read_reference(result: Any, whole: StepColumns, *, size: int) -> StepColumns | None:
+    """Read the reference within the steps of the run; figures of another scale are nan."""
+    reference = read_field(result, "reference" if isinstance(result, Mapping) else "reference_run")
     low, high = min(whole.steps), max(whole.steps)
-    kept = [step for step in list_of(reference, "steps") if low <= number(step, "step") <= high]
+    kept = [
+        step for step in read_list(reference, "steps") if low <= read_number(step, "step") <= high
+    ]
     if not kept:
         return None
-    columns = _columns(kept)
+    columns = _make_columns(kept)
     for field_name, apart in (("reward_hash", _OF_REWARD), ("length_unit", ("length_mean",))):
-        if field_of(reference, field_name) != field_of(result, field_name):
+        if read_field(reference, field_name) != read_field(result, field_name):
             columns.figures.update({name: [math.nan] * len(kept) for name in apart})
-    return columns.thinned(max(size, math.ceil(len(kept) / _MOST_POINTS)))
+    return columns.thin_out(max(size, math.ceil(len(kept) / _MOST_POINTS)))
 
 
 # From the beginning to the end ----------------------------------------------------------------
@@ -195,7 +203,7 @@ _EDGE = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Move:
-    """How far a figure went, from the mean of the first steps to that of the last."""
+    """The change of a figure from the mean of the first steps to that of the last."""
 
     name: str
     start: float
@@ -207,20 +215,24 @@ class Move:
         return self.end - self.start
 
 
-def edge_size(n_steps: int) -> int:
-    """Say how many steps are a beginning or an end: ten, or half of a shorter run, at least 1."""
+def compute_edge_size(n_steps: int) -> int:
+    """Compute how many steps make a beginning or an end: 10, or half of a shorter run."""
     return max(1, min(_EDGE, n_steps // 2))
 
 
-def move_of(name: str, values: Sequence[float]) -> Move:
+def compute_move(name: str, values: Sequence[float]) -> Move:
     """Compare the beginning of a column with its end: means over what is defined."""
-    size = edge_size(len(values))
-    return Move(name=name, start=mean_of(values[:size]), end=mean_of(values[-size:]))
+    size = compute_edge_size(len(values))
+    return Move(
+        name=name, start=average_defined(values[:size]), end=average_defined(values[-size:])
+    )
 
 
-def moves_of(columns: Mapping[str, Sequence[float]], *, first: Collection[str] = ()) -> list[Move]:
-    """Sort columns by how far they went, those named `first` before the others."""
-    moves = [move_of(name, values) for name, values in columns.items()]
+def sort_moves(
+    columns: Mapping[str, Sequence[float]], *, first: Collection[str] = ()
+) -> list[Move]:
+    """Sort columns by the size of their change, those named `first` before the others."""
+    moves = [compute_move(name, values) for name, values in columns.items()]
 
     def rank(move: Move) -> tuple[bool, float]:
         change = round(abs(move.change), 12)
@@ -229,7 +241,7 @@ def moves_of(columns: Mapping[str, Sequence[float]], *, first: Collection[str] =
     return sorted(moves, key=rank)
 
 
-def mean_of(values: Sequence[float]) -> float:
-    """Average what is defined; nan where nothing is."""
+def average_defined(values: Sequence[float]) -> float:
+    """Average the finite values; nan without any."""
     found = [value for value in values if math.isfinite(value)]
     return math.fsum(found) / len(found) if found else math.nan

@@ -1,4 +1,4 @@
-"""The words, numbers and names on the figures: one language each, short and harmless."""
+"""Write the words, numbers and names on figures, in one language, short and escaped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ from voirdire.reporting.plots.style import SMALL_PX
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Words", "distinct_labels", "label", "text_px", "widest_px", "wrap_text"]
+__all__ = [
+    "Words",
+    "estimate_px",
+    "estimate_widest_px",
+    "make_distinct_labels",
+    "shorten_label",
+    "wrap_text",
+]
 
 _NARROW = frozenset("ijlI|.,:;!'` ")
 _SLIM = frozenset('frt()[]{}/\\-"*')
@@ -27,7 +34,7 @@ _NEVER_FIRST = frozenset("，。：；、）”")
 _UNWRITABLE = dict.fromkeys(
     [0x61C, 0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF, 0xFFFE, 0xFFFF], "\N{REPLACEMENT CHARACTER}"
 )
-"""Marks that cannot be seen, and the two characters that XML forbids."""
+"""Invisible characters, and the two that XML forbids."""
 _HUNDREDTH = 0.01
 
 
@@ -85,24 +92,24 @@ class Words:
 # Names ----------------------------------------------------------------------------------------
 
 
-def label(name: object, *, width: int = 36) -> str:
+def shorten_label(name: object, *, width: int = 36) -> str:
     """Show a name on one line of at most `width` columns; a Chinese character takes two."""
     text = shorten(name if isinstance(name, str) else str(name), width=width)
     return _fit(text.translate(_UNWRITABLE), width=width)
 
 
-def distinct_labels(names: Iterable[object], *, width: int = 36) -> list[str]:
+def make_distinct_labels(names: Iterable[object], *, width: int = 36) -> list[str]:
     """Show names so that different names look different.
 
     A name that is cut short like another keeps its end as well; names that are still alike get
     a number.
     """
     texts = [name if isinstance(name, str) else str(name) for name in names]
-    labels = [label(text, width=width) for text in texts]
-    for places in _repeated(labels, texts):
+    labels = [shorten_label(text, width=width) for text in texts]
+    for places in _find_repeated(labels, texts):
         for place in places:
             labels[place] = _keep_both_ends(texts[place], width=width)
-    for places in _repeated(labels, texts):
+    for places in _find_repeated(labels, texts):
         seen: dict[str, int] = {}
         for place in places:
             number = seen.setdefault(texts[place], len(seen) + 1)
@@ -110,7 +117,7 @@ def distinct_labels(names: Iterable[object], *, width: int = 36) -> list[str]:
     return labels
 
 
-def _repeated(labels: Sequence[str], texts: Sequence[str]) -> list[list[int]]:
+def _find_repeated(labels: Sequence[str], texts: Sequence[str]) -> list[list[int]]:
     """List the places of labels that stand for several names."""
     places: dict[str, list[int]] = {}
     for place, text in enumerate(labels):
@@ -121,25 +128,25 @@ def _repeated(labels: Sequence[str], texts: Sequence[str]) -> list[list[int]]:
 def _keep_both_ends(text: str, *, width: int) -> str:
     half = (width - 1) // 2
     if len(text) <= width:
-        return label(text, width=width)
-    head = label(text[: 2 * width], width=half + 1).removesuffix("…")
-    tail = label(text[-width:][::-1], width=half + 1).removesuffix("…")[::-1]
+        return shorten_label(text, width=width)
+    head = shorten_label(text[: 2 * width], width=half + 1).removesuffix("…")
+    tail = shorten_label(text[-width:][::-1], width=half + 1).removesuffix("…")[::-1]
     return f"{head}…{tail}"
 
 
 def _fit(text: str, *, width: int) -> str:
-    if sum(map(_columns, text)) <= width:
+    if sum(map(_count_columns, text)) <= width:
         return text
     kept, used = "", 1
     for character in text:
-        used += _columns(character)
+        used += _count_columns(character)
         if used > width:
             break
         kept += character
     return f"{kept}…"
 
 
-def _columns(character: str) -> int:
+def _count_columns(character: str) -> int:
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
@@ -148,28 +155,28 @@ def _columns(character: str) -> int:
 # Room -----------------------------------------------------------------------------------------
 
 
-def text_px(text: str, size: float = SMALL_PX) -> float:
+def estimate_px(text: str, size: float = SMALL_PX) -> float:
     """Estimate the width of a line of text in a common sans-serif font, rather too wide.
 
     The fonts of the browser that draws the text are not here to be measured.
     """
-    return size * sum(map(_em, text))
+    return size * sum(map(_estimate_em, text))
 
 
-def widest_px(texts: Iterable[str], size: float = SMALL_PX) -> float:
+def estimate_widest_px(texts: Iterable[str], size: float = SMALL_PX) -> float:
     """Estimate the width of the widest of some lines; 0 without any."""
-    return max((text_px(text, size) for text in texts), default=0.0)
+    return max((estimate_px(text, size) for text in texts), default=0.0)
 
 
 def wrap_text(text: str, *, width: float, size: float = SMALL_PX) -> list[str]:
     """Break a text into lines of at most `width` pixels, within a word only if it is longer."""
     lines, line, word = [], "", ""
     for character in f"{text} " if text else "":
-        is_too_long = 0 < width < text_px(word + character, size)
+        is_too_long = 0 < width < estimate_px(word + character, size)
         word += character
-        if character not in _BREAK_AFTER and _columns(character) == 1 and not is_too_long:
+        if character not in _BREAK_AFTER and _count_columns(character) == 1 and not is_too_long:
             continue
-        fits = text_px((line + word).rstrip(), size) <= width
+        fits = estimate_px((line + word).rstrip(), size) <= width
         if line and not fits and character not in _NEVER_FIRST:
             lines.append(line.rstrip())
             line = ""
@@ -177,14 +184,14 @@ def wrap_text(text: str, *, width: float, size: float = SMALL_PX) -> list[str]:
     return [*lines, (line + word).rstrip()] if text else []
 
 
-def _em(character: str) -> float:
+def _estimate_em(character: str) -> float:
     if character in _NARROW:
         return 0.33
     if character in _SLIM:
         return 0.43
     if character in _BROAD:
         return 0.97
-    columns = _columns(character)
+    columns = _count_columns(character)
     if columns != 1:
         return columns / 2
     return 0.7 if character.isupper() else 0.62

@@ -22,7 +22,7 @@ from voirdire.rewards.fitting.weight_problem import (
     resampled_weights,
     wrongness,
 )
-from voirdire.rewards.vetoes import VETO, veto_penalty
+from voirdire.rewards.vetoes import VETO, compute_veto_penalty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -290,7 +290,7 @@ def _penalty(problem: WeightProblem, weights: NDArray[np.float64]) -> float:
     base = data.base if data.test is None else np.concatenate([data.base, data.test.base])
     features = replace(choice.features, vetoes=choice.vetoes)
     named = dict(zip(choice.features.names, weights.tolist(), strict=True))
-    return veto_penalty(features, named, base_range=float(np.ptp(base)))
+    return compute_veto_penalty(features, named, base_range=float(np.ptp(base)))
 
 
 def _fitted_weights(

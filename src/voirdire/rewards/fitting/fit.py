@@ -19,12 +19,12 @@ from voirdire.rewards.comparisons.data import labelled_by_class
 from voirdire.rewards.comparisons.order import default_order
 from voirdire.rewards.comparisons.reading import comparisons_of
 from voirdire.rewards.comparisons.settings import ComparisonSettings
-from voirdire.rewards.features import questions_of_numbers
+from voirdire.rewards.features import find_number_questions
 from voirdire.rewards.fitting.behavior_fitting import fit_parts
 from voirdire.rewards.fitting.judged_comparisons import behavior_parts, judged_comparisons
 from voirdire.rewards.fitting.notes import fit_notes, loose_notes, refuse_nothing
 from voirdire.rewards.fitting.settings import FeatureChoice, FitSettings, feature_choices
-from voirdire.rewards.given_weights import reward_versions
+from voirdire.rewards.given_weights import list_versions
 from voirdire.rewards.model import BehaviorReward, RewardModel
 from voirdire.rewards.verdict_source import VerdictSource, open_verdicts
 from voirdire.rewards.vetoes import VETO
@@ -238,7 +238,7 @@ def fit_reward(
         data_hash=compared.data.data_hash,
         certificates=kept,
         created=now(),
-        versions=reward_versions(),
+        versions=list_versions(),
     )
     check_certified(model, required=require_certified)
     return RewardFit(
@@ -265,7 +265,7 @@ def _uses_base(data: ComparisonData, pairs: Mapping[str, PairSet], settings: Fit
 def _asked_too(choices: Mapping[str, FeatureChoice], rubric: Rubric) -> tuple[str, ...]:
     """Name the scale and choice questions that any behavior has for features."""
     names = [name for row in choices.values() for name in row.features.answers]
-    return questions_of_numbers(rubric, names)
+    return find_number_questions(rubric, names)
 
 
 def _with_behaviors(rubric: Rubric | str | Path) -> Rubric:

@@ -17,9 +17,9 @@ from voirdire.rewards.comparisons.data import drop_unknown_labels, labelled_by_c
 from voirdire.rewards.comparisons.order import LabelOrder, default_order
 from voirdire.rewards.comparisons.pairs import PreferenceCycles, find_cycles, pairs_of
 from voirdire.rewards.comparisons.prompts import our_behavior, prompt_hash
-from voirdire.rewards.features import values_of_features
+from voirdire.rewards.features import compute_features
 from voirdire.rewards.fitting.notes import fit_notes, refuse_nothing
-from voirdire.rewards.vetoes import veto_values
+from voirdire.rewards.vetoes import compute_vetoes
 from voirdire.stats.cautions import list_names
 
 if TYPE_CHECKING:
@@ -361,10 +361,10 @@ def _behavior_data(
     better, worse = pairs.better[rank], pairs.worse[rank]
     used, places = np.unique(np.concatenate([better, worse]), return_inverse=True)
     probabilities = judged.take([data.items.id_at(place) for place in used]).probabilities
-    features = values_of_features(
+    features = compute_features(
         choice.features, rubric, probabilities=probabilities, columns=judged.questions
     )
-    vetoed = veto_values(
+    vetoed = compute_vetoes(
         rubric,
         behavior,
         choice.vetoes,

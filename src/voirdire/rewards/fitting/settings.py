@@ -15,8 +15,8 @@ from voirdire._validation import check_choice, check_count, check_fraction, shor
 from voirdire.documents import did_you_mean
 from voirdire.errors import InputError
 from voirdire.rewards.comparisons.order import LabelOrder, default_order
-from voirdire.rewards.features import caps_by_behavior, feature_set, questions_by_behavior
-from voirdire.rewards.vetoes import vetoes_by_behavior
+from voirdire.rewards.features import feature_set, group_caps, group_questions
+from voirdire.rewards.vetoes import group_vetoes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -302,12 +302,12 @@ class FeatureChoice:
 
 def feature_choices(rubric: Rubric, settings: FitSettings) -> dict[str, FeatureChoice]:
     """Settle what the settings say of the features of each behavior; refuse unknown names."""
-    asked = questions_by_behavior(settings.features, rubric)
+    asked = group_questions(settings.features, rubric)
     sets = {
         name: feature_set(rubric, name, orientation=settings.orientation, questions=questions)
         for name, questions in asked.items()
     }
-    caps = caps_by_behavior(settings.caps, sets)
+    caps = group_caps(settings.caps, sets)
     sets = {name: replace(row, caps=caps[name]) for name, row in sets.items()}
     known = {key for row in sets.values() for name in row.names for key in _called(row, name)}
     said = _read_said(settings)
@@ -319,7 +319,7 @@ def feature_choices(rubric: Rubric, settings: FitSettings) -> dict[str, FeatureC
                 f"{did_you_mean(name, sorted(known))}"
             )
             raise InputError(msg)
-    vetoes = vetoes_by_behavior(settings.veto, rubric, sets)
+    vetoes = group_vetoes(settings.veto, rubric, sets)
     return {
         behavior: replace(_choice(row, said, rubric=rubric), vetoes=vetoes[behavior])
         for behavior, row in sets.items()

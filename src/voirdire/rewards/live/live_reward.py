@@ -11,11 +11,18 @@ from voirdire.errors import InputError
 from voirdire.judging.live.live_judge import LiveJudge
 from voirdire.judging.live.settings import LiveSettings
 from voirdire.judging.plan import needs_engine
-from voirdire.rewards.against_demands import paid_against_demands, said_of_demands
+from voirdire.rewards.against_demands import (
+    describe_paid_against_demands,
+    find_paid_against_demands,
+)
 from voirdire.rewards.live.turns import LiveScores, base_of_turns, items_of_turns
-from voirdire.rewards.scoring.base_rewards import base_column, base_of_items, given_base
-from voirdire.rewards.scoring.scores import Combiner, to_be_judged
-from voirdire.rewards.verdict_source import judging_plan
+from voirdire.rewards.scoring.base_rewards import (
+    choose_base_column,
+    read_given_base,
+    read_item_base,
+)
+from voirdire.rewards.scoring.scores import Combiner, hide_unknown_behaviors
+from voirdire.rewards.verdict_source import plan_reward_judging
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,13 +92,13 @@ class LiveReward:
         settings: LiveSettings | None = None,
     ) -> None:
         self.reward = reward
-        self._plan, notes = judging_plan(reward, judge, other_judge=other_judge)
-        said = said_of_demands(paid_against_demands(reward))
+        self._plan, notes = plan_reward_judging(reward, judge, other_judge=other_judge)
+        said = describe_paid_against_demands(find_paid_against_demands(reward))
         self.notes = (*notes, said) if said else notes
         self._combiner = Combiner(reward, center=center)
         propositions = self._plan.rubric.propositions
         answers_all = needs_engine(self._plan.judge)
-        self._combiner.check_asked(reward.columns if answers_all else propositions)
+        self._combiner.check_questions(reward.columns if answers_all else propositions)
         self.settings = LiveSettings() if settings is None else settings
         self.store = store if needs_engine(self._plan.judge) else None
         self._judge = LiveJudge(
@@ -151,10 +158,10 @@ class LiveReward:
         """
         _check_ids(items)
         if base_rewards is None:
-            column = base_column(items, named=None, uses_base=self.reward.uses_base)
-            base = base_of_items(items, column=column)
+            column = choose_base_column(items, named=None, uses_base=self.reward.uses_base)
+            base = read_item_base(items, column=column)
         else:
-            base = given_base(base_rewards, [item.id for item in items])
+            base = read_given_base(base_rewards, [item.id for item in items])
         return await self._scored(items, base, deadline_s=deadline_s)
 
     async def turn_rewards(
@@ -200,9 +207,11 @@ class LiveReward:
         """Ask about items, and weigh what is said of them."""
         began = time.monotonic()
         found = await self._judge.ask(
-            to_be_judged(items, self._plan.rubric), not_asked=not_asked, deadline_s=deadline_s
+            hide_unknown_behaviors(items, self._plan.rubric),
+            not_asked=not_asked,
+            deadline_s=deadline_s,
         )
-        scores = self._combiner.scores(
+        scores = self._combiner.score(
             found.judged,
             behaviors=[item.behavior for item in items],
             base=base[0],

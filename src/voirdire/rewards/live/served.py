@@ -19,7 +19,7 @@ from voirdire.models.reward_server import TOKEN_ENV, RewardServer
 from voirdire.rewards.certification import check_certified
 from voirdire.rewards.live.turns import LiveScores, base_of_turns, items_of_turns, nothing_scored
 from voirdire.rewards.model import is_hash_of
-from voirdire.rewards.reward_file import reward_of_document
+from voirdire.rewards.reward_file import read_reward_document
 from voirdire.rewards.scoring.scores import Combiner
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class ServedReward:
         ).with_reasons(missing)
         base, base_reasons = base_of_turns(turns, uses_base=self.reward.uses_base)
         return LiveScores(
-            scores=self._combiner.scores(
+            scores=self._combiner.score(
                 judged,
                 behaviors=behaviors,
                 base=base,
@@ -175,7 +175,9 @@ def served_reward_model(address: str) -> RewardModel:
             "which describes no reward."
         )
         raise InputError(msg)
-    model = reward_of_document(document_of_value(document, source=server.address, what="a reward"))
+    model = read_reward_document(
+        document_of_value(document, source=server.address, what="a reward")
+    )
     check_certified(model, required=False, stacklevel=3)
     return model
 

@@ -12,7 +12,7 @@ from voirdire.errors import InputError
 from voirdire.io.messages import turn_item
 from voirdire.judging.live.live_judge import LiveVerdicts
 from voirdire.records import Item, Verdicts
-from voirdire.rewards.scoring.base_rewards import given_base
+from voirdire.rewards.scoring.base_rewards import read_given_base
 from voirdire.rewards.scoring.scores import Scores
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def base_of_turns(
         if turn.base_reward is not None
     }
     if given or uses_base:
-        return given_base(given, [str(place) for place in range(len(turns))])
+        return read_given_base(given, [str(place) for place in range(len(turns))])
     return np.zeros(len(turns)), {}
 
 

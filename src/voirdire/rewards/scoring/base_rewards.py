@@ -1,4 +1,4 @@
-"""Base rewards of items: given beside them, or in a column of theirs."""
+"""Read the base rewards of items: from an argument, a column of the items, or a file."""
 
 from __future__ import annotations
 
@@ -22,36 +22,30 @@ if TYPE_CHECKING:
 __all__ = [
     "BASE_COLUMNS",
     "NO_BASE",
-    "base_column",
-    "base_of_file",
-    "base_of_items",
-    "given_base",
+    "choose_base_column",
     "has_base",
     "note_unused_base",
+    "read_file_base",
+    "read_given_base",
+    "read_item_base",
 ]
 
 BASE_COLUMNS = ("base_reward", "rm_score")
-"""What a base reward is called where nothing else is said."""
+"""Columns that hold a base reward where no column is named."""
 
 _SIDES = ("chosen", "rejected")
 
 NO_BASE = "no base reward"
 NO_NUMBER = "the base reward is no finite number"
 
-Found = tuple["NDArray[np.float64]", dict[str, str]]
-"""The numbers, nan where there is none, and why, by item."""
+BaseRewards = tuple["NDArray[np.float64]", dict[str, str]]
+"""The numbers, nan where there is none, and the reasons for nan by item."""
 
 
-def given_base(given: ArrayLike | Mapping[str, float], items: Sequence[str]) -> Found:
-    """Read base rewards that a caller gives: one per item in order, or by item id.
-
-    Raises
-    ------
-    InputError
-        If there are as many as there are items by no means, or they are no numbers.
-    """
+def read_given_base(given: ArrayLike | Mapping[str, float], items: Sequence[str]) -> BaseRewards:
+    """Read base rewards that a caller gives: one per item in order, or by item id."""
     if isinstance(given, Mapping):
-        return _checked([given.get(name) for name in items], items)
+        return _check_numbers([given.get(name) for name in items], items)
     try:
         array = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
@@ -60,13 +54,13 @@ def given_base(given: ArrayLike | Mapping[str, float], items: Sequence[str]) -> 
         got = f"shape {np.shape(given)}" if array.size else shorten(given)
         msg = (
             f"`base_rewards` must be one number for each of the {len(items)} items, got {got}. "
-            "Give them by item id, as a mapping, where some are missing."
+            "Where some are missing, give a mapping by item id."
         )
         raise InputError(msg)
-    return _checked(array.tolist(), items)
+    return _check_numbers(array.tolist(), items)
 
 
-def base_of_items(items: Sequence[Item], *, column: str | None) -> Found:
+def read_item_base(items: Sequence[Item], *, column: str | None) -> BaseRewards:
     """Take base rewards from the items' own column; 0 for all where there is none to take.
 
     The sides of a pair have a column each, such as ``chosen_base_reward``.
@@ -80,12 +74,12 @@ def base_of_items(items: Sequence[Item], *, column: str | None) -> Found:
         if side in _SIDES:
             own = item.metadata.get(f"{side}_{column}")
             values[place] = values[place] if own in (None, "") else own  # CSV writes "" for none
-    return _checked(values, ids)
+    return _check_numbers(values, ids)
 
 
-def base_of_file(items: Sequence[Item], scores: RbrScores) -> Found:
+def read_file_base(items: Sequence[Item], scores: RbrScores) -> BaseRewards:
     """Take base rewards from a file of the RBR authors."""
-    return _checked(scores.of_items(items), [item.id for item in items])
+    return _check_numbers(scores.of_items(items), [item.id for item in items])
 
 
 def has_base(items: Sequence[Item], column: str) -> bool:
@@ -94,8 +88,8 @@ def has_base(items: Sequence[Item], column: str) -> bool:
     return any(name in item.metadata for item in items for name in names)
 
 
-def base_column(items: Sequence[Item], *, named: str | None, uses_base: bool) -> str | None:
-    """Choose the column: the one that is named; else, where the reward needs one, what is there."""
+def choose_base_column(items: Sequence[Item], *, named: str | None, uses_base: bool) -> str | None:
+    """Choose the named column; else, where the reward needs a base, a usual column of the items."""
     if named is not None:
         return named
     if not uses_base:
@@ -107,26 +101,26 @@ def base_column(items: Sequence[Item], *, named: str | None, uses_base: bool) ->
 
 
 def note_unused_base(items: Sequence[Item]) -> tuple[str, ...]:
-    """Note that items have a base reward which is not added."""
+    """Note that items have a base reward that is not added."""
     for name in BASE_COLUMNS:
         if has_base(items, name):
-            said = f"the items' `{name}` is not added: the reward was made without a base reward"
-            return (f"{said}. Name the column to add it.",)
+            what = f"the items' `{name}` is not added: the reward was made without a base reward"
+            return (f"{what}. Name the column to add it.",)
     return ()
 
 
-def _checked(values: Sequence[Any], items: Sequence[str]) -> Found:
-    numbers = [_number(value) for value in values]
-    found = np.array(numbers, dtype=np.float64)
+def _check_numbers(values: Sequence[Any], items: Sequence[str]) -> BaseRewards:
+    numbers = [_read_number(value) for value in values]
+    rewards = np.array(numbers, dtype=np.float64)
     reasons = {
         items[place]: NO_BASE if values[place] is None else NO_NUMBER
-        for place in np.flatnonzero(~np.isfinite(found)).tolist()
+        for place in np.flatnonzero(~np.isfinite(rewards)).tolist()
     }
-    found[~np.isfinite(found)] = np.nan
-    return found, reasons
+    rewards[~np.isfinite(rewards)] = np.nan
+    return rewards, reasons
 
 
-def _number(value: Any) -> float:
+def _read_number(value: Any) -> float:
     """Read a number; a cell of CSV is text."""
     if type(value) is float:
         return value

@@ -1,4 +1,4 @@
-"""Rewards of items: how they are made of verdicts, and what each feature adds to them."""
+"""Compute rewards of items from verdicts, and what each feature adds to them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import polars as pl
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.records.verdicts import NO_VERDICT, Verdicts
-from voirdire.rewards.certification import paying_propositions
+from voirdire.rewards.certification import list_paying_propositions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,15 +29,15 @@ __all__ = [
     "TOO_LARGE",
     "Combiner",
     "Scores",
-    "contribution_columns",
-    "contribution_frame",
-    "contributions",
-    "explanation",
+    "compute_contributions",
+    "explain_scores",
+    "hide_unknown_behaviors",
     "is_reward",
-    "paying_answers",
-    "probabilities_on",
-    "to_be_judged",
-    "weighed",
+    "list_paying_answers",
+    "make_contribution_frame",
+    "name_contributions",
+    "select_columns",
+    "sum_features",
 ]
 
 LARGEST_REWARD = 1e16
@@ -96,16 +96,19 @@ _NO_BEHAVIOR = "no behavior"
 
 
 class Combiner:
-    """Gives rewards by one model; everything that does not depend on items is settled once."""
+    """Computes rewards by one model; prepares once what does not depend on items."""
 
     def __init__(self, model: RewardModel, *, center: bool = False) -> None:
         self.model = model
         self.weights = {name: model.weight_vector(name) for name in model.behaviors}
-        self.centers = _centers(model) if center else {}
+        self.centers = _read_centers(model) if center else {}
         self._known = {row.id for row in model.rubric.behaviors}
-        self._needed = (*paying_propositions(model), *paying_answers(model, *model.behaviors))
+        self._needed = (
+            *list_paying_propositions(model),
+            *list_paying_answers(model, *model.behaviors),
+        )
 
-    def check_asked(self, propositions: Sequence[str]) -> None:
+    def check_questions(self, propositions: Sequence[str]) -> None:
         """Refuse verdicts that lack a proposition which the reward weighs."""
         lacking = [name for name in self._needed if name not in propositions]
         if lacking:
@@ -116,7 +119,7 @@ class Combiner:
             )
             raise InputError(msg)
 
-    def scores(
+    def score(
         self,
         judged: Verdicts,
         *,
@@ -132,7 +135,7 @@ class Combiner:
         judged : Verdicts
             Verdicts on these items, in their order.
         behaviors : sequence of str or None
-            What the items say themselves; else the verdicts' behavior counts.
+            Behaviors of the items; where one is None, the verdicts' behavior counts.
         base : ndarray of float, shape (n_items,)
             Base rewards; nan where `base_reasons` says why there is none.
         base_reasons : mapping of str to str
@@ -141,30 +144,30 @@ class Combiner:
             Rule rewards that another process worked out, nan where there is none; and why, by
             item id.
         """
-        used = tuple(
+        item_behaviors = tuple(
             own if own is not None else theirs
             for own, theirs in zip(behaviors, judged.behaviors, strict=True)
         )
         rule = np.full(len(judged.items), np.nan)
         missing: dict[str, str] = {}
         features: dict[str, NDArray[np.float64]] = {}
-        whole = probabilities_on(judged, self.model.columns)
-        for behavior, rows in _rows_of(used).items():
+        probabilities = select_columns(judged, self.model.columns)
+        for behavior, rows in _group_rows(item_behaviors).items():
             ids = [judged.items[row] for row in rows.tolist()]
             if behavior not in self.weights:
-                missing |= dict.fromkeys(ids, self._why_not(behavior))
+                missing |= dict.fromkeys(ids, self._explain_no_weights(behavior))
                 continue
-            found = self.model.feature_values(
-                behavior, whole[rows], propositions=self.model.columns
+            values = self.model.feature_values(
+                behavior, probabilities[rows], propositions=self.model.columns
             )
-            features[behavior] = found
+            features[behavior] = values
             center = self.centers.get(behavior, 0.0)
-            rule[rows] = weighed(found, self.weights[behavior], center=center)
+            rule[rows] = sum_features(values, self.weights[behavior], center=center)
             weighs = self.weights[behavior] != 0
-            lacks = np.asarray(np.isnan(found[:, weighs]).any(axis=1))
+            lacks = np.asarray(np.isnan(values[:, weighs]).any(axis=1))
             for place in np.flatnonzero(~is_reward(rule[rows])).tolist():
                 name = ids[place]
-                missing[name] = _why_no_rule(judged, name) if lacks[place] else TOO_LARGE
+                missing[name] = _explain_no_rule(judged, name) if lacks[place] else TOO_LARGE
         if given is not None:
             rule, reasons = np.array(given[0]), given[1]
             lacking = [judged.items[row] for row in np.flatnonzero(~is_reward(rule)).tolist()]
@@ -172,8 +175,8 @@ class Combiner:
         rule[~is_reward(rule)] = np.nan
         return Scores(
             items=judged.items,
-            behaviors=used,
-            rewards=_added(rule, base, judged.items, missing, base_reasons),
+            behaviors=item_behaviors,
+            rewards=_add_base(rule, base, judged.items, missing, base_reasons),
             base_rewards=base,
             rule_rewards=rule,
             missing=missing,
@@ -181,7 +184,7 @@ class Combiner:
             centers=self.centers,
         )
 
-    def _why_not(self, behavior: str | None) -> str:
+    def _explain_no_weights(self, behavior: str | None) -> str:
         if behavior is None:
             return _NO_BEHAVIOR
         if behavior in self._known:
@@ -189,7 +192,7 @@ class Combiner:
         return f"unknown behavior {shorten(behavior)!r}"
 
 
-def paying_answers(model: RewardModel, *behaviors: str) -> list[str]:
+def list_paying_answers(model: RewardModel, *behaviors: str) -> list[str]:
     """Name the answers to scale and choice questions that have a weight in any of these."""
     return [
         name
@@ -198,61 +201,61 @@ def paying_answers(model: RewardModel, *behaviors: str) -> list[str]:
     ]
 
 
-def _why_no_rule(judged: Verdicts, name: str) -> str:
+def _explain_no_rule(judged: Verdicts, name: str) -> str:
     reason = judged.missing.get(name)
-    if reason is None:  # its verdicts are there, but give no class: nothing to normalise by
+    if reason is None:  # its verdicts are there, but the probabilities of all classes are 0
         return "no class probability"
     return NO_VERDICT if reason == NO_VERDICT else f"failed verdict: {shorten(reason)}"
 
 
-def _added(
+def _add_base(
     rule: NDArray[np.float64],
     base: NDArray[np.float64],
     items: Sequence[str],
     missing: dict[str, str],
     base_reasons: Mapping[str, str],
 ) -> NDArray[np.float64]:
-    """Add up, and say of the rest why there is none; the first reason stays."""
+    """Add base and rule rewards; write why others are missing, where no reason is there yet."""
     with np.errstate(over="ignore"):
-        found = np.asarray(rule + base)
-    for place in np.flatnonzero(~is_reward(found)).tolist():
+        rewards = np.asarray(rule + base)
+    for place in np.flatnonzero(~is_reward(rewards)).tolist():
         name = items[place]
         missing.setdefault(name, base_reasons.get(name, TOO_LARGE))
-    found[~is_reward(found)] = np.nan
-    return found
+    rewards[~is_reward(rewards)] = np.nan
+    return rewards
 
 
-def _centers(model: RewardModel) -> dict[str, float]:
+def _read_centers(model: RewardModel) -> dict[str, float]:
     for row in model.behaviors.values():
         if not np.isfinite(row.mean):
             msg = (
-                f"`center` must be left out for reward {shorten(model.name)!r}, got it: nobody "
-                f"knows the mean of its behavior {row.behavior!r}. Fit it on comparisons."
+                f"`center` must be left out for reward {shorten(model.name)!r}, got it: the mean "
+                f"of its behavior {row.behavior!r} is unknown. Fit the reward on comparisons."
             )
             raise InputError(msg)
     return {name: float(row.mean) for name, row in model.behaviors.items()}
 
 
-def _rows_of(behaviors: Sequence[str | None]) -> dict[str | None, NDArray[np.int64]]:
+def _group_rows(behaviors: Sequence[str | None]) -> dict[str | None, NDArray[np.int64]]:
     codes: dict[str | None, int] = {}
     numbers = [codes.setdefault(name, len(codes)) for name in behaviors]
     array = np.array(numbers, dtype=np.int64)
     return {name: np.flatnonzero(array == code) for name, code in codes.items()}
 
 
-def probabilities_on(judged: Verdicts, propositions: Sequence[str]) -> NDArray[np.float64]:
-    """Give a column for each proposition, nan for one that nobody was asked about."""
+def select_columns(judged: Verdicts, propositions: Sequence[str]) -> NDArray[np.float64]:
+    """Return a column for each proposition, nan where it was not asked."""
     if judged.questions == tuple(propositions):
         return judged.probabilities
-    found = np.full((len(judged.items), len(propositions)), np.nan)
+    selected = np.full((len(judged.items), len(propositions)), np.nan)
     for column, name in enumerate(propositions):
         if name in judged.questions:
-            found[:, column] = judged.probability(name)
-    return found
+            selected[:, column] = judged.probability(name)
+    return selected
 
 
-def to_be_judged(items: Sequence[Item], rubric: Rubric) -> list[Item]:
-    """Leave out behaviors that the rubric does not have, which no judge takes."""
+def hide_unknown_behaviors(items: Sequence[Item], rubric: Rubric) -> list[Item]:
+    """Take behaviors off items where the rubric lacks them, since no judge accepts them."""
     known = {row.id for row in rubric.behaviors} | {None}
     return [
         item if item.behavior in known else msgspec.structs.replace(item, behavior=None)
@@ -260,27 +263,27 @@ def to_be_judged(items: Sequence[Item], rubric: Rubric) -> list[Item]:
     ]
 
 
-def weighed(
+def sum_features(
     features: NDArray[np.float64], weights: NDArray[np.float64], *, center: float = 0.0
 ) -> NDArray[np.float64]:
     """Add up the weighted features of items, less a center; nan where one is missing."""
     counts = weights != 0
-    # an item's sum must not depend on how many others there are, as that of a product of
-    # matrices does: the same item is scored alone and among a million
-    with np.errstate(over="ignore", invalid="ignore"):  # too large a number is the caller's to see
+    # The sum of an item must not depend on how many other items there are. That of a matrix
+    # product does: the same item would score differently alone and among a million.
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller handles numbers too large
         parts = np.ascontiguousarray(features[:, counts] * weights[counts])
         return np.asarray(parts.sum(axis=1) - center)
 
 
-def contributions(
+def compute_contributions(
     features: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Say what each feature adds: 0 where it weighs nothing, missing or not."""
+    """Compute what each feature adds: 0 where its weight is 0, even if it is missing."""
     return np.where(weights == 0, 0.0, features * weights + 0.0)  # never -0
 
 
 CENTER = "(center)"
-"""What is called what is taken off a behavior's rule rewards."""
+"""Name of the mean that is subtracted from a behavior's rule rewards."""
 
 _PREFIX = "contribution:"
 _SCHEMA = {
@@ -295,11 +298,11 @@ _SCHEMA = {
 }
 
 
-def explanation(model: RewardModel, scores: Scores) -> pl.DataFrame:
+def explain_scores(model: RewardModel, scores: Scores) -> pl.DataFrame:
     """Make one row per item and feature; see `RewardModel.explain`."""
     ids = pl.Series(scores.items, dtype=pl.String)
     parts = [pl.DataFrame(schema=_SCHEMA)]
-    for behavior, rows, names, values, weights in _weighed_features(model, scores):
+    for behavior, rows, names, values, weights in _list_weighed_features(model, scores):
         width = len(names)
         columns = {
             "item": ids.gather(np.repeat(rows, width)),
@@ -307,7 +310,7 @@ def explanation(model: RewardModel, scores: Scores) -> pl.DataFrame:
             "feature": list(names) * rows.size,
             "value": values.ravel(),
             "weight": np.tile(weights, rows.size),
-            "contribution": contributions(values, weights).ravel(),
+            "contribution": compute_contributions(values, weights).ravel(),
             "place": np.repeat(rows, width),
             "feature_place": np.tile(np.arange(width), rows.size),
         }
@@ -316,30 +319,30 @@ def explanation(model: RewardModel, scores: Scores) -> pl.DataFrame:
     return frame.sort("place", "feature_place").drop("place", "feature_place")
 
 
-def contribution_columns(model: RewardModel, *, center: bool) -> tuple[str, ...]:
-    """Name the columns of contributions, those of all behaviors, each once."""
+def name_contributions(model: RewardModel, *, center: bool) -> tuple[str, ...]:
+    """Name the columns of contributions of all behaviors, each once."""
     names = [name for behavior in model.behaviors for name in model.feature_set(behavior).names]
     if center:
         names.append(CENTER)
     return tuple(f"{_PREFIX}{name}" for name in dict.fromkeys(names))
 
 
-def contribution_frame(model: RewardModel, scores: Scores) -> pl.DataFrame:
-    """Make one row per item: a column per feature, null where it is not one of the item's."""
-    columns = contribution_columns(model, center=bool(scores.centers))
-    found = {name: np.full(len(scores.items), np.nan) for name in columns}
-    for _, rows, names, values, weights in _weighed_features(model, scores):
-        for name, added in zip(names, contributions(values, weights).T, strict=True):
-            found[f"{_PREFIX}{name}"][rows] = added
-    return pl.DataFrame(found).fill_nan(None)
+def make_contribution_frame(model: RewardModel, scores: Scores) -> pl.DataFrame:
+    """Make one row per item and a column per feature, null where the item lacks the feature."""
+    columns = name_contributions(model, center=bool(scores.centers))
+    table = {name: np.full(len(scores.items), np.nan) for name in columns}
+    for _, rows, names, values, weights in _list_weighed_features(model, scores):
+        for name, contribution in zip(names, compute_contributions(values, weights).T, strict=True):
+            table[f"{_PREFIX}{name}"][rows] = contribution
+    return pl.DataFrame(table).fill_nan(None)
 
 
-def _weighed_features(
+def _list_weighed_features(
     model: RewardModel, scores: Scores
 ) -> Iterator[
     tuple[str, NDArray[np.int64], tuple[str, ...], NDArray[np.float64], NDArray[np.float64]]
 ]:
-    """Give, by behavior, its items' rows, and its features: names, values and weights.
+    """Yield behaviors with the rows of their items and the features' names, values and weights.
 
     The center is a feature of value 1.
     """

@@ -1,4 +1,4 @@
-"""Score items: in memory all at once, of a file batch by batch, by the same function."""
+"""Score items with one function: in memory all at once, and from a file batch by batch."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.rbr_files import RbrScores, is_rbr_file
 from voirdire.rewards.scoring.base_rewards import (
-    base_column,
-    base_of_file,
-    base_of_items,
-    given_base,
+    choose_base_column,
     has_base,
     note_unused_base,
+    read_file_base,
+    read_given_base,
+    read_item_base,
 )
-from voirdire.rewards.scoring.scores import Combiner, to_be_judged
+from voirdire.rewards.scoring.scores import Combiner, hide_unknown_behaviors
 from voirdire.rewards.verdict_source import source_for_reward
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ class BatchScorer:
     Parameters
     ----------
     model : RewardModel
-        What pays.
+        The reward.
     center : bool
         Whether each behavior's mean is taken off.
     base : str, optional
-        The items' column of base rewards, or a file of scores of the RBR authors; by default the
-        first batch says.
+        The items' column of base rewards, or a file of scores of the RBR authors; by default a
+        usual column of the first batch.
 
     Attributes
     ----------
@@ -72,16 +72,16 @@ class BatchScorer:
         base_rewards: ArrayLike | Mapping[str, float] | None = None,
     ) -> Scores:
         """Score a batch by verdicts on it; base rewards are its own where none are given."""
-        self._combiner.check_asked(judged.questions)
+        self._combiner.check_questions(judged.questions)
         ids = [item.id for item in items]
         if base_rewards is not None:
-            base, reasons = given_base(base_rewards, ids)
+            base, reasons = read_given_base(base_rewards, ids)
         elif self._scores is not None:
-            base, reasons = base_of_file(items, self._scores)
+            base, reasons = read_file_base(items, self._scores)
             self._has_base = self._has_base or len(reasons) < len(items)
         else:
-            base, reasons = base_of_items(items, column=self._base_column(items))
-        return self._combiner.scores(
+            base, reasons = read_item_base(items, column=self._choose_column(items))
+        return self._combiner.score(
             judged,
             behaviors=[item.behavior for item in items],
             base=base,
@@ -94,16 +94,16 @@ class BatchScorer:
             raise self._scores.is_about_others()
         if self._named is not None and not self._has_base:
             msg = (
-                f"`base` must be a column of the items, got {shorten(self._named)!r}, which is "
-                "none."
+                f"`base` must be a column of the items, got {shorten(self._named)!r}, which no "
+                "item has. Name another column."
             )
             raise InputError(msg)
 
-    def _base_column(self, items: Sequence[Item]) -> str | None:
+    def _choose_column(self, items: Sequence[Item]) -> str | None:
         if not self._is_begun:
             self._is_begun = True
             uses_base = self._model.uses_base
-            self._column = base_column(items, named=self._named, uses_base=uses_base)
+            self._column = choose_base_column(items, named=self._named, uses_base=uses_base)
             self.notes = () if self._column is not None else note_unused_base(items)
         if self._named is not None and not self._has_base:
             self._has_base = has_base(items, self._named)
@@ -134,21 +134,21 @@ class ItemScoring:
         if behavior is not None:
             model.rubric.behavior(behavior)
         reading = ItemReading(judged=model.judge.judged, behavior=behavior)
-        found, self._dropped = read_items_in_memory(items, reading)
-        if not found:
+        read, self._dropped = read_items_in_memory(items, reading)
+        if not read:
             why = f" The first was set aside: {self._dropped[0].reason}." if self._dropped else ""
             msg = f"`items` must hold at least one item, got none.{why}"
             raise NoDataError(msg)
         self._items = [
             item if item.behavior is not None else msgspec.structs.replace(item, behavior=behavior)
-            for item in found
+            for item in read
         ]
         self._base_rewards = base_rewards
         self._asking: dict[str, Any] = {"store": store, "retry_failures": retry_failures}
         self._source, self._notes = source_for_reward(
             model, verdicts, judge=judge, other_judge=other_judge
         )
-        self._asked = to_be_judged(self._items, model.rubric)
+        self._asked = hide_unknown_behaviors(self._items, model.rubric)
 
     def score(self, *, stopping: threading.Event | None = None) -> Scores:
         """Judge the items where there are no verdicts, and score them."""
@@ -168,7 +168,7 @@ class ItemScoring:
 
 
 async def ascore_items(model: RewardModel, items: Any, settings: Mapping[str, Any]) -> Scores:
-    """Score items while other tasks go on; see `RewardModel.ascore`."""
+    """Score items while other tasks continue; see `RewardModel.ascore`."""
     if "stopping" in settings:
         msg = "`stopping` must be left out of `ascore`, got one. Cancel the task instead."
         raise InputError(msg)

@@ -1,4 +1,4 @@
-"""What is told when the items of a file, or the completions of a run, are given their rewards."""
+"""Settings of runs that score the items of a file, or the completions of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["ReplayFields", "ReplaySettings", "ScoringFields", "ScoringSettings"]
 
 @dataclass(frozen=True, kw_only=True)
 class ScoringSettings(RunSettings):
-    """How the items of a file are given their rewards.
+    """How the items of a file are scored.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class ScoringSettings(RunSettings):
         Take off the mean that each behavior's rule rewards had in the fit, so that behaviors
         compare.
     other_judge : bool
-        Take another judge than the weights were fitted on; certificates say nothing of that one.
+        Allow another judge than the weights were fitted on; certificates do not hold for it.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""The convex problem behind a reward, and solvers that prove how close they come."""
+"""The convex problem of a fit, and solvers that bound the distance to the optimum."""

@@ -1,28 +1,29 @@
-r"""The hinge loss over many pairs, through the few that decide.
+r"""Minimise the hinge loss over many pairs by solving the pairs near its kink exactly.
 
-Away from its kink the hinge is a straight line: a pair that is clearly right pulls nothing, one
-that is clearly wrong pulls with all its weight. Only pairs near the kink need to be told apart.
+Away from its kink the hinge is a straight line: the gradient of a pair that is clearly right is 0,
+and that of a pair that is clearly wrong does not change. Only pairs near the kink matter one by
+one.
 
-First the kink is rounded off [2]_. Newton steps, on a sample of pairs and then on all, need the
-curvature of pairs in the rounded part only, which becomes narrower from step to step, until few
-pairs are left in it.
+The solver first smooths the kink [2]_. It takes Newton steps, on a sample of pairs and then on all
+pairs. They need the curvature of the pairs in the smoothed part only. That part becomes narrower
+from step to step, until few pairs are left in it.
 
-Then a band of pairs around these weights is solved exactly. The others are two bundles, the right
-ones and the wrong ones, and a bundle counts as one pair, the mean of its pairs. The loss of a
-bundle is at most that of its pairs, so the optimum over band and bundles is a lower bound, and its
-forces, shared out among the pairs, prove it for the whole problem. Where the loss over all pairs is
-not that low, the band moves to the new weights, and grows where moving does not help, up to all
-pairs.
+Then it solves a band of pairs around these weights exactly. The other pairs form two bundles, the
+right ones and the wrong ones, and a bundle counts as one pair, the mean of its pairs. The loss of a
+bundle is at most that of its pairs, so the optimum over band and bundles is a lower bound. The dual
+variable of a bundle, shared out among its pairs, proves that bound for the whole problem. Where the
+loss over all pairs is higher than the bound, the band moves to the new weights; it grows where
+moving does not help, up to all pairs.
 
-Band and bundles are solved by a primal-dual interior point method:
+A primal-dual interior point method solves band and bundles:
 
 .. math:: \min_{y,s,u,t}\ \sum_k v_k s_k + \frac{\lambda}{2}\lVert y\rVert^2
    \quad\text{where}\quad u = Dy + s - c \ge 0,\ s \ge 0,\ t = Ey \ge 0
 
-A pair's force is :math:`v_k a_k` with a in (0, 1) the multiplier of u, and b = 1 - a that of s;
-z is that of t. The method follows the points where au = bs = μ (and tz = μ times the mean weight)
-down to μ = 0, with Mehrotra's predictor and corrector [1]_. All unknowns that belong to pairs can
-be written out by hand, so that what is solved per step is a system in y alone,
+The dual variable of a pair is :math:`v_k a_k` with a in (0, 1) the multiplier of u, and b = 1 - a
+that of s; z is that of t. The method follows the points where au = bs = μ (and tz = μ times the
+mean weight) down to μ = 0, with Mehrotra's predictor and corrector [1]_. All unknowns that belong
+to pairs can be eliminated by hand, so that each step solves a system in y alone,
 
 .. math:: (\lambda I + D^\top\Theta D + E^\top \tfrac{z}{t} E)\,\Delta y = r, \qquad
    \Theta = v / (u/a + s/b),
@@ -47,7 +48,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.optimize import brentq
 
-from voirdire.rewards.solving.problem import weighted_gram
+from voirdire.rewards.solving.problem import compute_weighted_gram
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.solving.problem import PreparedProblem
 
-__all__ = ["HingePoint", "factor", "minimize_hinge"]
+__all__ = ["HingePoint", "factor_matrix", "minimize_hinge"]
 
 _SAMPLE = 60
 """Pairs per coordinate in the sample that gives the first weights; at least a share of all."""
@@ -65,24 +66,25 @@ _BAND = 30
 """Pairs per coordinate in the first band, and at most in the kink where rounding it ends."""
 _GROWTH = 4
 _SHARPER = 3
-"""How much narrower the rounded kink becomes at once."""
+"""How much narrower the smoothed kink becomes in one go."""
 _SETTLED = 0.3
-"""It does where a Newton step gains less than this share of the weight and width of the kink."""
+"""The kink becomes narrower where a Newton step gains less than this share of its weight times its
+width."""
 _MAX_NEWTON_STEPS = 20
 _MAX_STEPS = 150
 _PATIENCE = 8
-"""Steps without progress after which rounding has the last word."""
+"""The solver ends after so many steps without progress: only rounding errors are left."""
 _TOWARDS_EDGE = 0.995
 """The share of the way to the nearest bound that a step goes."""
 _TINY = 1e-300
 
 
 class HingePoint(NamedTuple):
-    """Coordinates y, the forces of all pairs in [0, v], and how hard each bound pushes."""
+    """Coordinates y, the dual variables of all pairs in [0, v], and those of the bounds."""
 
     coordinates: NDArray[np.float64]
-    forces: NDArray[np.float64]
-    lifts: NDArray[np.float64]
+    duals: NDArray[np.float64]
+    bound_duals: NDArray[np.float64]
     n_steps: int
 
 
@@ -107,7 +109,7 @@ def minimize_hinge(
     those of a sample of pairs.
     """
     search = _Search(problem, l2=l2)
-    return search.narrow(search.approach(start), goal=goal)
+    return search.solve_bands(search.find_start(start), goal=goal)
 
 
 class _Search:
@@ -117,8 +119,8 @@ class _Search:
         self.n_pairs, self.n_coordinates = problem.gap.size, problem.reduced.n_features
         self.n_steps = 0
 
-    def approach(self, start: NDArray[np.float64] | None) -> NDArray[np.float64]:
-        """Come so close to the optimum that a small band around it will do."""
+    def find_start(self, start: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """Find coordinates so close to the optimum that a small band around them is enough."""
         y, width = np.zeros(self.n_coordinates), float(np.abs(self.problem.gap).mean())
         if start is not None:
             y, width = start, width / _SHARPER**2
@@ -127,16 +129,16 @@ class _Search:
         n_sampled = max(_SAMPLE * self.n_coordinates, int(_SAMPLE_SHARE * self.n_pairs))
         if start is None and 2 * n_sampled < self.n_pairs:
             chosen = ((np.arange(n_sampled) + 0.5) * (self.n_pairs / n_sampled)).astype(np.int64)
-            y, width = self._descend(chosen, y=y, width=width)
-        return self._descend(slice(None), y=y, width=width)[0]
+            y, width = self._take_newton_steps(chosen, y=y, width=width)
+        return self._take_newton_steps(slice(None), y=y, width=width)[0]
 
-    def _descend(
+    def _take_newton_steps(
         self, chosen: NDArray[np.int64] | slice, *, y: NDArray[np.float64], width: float
     ) -> tuple[NDArray[np.float64], float]:
-        """Take Newton steps for pairs whose kink is rounded off, and ever less so."""
-        loss = _RoundedLoss(self.problem, chosen, l2=self.l2, start=y)
+        """Take Newton steps on the smoothed loss of pairs, and narrow its kink step by step."""
+        loss = _SmoothedLoss(self.problem, chosen, l2=self.l2, start=y)
         for _ in range(_MAX_NEWTON_STEPS):
-            gain, weight_near, n_near = loss.step(width)
+            gain, weight_near, n_near = loss.take_step(width)
             self.n_steps += 1
             if gain < _SETTLED * width * weight_near:
                 if n_near <= _BAND * self.n_coordinates:
@@ -144,20 +146,20 @@ class _Search:
                 width /= _SHARPER
         return loss.y, width / _SHARPER
 
-    def narrow(self, y: NDArray[np.float64], *, goal: float) -> HingePoint:
-        """Widen and move the band until the gap over all pairs is closed, or it holds all."""
+    def solve_bands(self, y: NDArray[np.float64], *, goal: float) -> HingePoint:
+        """Widen and move the band until the gap over all pairs is closed, or it has all pairs."""
         problem, size, last_gap = self.problem, _BAND * self.n_coordinates, np.inf
-        residual = problem.gap - problem.reduced.along(y)
+        residual = problem.gap - problem.reduced.score_pairs(y)
         while True:
-            reached = self._objective(y, residual)
+            reached = self._compute_objective(y, residual)
             aim = goal * max(1.0, reached)
             size = size if 1.2 * size < self.n_pairs else self.n_pairs
-            point, forces = self._solve_band(residual, size, start=y, goal=aim / 10)
-            moved = problem.gap - problem.reduced.along(point.y)
-            objective = self._objective(point.y, moved)
-            gap = objective - self._bound(forces, point.z) + point.outside
+            point, duals = self._solve_band(residual, size, start=y, goal=aim / 10)
+            moved = problem.gap - problem.reduced.score_pairs(point.y)
+            objective = self._compute_objective(point.y, moved)
+            gap = objective - self._compute_bound(duals, point.z) + point.outside
             if gap <= aim or size == self.n_pairs:
-                return HingePoint(point.y, forces, point.z, self.n_steps)
+                return HingePoint(point.y, duals, point.z, self.n_steps)
             if objective >= reached or gap > last_gap / 10:
                 size *= _GROWTH
             if objective < reached:
@@ -167,7 +169,7 @@ class _Search:
     def _solve_band(
         self, residual: NDArray[np.float64], size: int, *, start: NDArray[np.float64], goal: float
     ) -> tuple[_InteriorPoint, NDArray[np.float64]]:
-        """Solve the pairs of a band, with one bundle for each side of it; give all forces too."""
+        """Solve a band of pairs with a bundle for each side; return the dual of every pair too."""
         problem, distance = self.problem, np.abs(residual)
         reach = np.inf
         if size < self.n_pairs:
@@ -176,8 +178,11 @@ class _Search:
         sides = [far for far in (residual > reach, residual < -reach) if far.any()]
         loads = [problem.weight * far for far in sides]
         total = np.array([load.sum() for load in loads])
-        bundles = [problem.reduced.pull(load) for load in loads]
-        columns = [problem.reduced.columns(near), *(np.c_[row] for row in bundles / total[:, None])]
+        bundles = [problem.reduced.weigh_pairs(load) for load in loads]
+        columns = [
+            problem.reduced.write_columns(near),
+            *(np.c_[row] for row in bundles / total[:, None]),
+        ]
         gap = np.append(problem.gap[near], [load @ problem.gap for load in loads] / total)
         width = (0.0 if np.isinf(reach) else reach / 4) or float(distance.mean()) or 1.0
         point = _InteriorPoint(
@@ -197,17 +202,17 @@ class _Search:
             shares[far] = share
         return point, shares * problem.weight
 
-    def _objective(self, y: NDArray[np.float64], residual: NDArray[np.float64]) -> float:
+    def _compute_objective(self, y: NDArray[np.float64], residual: NDArray[np.float64]) -> float:
         loss = self.problem.weight @ np.maximum(residual, 0.0)
         return float(loss + self.l2 / 2 * (y @ y))
 
-    def _bound(self, forces: NDArray[np.float64], lifts: NDArray[np.float64]) -> float:
-        push = self.problem.reduced.pull(forces) + lifts @ self.problem.edges
-        return float(forces @ self.problem.gap - push @ push / (2 * self.l2))
+    def _compute_bound(self, duals: NDArray[np.float64], bound_duals: NDArray[np.float64]) -> float:
+        push = self.problem.reduced.weigh_pairs(duals) + bound_duals @ self.problem.edges
+        return float(duals @ self.problem.gap - push @ push / (2 * self.l2))
 
 
-class _RoundedLoss:
-    """The loss of some pairs, its kink rounded off within a width; bounds press as springs do."""
+class _SmoothedLoss:
+    """The loss of some pairs, smoothed within a width of its kink; bounds are squared penalties."""
 
     def __init__(
         self,
@@ -221,26 +226,26 @@ class _RoundedLoss:
         self._pairs = replace(reduced, better=reduced.better[chosen], worse=reduced.worse[chosen])
         self._weight = problem.weight[chosen] / problem.weight[chosen].sum()
         self._l2, self.y = l2, start
-        self._residual = problem.gap[chosen] - self._pairs.along(start)
+        self._residual = problem.gap[chosen] - self._pairs.score_pairs(start)
         self._outside = -(self._edges @ start)
 
-    def step(self, width: float) -> tuple[float, float, int]:
-        """Go a Newton step; give what it promised, and the weight and number of pairs nearby."""
+    def take_step(self, width: float) -> tuple[float, float, int]:
+        """Take a Newton step; return the expected gain, and weight and number of near pairs."""
         pairs, edges, weight = self._pairs, self._edges, self._weight
-        share, lift = _round_off(self._residual, self._outside, width)
+        share, lift = _smooth_kink(self._residual, self._outside, width)
         near = np.flatnonzero((share > 0) & (share < 1))
-        slope = self._l2 * self.y - pairs.pull(weight * share) - lift @ edges
+        slope = self._l2 * self.y - pairs.weigh_pairs(weight * share) - lift @ edges
         pressed = edges[lift > 0]
-        curvature = weighted_gram(pairs.columns(near), weight[near] / (2 * width))
+        curvature = compute_weighted_gram(pairs.write_columns(near), weight[near] / (2 * width))
         curvature += pressed.T @ pressed / width
         curvature.flat[:: self.y.size + 1] += self._l2
-        if (solve_system := factor(curvature)) is None:
+        if (solve_system := factor_matrix(curvature)) is None:
             return 0.0, float(weight[near].sum()), 0
         move = -solve_system(slope)
-        along, edge_along = pairs.along(move), edges @ move
+        along, edge_along = pairs.score_pairs(move), edges @ move
 
         def slope_at(length: float) -> float:
-            share, lift = _round_off(
+            share, lift = _smooth_kink(
                 self._residual - length * along, self._outside - length * edge_along, width
             )
             pull = self._l2 * (self.y + length * move) @ move
@@ -259,10 +264,10 @@ class _RoundedLoss:
         return -begin, float(weight[near].sum()), near.size
 
 
-def _round_off(
+def _smooth_kink(
     residual: NDArray[np.float64], outside: NDArray[np.float64], width: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give how hard each pair pushes, of its weight, and each bound that is passed."""
+    """Compute the slope of the smoothed loss at each pair, and of the penalty at each bound."""
     return np.clip(residual / (2 * width) + 0.5, 0.0, 1.0), np.maximum(outside, 0.0) / width
 
 
@@ -286,7 +291,7 @@ class _InteriorPoint:
     ) -> None:
         self.columns, self.gap, self.weight = columns, gap, weight
         self.edges, self.l2 = problem.edges, l2
-        # All pairs push as hard as the bounds of all coordinates may have to.
+        # The duals of the bounds of all coordinates add up to those of all pairs at most.
         self.edge_weight = float(weight.sum()) / start.size
         self.y = start
         self.n_steps = 0
@@ -303,13 +308,13 @@ class _InteriorPoint:
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """How hard each pair pushes, of its weight: a in [0, 1]."""
+        """The dual variable of each pair as a share of its weight: a in [0, 1]."""
         shares: NDArray[np.float64] = np.clip(self._a, 0.0, 1.0)
         return shares
 
     @property
     def outside(self) -> float:
-        """What a y that is still outside its bounds seems to gain by it."""
+        """By how much a y outside its bounds makes the objective too low."""
         return float(self.z @ np.maximum(-(self.edges @ self.y), 0.0))
 
     def run(self, goal: float) -> None:
@@ -318,34 +323,34 @@ class _InteriorPoint:
         best, kept = np.inf, (self.y, self._a, self.z)
         lowest, least_off, idle = np.inf, np.inf, 0
         while True:
-            (gap, off), mu = self._measure(), self._mu()
+            (gap, off), mu = self._measure(), self._compute_mu()
             idle = 0 if mu < 0.9 * lowest or off < 0.9 * least_off else idle + 1
             lowest, least_off = min(mu, lowest), min(off, least_off)
             if gap < best:
                 best, kept = gap, (self.y, self._a, self.z)
             is_done = gap <= goal or total * mu < goal / 100 or idle > _PATIENCE
-            if is_done or self.n_steps >= _MAX_STEPS or not self._step(mu):
+            if is_done or self.n_steps >= _MAX_STEPS or not self._take_step(mu):
                 break
         self.y, self._a, self.z = kept
 
     def _measure(self) -> tuple[float, float]:
-        """Give the gap of the point, and how far its forces are from holding each other."""
-        forces = self.weight * self.shares
+        """Compute the duality gap of the point, and the largest entry of the dual residual."""
+        duals = self.weight * self.shares
         self._residual = self.gap - self.y @ self.columns
-        push = self.columns @ forces + self.z @ self.edges
+        push = self.columns @ duals + self.z @ self.edges
         self._unbalanced = self.l2 * self.y - push
         loss = self.weight @ np.maximum(self._residual, 0.0) + self.l2 / 2 * (self.y @ self.y)
-        bound = forces @ self.gap - push @ push / (2 * self.l2)
+        bound = duals @ self.gap - push @ push / (2 * self.l2)
         off = float(np.abs(self._unbalanced).max(initial=0.0))
         return float(loss - bound) + self.outside, off
 
-    def _mu(self) -> float:
-        """Give the mean of au and bs, and of tz in its own weight."""
+    def _compute_mu(self) -> float:
+        """Compute the mean of au and bs, and of tz in its own weight."""
         total = self.weight @ (self._a * self._u + self._b * self._s) + self._t @ self.z
         return float(total) / self._total
 
-    def _step(self, mu: float) -> bool:
-        """Go one step along the path; False where the system can no longer be solved."""
+    def _take_step(self, mu: float) -> bool:
+        """Take one step along the path; False where the system can no longer be solved."""
         self._slope_u, self._slope_s = self._u / self._a, self._s / self._b
         self._stiffness = 1 / (self._slope_u + self._slope_s)
         self._pinch = self.z / self._t
@@ -354,19 +359,19 @@ class _InteriorPoint:
             return False
         first = self._find_move(self._residual, lift=self.z)
         bent_u, bent_s, bent_t = first.a * first.u, -first.a * first.s, first.z * first.t
-        length = self._longest_step(first)
+        length = self._find_longest_step(first)
         # What is left of μ after the predictor's step: its products fall in proportion, and bend.
         bent = float(self.weight @ (bent_u + bent_s) + bent_t.sum()) / self._total
         reached = (1 - length) * mu + length**2 * bent
         target = mu * min(1.0, reached / mu) ** 3
-        # To second order, as if the predictor's step were gone whole.
+        # To second order, for a full step of the predictor.
         more_u = (bent_u - target) / self._a
         more_s = (bent_s - target) / self._b
         lift = self.z + (bent_t - target * self.edge_weight) / self._t
         move = self._find_move(
             self._residual + (more_s - more_u), lift=lift, more_u=more_u, more_s=more_s
         )
-        length = self._longest_step(move, share=_TOWARDS_EDGE)
+        length = self._find_longest_step(move, share=_TOWARDS_EDGE)
         # y, a and z are new arrays: `run` keeps the best ones.
         self.y = self.y + length * move.y
         self._a = self._a + length * move.a
@@ -380,11 +385,11 @@ class _InteriorPoint:
 
     def _factor_system(self) -> bool:
         self._tilt = self.weight * self._stiffness
-        matrix = weighted_gram(self.columns, self._tilt)
+        matrix = compute_weighted_gram(self.columns, self._tilt)
         if self.z.size:
             matrix += (self.edges.T * self._pinch) @ self.edges
         matrix.flat[:: matrix.shape[0] + 1] += self.l2
-        solve_system = factor(matrix)
+        solve_system = factor_matrix(matrix)
         if solve_system is None:
             return False
         self._solve_system = solve_system
@@ -398,7 +403,7 @@ class _InteriorPoint:
         more_u: NDArray[np.float64] | float = 0.0,
         more_s: NDArray[np.float64] | float = 0.0,
     ) -> _Move:
-        """Solve for the move after which au, bs and tz are what is wanted, to first order."""
+        """Solve for the move after which au, bs and tz have their targets, to first order."""
         push = self.columns @ (self._tilt * off)
         wanted = push - self._unbalanced - (lift + self._pinch * self._edge_off) @ self.edges
         y = self._solve_system(wanted)
@@ -408,8 +413,8 @@ class _InteriorPoint:
         s = self._slope_s * a - self._s - more_s
         return _Move(y=y, a=a, u=u, s=s, t=t, z=-lift - self._pinch * t)
 
-    def _longest_step(self, move: _Move, *, share: float = 1.0) -> float:
-        """Say how far the move may go, at most 1, and `share` of the way to the first bound."""
+    def _find_longest_step(self, move: _Move, *, share: float = 1.0) -> float:
+        """Find the longest step: at most 1, and at most `share` of the way to the first bound."""
         fastest = max(
             -float((move.a / self._a).min()),
             float((move.a / self._b).max()),
@@ -422,12 +427,12 @@ class _InteriorPoint:
         return min(1.0, share / fastest)
 
 
-def factor(
+def factor_matrix(
     matrix: NDArray[np.float64], *, hold: float = 0.0
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
-    """Factor a matrix with its diagonal scaled to ones, and `hold` more; None where that fails.
+    """Factor a matrix whose diagonal is scaled to 1 + `hold`; None where that fails.
 
-    Features of very different scale then do no harm.
+    The scaling lets features have very different scales.
     """
     scale = 1 / np.sqrt(np.maximum(np.diagonal(matrix), _TINY))
     scaled = matrix * scale * scale[:, None]

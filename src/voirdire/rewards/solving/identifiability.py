@@ -1,4 +1,4 @@
-"""What pairs leave open: directions of weights they say nothing of, and data without an optimum."""
+"""Find directions of weights that no pair determines, and data that have no optimum."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 from voirdire.rewards.solving.problem import (
     Differences,
-    bound_rows,
     find_null_directions,
-    order_of,
+    renumber_order,
     subtract_linked,
+    write_bounds,
 )
 
 if TYPE_CHECKING:
@@ -22,34 +22,34 @@ if TYPE_CHECKING:
 __all__ = ["find_loose_directions", "find_separation"]
 
 _SINGLE = 1e-6
-"""Differences as small as the rounding of numbers of single precision say nothing."""
+"""Differences as small as the rounding of single-precision numbers count as 0."""
 _IN_GAUGE = 1e-5
 _TIED = 1e-9
-"""Differences that are smaller, relative to the largest, are none."""
+"""Differences that are smaller, relative to the largest, count as 0."""
 _WRONG = 1e-7
 """A pair is ranked wrong from this angle on, and right from ten times as much."""
 _SAMPLE = 60
-"""Pairs per weight that are looked at first, and at most added at once."""
+"""Pairs per weight in the first linear program, and the most that are added to it at once."""
 
 
 def find_loose_directions(
     problem: RankingProblem, *, gauge: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Find the directions of weights that no pair tells anything of, beyond known ones.
+    """Find the directions of weights that no pair determines, beyond known ones.
 
     Parameters
     ----------
     problem : RankingProblem
         Its features, bounds, and the pairs that weigh more than 0 matter.
     gauge : ndarray of float, shape (n_gauge, n_features)
-        Directions that are known to change nothing, such as adding the same to the weights of all
-        completion classes. One that does change something is no gauge and is passed over.
+        Directions that are known to change nothing, such as adding the same number to the weights
+        of all completion classes. A direction that changes something is ignored.
 
     Returns
     -------
     ndarray of float, shape (n_loose, n_features)
-        Orthonormal rows, each at right angles to the gauge, 0 for features held at 0. Each has its
-        largest number, the first of them where several are as large, above 0.
+        Orthonormal rows, each at right angles to the gauge, 0 for features whose bounds are both 0.
+        The largest number of each (the first of several) is above 0.
 
     Examples
     --------
@@ -79,23 +79,23 @@ def find_loose_directions(
     found = find_null_directions(features, tolerance=_SINGLE)
     idle = np.zeros((problem.features.shape[1], found.shape[1]))
     idle[kept] = found
-    return _turn_up(_exclude(idle, gauge).T)
+    return _fix_signs(_exclude_gauge(idle, gauge).T)
 
 
-def _exclude(idle: NDArray[np.float64], gauge: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Take out of a space the part that a gauge lies in."""
+def _exclude_gauge(idle: NDArray[np.float64], gauge: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Take the directions of the gauge out of a space."""
     length = np.linalg.norm(gauge, axis=1)
-    known = (gauge[length > 0] / length[length > 0, None]) @ idle
-    known = known[np.linalg.norm(known, axis=1) > 1 - _IN_GAUGE]
-    if not known.size:
+    in_gauge = (gauge[length > 0] / length[length > 0, None]) @ idle
+    in_gauge = in_gauge[np.linalg.norm(in_gauge, axis=1) > 1 - _IN_GAUGE]
+    if not in_gauge.size:
         return idle
-    _, sizes, axes = np.linalg.svd(known, full_matrices=True)
+    _, sizes, axes = np.linalg.svd(in_gauge, full_matrices=True)
     n_known = int((sizes > _IN_GAUGE).sum())
     beyond: NDArray[np.float64] = idle @ axes[n_known:].T
     return beyond
 
 
-def _turn_up(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _fix_signs(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Turn each direction so that its largest number is above 0."""
     size = np.abs(rows)
     at = np.argmax(size >= size.max(axis=1, keepdims=True, initial=0.0) * (1 - 1e-9), axis=1)
@@ -116,15 +116,16 @@ def find_separation(problem: RankingProblem) -> Literal["complete", "quasi", "no
     -------
     {"complete", "quasi", "none"}
         Complete: some weights within their bounds give every better item the higher score. Quasi:
-        some give it to at least one, and the lower score to none. None: every other weights rank a
-        pair wrong. A pair without any difference is never ranked right.
+        some give at least one better item the higher score, and none the lower score. None: all
+        weights that rank a pair right rank another one wrong. A pair without any difference is
+        never ranked right.
 
     Notes
     -----
-    A linear program for HiGHS over a sample of pairs, to which pairs are added that its weights
-    rank wrong, until there is none. Differences that are a billionth of the largest count as none,
-    and so do angles of a ten-millionth: this is a question of sharp inequalities, answered in
-    numbers with 16 digits.
+    HiGHS solves a linear program over a sample of pairs. Pairs that its weights rank wrong are
+    added until there are none. Differences of a billionth of the largest count as 0, and so do
+    angles of a ten-millionth: the question is about strict inequalities, and numbers have 16
+    digits.
 
     Examples
     --------
@@ -153,13 +154,13 @@ def find_separation(problem: RankingProblem) -> Literal["complete", "quasi", "no
     features = subtract_linked(problem.features[:, kept], better, worse)
     span = np.abs(features).max(axis=0, initial=0.0)
     features = features / np.where(span > 0, span, 1.0)
-    lengths = Differences(features=features, better=better, worse=worse).lengths()
+    lengths = Differences(features=features, better=better, worse=worse).compute_lengths()
     differs = lengths > _TIED * lengths.max(initial=0.0)
     rows = Differences(features=features, better=better[differs], worse=worse[differs])
     # The weights of a cone may be scaled into a box.
     box = np.clip(np.array([problem.lower[kept], problem.upper[kept]]), -1.0, 1.0)
-    order = order_of(kept, problem.order)
-    bounds = bound_rows(np.zeros(kept.size, bool), order, 1 / np.where(span > 0, span, 1.0))
+    order = renumber_order(kept, problem.order)
+    bounds = write_bounds(np.zeros(kept.size, bool), order, 1 / np.where(span > 0, span, 1.0))
     cone: dict[str, Any] = {"box": box, "bounds": bounds}
     if not (differs.any() and _can_rank(rows, lengths[differs], all_right=False, **cone)):
         return "none"
@@ -181,33 +182,33 @@ def _can_rank(
     n_pairs, n_features = lengths.size, rows.n_features
     ends = [*box.T.tolist(), [0.0, float(all_right)]]
     # Maximise the least angle, or else the mean one.
-    mean = rows.pull(1 / lengths) / n_pairs
+    mean = rows.weigh_pairs(1 / lengths) / n_pairs
     cost = -np.append(np.zeros(n_features) if all_right else mean, float(all_right))
-    looked_at = np.unique(np.linspace(0, n_pairs - 1, _SAMPLE * n_features).astype(np.int64))
+    sample = np.unique(np.linspace(0, n_pairs - 1, _SAMPLE * n_features).astype(np.int64))
     while True:
-        angles = rows.columns(looked_at) / lengths[looked_at]
-        found = linprog(
+        angles = rows.write_columns(sample) / lengths[sample]
+        result = linprog(
             cost,
             A_ub=np.column_stack(
                 [
                     -np.vstack([angles.T, bounds]),
-                    np.arange(looked_at.size + len(bounds)) < looked_at.size,
+                    np.arange(sample.size + len(bounds)) < sample.size,
                 ]
             ),
-            b_ub=np.zeros(looked_at.size + len(bounds)),
+            b_ub=np.zeros(sample.size + len(bounds)),
             bounds=ends,
             method="highs",
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )
-        if found.x is None:  # the solver gave up: nothing is shown
+        if result.x is None:  # the solver gave up, which proves nothing
             return False
-        weights = np.asarray(found.x)
+        weights = np.asarray(result.x)
         least = float(weights[-1])
         if all_right and least <= _WRONG:
             return False
-        reached = rows.along(weights[:-1]) / lengths
-        wrong = np.setdiff1d(np.flatnonzero(reached < least - _WRONG), looked_at)
+        reached = rows.score_pairs(weights[:-1]) / lengths
+        wrong = np.setdiff1d(np.flatnonzero(reached < least - _WRONG), sample)
         if not wrong.size:
             return all_right or bool(reached.max() > 10 * _WRONG)
         worst = wrong[np.argsort(reached[wrong], kind="stable")[: _SAMPLE * n_features]]
-        looked_at = np.union1d(looked_at, worst)
+        sample = np.union1d(sample, worst)

@@ -1,14 +1,14 @@
-r"""The convex problem that a fit solves, in the form that the solvers work on, and its certificate.
+r"""The convex problem that a fit solves, the form that the solvers work on, and its lower bound.
 
-For any forces :math:`0 \le \alpha \le v` and any weights w within their bounds,
+For any dual variables :math:`0 \le \alpha \le v` and any weights w within their bounds,
 
 .. math:: \sum_k v_k\,\ell(c_k - d_k w) + \frac{\lambda}{2}\lVert w\rVert^2 \ \ge\
    \alpha\cdot c + h(\alpha) - w\cdot D^\top\alpha + \frac{\lambda}{2}\lVert w\rVert^2,
 
-where h is 0 for the hinge, and the entropy of α beside v - α for the logistic loss. The least value
-of the right side is a lower bound of the optimum that anyone can check: with λ above 0 it is
+where h is 0 for the hinge, and the entropy of α and v - α for the logistic loss. The least value of
+the right side is a lower bound of the optimum that anyone can check: with λ above 0 it is
 :math:`\alpha c + h(\alpha) - \lVert p\rVert^2/2\lambda`, where p is :math:`D^\top\alpha` without
-what presses against a bound. Without λ it is finite only where p = 0.
+the part that points out of the bounds. Without λ it is finite only where p = 0.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ __all__ = [
     "PreparedProblem",
     "RankingProblem",
     "RankingSolution",
-    "bound_rows",
+    "compute_weighted_gram",
     "find_null_directions",
-    "order_of",
-    "prepare",
+    "prepare_problem",
+    "renumber_order",
     "subtract_linked",
-    "weighted_gram",
+    "write_bounds",
 ]
 
 _AT_ONCE = 1 << 12
 """Pairs whose differences are weighted in one piece: it stays in the processor's cache."""
-_NOTHING = 1e-12
+_ROUNDING = 1e-12
 """Differences of this length, relative to all differences of the features, are rounding; so are
 weights at a bound, relative to the largest."""
 _SUSPECT = 1e-4
@@ -124,8 +124,8 @@ class RankingSolution:
 class Differences:
     """The matrix D of a problem, a row per pair: the better item's features less the worse one's.
 
-    Pairs are many more than items, so a pass over all pairs goes through the items: scores are
-    computed per item and looked up per pair, and forces of pairs are first added up per item.
+    There are many more pairs than items, so a pass over all pairs goes through the items: scores
+    are computed per item and looked up per pair, and duals of pairs are first added up per item.
     """
 
     features: NDArray[np.float64] = field(repr=False)
@@ -134,52 +134,52 @@ class Differences:
 
     @property
     def n_features(self) -> int:
-        """How many columns."""
+        """How many columns D has."""
         return int(self.features.shape[1])
 
-    def along(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give Dw: how much higher each better item scores."""
+    def score_pairs(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute Dw: how much higher each better item scores."""
         scores = self.features @ weights
         difference: NDArray[np.float64] = scores.take(self.better)
         difference -= scores.take(self.worse)
         return difference
 
-    def pull(self, forces: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give Dᵀα: where the pairs push the weights when each pushes with its force."""
+    def weigh_pairs(self, duals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute Dᵀα: the rows of the pairs, weighted by their duals and added up."""
         n_items = self.features.shape[0]
-        per_item = np.bincount(self.better, forces, n_items)
-        per_item -= np.bincount(self.worse, forces, n_items)
+        per_item = np.bincount(self.better, duals, n_items)
+        per_item -= np.bincount(self.worse, duals, n_items)
         pulled: NDArray[np.float64] = per_item @ self.features
         return pulled
 
-    def columns(self, chosen: NDArray[np.int64] | slice) -> NDArray[np.float64]:
+    def write_columns(self, chosen: NDArray[np.int64] | slice) -> NDArray[np.float64]:
         """Write out Dᵀ for some pairs: a row per feature, so that long rows lie together."""
         features = self.features
         rows = features.take(self.better[chosen], axis=0)
         rows -= features.take(self.worse[chosen], axis=0)
         return np.ascontiguousarray(rows.T)
 
-    def weighted_gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give DᵀΘD without writing D out."""
+    def compute_weighted_gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute DᵀΘD without writing D out."""
         gram = np.zeros((self.n_features,) * 2)
         for begin in range(0, self.better.size, _AT_ONCE):
             piece = slice(begin, begin + _AT_ONCE)
-            gram += weighted_gram(self.columns(piece), weights[piece])
+            gram += compute_weighted_gram(self.write_columns(piece), weights[piece])
         return gram
 
-    def lengths(self) -> NDArray[np.float64]:
-        """Give the norm of each row."""
+    def compute_lengths(self) -> NDArray[np.float64]:
+        """Compute the norm of each row."""
         squares = np.empty(self.better.size)
         for begin in range(0, squares.size, _AT_ONCE):
             piece = slice(begin, begin + _AT_ONCE)
-            squares[piece] = (self.columns(piece) ** 2).sum(axis=0)
+            squares[piece] = (self.write_columns(piece) ** 2).sum(axis=0)
         return np.sqrt(squares)
 
 
-def weighted_gram(
+def compute_weighted_gram(
     columns: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Give DᵀΘD of a transposed D that is written out; symmetric to the last bit."""
+    """Compute DᵀΘD of a transposed D that is written out; symmetric to the last bit."""
     root = np.sqrt(weights)
     gram = np.zeros((columns.shape[0],) * 2)
     for begin in range(0, root.size, _AT_ONCE):
@@ -191,16 +191,16 @@ def weighted_gram(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PreparedProblem:
-    """Pairs of weight above 0 and features that may have a weight, each held to at least 0 or free.
+    """Pairs with a weight above 0, and features whose weights are free or at least 0.
 
     The solver's coordinates y leave out the directions in which no pair differs: the weights are
-    `basis` y where there are such directions, and y itself where there are none. Along them the
-    weights of least norm are 0, unless a bound forces them to move; then they stay in.
+    `basis` y where there are such directions, and y itself where there are none. Along these
+    directions the weights of least norm are 0. A direction stays in y where a bound restricts it.
 
     Attributes
     ----------
     differences : Differences
-        D of the kept features; those held to at most 0 have changed their sign.
+        D of the kept features; a feature whose weight is at most 0 has its sign changed.
     reduced : Differences
         D in the coordinates y.
     gap, weight : ndarray of float, shape (n_pairs,)
@@ -210,13 +210,13 @@ class PreparedProblem:
     loss : {"hinge", "logistic"}
         Which.
     is_signed : ndarray of bool, shape (n_kept,)
-        Which weights are held to at least 0.
+        Which weights must be at least 0.
     order : tuple of (int, int)
         Kept features of which the first has at least the weight of the second.
     basis : ndarray of float, shape (n_kept, n_coordinates), or None
         Orthonormal; None for the identity.
     n_idle : int
-        How many coordinates, the last ones, no pair tells anything of.
+        How many coordinates, the last ones, change no pair.
     kept : ndarray of int, shape (n_kept,)
         Places of the features in the problem that was given.
     sign : ndarray of float, shape (n_kept,)
@@ -242,17 +242,17 @@ class PreparedProblem:
     @cached_property
     def bounds(self) -> NDArray[np.float64]:
         """Rows B with Bw at least 0: bounds and order of the weights of the kept features."""
-        return bound_rows(self.is_signed, self.order, self.sign)
+        return write_bounds(self.is_signed, self.order, self.sign)
 
     @cached_property
     def edges(self) -> NDArray[np.float64]:
-        """Rows E with Ey at least 0: the same in the solver's coordinates."""
+        """Rows E with Ey at least 0: the bounds in the solver's coordinates."""
         return self.bounds if self.basis is None else self.bounds @ self.basis
 
-    def weights(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
+    def to_weights(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
         """Turn y into weights of the kept features, exactly within their bounds and in order."""
         full = coordinates if self.basis is None else self.basis @ coordinates
-        least = _NOTHING * np.abs(full).max(initial=0.0)
+        least = _ROUNDING * np.abs(full).max(initial=0.0)
         full = np.where(self.is_signed & (full < least), 0.0, full)
         for high, low in self.order:
             full[low] = self.sign[low] * min(
@@ -260,51 +260,51 @@ class PreparedProblem:
             )
         return full
 
-    def project(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Put weights within their bounds, and take out of them what no pair or bound minds."""
-        return self.weights(weights if self.basis is None else weights @ self.basis)
+    def project_weights(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Put weights within their bounds, and drop directions that change no pair and no bound."""
+        return self.to_weights(weights if self.basis is None else weights @ self.basis)
 
-    def coordinates(self, given: NDArray[np.float64]) -> NDArray[np.float64]:
+    def to_coordinates(self, given: NDArray[np.float64]) -> NDArray[np.float64]:
         """Turn weights of all features of the problem that was given into y."""
         own = given[self.kept] * self.sign
         return own if self.basis is None else own @ self.basis
 
-    def given_weights(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+    def to_given_weights(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
         """Turn weights of the kept features into those of all features."""
         given = np.zeros(self.n_given)
         given[self.kept] = own * self.sign + 0.0  # adding 0 turns -0 into 0
         return given
 
-    def objective(self, weights: NDArray[np.float64]) -> float:
-        """Give the loss of weights of the kept features with λ's term."""
-        residual = self.gap - self.differences.along(weights)
+    def compute_objective(self, weights: NDArray[np.float64]) -> float:
+        """Compute the loss at weights of the kept features, with the term of λ."""
+        residual = self.gap - self.differences.score_pairs(weights)
         is_hinge = self.loss == "hinge"
         each = np.maximum(residual, 0.0) if is_hinge else np.logaddexp(0.0, residual)
         return float(self.weight @ each + self.l2 / 2 * (weights @ weights))
 
-    def bound(self, forces: NDArray[np.float64], *, weights: NDArray[np.float64]) -> float:
-        """Give what no weights can go below; `weights` are read without λ only, see `_REACH`."""
-        push = self.differences.pull(forces)
-        left = np.where(self.is_signed, np.maximum(push, 0.0), push)
-        if self.order:  # any pressure of bounds and order gives a bound, this one the best
-            left = push + nnls(self.bounds.T, -push)[0] @ self.bounds
-        value = float(forces @ self.gap)
+    def compute_bound(self, duals: NDArray[np.float64], *, weights: NDArray[np.float64]) -> float:
+        """Compute the lower bound; it depends on `weights` only without λ, see `_REACH`."""
+        push = self.differences.weigh_pairs(duals)
+        outside = np.where(self.is_signed, np.maximum(push, 0.0), push)
+        if self.order:  # any multipliers of bounds and order give a bound; these give the best one
+            outside = push + nnls(self.bounds.T, -push)[0] @ self.bounds
+        value = float(duals @ self.gap)
         if self.loss == "logistic":
-            slack = self.weight - forces
+            slack = self.weight - duals
             value -= float(
-                (xlogy(forces, forces / self.weight) + xlogy(slack, slack / self.weight)).sum()
+                (xlogy(duals, duals / self.weight) + xlogy(slack, slack / self.weight)).sum()
             )
         if self.l2 > 0:
-            lost = float(left @ left) / (2 * self.l2)
+            lost = float(outside @ outside) / (2 * self.l2)
         else:
             span = np.abs(self.differences.features).max(axis=0)
             most = max(1.0, float((np.abs(weights) * span).max()))
             contributing = np.where(span > 0, most / np.where(span > 0, span, 1.0), 0.0)
-            lost = _REACH * float(np.abs(left) @ contributing)
+            lost = _REACH * float(np.abs(outside) @ contributing)
         return max(0.0, value - lost)
 
 
-def prepare(problem: RankingProblem) -> PreparedProblem:
+def prepare_problem(problem: RankingProblem) -> PreparedProblem:
     """Bring a problem into the solvers' form."""
     live = np.flatnonzero(problem.weight > 0)
     better, worse = problem.better[live], problem.worse[live]
@@ -313,8 +313,8 @@ def prepare(problem: RankingProblem) -> PreparedProblem:
     is_signed = (problem.upper[kept] == 0) | (problem.lower[kept] == 0)
     features = subtract_linked(problem.features[:, kept] * sign, better, worse)
     differences = Differences(features=features, better=better, worse=worse)
-    order = order_of(kept, problem.order)
-    basis, n_idle = _find_telling_coordinates(features, bound_rows(is_signed, order, sign))
+    order = renumber_order(kept, problem.order)
+    basis, n_idle = _find_identified_coordinates(features, write_bounds(is_signed, order, sign))
     reduced = differences
     if basis is not None:
         turned = features @ basis
@@ -337,15 +337,15 @@ def prepare(problem: RankingProblem) -> PreparedProblem:
     )
 
 
-def order_of(
+def renumber_order(
     kept: NDArray[np.int64], order: tuple[tuple[int, int], ...]
 ) -> tuple[tuple[int, int], ...]:
-    """Give the order among the features that are kept, by their new places."""
+    """Write the order of features by the places of the features that are kept."""
     place = {column: own for own, column in enumerate(kept.tolist())}
     return tuple((place[x], place[y]) for x, y in order if x in place and y in place)
 
 
-def bound_rows(
+def write_bounds(
     is_signed: NDArray[np.bool_], order: tuple[tuple[int, int], ...], sign: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Write bounds and order as rows whose product with the weights is at least 0."""
@@ -355,33 +355,36 @@ def bound_rows(
     return rows
 
 
-def _find_telling_coordinates(
+def _find_identified_coordinates(
     features: NDArray[np.float64], edges: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64] | None, int]:
-    """Find coordinates without idle directions that no bound minds; the minded ones come last."""
-    idle = find_null_directions(features, tolerance=_NOTHING)
+    """Find coordinates without the directions that change no pair and no bound.
+
+    Directions that change no pair but a bound come last; the number of these is returned too.
+    """
+    idle = find_null_directions(features, tolerance=_ROUNDING)
     n_idle = idle.shape[1]
     if not n_idle:
         return None, 0
-    telling = np.linalg.qr(idle, mode="complete")[0][:, n_idle:]
-    minding = edges @ idle
-    if not minding.size:
-        return telling, 0
-    _, sizes, axes = np.linalg.svd(minding, full_matrices=True)
-    is_minded = np.zeros(n_idle, bool)
-    is_minded[: sizes.size] = sizes > 1e-10
-    minded = idle @ axes[is_minded].T
-    return np.hstack([telling, minded]), int(minded.shape[1])
+    identified = np.linalg.qr(idle, mode="complete")[0][:, n_idle:]
+    bound_slopes = edges @ idle
+    if not bound_slopes.size:
+        return identified, 0
+    _, sizes, axes = np.linalg.svd(bound_slopes, full_matrices=True)
+    is_bounded = np.zeros(n_idle, bool)
+    is_bounded[: sizes.size] = sizes > 1e-10
+    bounded = idle @ axes[is_bounded].T
+    return np.hstack([identified, bounded]), int(bounded.shape[1])
 
 
 def subtract_linked(
     features: NDArray[np.float64], better: NDArray[np.int64], worse: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Take from each item the row of one item that it is linked to by pairs, the same for all.
+    """Subtract from all items that pairs link the row of one of them.
 
-    Differences within pairs stay what they were, but what all linked items share is gone, exactly:
-    a column that no pair tells apart becomes 0, and small differences of large numbers keep their
-    digits. The rows span what the differences of all pairs span, and are fewer.
+    The differences within pairs do not change. What all linked items share is gone, exactly: a
+    column in which no pair differs becomes 0, and small differences of large numbers keep their
+    digits. The rows span the same space as the differences of all pairs, and are fewer.
     """
     first = np.arange(features.shape[0])
     one, other = better, worse
@@ -404,19 +407,19 @@ def find_null_directions(rows: NDArray[np.float64], *, tolerance: float) -> NDAr
     """
     n_features = rows.shape[1]
     length = np.sqrt(np.einsum("ij,ij->j", rows, rows))
-    found = np.eye(n_features)[:, length == 0]
+    directions = np.eye(n_features)[:, length == 0]
     live = np.flatnonzero(length)
     if live.size:
         axes = _find_null_axes(rows[:, live] / length[live], tolerance)
         more = np.zeros((n_features, axes.shape[1]))
         more[live] = axes / length[live][:, None]
         # Directions differ in length by as much as features do in scale.
-        found = np.hstack([found, more / np.abs(more).max(axis=0, initial=1e-300)])
-    return np.linalg.qr(found)[0] if found.shape[1] else found
+        directions = np.hstack([directions, more / np.abs(more).max(axis=0, initial=1e-300)])
+    return np.linalg.qr(directions)[0] if directions.shape[1] else directions
 
 
 def _find_null_axes(rows: NDArray[np.float64], tolerance: float) -> NDArray[np.float64]:
-    """Find them where columns have length 1."""
+    """Find null directions of a matrix whose columns have length 1."""
     # Squares lose half of the digits, so they only say where to look.
     squares, axes = np.linalg.eigh(rows.T @ rows)
     axes = axes[:, squares < _SUSPECT]

@@ -1,4 +1,4 @@
-"""Solve the problem of a fit, with the proof that nothing is much better."""
+"""Solve the problem of a fit, with a lower bound that proves how good the weights are."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from scipy.special import expit
 
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.rewards.solving.hinge import factor, minimize_hinge
+from voirdire.rewards.solving.hinge import factor_matrix, minimize_hinge
 from voirdire.rewards.solving.identifiability import find_separation
 from voirdire.rewards.solving.linear import minimize_linear
-from voirdire.rewards.solving.problem import RankingSolution, prepare
+from voirdire.rewards.solving.problem import RankingSolution, prepare_problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 __all__ = ["solve"]
 
 _GOAL = 1e-11
-"""The gap that is aimed at: the last steps to it cost next to nothing."""
-_ENOUGH = 1e-9
-"""Where a start led into a corner and leaves more than this, the way is gone without it."""
+"""The gap that the solver aims at; the last steps to it cost little."""
+_WORTH_RESTART = 1e-9
+"""Where the search from a given start ends with a larger gap, it is repeated without the start."""
 _LOGISTIC_GOAL = 1e-12
 _SLOPE = 1e-7
-"""Where L-BFGS-B hands over: a Newton step from there doubles the digits."""
+"""The slope at which L-BFGS-B ends: from there a Newton step doubles the number of right digits."""
 _MAX_NEWTON_STEPS = 50
 _ROUNDING = 1e-13
 """By how much a Newton step may seem to raise the objective, relative to it."""
-_HELD = 1e-14
+_EIGENVALUE_ROUNDING = 1e-14
 """What rounding can take from an eigenvalue of a matrix whose diagonal is 1."""
-_HOLD = 1e-9
-"""Without λ, what keeps weights small in directions in which no pair differs, relative to the
-curvature along the feature that says least."""
+_SMALL_RIDGE = 1e-9
+"""A ridge for use without λ: it keeps weights small in directions in which no pair differs. It is
+relative to the curvature along the feature with the least."""
 
 
 def solve(
@@ -44,12 +44,12 @@ def solve(
     tolerance: float = 1e-6,
     start: NDArray[np.float64] | None = None,
 ) -> RankingSolution:
-    r"""Find the weights that rank best, and prove that they do.
+    r"""Find the weights that rank best, and a lower bound that proves it.
 
     Parameters
     ----------
     problem : RankingProblem
-        What is minimised. Pairs of weight 0 and features held at 0 cost nothing.
+        What is minimised. Pairs of weight 0, and features whose bounds are both 0, cost nothing.
     tolerance : float, optional
         The largest gap between the objective and its lower bound, relative to the objective where
         that is above 1; above 0. Smaller ones are reached where rounding allows.
@@ -66,21 +66,21 @@ def solve(
     Raises
     ------
     InputError
-        If the loss is logistic, λ is 0 and the data are separable, so that ever larger weights are
-        ever better.
+        If the loss is logistic, λ is 0 and the data are separable: larger weights are then always
+        better.
 
     Warns
     -----
     DegenerateDataWarning
-        If rounding leaves a gap larger than `tolerance`: features of absurd scale.
+        If rounding leaves a gap larger than `tolerance`, since features differ too much in scale.
 
     Notes
     -----
-    With λ > 0 the bound is that of the dual problem. The hinge without λ is a linear program: the
-    bound is that of forces which hold each other, and what rounding leaves between them is counted
-    against it for all weights under which no feature contributes more than 10,000 times as much to
-    a reward as the strongest does under those found; of several optima the weights are those of
-    least norm.
+    With λ > 0 the bound is the value of the dual problem. The hinge without λ is a linear program:
+    its dual variables must balance, and the bound is lowered by what rounding leaves unbalanced. It
+    then holds for all weights under which no feature contributes more than 10,000 times as much to
+    a reward as the strongest feature does under the weights found. Of several optima the weights
+    are those of least norm.
 
     Examples
     --------
@@ -106,12 +106,12 @@ def solve(
     """
     if problem.loss == "logistic" and problem.l2 == 0:
         _check_not_separable(problem)
-    ready = prepare(problem)
+    ready = prepare_problem(problem)
     own, bound, n_steps = _minimize(ready, start)
-    objective = ready.objective(own)
-    if start is not None and objective - bound > _ENOUGH * max(1.0, objective):
+    objective = ready.compute_objective(own)
+    if start is not None and objective - bound > _WORTH_RESTART * max(1.0, objective):
         own, bound, n_steps = _minimize(ready, None)
-        objective = ready.objective(own)
+        objective = ready.compute_objective(own)
     allowed = tolerance * max(1.0, objective)
     if not objective - bound <= allowed:
         msg = (
@@ -121,7 +121,7 @@ def solve(
         )
         warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
     return RankingSolution(
-        weights=ready.given_weights(own), objective=objective, bound=bound, n_iterations=n_steps
+        weights=ready.to_given_weights(own), objective=objective, bound=bound, n_iterations=n_steps
     )
 
 
@@ -140,49 +140,50 @@ def _check_not_separable(problem: RankingProblem) -> None:
 def _minimize(
     problem: PreparedProblem, start: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64], float, int]:
-    """Give weights of the kept features, the lower bound and the steps."""
+    """Return weights of the kept features, the lower bound and the number of steps."""
     differs = problem.gap.size > 0 and problem.reduced.n_features > problem.n_idle
     if not differs or (problem.loss == "hinge" and float(problem.gap.max()) <= 0):
-        nothing = np.zeros(problem.kept.size)  # no weights are better than these
-        return nothing, problem.objective(nothing), 0
-    near = None if start is None else problem.coordinates(start)
+        nothing = np.zeros(problem.kept.size)  # no weights do better than zeros
+        return nothing, problem.compute_objective(nothing), 0
+    near = None if start is None else problem.to_coordinates(start)
     if problem.loss == "logistic":
-        own = np.zeros(problem.kept.size) if near is None else problem.weights(near)
+        own = np.zeros(problem.kept.size) if near is None else problem.to_weights(near)
         return _minimize_logistic(problem, start=own)
     if problem.l2 == 0:
         return minimize_linear(problem, start=near)
     point = minimize_hinge(problem, l2=problem.l2, goal=_GOAL, start=near)
-    weights = problem.weights(point.coordinates)
-    return weights, problem.bound(point.forces, weights=weights), point.n_steps
+    weights = problem.to_weights(point.coordinates)
+    return weights, problem.compute_bound(point.duals, weights=weights), point.n_steps
 
 
 def _minimize_logistic(
     problem: PreparedProblem, *, start: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float, int]:
-    """Minimise by L-BFGS-B, and close the gap by Newton steps on the weights that no bound holds.
+    """Minimise by L-BFGS-B, and close the gap by Newton steps on the weights that no bound limits.
 
-    The last weights are those of the smallest gap.
+    Of all steps, the weights with the smallest gap are returned.
     """
     from scipy.optimize import minimize
 
     differences, n_kept = problem.differences, problem.kept.size
     few = slice(None, None, max(1, problem.gap.size // 1000))
-    curvature = (differences.columns(few) ** 2).mean(axis=1) / 4 + problem.l2
+    curvature = (differences.write_columns(few) ** 2).mean(axis=1) / 4 + problem.l2
     quadratic = problem.l2 * np.eye(n_kept)
     if problem.l2 == 0 and problem.basis is not None:
-        telling = problem.basis[:, : problem.basis.shape[1] - problem.n_idle]
-        hold = _HOLD * float(curvature[curvature > 0].min(initial=1.0))
-        quadratic += hold * (np.eye(n_kept) - telling @ telling.T)
+        identified = problem.basis[:, : problem.basis.shape[1] - problem.n_idle]
+        ridge = _SMALL_RIDGE * float(curvature[curvature > 0].min(initial=1.0))
+        quadratic += ridge * (np.eye(n_kept) - identified @ identified.T)
     scale = 1 / np.sqrt(np.where(curvature > 0, curvature, 1.0))
 
     def measure(scaled: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         weights = scaled * scale
-        residual = problem.gap - differences.along(weights)
-        held = quadratic @ weights
-        loss = problem.weight @ np.logaddexp(0.0, residual) + weights @ held / 2
-        return float(loss), (held - differences.pull(problem.weight * expit(residual))) * scale
+        residual = problem.gap - differences.score_pairs(weights)
+        ridge_slope = quadratic @ weights
+        loss = problem.weight @ np.logaddexp(0.0, residual) + weights @ ridge_slope / 2
+        slope = ridge_slope - differences.weigh_pairs(problem.weight * expit(residual))
+        return float(loss), slope * scale
 
-    found = minimize(
+    result = minimize(
         measure,
         start / scale,
         jac=True,
@@ -190,33 +191,43 @@ def _minimize_logistic(
         bounds=[(0.0 if signed else None, None) for signed in problem.is_signed],
         options={"maxiter": 1_000, "maxcor": 20, "ftol": 1e-15, "gtol": _SLOPE},
     )
-    weights, least = problem.project(found.x * scale), np.inf
+    weights, least = problem.project_weights(result.x * scale), np.inf
     system, free, move = None, np.arange(n_kept), np.zeros(n_kept)
     for n_newton in range(_MAX_NEWTON_STEPS):
-        residual = problem.gap - differences.along(weights)
-        forces = problem.weight * expit(residual)
-        # Not v - α, which loses its digits where nearly all of v pushes.
-        tilt = forces * expit(-residual)
-        slope = quadratic @ weights - differences.pull(forces)
+        residual = problem.gap - differences.score_pairs(weights)
+        duals = problem.weight * expit(residual)
+        # Not v - α, which loses its digits where α is nearly v.
+        tilt = duals * expit(-residual)
+        slope = quadratic @ weights - differences.weigh_pairs(duals)
         if system is not None and problem.l2 == 0:
-            for _ in range(2):  # Newton steps after which the forces hold each other
-                move[free] = system(differences.pull(forces)[free])
-                forces = np.clip(forces - tilt * differences.along(move), 0.0, problem.weight)
-        objective, bound = problem.objective(weights), problem.bound(forces, weights=weights)
+            for _ in range(2):  # Newton steps that balance the duals
+                move[free] = system(differences.weigh_pairs(duals)[free])
+                duals = np.clip(duals - tilt * differences.score_pairs(move), 0.0, problem.weight)
+        objective, bound = (
+            problem.compute_objective(weights),
+            problem.compute_bound(duals, weights=weights),
+        )
         if objective - bound < least:
             least, best = objective - bound, (weights, bound)
         if n_newton and least <= _LOGISTIC_GOAL * max(1.0, objective):
             break
         free = np.flatnonzero(~(problem.is_signed & (weights <= 0) & (slope > 0)))
-        curvature = differences.weighted_gram(tilt) + quadratic
-        system = factor(curvature[np.ix_(free, free)], hold=_HELD) if free.size else None
+        curvature = differences.compute_weighted_gram(tilt) + quadratic
+        system = (
+            factor_matrix(curvature[np.ix_(free, free)], hold=_EIGENVALUE_ROUNDING)
+            if free.size
+            else None
+        )
         if system is None:
             break
         move = np.zeros(n_kept)
         move[free] = -system(slope[free])
-        moved, most = problem.project(weights + move), objective + _ROUNDING * max(1.0, objective)
-        while problem.objective(moved) > most and np.abs(move).max() > 0:
+        moved, most = (
+            problem.project_weights(weights + move),
+            objective + _ROUNDING * max(1.0, objective),
+        )
+        while problem.compute_objective(moved) > most and np.abs(move).max() > 0:
             move /= 2
-            moved = problem.project(weights + move)
+            moved = problem.project_weights(weights + move)
         weights = moved
-    return *best, int(found.nit) + n_newton
+    return *best, int(result.nit) + n_newton

@@ -1,1 +1,1 @@
-"""Comparisons that a language model writes, verified by the judge."""
+"""Let a language model write completions to compare, and verify them by the judge."""

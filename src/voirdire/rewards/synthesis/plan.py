@@ -1,4 +1,4 @@
-"""What is settled before anything is spent: the settings, the prompts, and what each is to get."""
+"""Plan a synthesis before the first call: settings, prompts, and the completions of each prompt."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
     "Draft",
     "SynthesisFields",
     "SynthesisPlan",
-    "assignments_of",
+    "list_assignments",
     "plan_synthesis",
     "read_prompts",
 ]
@@ -87,26 +87,26 @@ def plan_synthesis(
     settings: SynthesisSettings | None = None,
     **fields: Unpack[SynthesisSettingFields],
 ) -> SynthesisPlan:
-    """Load and check everything; see `synthesize` for the arguments."""
-    told = replace(settings or SynthesisSettings(), **fields)
-    judging = plan_judging(judge, rubric, threshold=told.threshold)
+    """Load and check everything that a synthesis needs; see `synthesize` for the arguments."""
+    run_settings = replace(settings or SynthesisSettings(), **fields)
+    judging = plan_judging(judge, rubric, threshold=run_settings.threshold)
     if asks_a_model(judging.judge):  # drafts are no sample of what it will judge: no check of order
-        asked = replace(judging.judge.judge, order_check=0)
-        judging = replace(judging, judge=replace(judging.judge, judge=asked))
+        judge_unchecked = replace(judging.judge.judge, order_check=0)
+        judging = replace(judging, judge=replace(judging.judge, judge=judge_unchecked))
     return SynthesisPlan(
         writer=LlmJudge(
             model=model,
             mode="single",
             probability="stated",
-            temperature=told.temperature,
-            language=told.language,
-            seed=told.seed,
+            temperature=run_settings.temperature,
+            language=run_settings.language,
+            seed=run_settings.seed,
             limits=limits or Limits(),
             price=price,
         ),
         judging=judging,
         recipes=load_recipes(recipes, rubric=judging.rubric),
-        settings=told,
+        settings=run_settings,
     )
 
 
@@ -117,14 +117,14 @@ _RESPONSES = (
     "response", "completion", "other", "response_a", "response_b", "chosen", "rejected", "choices",
     "output", "answer", "error", "group",
 )  # fmt: skip
-"""What rows may hold besides a prompt, and what is not looked at."""
+"""Columns that rows may have besides a prompt; they are not read."""
 
 _FROM_ASSISTANT = ("assistant", "tool")
 _BATCH_ROWS = 1_024
 
 
 class _PromptReader(ItemReader):
-    """Reads rows as rows of items are read, but they need no response."""
+    """Reads rows as items without a response."""
 
     held = "prompt"
 
@@ -138,7 +138,7 @@ class _PromptReader(ItemReader):
         return bool(known & document.keys())
 
     def take(self, row: Any, line: int, items: list[Item]) -> list[Dropped]:
-        """Put an empty response in the place of what answers the prompt."""
+        """Read a row whose response is replaced by an empty one."""
         if isinstance(row, dict):
             row = {key: value for key, value in row.items() if key not in _RESPONSES}
             row["response"] = ""
@@ -157,24 +157,24 @@ def read_prompts(given: Any, plan: SynthesisPlan, *, set_aside: SetAside) -> lis
     """
     recipes, layout = plan.recipes, plan.settings
     source, batches = _open_prompts(given, layout.reading())
-    found: dict[bytes, Item] = {}
+    by_key: dict[bytes, Item] = {}
     for batch in batches:
         set_aside.add(batch.dropped)
         for item in batch.items:
-            prompt = _prompt_of(item, item.behavior or layout.behavior)
+            prompt = _make_prompt(item, item.behavior or layout.behavior)
             reason, value = _find_problem(prompt, recipes)
-            first = prompt if reason else found.setdefault(conversation_key(prompt), prompt)
+            first = prompt if reason else by_key.setdefault(hash_conversation(prompt), prompt)
             if first is not prompt:
                 reason = f"the same prompt as {shorten(first.id)!r}"
             if reason:
                 set_aside.add([Dropped(reason=reason, source=source, item=item.id, value=value)])
-    if not found:
+    if not by_key:
         _refuse_all(source, set_aside)
-    return list(found.values())
+    return list(by_key.values())
 
 
 def _open_prompts(given: Any, reading: ItemReading) -> tuple[str, Iterable[ItemBatch]]:
-    """Give the name of the prompts in messages, and their rows as items."""
+    """Return the name of the prompts for messages, and their rows as items."""
     if isinstance(given, str | Path) or hasattr(given, "read"):
         file = open_items(given, reading, held="prompt")
         stream = _PromptReader.of(file, reading).stream(file, batch_size=_BATCH_ROWS)
@@ -185,14 +185,14 @@ def _open_prompts(given: Any, reading: ItemReading) -> tuple[str, Iterable[ItemB
         table = open_frame(given, name)
         reader.check_header(table.columns)
         return name, reader.batches(table_rows(table), batch_size=_BATCH_ROWS)
-    rows = _rows_of(given)
+    rows = _check_rows(given)
     if rows and isinstance(rows[0], Item):
         SeenIds(source=name).add([item.id for item in rows], range(1, len(rows) + 1))
         return name, [ItemBatch(items=rows, n_rows=len(rows))]
     return name, reader.batches(read_given_rows(rows, source=name), batch_size=_BATCH_ROWS)
 
 
-def _rows_of(given: Any) -> list[Any]:
+def _check_rows(given: Any) -> list[Any]:
     if isinstance(given, Item | Mapping):
         return [given]
     if isinstance(given, bytes) or not isinstance(given, Iterable):
@@ -213,8 +213,8 @@ def _rows_of(given: Any) -> list[Any]:
     return rows
 
 
-def _prompt_of(item: Item, behavior: str | None) -> Item:
-    """Take off the turn that was the response."""
+def _make_prompt(item: Item, behavior: str | None) -> Item:
+    """Make a prompt from an item: drop the turns at its end that are responses."""
     prompt = item.prompt
     while prompt and prompt[-1].role in _FROM_ASSISTANT:
         prompt = prompt[:-1]
@@ -222,48 +222,48 @@ def _prompt_of(item: Item, behavior: str | None) -> Item:
 
 
 def _find_problem(prompt: Item, recipes: Recipes) -> tuple[str, str | None]:
-    """Say what is wrong with a prompt, and the value that is; an empty reason where nothing is."""
+    """Find the fault of a prompt and the wrong value; an empty reason where there is none."""
     if not any(message.content.strip() for message in prompt.prompt):
         return "no prompt: the conversation holds no text", None
     if prompt.behavior is None:
         return "no behavior: which completions a prompt gets depends on it", None
     if prompt.behavior not in recipes.behaviors:
-        known = ", ".join(recipes.behaviors)
-        return f"unknown behavior: must be one of {known}", shorten(prompt.behavior)
+        behaviors = ", ".join(recipes.behaviors)
+        return f"unknown behavior: must be one of {behaviors}", shorten(prompt.behavior)
     return "", None
 
 
 def _refuse_all(source: str, set_aside: SetAside) -> NoReturn:
-    """Say why no row is a prompt of a behavior, by the first of them."""
+    """Refuse a source without a usable prompt, with the reason of the first row."""
     first, n_rows = set_aside.first[0], set_aside.count
     way_out = "Declare another `format`."
     if first.reason.startswith("no prompt"):
         way_out = 'Name the column that holds them: columns={"prompt": ...}.'
     elif "behavior" in first.reason:
         way_out = "Name the behavior of each in a column of its own, or of all with `behavior`."
-    counted = "one row" if n_rows == 1 else f"{n_rows:,} rows"
+    count = "one row" if n_rows == 1 else f"{n_rows:,} rows"
     msg = (
-        f"{source}: must hold at least one prompt of a behavior, got {counted} and a reason "
+        f"{source}: must hold at least one prompt of a behavior, got {count} and a reason "
         f"against each (first {shorten(first.place())}: {first.reason}). {way_out}"
     )
     raise NoDataError(msg)
 
 
-def conversation_key(prompt: Item) -> bytes:
-    """SHA-256 over conversation and behavior: what makes two prompts one."""
-    told = [[row.role, row.content] for row in prompt.prompt]
-    return hashlib.sha256(as_bytes([told, prompt.behavior])).digest()
+def hash_conversation(prompt: Item) -> bytes:
+    """Hash conversation and behavior; prompts with the same hash are one."""
+    messages = [[row.role, row.content] for row in prompt.prompt]
+    return hashlib.sha256(as_bytes([messages, prompt.behavior])).digest()
 
 
-# What a prompt is to get -----------------------------------------------------------------------
+# Completions of a prompt -----------------------------------------------------------------------
 
 
 @dataclass(kw_only=True, slots=True)
 class Draft:
-    """What was written, what the judge says of it, and what is wrong with it.
+    """A written completion, the judge's verdicts on it, and its faults.
 
-    A `reason` says what is wrong with the text itself. Of the propositions that were asked for,
-    `missed` came out otherwise; `unmet` are those of them that had to hold.
+    `reason` names a fault of the text itself. `missed` are the propositions that are not as they
+    were asked for; `unmet` are those of them that must hold.
     """
 
     response: str | None = None
@@ -297,13 +297,13 @@ class Assignment:
 
     @property
     def missed(self) -> tuple[str, ...]:
-        """What the last draft got wrong, for the next one to mind."""
+        """The propositions that the last draft got wrong."""
         return self.drafts[-1].missed if self.drafts else ()
 
 
-def assignments_of(prompt: Item, plan: SynthesisPlan) -> Iterator[Assignment]:
-    """Lay out the completions of a prompt, in the order of its recipe."""
-    behavior, key = prompt.behavior or "", conversation_key(prompt)
+def list_assignments(prompt: Item, plan: SynthesisPlan) -> Iterator[Assignment]:
+    """List the completions that a prompt is to get, in the order of its recipe."""
+    behavior, key = prompt.behavior or "", hash_conversation(prompt)
     slots = [slot for slot in plan.recipes.behaviors[behavior] for _ in range(slot.count)]
     counts: Counter[str] = Counter()
     for number, slot in enumerate(slots):

@@ -1,4 +1,4 @@
-"""Recipes: what completions a prompt gets, which traits are drawn for each, and files of them."""
+"""Recipes: the completions that a prompt gets, the traits drawn for each, and their files."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ __all__ = [
     "default_recipes",
     "draw_traits",
     "load_recipes",
+    "make_seed",
     "recipes_from_text",
-    "seed_of",
 ]
 
 RECIPES_SCHEMA = "voirdire.recipes/1"
@@ -61,7 +61,7 @@ GROUPS = (
     "all", "required", "core", "desired", "allowed", "undesired", "unacceptable", "illogical",
     "disallowed",
 )  # fmt: skip
-"""Groups of demands that may be drawn from, called as in expressions; ``all`` is every one."""
+"""Groups of demands to draw from, with their names in expressions; ``all`` is every demand."""
 
 _MOST_DRAWS = 200
 _MOST_CHANGED = 3
@@ -195,10 +195,10 @@ class Recipes:
     @cached_property
     def content_hash(self) -> str:
         """``sha256:`` and 64 hexadecimal digits over everything that it says."""
-        told = asdict(self)
-        del told["notes"], told["source"]
+        content = asdict(self)
+        del content["notes"], content["source"]
         implied = [[*key, dict(states)] for key, states in self.implies.items()]
-        return hash_content({"schema": RECIPES_SCHEMA, **told, "implies": implied})
+        return hash_content({"schema": RECIPES_SCHEMA, **content, "implies": implied})
 
     @property
     def title(self) -> str:
@@ -211,10 +211,10 @@ class Recipes:
 
 @dataclass(frozen=True, kw_only=True)
 class Traits:
-    """What a completion is to be like: everything that is `wanted`, in the order of the rubric.
+    """The states that a completion should have, in the order of the rubric.
 
-    `sampled` was drawn of it; `checked` are the propositions that the recipe itself demands or that
-    were drawn, which must hold.
+    `sampled` are the states that were drawn; `checked` are the propositions that the recipe demands
+    or that were drawn, which must hold.
     """
 
     wanted: Mapping[str, bool]
@@ -225,14 +225,14 @@ class Traits:
 def draw_traits(
     slot: Slot, *, rubric: Rubric, behavior: Behavior, implies: Implies, key: str
 ) -> Traits:
-    """Draw traits that make the label the class, as far as they decide it; `key` is the seed.
+    """Draw traits under which the label is the class of the completion; `key` is the seed.
 
-    An `InputError` says that none of many draws does.
+    Traits that leave the class open are accepted. Raises an `InputError` where many draws fail.
     """
-    classes = partial(classes_of, rubric=rubric, behavior=behavior)
+    classes = partial(find_classes, rubric=rubric, behavior=behavior)
     is_class = slot.label in [row.name for row in behavior.classes]
     is_fewest = slot.sampled is not None and slot.sampled.fewest
-    start = {**(demanded_states(behavior) if slot.start == "demanded" else {}), **slot.demands}
+    start = {**(list_demanded_states(behavior) if slot.start == "demanded" else {}), **slot.demands}
     for drawn in _draw_states(slot, start, behavior=behavior, classes=classes, key=key):
         firm = {**slot.demands, **drawn}
         followed = firm if is_fewest else _add_implied(firm, implies, behavior)
@@ -253,8 +253,8 @@ def draw_traits(
     raise InputError(msg)
 
 
-def members_of(name: str, behavior: Behavior) -> tuple[str, ...]:
-    """List the propositions that a group of demands has, or the one that is named."""
+def list_members(name: str, behavior: Behavior) -> tuple[str, ...]:
+    """List the propositions of a group of demands; a proposition is its own group."""
     if name not in GROUPS:
         return (name,)
     return tuple(
@@ -264,36 +264,36 @@ def members_of(name: str, behavior: Behavior) -> tuple[str, ...]:
     )
 
 
-def demanded_states(behavior: Behavior) -> dict[str, bool]:
-    """Give the state of each proposition for which a behavior demands one."""
+def list_demanded_states(behavior: Behavior) -> dict[str, bool]:
+    """List the states that a behavior demands, by proposition."""
     demanded = {name: need.demanded for name, need in behavior.demands.items()}
     return {name: state for name, state in demanded.items() if state is not None}
 
 
-def classes_of(
+def find_classes(
     rows: Sequence[Mapping[str, bool]], *, rubric: Rubric, behavior: Behavior
 ) -> list[str | None]:
-    """Name the class of each row of states; None where they leave it open."""
+    """Find the class of each row of states; None where the states leave it open."""
     names = rubric.propositions
     labels = np.array([[row.get(name, np.nan) for name in names] for row in rows], dtype=float)
     places = hard_classes(rubric, behavior.id, labels=labels, propositions=names)
     return [behavior.classes[place].name if place >= 0 else None for place in places]
 
 
-def seed_of(key: str) -> int:
-    """Make a seed of a text, the same in every process."""
+def make_seed(key: str) -> int:
+    """Make a seed from a text, the same in every process."""
     return int.from_bytes(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()[:8])
 
 
 def _draw_states(
     slot: Slot, start: dict[str, bool], *, behavior: Behavior, classes: Classes, key: str
 ) -> Iterator[dict[str, bool]]:
-    """Give states that are drawn, one attempt after another; without `sampled` a single empty."""
-    sampled, rng = slot.sampled, np.random.default_rng(seed_of(key))
+    """Yield drawn states, one attempt after another; without `sampled` a single empty one."""
+    sampled, rng = slot.sampled, np.random.default_rng(make_seed(key))
     if sampled is None:
         yield {}
         return
-    members = (each for name in sampled.among for each in members_of(name, behavior))
+    members = (each for name in sampled.among for each in list_members(name, behavior))
     among = list(dict.fromkeys(members))
     if sampled.fewest:
         free = [name for name in among if name not in slot.demands]
@@ -313,15 +313,15 @@ def _add_implied(
     firm: Mapping[str, bool], implies: Implies, behavior: Behavior
 ) -> dict[str, bool] | None:
     """Add the states that follow from others; None where they conflict."""
-    found, waiting = dict(firm), list(firm.items())
+    states, waiting = dict(firm), list(firm.items())
     while waiting:
         for name, state in implies.get(waiting.pop(), {}).items():
-            if found.get(name, state) != state:
+            if states.get(name, state) != state:
                 return None
-            if name not in found and name in behavior.demands:
-                found[name] = state
+            if name not in states and name in behavior.demands:
+                states[name] = state
                 waiting.append((name, state))
-    return found
+    return states
 
 
 def _draw_fewest(
@@ -332,8 +332,8 @@ def _draw_fewest(
     classes: Classes,
     rng: np.random.Generator,
 ) -> Iterator[dict[str, bool]]:
-    """Give the least changes that make the label the class, by chance one of several as small."""
-    for changes in _changes_by_size(start, among, rng):
+    """Yield the smallest change under which the label is the class, a random one of several."""
+    for changes in _list_changes(start, among, rng):
         found = classes([start | change for change in changes])
         right = [change for change, name in zip(changes, found, strict=True) if name == label]
         sizes = [sum(start.get(n, s) != s for n, s in row.items()) for row in right]
@@ -343,10 +343,10 @@ def _draw_fewest(
             return
 
 
-def _changes_by_size(
+def _list_changes(
     start: Mapping[str, bool], among: Sequence[str], rng: np.random.Generator
 ) -> Iterator[list[dict[str, bool]]]:
-    """Give changes of none, one, two and three propositions, then any number of them by chance."""
+    """Yield changes of none, one, two and three propositions, then random changes of any size."""
     states = {name: (not start[name],) if name in start else (True, False) for name in among}
     for size in range(_MOST_CHANGED + (len(among) <= _MANY)):
         changes = [
@@ -392,7 +392,7 @@ _Text = Annotated[dict[Language, Filled], BeforeValidator(_take_as_english), Fie
 
 
 class InstructionForm(Form):
-    """The two sides of a proposition."""
+    """How to ask for both states of a proposition."""
 
     when_true: _Text
     when_false: _Text
@@ -448,8 +448,8 @@ class RecipesForm(Form):
     ]
 
 
-def _recipes_of(document: Document) -> Recipes:
-    """Read recipes by the form; whether they suit a rubric is not looked at."""
+def _read_recipes(document: Document) -> Recipes:
+    """Read recipes by the form, without checking that they fit a rubric."""
     form = document.read_or_raise(RecipesForm)
     return Recipes(
         name=form.name,
@@ -532,7 +532,7 @@ def load_recipes(recipes: Recipes | str | Path | None, *, rubric: Rubric) -> Rec
         nowhere = document_of_value({}, source=recipes.source, what=_WHAT)
         return _read_for(nowhere, rubric, recipes)
     if recipes in known:
-        return _read_for(_built_in(str(recipes)), rubric)
+        return _read_for(_read_built_in(str(recipes)), rubric)
     if not file_exists(recipes):
         msg = (
             f"`recipes` must be a file that exists or one of {', '.join(known)}, got "
@@ -568,33 +568,33 @@ def recipes_from_text(text: str | bytes, *, rubric: Rubric, source: str = "<text
 
 
 def _choose_for(rubric: Rubric) -> Recipes:
-    """Take the built-in recipes where they are for just this rubric, else make some."""
+    """Choose the built-in recipes where they fit this rubric, else make recipes from it."""
     if rubric.name in built_in_recipes():
-        found = _recipes_of(_built_in(rubric.name))
-        is_whole = {row.id for row in rubric.behaviors} == set(found.behaviors)
-        if is_whole and not any(_find_problems(found, rubric)):
-            return found
+        recipes = _read_recipes(_read_built_in(rubric.name))
+        is_whole = {row.id for row in rubric.behaviors} == set(recipes.behaviors)
+        if is_whole and not any(_find_problems(recipes, rubric)):
+            return recipes
     return default_recipes(rubric)
 
 
-def _built_in(name: str) -> Document:
+def _read_built_in(name: str) -> Document:
     text = (_SHIPPED / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
     return document_from_text(text, source=f"built-in recipes {name}", what=_WHAT)
 
 
 def _read_for(document: Document, rubric: Rubric, recipes: Recipes | None = None) -> Recipes:
-    recipes = recipes or _recipes_of(document)
+    recipes = recipes or _read_recipes(document)
     for path, message in _find_problems(recipes, rubric):
         document.add(path, message)
     document.raise_problems()
     return recipes
 
 
-# What does not suit a rubric -------------------------------------------------------------------
+# Checks against a rubric -----------------------------------------------------------------------
 
 
 def _find_problems(recipes: Recipes, rubric: Rubric) -> list[tuple[Keys, str]]:
-    """List names that the rubric lacks; where there are none, slots that can never be drawn."""
+    """List names that the rubric lacks; if there are none, slots that can never be drawn."""
     problems: list[tuple[Keys, str]] = []
     for path, what, name, known in _list_names(recipes, rubric):
         if name not in known:
@@ -608,7 +608,7 @@ def _find_problems(recipes: Recipes, rubric: Rubric) -> list[tuple[Keys, str]]:
         for place, slot in enumerate(slots):
             path = ("recipes", behavior, place)
             for name in () if slot.sampled is None else slot.sampled.among:
-                if not members_of(name, row):
+                if not list_members(name, row):
                     message = f"group `{name}` has no member in behavior `{behavior}`. Take it out."
                     problems.append(((*path, "sampled", "from"), message))
             fault = _find_fault(slot, rubric=rubric, behavior=row, implies=recipes.implies)
@@ -617,7 +617,7 @@ def _find_problems(recipes: Recipes, rubric: Rubric) -> list[tuple[Keys, str]]:
 
 
 def _list_names(recipes: Recipes, rubric: Rubric) -> Iterator[tuple[Keys, str, str, Sequence[str]]]:
-    """Give every name that the rubric must have: where it is, what it names, and what it may be."""
+    """List the names in recipes: their path, what they name, and the names that are allowed."""
     propositions = rubric.propositions
     behaviors = {row.id: [each.name for each in row.classes] for row in rubric.behaviors}
     for name in recipes.instructions:
@@ -641,7 +641,7 @@ def _list_names(recipes: Recipes, rubric: Rubric) -> Iterator[tuple[Keys, str, s
 
 
 def _find_fault(slot: Slot, *, rubric: Rubric, behavior: Behavior, implies: Implies) -> str:
-    """Say why a slot can never be drawn; nothing where it can."""
+    """Explain why a slot can never be drawn; empty where it can."""
     try:
         draw_traits(slot, rubric=rubric, behavior=behavior, implies=implies, key="check")
     except InputError as error:
@@ -679,7 +679,7 @@ def default_recipes(rubric: Rubric) -> Recipes:
     behaviors: dict[str, tuple[Slot, ...]] = {}
     notes: list[str] = []
     for row in rubric.behaviors:
-        for name in _best_first(row, rubric):
+        for name in _sort_classes(row, rubric):
             slot = Slot(label=name, sampled=Sampled(among=("all",), fewest=True))
             if _find_fault(slot, rubric=rubric, behavior=row, implies={}):
                 notes.append(f"no completion of {row.id}.{name} could be made up")
@@ -703,11 +703,11 @@ def default_recipes(rubric: Rubric) -> Recipes:
     )
 
 
-def _best_first(behavior: Behavior, rubric: Rubric) -> list[str]:
+def _sort_classes(behavior: Behavior, rubric: Rubric) -> list[str]:
     """List the classes, first the one of a response that meets every demand.
 
     The others follow in the reverse order of the file, which has the worst first.
     """
-    (best,) = classes_of([demanded_states(behavior)], rubric=rubric, behavior=behavior)
+    (best,) = find_classes([list_demanded_states(behavior)], rubric=rubric, behavior=behavior)
     names = [row.name for row in reversed(behavior.classes)]
     return sorted(names, key=lambda name: name != best)

@@ -1,4 +1,4 @@
-"""What a synthesis gives: completions, what could not be made, and how it went."""
+"""Results of a synthesis: completions, rejected ones, and a summary."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ __all__ = [
     "SynthesisTally",
     "SynthesizedRow",
     "WriterCalls",
-    "rejected_of",
-    "row_of",
+    "make_rejected",
+    "make_row",
 ]
 
 
@@ -329,12 +329,12 @@ class SynthesisResult:
 # From drafts to rows and counts ----------------------------------------------------------------
 
 
-def row_of(done: Assignment, plan: SynthesisPlan) -> SynthesizedRow:
-    """Make the row of a completion that came about."""
-    draft = done.drafts[-1]
+def make_row(assignment: Assignment, plan: SynthesisPlan) -> SynthesizedRow:
+    """Make the row of a completion that was accepted."""
+    draft = assignment.drafts[-1]
     return SynthesizedRow(
-        **_about(done),
-        prompt=done.prompt.prompt,
+        **_describe_assignment(assignment),
+        prompt=assignment.prompt.prompt,
         response=draft.response or "",
         probabilities=draft.probabilities,
         completion_class=draft.completion_class,
@@ -346,19 +346,19 @@ def row_of(done: Assignment, plan: SynthesisPlan) -> SynthesizedRow:
     )
 
 
-def rejected_of(given_up: Assignment) -> RejectedSlot:
-    """Make the record of a completion that did not come about."""
-    draft = given_up.drafts[-1]
+def make_rejected(assignment: Assignment) -> RejectedSlot:
+    """Make the record of a completion that was given up."""
+    draft = assignment.drafts[-1]
     return RejectedSlot(
-        **_about(given_up),
-        failed=tuple(_words_of(each, given_up) for each in given_up.drafts),
+        **_describe_assignment(assignment),
+        failed=tuple(_explain_fault(each, assignment) for each in assignment.drafts),
         unmet=draft.unmet,
         response=draft.response,
     )
 
 
-def _about(completion: Assignment) -> dict[str, Any]:
-    """Say what was wanted."""
+def _describe_assignment(completion: Assignment) -> dict[str, Any]:
+    """Describe the completion that was wanted."""
     return {
         "id": completion.id,
         "group": completion.prompt.id,
@@ -370,19 +370,19 @@ def _about(completion: Assignment) -> dict[str, Any]:
     }
 
 
-def _words_of(draft: Draft, assignment: Assignment) -> str:
-    """Say what is wrong with a draft."""
+def _explain_fault(draft: Draft, assignment: Assignment) -> str:
+    """Explain what is wrong with a draft."""
     if draft.reason is not None:
         return shorten(draft.reason, width=240)
     wanted = assignment.traits.wanted
-    said = [
+    faults = [
         f"{name} must be {str(wanted[name]).lower()} (p {draft.probabilities[name] or 0.0:.2f})"
         for name in draft.unmet
     ]
     if draft.wrong_class:
         label = shorten(assignment.slot.label)
-        said.append(f"class must be {label}, got {draft.completion_class or 'none'}")
-    return "; ".join(said)
+        faults.append(f"class must be {label}, got {draft.completion_class or 'none'}")
+    return "; ".join(faults)
 
 
 class SynthesisTally:
@@ -398,7 +398,7 @@ class SynthesisTally:
         self._reasons: Counter[str] = Counter()
 
     def add(self, completions: Sequence[Assignment]) -> None:
-        """Take all completions of one prompt."""
+        """Add all completions of one prompt."""
         done = [each for each in completions if each.is_done]
         self.counts.update(
             n_prompts=1,
@@ -419,8 +419,8 @@ class SynthesisTally:
             elif draft.wrong_class:
                 self._reasons["another class than the label"] += 1
 
-    def summary(self, plan: SynthesisPlan, **known: Any) -> SynthesisSummary:
-        """Say how it went; what else is `known` are the files, the calls and what was set aside."""
+    def summarize(self, plan: SynthesisPlan, **known: Any) -> SynthesisSummary:
+        """Make the summary; `known` are its fields about files, calls and prompts set aside."""
         judging, recipes = plan.judging, plan.recipes
         kinds = dict.fromkeys(
             (behavior, slot.label)

@@ -1,4 +1,4 @@
-"""What is told to a synthesis beside who writes, who verifies and what is asked for."""
+"""Settings of a synthesis, besides its model, judge, rubric and recipes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons that a language model writes: in memory, from file to file, and what they cost."""
+"""Synthesize completions to compare: in memory, from file to file, and estimate the cost."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from voirdire.judging.runs.parts import WorkFolder
 from voirdire.judging.verdict_making import make_run_verdicts
 from voirdire.records import Usage
 from voirdire.records.items import as_bytes
-from voirdire.rewards.synthesis.plan import assignments_of, plan_synthesis, read_prompts
+from voirdire.rewards.synthesis.plan import list_assignments, plan_synthesis, read_prompts
 from voirdire.rewards.synthesis.result import (
     RejectedSlot,
     SynthesisProgress,
@@ -39,10 +39,10 @@ from voirdire.rewards.synthesis.result import (
     SynthesisTally,
     SynthesizedRow,
     WriterCalls,
-    rejected_of,
-    row_of,
+    make_rejected,
+    make_row,
 )
-from voirdire.rewards.synthesis.writer import Writer, tokens_to_write
+from voirdire.rewards.synthesis.writer import Writer, estimate_writing_tokens
 
 if TYPE_CHECKING:
     import threading
@@ -63,11 +63,11 @@ if TYPE_CHECKING:
 __all__ = ["SynthesisEstimate", "estimate_synthesis", "synthesize", "synthesize_file"]
 
 _PROMPTS_AT_ONCE = 200
-"""Prompts that are worked on together; memory is of their completions."""
+"""Prompts that are worked on together; memory holds their completions."""
 
 _SUFFIX = ".jsonl"
 _COMPLETION_TOKENS = 150
-"""Of a usual completion; nobody knows how much a model writes before it has."""
+"""Tokens of a usual completion, for estimates."""
 
 _SAMPLE = "word " * _COMPLETION_TOKENS
 
@@ -188,11 +188,11 @@ def synthesize(
         run = SynthesisRun(
             plan=plan, prompts=items, store=replies, stopping=stopping, progress=progress
         )
-        made = list(run.completions())
+        assignments = list(run.make_completions())
     return SynthesisResult(
-        rows=tuple(row_of(each, plan) for each in made if each.is_done),
-        rejected=tuple(rejected_of(each) for each in made if not each.is_done),
-        summary=run.summary(set_aside),
+        rows=tuple(make_row(each, plan) for each in assignments if each.is_done),
+        rejected=tuple(make_rejected(each) for each in assignments if not each.is_done),
+        summary=run.summarize(set_aside),
     )
 
 
@@ -255,7 +255,7 @@ def synthesize_file(
             run = SynthesisRun(plan=plan, prompts=prompts, store=replies, **settled)
             _write(run, rows=sys.stdout.buffer, rejected=None)
         sys.stdout.buffer.flush()
-        return run.summary(set_aside, output="-")
+        return run.summarize(set_aside, output="-")
     targets = target, rejected, dropped = _check_outputs(Path(output), source=source)
     with WorkFolder(target, written_as="jsonl") as folder, SetAside(dropped) as set_aside:
         set_aside.open(folder.path / "dropped.jsonl")
@@ -274,7 +274,7 @@ def synthesize_file(
                 publish(given_up, rejected)
             dropped_output = set_aside.publish()
         folder.remove()
-    return run.summary(
+    return run.summarize(
         set_aside,
         output=str(output),
         rejected_output=str(rejected) if rejected.exists() else None,
@@ -284,16 +284,16 @@ def synthesize_file(
 
 def _write(run: SynthesisRun, *, rows: IO[bytes], rejected: IO[bytes] | None) -> None:
     """Write completions as they are finished, and those that did not come about."""
-    with closing(run.completions()) as completions:  # type: ignore[type-var]  # a generator
+    with closing(run.make_completions()) as completions:  # type: ignore[type-var]  # a generator
         for each in completions:
             if each.is_done:
-                rows.write(as_bytes(row_of(each, run.plan).to_dict()) + b"\n")
+                rows.write(as_bytes(make_row(each, run.plan).to_dict()) + b"\n")
             elif rejected is not None:
-                rejected.write(as_bytes(rejected_of(each).to_dict()) + b"\n")
+                rejected.write(as_bytes(make_rejected(each).to_dict()) + b"\n")
 
 
 def _check_outputs(output: Path, *, source: object) -> tuple[Path, Path, Path]:
-    """Give the files of completions, of rejected ones and of dropped prompts, or say why not."""
+    """Check the files of completions, of rejected ones and of dropped prompts; return them."""
     if output.resolve().suffix.lower() != _SUFFIX:
         msg = f"`output` must end in {_SUFFIX}, got {str(output)!r}. Rename it."
         raise InputError(msg)
@@ -314,7 +314,7 @@ def _check_outputs(output: Path, *, source: object) -> tuple[Path, Path, Path]:
 
 @dataclass(kw_only=True, eq=False)
 class SynthesisRun:
-    """One run; `completions` does it, `summary` says afterwards how it went."""
+    """One run: `make_completions` runs it, `summarize` makes its summary."""
 
     plan: SynthesisPlan
     prompts: Sequence[Item]
@@ -332,7 +332,7 @@ class SynthesisRun:
         self._groups: list[list[Assignment]] = []
         self._is_judging = False
 
-    def completions(self) -> Iterator[Assignment]:
+    def make_completions(self) -> Iterator[Assignment]:
         """Give the completions of each prompt, in the order of the prompts."""
         prompts = iter(self.prompts)
         with collect_garbage_less_often(), BackgroundLoop() as loop:
@@ -345,8 +345,8 @@ class SynthesisRun:
                 with watched as watch:
                     loop.run(self._start())
                     while some := list(islice(prompts, _PROMPTS_AT_ONCE)):
-                        self._groups = [list(assignments_of(each, self.plan)) for each in some]
-                        self._complete(loop, watch)
+                        self._groups = [list(list_assignments(each, self.plan)) for each in some]
+                        self._write_and_verify(loop, watch)
                         for group in self._groups:
                             self._tally.add(group)
                         groups, self._groups = self._groups, []
@@ -358,12 +358,12 @@ class SynthesisRun:
                 done = "1 prompt is" if n_done == 1 else f"{n_done:,} prompts are"
                 raise CostLimitReachedError(f"{error} {done} done.") from error
 
-    def summary(self, set_aside: SetAside, **outputs: str | None) -> SynthesisSummary:
+    def summarize(self, set_aside: SetAside, **outputs: str | None) -> SynthesisSummary:
         """Say how it went; `outputs` are the files that were written."""
         if (judged := self._judge.calls) is not None:
             self._record.note(judged, n_answered=self._judge.n_answered)
         known = {**vars(self._writer.calls), "n_reused": self._writer.n_reused}
-        return self._tally.summary(
+        return self._tally.summarize(
             self.plan,
             calls=WriterCalls(**{row.name: known[row.name] for row in fields(WriterCalls)}),
             judge_calls=self._record.summary(),
@@ -377,7 +377,7 @@ class SynthesisRun:
         await self._judge.start()
 
     async def _close(self, *, cancel: bool = False) -> None:
-        """Let the calls in flight end, or cancel them, and write down what came."""
+        """Wait for the calls in flight, or cancel them, and store their replies."""
         drain_s = 0.0 if cancel else None
         self._judge.stop()
         try:
@@ -385,22 +385,22 @@ class SynthesisRun:
         finally:
             await self._judge.close(drain_s=drain_s)
 
-    def _complete(self, loop: BackgroundLoop, watch: Watch) -> None:
-        """Write, verify, and write anew what is not right, so often at most."""
-        left = [each for group in self._groups for each in group]
+    def _write_and_verify(self, loop: BackgroundLoop, watch: Watch) -> None:
+        """Write and verify drafts, and repeat this for rejected ones, up to `n_attempts` times."""
+        waiting = [each for group in self._groups for each in group]
         for _ in range(self.plan.settings.n_attempts):
-            drafts = loop.run(self._writer.write(left), watch=watch.check)
+            drafts = loop.run(self._writer.write(waiting), watch=watch.check)
             self._is_judging = True
-            loop.run(self._verify(left, drafts), watch=watch.check)
+            loop.run(self._verify(waiting, drafts), watch=watch.check)
             self._is_judging = False
-            for each, draft in zip(left, drafts, strict=True):
+            for each, draft in zip(waiting, drafts, strict=True):
                 each.drafts.append(draft)
-            left = [each for each in left if not each.is_done]
-            if not left:
+            waiting = [each for each in waiting if not each.is_done]
+            if not waiting:
                 return
 
     async def _verify(self, assignments: Sequence[Assignment], drafts: Sequence[Draft]) -> None:
-        """Complete drafts by what the judge says; those without a text stay as they are."""
+        """Add the judge's verdicts to drafts; drafts without a text stay as they are."""
         pairs = zip(assignments, drafts, strict=True)
         pending = [(each, draft) for each, draft in pairs if draft.reason is None]
         if not pending:
@@ -553,18 +553,20 @@ def estimate_synthesis(
     n_attempts = plan.settings.n_attempts
     prompts = read_prompts(source, plan, set_aside=set_aside)
     n_completions, n_tokens, cost = 0, 0, 0.0
-    judged: list[Item] = []
+    samples: list[Item] = []
     verifying = None
     with open_run_store(plan.settings.store, output=output, makes=False) as replies:
         for prompt in prompts:
-            completions = list(assignments_of(prompt, plan))
+            completions = list(list_assignments(prompt, plan))
             n_completions += len(completions)
-            for used in tokens_to_write(completions, plan, replies):
-                n_tokens += used
-                cost += 0.0 if price is None else price.cost(Usage(used, _COMPLETION_TOKENS))
-                judged.append(replace(prompt, id=f"{len(judged)}", response=_SAMPLE))
-        if judged and needs_engine(plan.judging.judge):
-            verifying = estimate_calls(lambda: judged, plan.judging, replies)
+            for n_prompt_tokens in estimate_writing_tokens(completions, plan, replies):
+                n_tokens += n_prompt_tokens
+                cost += (
+                    0.0 if price is None else price.cost(Usage(n_prompt_tokens, _COMPLETION_TOKENS))
+                )
+                samples.append(replace(prompt, id=f"{len(samples)}", response=_SAMPLE))
+        if samples and needs_engine(plan.judging.judge):
+            verifying = estimate_calls(lambda: samples, plan.judging, replies)
     judge_cost = 0.0 if verifying is None else verifying.cost
     return SynthesisEstimate(
         model=plan.writer.name,
@@ -572,11 +574,11 @@ def estimate_synthesis(
         n_prompts=len(prompts),
         n_dropped=set_aside.count,
         n_completions=n_completions,
-        n_stored=n_completions - len(judged),
-        n_calls=len(judged),
-        n_calls_most=len(judged) * n_attempts,
+        n_stored=n_completions - len(samples),
+        n_calls=len(samples),
+        n_calls_most=len(samples) * n_attempts,
         prompt_tokens=n_tokens,
-        completion_tokens=len(judged) * _COMPLETION_TOKENS,
+        completion_tokens=len(samples) * _COMPLETION_TOKENS,
         cost=None if price is None else cost,
         cost_most=None if price is None else cost * n_attempts,
         n_judge_calls=0 if verifying is None else verifying.n_calls,

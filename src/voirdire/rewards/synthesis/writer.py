@@ -1,7 +1,7 @@
-"""Who writes drafts: what the model is told, in English or in Chinese, and the engine that asks it.
+"""The writer of drafts: its instructions in English or Chinese, and the engine that calls it.
 
-The words stand in ``data/writer.yaml``. The conversation is untrusted: it is fenced as judges see
-it, and the message with the task holds nothing of it.
+The words of the instructions are in ``data/writer.yaml``. The conversation is untrusted: it is
+fenced as it is for judges, and the message with the task holds no part of it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from voirdire.models import BatchChatModel, ChatRequest
 from voirdire.records import Message
 from voirdire.records.items import as_bytes
 from voirdire.rewards.synthesis.plan import Draft
-from voirdire.rewards.synthesis.recipes import seed_of
+from voirdire.rewards.synthesis.recipes import make_seed
 from voirdire.store.stored_calls import group_by_name
 
 if TYPE_CHECKING:
@@ -41,45 +41,45 @@ if TYPE_CHECKING:
     from voirdire.rewards.synthesis.plan import Assignment, SynthesisPlan
     from voirdire.store import ReplyStore
 
-__all__ = ["Writer", "tokens_to_write"]
+__all__ = ["Writer", "estimate_writing_tokens"]
 
 _DRAFTS_AT_ONCE = 16
-"""That a model of this process writes in one go."""
+"""Drafts that a model in this process writes in one batch."""
 
 _LARGEST_SEED = 2**31
-"""What servers take."""
+"""Servers accept seeds below this."""
 
 _HOTTEST = 2.0
 _WARMER = 0.1
-"""Every further draft is a little warmer, so that it differs where a server knows no seeds."""
+"""Each further draft has a higher temperature, so that it differs where a server ignores seeds."""
 
 _NONCE = "0" * 16
 """Stands for the random code of a fence, so that an estimate is the same every time."""
 
-_HALVES = re.compile("[\ud800-\udfff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _tokens_of = lru_cache(1_000)(estimate_tokens)  # a task comes again and again
 
 
-# What it is told -------------------------------------------------------------------------------
+# Instructions ----------------------------------------------------------------------------------
 
 
 @cache
 def _read_words() -> dict[str, Any]:
     text = (files("voirdire") / "data" / "writer.yaml").read_text(encoding="utf-8")
-    found: dict[str, Any] = document_from_text(text, source="writer.yaml", what="words").value
-    return found
+    words: dict[str, Any] = document_from_text(text, source="writer.yaml", what="words").value
+    return words
 
 
-def _words(language: Language) -> dict[str, str]:
+def _choose_words(language: Language) -> dict[str, str]:
     return {part: texts[language] for part, texts in _read_words()["words"].items()}
 
 
 def _write_task(assignment: Assignment, plan: SynthesisPlan) -> str:
-    """Write the system's message: who writes, where the conversation is, and what is wanted."""
+    """Write the system message: the role, the place of the conversation, and the task."""
     language = plan.writer.language
-    words = _words(language)
+    words = _choose_words(language)
     points = {
-        name: f"- {escape_invisible(_instruction(name, plan, state=state))}"
+        name: f"- {escape_invisible(_choose_instruction(name, plan, state=state))}"
         for name, state in assignment.traits.wanted.items()
     }
     brief = pick_language(assignment.slot.brief, language)
@@ -97,22 +97,25 @@ def _write_task(assignment: Assignment, plan: SynthesisPlan) -> str:
     return "\n\n".join("\n".join(section) for section in sections)
 
 
-def _instruction(proposition: str, plan: SynthesisPlan, *, state: bool) -> str:
-    """Give the words that ask for a state of a proposition.
+def _choose_instruction(proposition: str, plan: SynthesisPlan, *, state: bool) -> str:
+    """Choose the words that ask for a state of a proposition.
 
-    Those of the recipes count; without any, the question's own text is turned into words. Where
-    one language lacks them, the other stands in.
+    They come from the recipes, else from the text of the question. Where the language has none, the
+    other language is used.
     """
-    known, language = plan.recipes.instructions.get(proposition), plan.writer.language
-    if known is not None:
-        return pick_language(known.when_true if state else known.when_false, language) or ""
+    instruction, language = plan.recipes.instructions.get(proposition), plan.writer.language
+    if instruction is not None:
+        return (
+            pick_language(instruction.when_true if state else instruction.when_false, language)
+            or ""
+        )
     question = pick_language(plan.rubric.question(proposition).text, language) or proposition
     words = _read_words()
     text: str = words["asked"][language].replace("{answer}", words["answers"][language][state])
     return text.replace("{question}", question)
 
 
-def _draft_call(
+def _make_call(
     assignment: Assignment, plan: SynthesisPlan, *, nonce: str | None = None
 ) -> Call[Draft]:
     """Make the call for the next draft; its fence has a given code, or a new one each time."""
@@ -120,11 +123,11 @@ def _draft_call(
     task, temperature = _write_task(assignment, plan), writer.temperature
     if temperature is not None:
         temperature = round(min(temperature + _WARMER * (attempt - 1), _HOTTEST), 3)
-    told = [task, temperature, writer.seed, assignment.number, attempt]
-    digest = hashlib.sha256(as_bytes(told)).hexdigest()
+    content_of_call = [task, temperature, writer.seed, assignment.number, attempt]
+    digest = hashlib.sha256(as_bytes(content_of_call)).hexdigest()
 
     def request(form: ReplyForm) -> ChatRequest:  # noqa: ARG001  # always plain text
-        words = _words(writer.language)
+        words = _choose_words(writer.language)
         shown = fence_item(assignment.prompt.prompt, {}, nonce=nonce or new_nonce())
         content = f"{words['opening']}\n{shown}\n{words['closing']}"
         return ChatRequest(
@@ -132,33 +135,33 @@ def _draft_call(
             form="text",
             max_tokens=plan.settings.max_tokens,
             temperature=temperature,
-            seed=seed_of(f"{assignment.key.hex()}/{digest}") % _LARGEST_SEED,
+            seed=make_seed(f"{assignment.key.hex()}/{digest}") % _LARGEST_SEED,
         )
 
     return Call(item=assignment.key, name=f"write/{digest[:32]}", request=request, read=_read_draft)
 
 
 def _read_draft(reply: Reply) -> Draft:
-    """Take the text of a reply; a reply is read once, and what is wrong with it is no error."""
-    answer = strip_reasoning(_HALVES.sub("\ufffd", reply.text))
+    """Read a draft from a reply; a fault of the reply becomes the reason of the draft."""
+    answer = strip_reasoning(_SURROGATES.sub("\ufffd", reply.text))
     text = answer.text.strip()
     if reply.finish_reason == "length" or answer.is_unfinished:
         return Draft(response=text, reason="cut off: the reply ended at its most tokens")
     return Draft(response=text, reason=None if text else "empty reply")
 
 
-# Asking it -------------------------------------------------------------------------------------
+# Calls -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class _BoundWriter(BoundJudge):
-    """The writer as an engine has it; its drafts are kept under a hash of their own."""
+    """The writer in the form that an engine needs; its drafts are stored under their own hash."""
 
     plan: SynthesisPlan
 
     @property
     def calls(self) -> CallPlan:
-        """No question of a rubric is asked."""
+        """An empty plan, since no question of a rubric is asked."""
         return CallPlan(specs=())
 
     @cached_property
@@ -167,7 +170,7 @@ class _BoundWriter(BoundJudge):
         return hash_content(
             {
                 "writes": _read_words()["version"],
-                "words": list(_words(self.judge.language).values()),
+                "words": list(_choose_words(self.judge.language).values()),
                 "model": dict(self.judge.chat_model.settings),
                 "max_tokens": self.plan.settings.max_tokens,
             }
@@ -175,16 +178,16 @@ class _BoundWriter(BoundJudge):
 
     @property
     def described(self) -> dict[str, Any]:
-        """What a store says of whose drafts it holds."""
+        """The description of the writer in a store."""
         return {"name": self.name, "writes": "completions", "language": self.judge.language}
 
 
-def _bound(plan: SynthesisPlan) -> _BoundWriter:
+def _bind_writer(plan: SynthesisPlan) -> _BoundWriter:
     return _BoundWriter(judge=plan.writer, rubric=plan.rubric, plan=plan)
 
 
 class _Drafts:
-    """Takes what comes of calls to write, each in its place."""
+    """Collects the drafts of calls, each in its place."""
 
     def __init__(self, n_calls: int) -> None:
         self.done = asyncio.Event()
@@ -213,12 +216,12 @@ class _Drafts:
 
 
 class Writer(ModelEngine):
-    """The engine of drafts: looked up, called, stored and used as replies about items are."""
+    """The engine of drafts: looks them up in the store, or calls the model and stores them."""
 
     def __init__(
         self, plan: SynthesisPlan, *, store: ReplyStore | None, retry_failures: bool
     ) -> None:
-        super().__init__(_bound(plan), store=store, retry_failures=retry_failures)
+        super().__init__(_bind_writer(plan), store=store, retry_failures=retry_failures)
         if isinstance(plan.writer.chat_model, BatchChatModel):
             self._queue.jobs_together = _DRAFTS_AT_ONCE
         self._plan = plan
@@ -226,33 +229,33 @@ class Writer(ModelEngine):
 
     async def write(self, assignments: Sequence[Assignment]) -> list[Draft]:
         """Write a draft for each, or raise what ends the run."""
-        calls = [_draft_call(each, self._plan) for each in assignments]
+        calls = [_make_call(each, self._plan) for each in assignments]
         stored = await self._look_up(list({call.item for call in calls}))
         drafts, units = _Drafts(len(calls)), []
         for place, call in enumerate(calls):
             unit = Unit(drafts, call.item, [call], [place], stored.get(call.item, {}))
-            found = self._queue.reuse(
+            outcome = self._queue.reuse(
                 call, unit.stored.get(call.name, ()), retry_failures=self._retry_failures
             )
-            if found is None:
+            if outcome is None:
                 units.append(unit)
             else:
-                drafts.deliver(unit, [found])
+                drafts.deliver(unit, [outcome])
         self.n_reused += len(calls) - len(units)
         self._queue.add(units)
         await self.wait_unless_ended(drafts.done.wait())
         return drafts.written
 
 
-def tokens_to_write(
+def estimate_writing_tokens(
     assignments: Sequence[Assignment], plan: SynthesisPlan, store: ReplyStore | None
 ) -> Iterator[int]:
-    """Give about how many tokens would ask for each first draft of a prompt that is not stored."""
+    """Estimate the prompt tokens of each first draft that is not stored."""
     ids = {} if store is None else {row.fingerprint: row.id for row in store.judges()}
-    number = ids.get(_bound(plan).reply_fingerprint)
-    calls = [_draft_call(each, plan, nonce=_NONCE) for each in assignments]
-    found = {} if store is None or number is None else store.get(number, [calls[0].item])
+    number = ids.get(_bind_writer(plan).reply_fingerprint)
+    calls = [_make_call(each, plan, nonce=_NONCE) for each in assignments]
+    stored = {} if store is None or number is None else store.get(number, [calls[0].item])
     for call in calls:
-        blobs = group_by_name(found.get(call.item, ())).get(call.name, ())
+        blobs = group_by_name(stored.get(call.item, ())).get(call.name, ())
         if read_stored_outcome(call, blobs, max_attempts=plan.writer.limits.max_attempts) is None:
             yield sum(_tokens_of(message.content) for message in call.request("text").messages)

@@ -1,1 +1,1 @@
-"""What a reward saw of a training run: steps, alarms, completions; replayed, and sampled from."""
+"""Record training runs: steps, alarms and completions, which can be replayed and sampled."""

@@ -1,4 +1,4 @@
-"""When something in a training run deserves a look: six alarms, each of which begins once.
+"""Raise alarms in a training run: six kinds, each of which begins and ends by its own rule.
 
 ==========  ========================================================================  ============
 alarm       begins when, over the last 10 steps                                        ends when
@@ -21,21 +21,23 @@ nonsense    nonsense is twice as frequent as before, by .05 and five standard er
             responses at least
 ==========  ========================================================================  ============
 
-Ten steps, since single steps of a few prompts differ by chance; `missing` looks at those that are
-there, since a judge that is down costs every step. "Before" is the reference run at the same
-steps, or its whole where it has fewer than five of them; without a reference, the run's own first
-ten steps. What is measured against it waits until ten further steps are there.
+Alarms look at ten steps, since single steps of a few prompts differ by chance. `missing` looks at
+fewer steps where ten are not there yet, since a judge that is down costs every step. "Before" is
+the reference run at the same steps, or the whole reference run where it has fewer than five of
+them. Without a reference it is the run's own first ten steps; alarms that compare with these wait
+for ten further steps.
 
-The standard error of a rate over a window is the largest of three: that of so many independent
-completions, that of the mean over its steps, and what the differences between neighbouring steps of
-the reference run say of such a mean. The last two see that completions of one prompt are alike, the
-last one over many more steps than a window has. A class rests on the completions and the steps of
-its own behavior. The error of a length is that of the mean over its steps; that of a correlation,
-by Fisher's z, the larger one of the first two. What nonsense gets more has the largest of three
-too: that of a difference of two means, the one over its steps, and what the differences between
-neighbouring steps of the run itself say. It takes five of them, since a policy that writes nonsense
-all the time does so about few prompts, and the error over ten steps is itself uncertain. Ending
-takes more than not beginning, so that a figure at the border does not ring at every other step.
+The standard error of a rate over a window is the largest of three: that of as many independent
+completions, that of the mean over the steps, and the one estimated from the differences between
+neighbouring steps of the reference run. The last two allow for completions of one prompt that are
+alike; the last one uses many more steps than a window has. A class counts the completions and the
+steps of its own behavior. The error of a length is that of the mean over its steps; the error of a
+correlation, by Fisher's z, is the larger one of the first two. The gain of nonsense has the largest
+of three too: that of a difference of two means, the one over its steps, and the one estimated from
+neighbouring steps of the run itself. It needs five standard errors, since a policy that always
+writes nonsense does so about few prompts, and the error over ten steps is itself uncertain. The
+threshold for ending lies below that for beginning, so that a figure near a threshold does not
+raise an alarm at every other step.
 """
 
 from __future__ import annotations
@@ -55,12 +57,12 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.training.run import AlarmKind, TrainingStep
 
-__all__ = ["AlarmMonitor", "alarms_of"]
+__all__ = ["AlarmMonitor", "find_alarms"]
 
 WINDOW = 10
 """Steps that are looked at together."""
 FEWEST_SAME = 5
-"""Steps of a reference run that must be at the same place, for it not to be taken whole."""
+"""Steps of the reference run at the same place; with fewer, the whole reference run counts."""
 
 MISSING, MISSING_ENDS, MISSING_ERRORS, FEWEST_MISSING = 0.05, 0.025, 2.0, 5
 SATURATED, SATURATED_ENDS, INSIDE = 0.98, 0.97, 0.95
@@ -74,10 +76,10 @@ PAID, PAID_ENDS, FEWEST_PAID, FEWEST_PAID_ENDS = 0.5, 0.4, 10, 5
 ERRORS, NONSENSE_ERRORS = 4.0, 5.0
 
 _MOST_R = 1 - 1e-6
-"""What a correlation of 1 counts as, whose z is infinite."""
+"""Correlations are clipped here, since the z of 1 is infinite."""
 
 
-def alarms_of(
+def find_alarms(
     steps: Sequence[TrainingStep],
     *,
     paying: Sequence[str],
@@ -104,7 +106,7 @@ def alarms_of(
 
 
 class AlarmMonitor:
-    """Takes the steps of a run one after the other, and says which alarms begin.
+    """Checks the steps of a run one after the other for alarms that begin.
 
     Parameters
     ----------
@@ -123,7 +125,7 @@ class AlarmMonitor:
         self._whole = _Window(self._reference) if self._reference else None
         names = self._reference[-1].figures if self._reference else ()
         self._noise = {
-            name: _step_noise(
+            name: _estimate_noise(
                 [row.figures.get(name, (math.nan, 0.0))[0] for row in self._reference]
             )
             for name in names
@@ -135,7 +137,7 @@ class AlarmMonitor:
         self._active: set[tuple[AlarmKind, str]] = set()
 
     def check(self, step: TrainingStep) -> tuple[Alarm, ...]:
-        """Take the next step; give the alarms that begin with it."""
+        """Add the next step, and return the alarms that begin with it."""
         self._latest.append(_Row(step))
         self._gains += [] if math.isnan(step.nonsense_gain) else [step.nonsense_gain]
         self._n_steps += 1
@@ -143,7 +145,7 @@ class AlarmMonitor:
         if self._n_steps <= WINDOW:
             self._first = now
         began: list[Alarm] = []
-        for alarm, begins, ends in self._findings(now):
+        for alarm, begins, ends in self._check_all(now):
             key = (alarm.kind, alarm.subject)
             if begins and key not in self._active:
                 self._active.add(key)
@@ -152,24 +154,24 @@ class AlarmMonitor:
                 self._active.discard(key)
         return tuple(began)
 
-    def _findings(self, now: _Window) -> Iterator[_Finding]:
-        yield _missing(now)
+    def _check_all(self, now: _Window) -> Iterator[_Finding]:
+        yield _check_missing(now)
         if self._n_steps < WINDOW:
             return
-        yield _flat_groups(now)
-        yield _paid_by_length(now)
-        yield _paid_nonsense(now, noise=_step_noise(self._gains))
-        before = self._before(now)
+        yield _check_flat_groups(now)
+        yield _check_length_correlation(now)
+        yield _check_nonsense_gain(now, noise=_estimate_noise(self._gains))
+        before = self._find_earlier(now)
         if before is None:
             return
-        yield from _saturation(now, before, paying=self._paying, noise=self._noise)
-        yield _longer(now, before)
-        yield _collapsed(now, self._first)
-        yield _frequent_nonsense(now, before, noise=self._noise)
+        yield from _check_saturation(now, before, paying=self._paying, noise=self._noise)
+        yield _check_growth(now, before)
+        yield _check_spread(now, self._first)
+        yield _check_nonsense_share(now, before, noise=self._noise)
         if self._whole is not None:
-            yield from _drift(now, before, noise=self._noise)
+            yield from _check_drift(now, before, noise=self._noise)
 
-    def _before(self, now: _Window) -> _Window | None:
+    def _find_earlier(self, now: _Window) -> _Window | None:
         if self._whole is None:
             return self._first if self._n_steps >= 2 * WINDOW else None
         low = bisect_left(self._places, now.rows[0].step)
@@ -177,16 +179,16 @@ class AlarmMonitor:
         return _Window(same) if len(same) >= FEWEST_SAME else self._whole
 
 
-# Steps taken together -----------------------------------------------------------------------------
+# Windows of steps ---------------------------------------------------------------------------------
 
 _FLAT, _LENGTH, _LENGTH_Z, _VARIANCE, _NONSENSE, _GAIN = (
     "*flat", "*length", "*z", "*variance", "*nonsense", "*gain",
 )  # fmt: skip
-"""Figures beside the rates of propositions and classes, whose names are identifiers."""
+"""Names of other figures than rates; the names of propositions and classes have no asterisk."""
 
 
 class _Row:
-    """The figures of one step, each with the completions or groups that it rests on."""
+    """The figures of one step, each with its number of completions or groups."""
 
     def __init__(self, step: TrainingStep) -> None:
         self.step, self.n, self.n_missing = step.step, step.n, step.n_missing
@@ -210,7 +212,7 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class _Mean:
-    """A weighted mean over steps, and its standard error by how they differ."""
+    """A weighted mean over steps, and its standard error estimated from their differences."""
 
     value: float = math.nan
     error: float = math.nan
@@ -225,15 +227,15 @@ class _Window:
         self.rows = rows
         self.n = sum(row.n for row in rows)
         self.n_missing = sum(row.n_missing for row in rows)
-        self._means = _means([row.figures for row in rows])
-        self.rates = tuple(name for name in self._means if not name.startswith("*"))
+        self._average_figures = _average_figures([row.figures for row in rows])
+        self.rates = tuple(name for name in self._average_figures if not name.startswith("*"))
         self.reward_sd = math.sqrt(self[_VARIANCE].value)
 
     def __getitem__(self, name: str) -> _Mean:
-        return self._means.get(name, _Mean())
+        return self._average_figures.get(name, _Mean())
 
 
-def _means(rows: Sequence[Mapping[str, tuple[float, float]]]) -> dict[str, _Mean]:
+def _average_figures(rows: Sequence[Mapping[str, tuple[float, float]]]) -> dict[str, _Mean]:
     """Average the figures that the last row has."""
     if not rows:
         return {}
@@ -250,48 +252,48 @@ def _means(rows: Sequence[Mapping[str, tuple[float, float]]]) -> dict[str, _Mean
     return dict(zip(names, map(_Mean, *columns), strict=True))
 
 
-def _step_noise(values: Sequence[float]) -> float:
-    """Give the standard deviation from step to step, whatever way a figure goes over time."""
-    known = np.array(values)
-    known = known[~np.isnan(known)]  # a behavior need not be in every step
-    return math.sqrt((np.diff(known) ** 2).mean() / 2) if known.size >= WINDOW else math.nan
+def _estimate_noise(values: Sequence[float]) -> float:
+    """Estimate the standard deviation from step to step, not counting a trend over time."""
+    defined = np.array(values)
+    defined = defined[~np.isnan(defined)]  # a behavior need not be in every step
+    return math.sqrt((np.diff(defined) ** 2).mean() / 2) if defined.size >= WINDOW else math.nan
 
 
 def _is_apart(
     now: _Window, before: _Window, name: str, *, noise: Mapping[str, float], by: float = ERRORS
 ) -> bool:
-    """Tell whether two rates differ by more than chance would have it."""
-    errors = (_rate_error(window[name], noise.get(name, math.nan)) for window in (now, before))
+    """Tell whether two rates differ by more than chance explains."""
+    errors = (_estimate_error(window[name], noise.get(name, math.nan)) for window in (now, before))
     return abs(now[name].value - before[name].value) > by * math.hypot(*errors)
 
 
-def _rate_error(rate: _Mean, noise: float) -> float:
-    """Give the largest of three standard errors; see the head of this file."""
+def _estimate_error(rate: _Mean, noise: float) -> float:
+    """Estimate a standard error as the largest of three; see the docstring of this module."""
     if not rate.n:
         return math.nan
     alone = math.sqrt(rate.value * (1 - rate.value) / rate.n)
     return float(np.fmax(np.fmax(alone, rate.error), noise / math.sqrt(rate.n_steps)))
 
 
-# What begins and what ends ------------------------------------------------------------------------
+# Beginning and ending of alarms -------------------------------------------------------------------
 
 _Finding: TypeAlias = tuple[Alarm, bool, bool]
-"""An alarm, whether it begins where it is not on, and whether it ends where it is."""
+"""An alarm, whether it begins if it is not active, and whether it ends if it is."""
 
 
-def _missing(now: _Window) -> _Finding:
-    """Rewards that are missing: each is a completion that nothing is learnt from."""
+def _check_missing(now: _Window) -> _Finding:
+    """Check for missing rewards: training learns nothing from such completions."""
     share = now.n_missing / now.n if now.n else math.nan
     error = math.sqrt(share * (1 - share) / now.n) if now.n else math.nan
     begins = now.n_missing >= FEWEST_MISSING and share - MISSING_ERRORS * error > MISSING
     text = f"{share:.0%} of the rewards are missing"
-    return _alarm("missing", now, "reward", share, text), begins, share < MISSING_ENDS
+    return _make_alarm("missing", now, "reward", share, text), begins, share < MISSING_ENDS
 
 
-def _saturation(
+def _check_saturation(
     now: _Window, before: _Window, *, paying: frozenset[str], noise: Mapping[str, float]
 ) -> Iterator[_Finding]:
-    """Propositions that pay, and no longer tell responses apart."""
+    """Check for paying propositions that are true, or false, of nearly all responses."""
     for name in now.rates:
         if name not in paying:
             continue
@@ -299,70 +301,72 @@ def _saturation(
         is_beyond = value > SATURATED or value < 1 - SATURATED
         was_inside = 1 - INSIDE <= was <= INSIDE and _is_apart(now, before, name, noise=noise)
         text = f"{name} is {value:.0%} (before: {was:.0%}): it tells no responses apart"
-        alarm = _alarm("saturation", now, name, value, text, was)
+        alarm = _make_alarm("saturation", now, name, value, text, was)
         yield alarm, is_beyond and was_inside, 1 - SATURATED_ENDS < value < SATURATED_ENDS
 
 
-def _flat_groups(now: _Window) -> _Finding:
-    """Find groups whose rewards are all equal: nothing is learnt from them."""
+def _check_flat_groups(now: _Window) -> _Finding:
+    """Check for groups whose rewards are all equal: training learns nothing from them."""
     groups = now[_FLAT]
     text = f"{groups.value:.0%} of the groups have rewards that are all equal: no signal is left"
-    alarm = _alarm("saturation", now, "groups", groups.value, text)
+    alarm = _make_alarm("saturation", now, "groups", groups.value, text)
     return alarm, groups.n >= FEWEST_GROUPS and groups.value >= FLAT, groups.value < FLAT_ENDS
 
 
-def _drift(now: _Window, before: _Window, *, noise: Mapping[str, float]) -> Iterator[_Finding]:
-    """Answers unlike those of the reference run."""
+def _check_drift(
+    now: _Window, before: _Window, *, noise: Mapping[str, float]
+) -> Iterator[_Finding]:
+    """Check for answers that differ from those of the reference run."""
     for name in now.rates:
         value, was = now[name].value, before[name].value
         apart = abs(value - was)
         text = f"{name} is {value:.0%} (reference run: {was:.0%})"
         begins = apart > DRIFT and _is_apart(now, before, name, noise=noise)
-        yield _alarm("drift", now, name, value, text, was), begins, apart < DRIFT_ENDS
+        yield _make_alarm("drift", now, name, value, text, was), begins, apart < DRIFT_ENDS
 
 
-def _longer(now: _Window, before: _Window) -> _Finding:
-    """Responses that grow."""
+def _check_growth(now: _Window, before: _Window) -> _Finding:
+    """Check for responses that grow."""
     value, was = now[_LENGTH].value, before[_LENGTH].value
     error = math.hypot(now[_LENGTH].error, before[_LENGTH].error)
     text = f"responses have a length of {value:,.0f} (before: {was:,.0f})"
     begins = value > LONGER * was and value - was > ERRORS * error
-    return _alarm("length", now, "length", value, text, was), begins, value < LONGER_ENDS * was
+    return _make_alarm("length", now, "length", value, text, was), begins, value < LONGER_ENDS * was
 
 
-def _paid_by_length(now: _Window) -> _Finding:
-    """Rewards that go with length; by step, so that learning over time does not count."""
+def _check_length_correlation(now: _Window) -> _Finding:
+    """Check for rewards that correlate with length within steps, so that a trend does not count."""
     z = now[_LENGTH_Z]
     value = math.tanh(z.value)
     error = np.fmax(1 / math.sqrt(z.n), z.error) if z.n else math.nan
     text = f"length and reward correlate by {value:.2f}: the reward may pay for length"
     begins = now.n - now.n_missing >= FEWEST_PAIRS and value >= PAID_BY_LENGTH
     begins = begins and bool(z.value > ERRORS * error)
-    alarm = _alarm("length", now, "length and reward", value, text)
+    alarm = _make_alarm("length", now, "length and reward", value, text)
     return alarm, begins, value < PAID_BY_LENGTH_ENDS
 
 
-def _collapsed(now: _Window, first: _Window) -> _Finding:
-    """Rewards that no longer differ."""
+def _check_spread(now: _Window, first: _Window) -> _Finding:
+    """Check for rewards that no longer differ."""
     value, was = now.reward_sd, first.reward_sd
     text = f"rewards differ by {value:.2g} (standard deviation; in the beginning {was:.2g})"
-    alarm = _alarm("spread", now, "reward", value, text, was)
+    alarm = _make_alarm("spread", now, "reward", value, text, was)
     return alarm, value < COLLAPSED * was, value > COLLAPSED_ENDS * was
 
 
-def _frequent_nonsense(now: _Window, before: _Window, *, noise: Mapping[str, float]) -> _Finding:
-    """Nonsense that gets more frequent, whatever it is paid."""
+def _check_nonsense_share(now: _Window, before: _Window, *, noise: Mapping[str, float]) -> _Finding:
+    """Check for nonsense that gets more frequent, whatever its reward."""
     value, was = now[_NONSENSE].value, before[_NONSENSE].value
     text = f"{value:.0%} of the responses are nonsense (before: {was:.0%})"
     begins = value > max(FREQUENT * was, was + MORE) and _is_apart(
         now, before, _NONSENSE, noise=noise, by=NONSENSE_ERRORS
     )
     ends = value < max(FREQUENT_ENDS * was, was + MORE_ENDS)
-    return _alarm("nonsense", now, "nonsense", value, text, was), begins, ends
+    return _make_alarm("nonsense", now, "nonsense", value, text, was), begins, ends
 
 
-def _paid_nonsense(now: _Window, *, noise: float) -> _Finding:
-    """Nonsense that gets more reward than the other responses of its group."""
+def _check_nonsense_gain(now: _Window, *, noise: float) -> _Finding:
+    """Check for nonsense that gets more reward than the other responses of its group."""
     gain, sd = now[_GAIN], now.reward_sd
     error = math.nan
     if 0 < gain.n < now.n:
@@ -375,10 +379,10 @@ def _paid_nonsense(now: _Window, *, noise: float) -> _Finding:
     begins = gain.n >= FEWEST_PAID and gain.value > PAID * sd
     begins = begins and gain.value > NONSENSE_ERRORS * error
     ends = gain.n < FEWEST_PAID_ENDS or gain.value < PAID_ENDS * sd
-    return _alarm("nonsense", now, "nonsense and reward", gain.value, text), begins, ends
+    return _make_alarm("nonsense", now, "nonsense and reward", gain.value, text), begins, ends
 
 
-def _alarm(
+def _make_alarm(
     kind: AlarmKind,
     now: _Window,
     subject: str,

@@ -1,4 +1,4 @@
-"""Completions of a training run as rows: at once items, verdicts, and what figures are made of."""
+"""Completions of a training run as rows, which serve as items, verdicts and figures."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ __all__ = [
     "WHOLE",
     "Call",
     "RowLayout",
-    "class_column",
-    "item_of_row",
-    "prompt_text",
-    "proposition_column",
-    "rows_of",
-    "texts_of_row",
+    "make_item",
+    "make_rows",
+    "name_class_column",
+    "name_proposition_column",
+    "read_texts",
+    "write_prompt",
 ]
 
 HEAD = {
@@ -66,15 +66,15 @@ HEAD = {
     "time": "number",
     "session": "text",
 }
-"""What a row begins with; propositions and classes follow, which are numbers."""
+"""The first columns of a row and their kinds; numbers of propositions and classes follow."""
 
 WHOLE = frozenset(name for name, kind in HEAD.items() if kind == "whole")
 _TYPES: dict[str, Any] = {"text": pl.String, "number": pl.Float64, "whole": pl.Int64}
 TEXTS = ("prompt", "response", "messages")
-"""Columns that figures do not need, and that are most of a file."""
+"""Columns that take most of a file, and that figures do not need."""
 
 ITEM_COLUMNS = (*TEXTS, "behavior")
-"""What a judge sees of a completion: those that are equal in it are one item."""
+"""Columns that a judge sees; completions that are equal in them are one item."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,8 +101,8 @@ class RowLayout:
     def numbers(self) -> tuple[str, ...]:
         """Name the columns after the first ones."""
         return (
-            *map(proposition_column, self.propositions),
-            *map(class_column, self.class_names),
+            *map(name_proposition_column, self.propositions),
+            *map(name_class_column, self.class_names),
         )
 
     @property
@@ -115,7 +115,7 @@ class RowLayout:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of the reward: when it was, and the number of its first completion."""
+    """One call of the reward, with its time and the number of its first completion."""
 
     scores: LiveScores
     turns: Sequence[Turn]
@@ -125,52 +125,58 @@ class Call:
 
     @classmethod
     def of(cls, scores: LiveScores, turns: Sequence[Turn], *, step: int, first: int = 0) -> Call:
-        """Take a call of now; messages are copied, since whoever holds them may change them."""
-        kept = [
+        """Record a call that just ended; messages are copied, since callers may change them."""
+        copies = [
             turn
             if _is_text(turn.prompt) and _is_text(turn.response)
-            else replace(turn, prompt=_plain(turn.prompt), response=_plain(turn.response))
+            else replace(
+                turn, prompt=_copy_message(turn.prompt), response=_copy_message(turn.response)
+            )
             for turn in turns
         ]
-        return cls(scores, kept, step, time.time(), first)
+        return cls(scores, copies, step, time.time(), first)
 
 
-def proposition_column(name: str) -> str:
-    """Name the column of a proposition: its id, where no other column is called that."""
+def name_proposition_column(name: str) -> str:
+    """Name the column of a proposition: its id, with a prefix where a column has that name."""
     return f"proposition:{name}" if name in HEAD else name
 
 
-def class_column(name: str) -> str:
+def name_class_column(name: str) -> str:
     """Name the column of a completion class."""
     return f"class:{name}"
 
 
-def rows_of(calls: Sequence[Call], layout: RowLayout, *, session: str = "") -> dict[str, Column]:
-    """Lay calls out as columns, in the order of the calls; nan is what is not known."""
+def make_rows(calls: Sequence[Call], layout: RowLayout, *, session: str = "") -> dict[str, Column]:
+    """Make columns from calls, in the order of the calls; unknown numbers are nan."""
     turns = [turn for call in calls for turn in call.turns]
     sizes = [len(call.turns) for call in calls]
-    found = [call.scores.scores for call in calls]
-    judged = [call.scores.judged for call in calls]
-    said = [_text_of(turn.response) for turn in turns]
+    scores_of_calls = [call.scores.scores for call in calls]
+    verdicts_of_calls = [call.scores.judged for call in calls]
+    responses = [_read_text(turn.response) for turn in turns]
     rows: dict[str, Column] = {
         "item": [f"{session}-{c.first + k}" for c in calls for k in range(len(c.turns))],
         "step": np.repeat(np.array([call.step for call in calls], dtype=np.int64), sizes),
-        **_texts(turns),
-        "behavior": [name for scores in found for name in scores.behaviors],
-        "group": [_group_of(turn) for turn in turns],
-        "base_reward": _joined([scores.base_rewards for scores in found]),
-        "reward": _joined([scores.rewards for scores in found]),
-        "rule_reward": _joined([scores.rule_rewards for scores in found]),
-        "missing": [scores.missing.get(name) for scores in found for name in scores.items],
-        "nonsense": [
-            None if text is None else _nonsense_in(text, _last_of(turn.prompt))
-            for text, turn in zip(said, turns, strict=True)
+        **_collect_texts(turns),
+        "behavior": [name for scores in scores_of_calls for name in scores.behaviors],
+        "group": [_name_group(turn) for turn in turns],
+        "base_reward": _join_numbers([scores.base_rewards for scores in scores_of_calls]),
+        "reward": _join_numbers([scores.rewards for scores in scores_of_calls]),
+        "rule_reward": _join_numbers([scores.rule_rewards for scores in scores_of_calls]),
+        "missing": [
+            scores.missing.get(name) for scores in scores_of_calls for name in scores.items
         ],
-        "n_tokens": np.array([_count(turn.n_tokens) for turn in turns], dtype=np.float64),
-        "n_characters": np.array([len(text or "") for text in said], dtype=np.int64),
-        "judge": _repeated([one.judge for one in judged], sizes),
-        "fingerprint": _repeated([one.fingerprint for one in judged], sizes),
-        "threshold": _repeated([str(threshold_to_cell(one.threshold)) for one in judged], sizes),
+        "nonsense": [
+            None if text is None else _find_nonsense_once(text, _read_last_text(turn.prompt))
+            for text, turn in zip(responses, turns, strict=True)
+        ],
+        "n_tokens": np.array([_read_count(turn.n_tokens) for turn in turns], dtype=np.float64),
+        "n_characters": np.array([len(text or "") for text in responses], dtype=np.int64),
+        "judge": _repeat_words([one.judge for one in verdicts_of_calls], sizes),
+        "fingerprint": _repeat_words([one.fingerprint for one in verdicts_of_calls], sizes),
+        "threshold": _repeat_words(
+            [str(threshold_to_cell(one.threshold)) for one in verdicts_of_calls], sizes
+        ),
         "answered_by": [
             name
             for call, n in zip(calls, sizes, strict=True)
@@ -180,21 +186,21 @@ def rows_of(calls: Sequence[Call], layout: RowLayout, *, session: str = "") -> d
         "time": np.repeat([call.time for call in calls], sizes),
         "session": [session] * len(turns),
     }
-    asked = _proposition_values(calls, layout.propositions)
-    rows |= zip(map(proposition_column, layout.propositions), asked.T, strict=True)
-    return rows | _class_values(calls, layout, n_rows=len(turns))
+    probabilities = _collect_probabilities(calls, layout.propositions)
+    rows |= zip(map(name_proposition_column, layout.propositions), probabilities.T, strict=True)
+    return rows | _collect_class_probabilities(calls, layout, n_rows=len(turns))
 
 
-def _joined(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _join_numbers(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     values = np.concatenate([np.zeros(0), *parts])
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _repeated(words: Sequence[str], sizes: Sequence[int]) -> list[str]:
+def _repeat_words(words: Sequence[str], sizes: Sequence[int]) -> list[str]:
     return [word for word, n in zip(words, sizes, strict=True) for _ in range(n)]
 
 
-def _proposition_values(calls: Sequence[Call], names: Sequence[str]) -> NDArray[np.float64]:
+def _collect_probabilities(calls: Sequence[Call], names: Sequence[str]) -> NDArray[np.float64]:
     """Put the probabilities of each call in the order of the propositions."""
     parts = [np.zeros((0, len(names)))]
     for call in calls:
@@ -208,11 +214,11 @@ def _proposition_values(calls: Sequence[Call], names: Sequence[str]) -> NDArray[
     return np.concatenate(parts)
 
 
-def _class_values(
+def _collect_class_probabilities(
     calls: Sequence[Call], layout: RowLayout, *, n_rows: int
 ) -> dict[str, NDArray[np.float64]]:
-    """Take class probabilities, which are the last features; nothing else needs working out."""
-    found = {name: np.full(n_rows, np.nan) for name in layout.class_names}
+    """Collect class probabilities, which are the last features of a behavior."""
+    by_class = {name: np.full(n_rows, np.nan) for name in layout.class_names}
     features: dict[str, list[NDArray[np.float64]]] = {}
     places: dict[str, list[int]] = {}
     first = 0
@@ -230,75 +236,75 @@ def _class_values(
         values = values[:, values.shape[1] - len(names) :]
         values = np.where(np.isfinite(values).all(axis=1, keepdims=True), values, np.nan)
         for name, column in zip(names, values.T, strict=True):
-            found[name][places.get(behavior, [])] = column
-    return {class_column(name): values for name, values in found.items()}
+            by_class[name][places.get(behavior, [])] = column
+    return {name_class_column(name): values for name, values in by_class.items()}
 
 
-def _group_of(turn: Turn) -> str | None:
-    """Name the group of a turn: by what it says itself, else by its prompt."""
+def _name_group(turn: Turn) -> str | None:
+    """Name the group of a turn by its own group, else by its prompt."""
     prompt = turn.prompt
     if turn.group is not None:
-        return _digest(str(turn.group))
+        return _hash_text(str(turn.group))
     if prompt is None or prompt in ("", [], ()):
         return None
-    return _digest(f"prompt {prompt if isinstance(prompt, str) else json.dumps(prompt)}")
+    return _hash_text(f"prompt {prompt if isinstance(prompt, str) else json.dumps(prompt)}")
 
 
 @lru_cache(maxsize=1_024)
-def _digest(said: str) -> str:
-    return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+def _hash_text(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
-def _texts(turns: Sequence[Turn]) -> dict[str, list[str | None]]:
-    """Keep texts as they are, and messages as JSON with what stands beside them."""
-    found: dict[str, list[str | None]] = {name: [] for name in TEXTS}
+def _collect_texts(turns: Sequence[Turn]) -> dict[str, list[str | None]]:
+    """Collect texts as they are; messages become JSON, with the other side of the turn."""
+    texts: dict[str, list[str | None]] = {name: [] for name in TEXTS}
     for turn in turns:
         row: tuple[str | None, ...] = (turn.prompt, turn.response, None)
         if not (_is_text(turn.prompt) and _is_text(turn.response)):
             both = json.dumps({"prompt": turn.prompt, "response": turn.response})
             row = (None, None, both)
         for name, value in zip(TEXTS, row, strict=True):
-            found[name].append(value)
-    return found
+            texts[name].append(value)
+    return texts
 
 
-def _is_text(said: Any) -> bool:
-    return said is None or isinstance(said, str)
+def _is_text(value: Any) -> bool:
+    return value is None or isinstance(value, str)
 
 
-def _plain(said: Any) -> Any:
-    """Copy text and messages; whatever else a trainer hands over is nothing that can be read."""
-    if not isinstance(said, str | dict | list | tuple):
+def _copy_message(value: Any) -> Any:
+    """Copy text and messages; other values of a trainer cannot be read and become None."""
+    if not isinstance(value, str | dict | list | tuple):
         return None
     try:
-        return json.loads(json.dumps(said, allow_nan=False))
+        return json.loads(json.dumps(value, allow_nan=False))
     except (TypeError, ValueError, RecursionError):
         return None
 
 
 @lru_cache(maxsize=1_024)
-def _nonsense_in(text: str, prompt: str) -> str | None:
-    """Remember what was found: the trainer's metrics and the record ask about the same texts."""
+def _find_nonsense_once(text: str, prompt: str) -> str | None:
+    """Find nonsense with a cache: the trainer's metrics and the record ask about the same texts."""
     return find_nonsense(text, prompt)
 
 
-def _text_of(said: Any) -> str | None:
-    """Give the text of a response: of messages all they say; None where that is nothing."""
-    if isinstance(said, str):
-        return said
-    if isinstance(said, dict):
-        return _text_of(said.get("content", said.get("text")))
-    if isinstance(said, list | tuple):
-        return "".join(_text_of(part) or "" for part in said if isinstance(part, dict)) or None
+def _read_text(value: Any) -> str | None:
+    """Read the text of a response, of messages all contents; None where it is empty."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return _read_text(value.get("content", value.get("text")))
+    if isinstance(value, list | tuple):
+        return "".join(_read_text(part) or "" for part in value if isinstance(part, dict)) or None
     return None
 
 
-def _last_of(prompt: Any) -> str:
-    """Give the text of a prompt: of messages the last one."""
-    return _text_of(prompt[-1:] if isinstance(prompt, list | tuple) else prompt) or ""
+def _read_last_text(prompt: Any) -> str:
+    """Read the text of a prompt, of messages the last one."""
+    return _read_text(prompt[-1:] if isinstance(prompt, list | tuple) else prompt) or ""
 
 
-def _count(value: Any) -> float:
+def _read_count(value: Any) -> float:
     try:
         return math.nan if value is None else float(int(value))
     except (TypeError, ValueError, OverflowError):
@@ -308,20 +314,20 @@ def _count(value: Any) -> float:
 # Rows as items ----------------------------------------------------------------------------------
 
 
-def texts_of_row(row: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Give prompt and response of a row: text or messages, None where neither was handed over."""
+def read_texts(row: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Read prompt and response of a row: text or messages, None where the trainer gave neither."""
     if row["messages"] is None:
         return row["prompt"], row["response"]
     try:
         both = json.loads(row["messages"])
         return both["prompt"], both["response"]
-    except (ValueError, TypeError, KeyError, RecursionError):  # no part of ours
+    except (ValueError, TypeError, KeyError, RecursionError):  # another program wrote the file
         return None, None
 
 
-def item_of_row(row: Mapping[str, Any], *, name: str, judged: str) -> Item | None:
+def make_item(row: Mapping[str, Any], *, name: str, judged: str) -> Item | None:
     """Make an item of a row; None where its response is neither text nor messages."""
-    prompt, response = texts_of_row(row)
+    prompt, response = read_texts(row)
     part: Any = judged if judged in get_args(Judged) else "final_answer"
     try:
         return turn_item(
@@ -331,9 +337,9 @@ def item_of_row(row: Mapping[str, Any], *, name: str, judged: str) -> Item | Non
         return None
 
 
-def prompt_text(item: Item) -> str:
-    """Give the prompt of an item as one text: of several messages each after its role."""
-    said = item.prompt
-    if len(said) == 1:
-        return said[0].content
-    return "\n\n".join(f"{message.role}: {message.content}" for message in said)
+def write_prompt(item: Item) -> str:
+    """Write the prompt of an item as one text; several messages follow their roles."""
+    messages = item.prompt
+    if len(messages) == 1:
+        return messages[0].content
+    return "\n\n".join(f"{message.role}: {message.content}" for message in messages)

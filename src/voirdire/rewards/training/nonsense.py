@@ -1,4 +1,4 @@
-"""Nonsense among responses, found by rules: cheap enough to be looked for in every completion."""
+"""Find nonsense among responses by rules that are cheap enough for every completion."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["NonsenseKind", "find_nonsense"]
 
 NonsenseKind: TypeAlias = Literal["empty", "echoed", "repeated", "strung", "shuffled"]
-"""How a response is nonsense: it has no letter and no digit; it is the prompt; the same words
-come over and over; stock phrases stand in a row without sentences; words stand in no order."""
+"""Kinds of nonsense: no letter and no digit; a copy of the prompt; the same words again and again;
+stock phrases in a row without sentences; words in no order."""
 
 _LETTER = re.compile(r"[^\W_]")
 _WORD = re.compile(r"[\w']+")
-"""In Chinese, which has no spaces, a clause."""
+"""A word; in Chinese, which has no spaces, a clause."""
 _MARKS = ",.;:!?…\n，。；：！？、"
 _MARK = re.compile(f"[{_MARKS}]")
 _SENTENCE_END = re.compile(r"[.!?…]+['\")\]]*(?=\s+[^\sa-z]|\s*$)|[。！？\n]")
@@ -45,7 +45,7 @@ _NOT_AFTER_ARTICLES = _NO_NOUNS | {
 _CANNOT_FOLLOW = {"of": _NO_NOUNS} | dict.fromkeys(
     ("the", "an", "your", "their", "its", "my", "our"), _NOT_AFTER_ARTICLES
 )
-"""English words by the one before; "a" is a letter too, and not among them."""
+"""Words that cannot follow an English word; "a" is left out, since it is also a letter."""
 
 
 def find_nonsense(response: str, prompt: str = "") -> NonsenseKind | None:
@@ -108,8 +108,8 @@ def find_nonsense(response: str, prompt: str = "") -> NonsenseKind | None:
 
 
 def _is_echo(response: str, prompt: str) -> bool:
-    said, asked = len(response), len(prompt)
-    if min(said, asked) < max(_FEWEST_ECHOED, _ECHO * max(said, asked)):
+    n_response, n_prompt = len(response), len(prompt)
+    if min(n_response, n_prompt) < max(_FEWEST_ECHOED, _ECHO * max(n_response, n_prompt)):
         return False
     one, other = (" ".join(_WORD.findall(text.lower())) for text in (response, prompt))
     return one in other or other in one
@@ -132,11 +132,13 @@ def _is_repeated(words: Sequence[str], text: str) -> bool:
 
 def _is_strung(words: Sequence[str], text: str, *, n_sentences: int) -> bool:
     if len(words) > _PIECE_WORDS * (sum(map(text.count, _MARKS)) + 1):
-        return False  # the quick way out in English
-    stock = _stock_words()
+        return False  # decides quickly for most English texts
+    stock = _list_stock_words()
     if sum(map(stock.__contains__, words)) * _PIECE_WORDS < _STOCK * len(words):
-        return False  # and in Chinese
-    pieces = [found for piece in _MARK.split(text) if (found := _WORD.findall(piece))]
+        return False  # decides quickly for most Chinese texts
+    pieces = [
+        words_of_piece for piece in _MARK.split(text) if (words_of_piece := _WORD.findall(piece))
+    ]
     if len(pieces) < max(_FEWEST_PIECES, _SENTENCE_PIECES * n_sentences + 1):
         return False  # a curt answer, such as "No. Sorry. I can't."
     if len(words) > _PIECE_WORDS * len(pieces):
@@ -150,7 +152,7 @@ def _is_shuffled(words: Sequence[str]) -> bool:
 
 
 @cache
-def _stock_words() -> frozenset[str]:
-    """Take the words of English phrases, and Chinese phrases whole, which stand without spaces."""
+def _list_stock_words() -> frozenset[str]:
+    """List the words of English phrases, and whole Chinese phrases, which have no spaces."""
     english = (word for phrase in cue_phrases("en") for word in phrase.split())
     return frozenset(english) | frozenset(cue_phrases("zh"))

@@ -1,4 +1,4 @@
-"""A finished run's completions under other weights or another rubric: what each reward says."""
+"""Score the completions of a finished run by another reward, and compare both rewards."""
 
 from __future__ import annotations
 
@@ -26,19 +26,23 @@ from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.file_scoring import (
     SCORE_COLUMNS,
     RewardWriter,
-    checked_rewards_output,
-    reward_frame,
+    check_rewards_output,
+    make_reward_frame,
 )
 from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.scoring.base_rewards import NO_BASE
 from voirdire.rewards.scoring.scores import Combiner
 from voirdire.rewards.scoring.settings import ReplaySettings
-from voirdire.rewards.training.completion_rows import ITEM_COLUMNS, item_of_row, proposition_column
+from voirdire.rewards.training.completion_rows import (
+    ITEM_COLUMNS,
+    make_item,
+    name_proposition_column,
+)
 from voirdire.rewards.training.run import TrainingRun
-from voirdire.rewards.training.run_files import is_part_of_run, question_hashes
-from voirdire.rewards.training.run_reading import completion_frames, read_training_run
-from voirdire.rewards.training.step_figures import EQUAL_REWARDS, asked_of
-from voirdire.rewards.verdict_source import judging_plan
+from voirdire.rewards.training.run_files import hash_questions, is_part_of_run
+from voirdire.rewards.training.run_reading import read_completion_frames, read_training_run
+from voirdire.rewards.training.step_figures import EQUAL_REWARDS, list_paying_by_behavior
+from voirdire.rewards.verdict_source import plan_reward_judging
 
 if TYPE_CHECKING:
     import threading
@@ -60,7 +64,7 @@ _MOST_REMEMBERED = 50_000
 _FAILED = "failed verdict: "
 _NOBODY_ASKED = "the run has no verdict that fits, and no judge was named"
 _NOT_CENTRED = (
-    "the run's rewards were centred; these are not, since nobody knows the reward's means"
+    "the run's rewards were centred; these are not, since the means of the reward are unknown"
 )
 _JUDGED_ELSEWHERE = "judged by another judge than the rest of the run"
 _MOST_REASONS = 100
@@ -297,41 +301,41 @@ def replay(
     store. *Memory*: some 50,000 completions, and some 50 bytes for each. *Retries and caching*: the
     judge's limits and the store; equal completions are judged once.
     """
-    told = replace(settings or ReplaySettings(), **fields)
-    found = _Rescorer(run, reward, judge=judge, settings=told)
-    found.asking |= {"retry_failures": told.retry_failures, "stopping": stopping}
+    run_settings = replace(settings or ReplaySettings(), **fields)
+    rescorer = _Rescorer(run, reward, judge=judge, settings=run_settings)
+    rescorer.asking |= {"retry_failures": run_settings.retry_failures, "stopping": stopping}
     tally = _Tally()
     with ExitStack() as stack:
-        writer = None if output is None else _open_writer(output, found.run, stack)
-        for frame in found.frames():
-            scores = found.scores(frame)
+        writer = None if output is None else _open_writer(output, rescorer.run, stack)
+        for frame in rescorer.read_frames():
+            scores = rescorer.scores(frame)
             tally.add(frame, scores)
             if writer is not None:
-                writer.add(reward_frame(scores))
+                writer.add(make_reward_frame(scores))
             if progress is not None:
-                progress(found.n)
+                progress(rescorer.n)
         if writer is not None:
             writer.publish()
     whole, steps, behaviors = tally.parts()
     return Replay(
-        run=str(found.run.folder),
-        reward_before=found.run.reward_name,
-        hash_before=found.run.reward_hash,
-        reward=found.reward.name,
-        reward_hash=found.reward.content_hash,
-        judge=found.judge,
-        n=found.n,
+        run=str(rescorer.run.folder),
+        reward_before=rescorer.run.reward_name,
+        hash_before=rescorer.run.reward_hash,
+        reward=rescorer.reward.name,
+        reward_hash=rescorer.reward.content_hash,
+        judge=rescorer.judge,
+        n=rescorer.n,
         n_before=whole.n_before,
         n_after=whole.n_after,
-        n_reused=found.n_reused,
-        n_judged=found.n_judged,
+        n_reused=rescorer.n_reused,
+        n_judged=rescorer.n_judged,
         missing=tally.missing,
         whole=whole,
         steps=steps,
         behaviors=behaviors,
         output=None if output is None else str(output),
-        notes=found.notes,
-        dropped=found.run.dropped,
+        notes=rescorer.notes,
+        dropped=rescorer.run.dropped,
     )
 
 
@@ -360,29 +364,32 @@ def estimate_replay(
     NoDataError, InputError
         As `replay` does.
     """
-    told = replace(settings or ReplaySettings(), **fields)
-    found = _Rescorer(run, reward, judge=judge, settings=told)
-    n_to_judge = sum(1 for _ in found.items_to_judge())
-    n, n_reused, n_lacking = found.n, found.n_reused, found.n_lacking
+    run_settings = replace(settings or ReplaySettings(), **fields)
+    rescorer = _Rescorer(run, reward, judge=judge, settings=run_settings)
+    n_to_judge = sum(1 for _ in rescorer.list_items_to_judge())
+    n, n_reused, n_lacking = rescorer.n, rescorer.n_reused, rescorer.n_lacking
     calls: dict[str, Any] = {}
-    if n_to_judge and found.plan is not None and asks_a_model(found.plan.judge):
-        with open_run_store(found.store, makes=False) as replies:
+    if n_to_judge and rescorer.plan is not None and asks_a_model(rescorer.plan.judge):
+        with open_run_store(rescorer.store, makes=False) as replies:
             priced = estimate_calls(
-                found.items_to_judge, found.plan, replies, retry_failures=told.retry_failures
+                rescorer.list_items_to_judge,
+                rescorer.plan,
+                replies,
+                retry_failures=run_settings.retry_failures,
             )
         calls = {"n_calls": priced.n_calls, "n_stored": priced.n_stored, "cost": priced.cost}
     return ReplayEstimate(
         n=n,
         n_reused=n_reused,
         n_to_judge=n_to_judge,
-        n_unjudged=n_lacking if found.plan is None else 0,
-        notes=found.notes,
+        n_unjudged=n_lacking if rescorer.plan is None else 0,
+        notes=rescorer.notes,
         **calls,
     )
 
 
 class _Rescorer:
-    """Gives completions the rewards of another reward, by the run's own verdicts or new ones."""
+    """Scores completions by another reward, from the run's own verdicts or new ones."""
 
     def __init__(
         self,
@@ -402,13 +409,13 @@ class _Rescorer:
         self.plan: JudgingPlan | None = None
         self.notes: tuple[str, ...] = ()
         if judge is not None:
-            self.plan, self.notes = judging_plan(
+            self.plan, self.notes = plan_reward_judging(
                 self.reward, judge, other_judge=settings.other_judge
             )
             self.asking["store"] = self.store if asks_a_model(self.plan.judge) else None
         self.judge = self.run.judge if self.plan is None else self.plan.judge.name
         self._fingerprint = (self.plan or self.run).fingerprint
-        self._taken, note = _fitting_verdicts(
+        self._reused_propositions, note = _find_fitting_verdicts(
             self.run, self.reward, plan=self.plan, other_judge=settings.other_judge
         )
         means = [row.mean for row in self.reward.behaviors.values()]
@@ -419,16 +426,20 @@ class _Rescorer:
         self._names = self.reward.columns
         self._needed = {
             behavior: [self._names.index(name) for name in asked]
-            for behavior, asked in asked_of(self.reward).items()
+            for behavior, asked in list_paying_by_behavior(self.reward).items()
         }
-        self._remembered: dict[bytes, tuple[NDArray[np.float64], str | None]] = {}
+        self._judged_items: dict[bytes, tuple[NDArray[np.float64], str | None]] = {}
         self.n = self.n_reused = self.n_lacking = self.n_judged = 0
 
-    def frames(self) -> Iterator[pl.DataFrame]:
-        """Read the completions of the run; their texts only where somebody judges."""
-        taken = [proposition_column(name) for name in self._names if name in self._taken]
+    def read_frames(self) -> Iterator[pl.DataFrame]:
+        """Read the completions of the run; their texts only where a judge needs them."""
+        taken = [
+            name_proposition_column(name)
+            for name in self._names
+            if name in self._reused_propositions
+        ]
         texts = () if self.plan is None else ITEM_COLUMNS
-        for frame in completion_frames(
+        for frame in read_completion_frames(
             self.run, columns=list(dict.fromkeys((*_COLUMNS, *texts, *taken)))
         ):
             self.n += frame.height
@@ -437,27 +448,29 @@ class _Rescorer:
     def scores(self, frame: pl.DataFrame) -> Scores:
         """Score completions."""
         lacks_base = frame.filter(pl.col("base_reward").is_null())["item"].to_list()
-        return self._combiner.scores(
-            self._verdicts(frame),
+        return self._combiner.score(
+            self._collect_verdicts(frame),
             behaviors=frame["behavior"].to_list(),
             base=frame["base_reward"].to_numpy(),
             base_reasons=dict.fromkeys(lacks_base, NO_BASE),
         )
 
-    def items_to_judge(self) -> Iterator[Item]:
-        """Give the different completions that would be judged."""
-        seen: set[bytes] = set()
-        for frame in self.frames():
-            _, lacking = self._known_verdicts(frame)
-            for key, item, _ in self._different(frame, lacking):
-                if key not in seen:
-                    seen.add(key)
+    def list_items_to_judge(self) -> Iterator[Item]:
+        """List the different completions that would be judged."""
+        keys: set[bytes] = set()
+        for frame in self.read_frames():
+            _, lacking = self._select_run_verdicts(frame)
+            for key, item, _ in self._list_different_items(frame, lacking):
+                if key not in keys:
+                    keys.add(key)
                     yield item
 
-    def _verdicts(self, frame: pl.DataFrame) -> Verdicts:
-        values, lacking = self._known_verdicts(frame)
-        reasons = dict(zip(lacking.tolist(), self._reasons(frame[lacking]), strict=True))
-        self._judge_anew(list(self._different(frame, lacking)), values=values, reasons=reasons)
+    def _collect_verdicts(self, frame: pl.DataFrame) -> Verdicts:
+        values, lacking = self._select_run_verdicts(frame)
+        reasons = dict(zip(lacking.tolist(), self._explain_missing(frame[lacking]), strict=True))
+        self._judge_lacking(
+            list(self._list_different_items(frame, lacking)), values=values, reasons=reasons
+        )
         is_missing = np.isnan(values)
         columns = is_missing.argmax(axis=1)
         return Verdicts(
@@ -475,13 +488,15 @@ class _Rescorer:
             },
         )
 
-    def _known_verdicts(self, frame: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Give the run's verdicts that fit, and the places of completions that need others."""
+    def _select_run_verdicts(
+        self, frame: pl.DataFrame
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Select the run's verdicts that fit; also return the places of completions without."""
         fits = pl.col("fingerprint") == self.run.fingerprint
         nothing = pl.repeat(None, pl.len(), dtype=pl.Float64)
         values = frame.select(
-            pl.when(fits).then(proposition_column(name)).alias(str(place))
-            if name in self._taken
+            pl.when(fits).then(name_proposition_column(name)).alias(str(place))
+            if name in self._reused_propositions
             else nothing.alias(str(place))
             for place, name in enumerate(self._names)
         ).to_numpy(writable=True)
@@ -495,74 +510,74 @@ class _Rescorer:
         self.n_lacking += lacking.size
         return values, lacking
 
-    def _reasons(self, frame: pl.DataFrame) -> list[str]:
-        """Say of completions why they have no verdict: what the run says, where that was one."""
-        said = pl.col("missing")
-        is_of_verdict = said.str.starts_with(_FAILED) | said.str.starts_with(NO_VERDICT)
+    def _explain_missing(self, frame: pl.DataFrame) -> list[str]:
+        """Explain why completions have no verdict, by the run's own reason where it has one."""
+        missing = pl.col("missing")
+        is_of_verdict = missing.str.starts_with(_FAILED) | missing.str.starts_with(NO_VERDICT)
         is_of_run = pl.col("fingerprint") == self.run.fingerprint
-        found = frame.select(
+        reasons = frame.select(
             pl.when(is_of_verdict)
-            .then(said.str.strip_prefix(_FAILED))
+            .then(missing.str.strip_prefix(_FAILED))
             .when(is_of_run)
             .then(pl.lit(_NOBODY_ASKED))
             .otherwise(pl.lit(_JUDGED_ELSEWHERE))
         )
-        return found.to_series().to_list()
+        return reasons.to_series().to_list()
 
-    def _different(
+    def _list_different_items(
         self, frame: pl.DataFrame, rows: NDArray[np.int64]
     ) -> Iterator[tuple[bytes, Item, list[int]]]:
-        """Give the completions that somebody can judge, equal ones once, and their places."""
+        """List the completions that can be judged, equal ones once, with their places."""
         if self.plan is None or not rows.size:
             return
         texts = frame.select(ITEM_COLUMNS).with_row_index("places")[rows]
         for row in texts.group_by(ITEM_COLUMNS, maintain_order=True).all().iter_rows(named=True):
             places = row["places"]
-            item = item_of_row(row, name=str(places[0]), judged=self.reward.judge.judged)
+            item = make_item(row, name=str(places[0]), judged=self.reward.judge.judged)
             if item is not None:
                 yield item.content_hash(), item, places
 
-    def _judge_anew(
+    def _judge_lacking(
         self,
         different: Sequence[tuple[bytes, Item, list[int]]],
         *,
         values: NDArray[np.float64],
         reasons: dict[int, str],
     ) -> None:
-        """Judge completions that no one has judged yet, and fill in what is not there."""
-        new = {key: item for key, item, _ in different if key not in self._remembered}
+        """Judge completions that are not judged yet, and fill in their missing values."""
+        new = {key: item for key, item, _ in different if key not in self._judged_items}
         if new and self.plan is not None:
-            found = judge_by_plan(list(new.values()), self.plan, **self.asking)
-            found = add_numbers(found, self.reward.rubric, self.reward.questions)
+            verdicts = judge_by_plan(list(new.values()), self.plan, **self.asking)
+            verdicts = add_numbers(verdicts, self.reward.rubric, self.reward.questions)
             self.n_judged += len(new)
-            failures = [found.missing.get(name) for name in found.items]
-            answers = zip(found.on(self._names).probabilities, failures, strict=True)
-            self._remembered |= zip(new, answers, strict=True)
+            failures = [verdicts.missing.get(name) for name in verdicts.items]
+            answers = zip(verdicts.on(self._names).probabilities, failures, strict=True)
+            self._judged_items |= zip(new, answers, strict=True)
         for key, _, places in different:
-            probabilities, failure = self._remembered[key]
+            probabilities, failure = self._judged_items[key]
             values[places] = np.where(np.isnan(values[places]), probabilities, values[places])
             reasons |= dict.fromkeys(places, failure or NO_VERDICT)
-        if len(self._remembered) > _MOST_REMEMBERED:
-            self._remembered.clear()
+        if len(self._judged_items) > _MOST_REMEMBERED:
+            self._judged_items.clear()
 
 
-def _fitting_verdicts(
+def _find_fitting_verdicts(
     run: TrainingRun, reward: RewardModel, *, plan: JudgingPlan | None, other_judge: bool
 ) -> tuple[frozenset[str], str]:
-    """Name the propositions whose verdicts are those that the reward would get, with a note.
+    """Find the propositions whose verdicts the reward can reuse, with a note.
 
-    All of them where the verdicts are of the same judge, rubric and settings. Where the rubric is
-    another one but the judge the same, a judge in process is taken proposition by proposition,
-    and a language model where it was asked the same questions, since all stand in one prompt.
+    It can reuse all of them where judge, rubric and settings are the same. Where only the rubric is
+    another one, it can reuse those that both have of a judge in process. Of a language model it can
+    reuse those whose questions are the same, since one prompt holds all questions.
     """
     common = frozenset(run.propositions) & frozenset(reward.columns)
-    hashes = question_hashes(reward)
+    hashes = hash_questions(reward)
     same = frozenset(name for name in common if run.question_hashes.get(name) == hashes[name])
-    own = reward.judge
-    if run.judged != own.judged:
+    judge_of_reward = reward.judge
+    if run.judged != judge_of_reward.judged:
         return frozenset(), (
             f"the run's verdicts are on another part of responses ({run.judged}) than the "
-            f"reward's ({own.judged}), and not taken"
+            f"reward's ({judge_of_reward.judged}), and are not used"
         )
     if plan is not None:
         judge = plan.judge.fingerprint
@@ -578,26 +593,27 @@ def _fitting_verdicts(
         if judge == run.judge_fingerprint:
             return same, ""
         return frozenset(), (
-            "the run's verdicts are of another judge, or on other questions: all are judged anew"
+            "the run's verdicts are of another judge, or on other questions: all completions are "
+            "judged again"
         )
-    if not own.fingerprint or own.fingerprint == run.fingerprint:
+    if not judge_of_reward.fingerprint or judge_of_reward.fingerprint == run.fingerprint:
         changed = ", ".join(sorted(common - same))
-        note = f"asked with other words than in the run, and not taken from it: {changed}"
+        note = f"asked with other words than in the run, whose answers are not used: {changed}"
         return same, note if changed else ""
     as_own = {
         "judge": run.judge_fingerprint,
         "rubric": reward.rubric.content_hash,
-        "threshold": own.threshold,
-        "judged": own.judged,
+        "threshold": judge_of_reward.threshold,
+        "judged": judge_of_reward.judged,
         "class_rule": reward.rubric.class_rule,
     }
-    if run.judge_fingerprint and own.fingerprint == hash_content(as_own):
+    if run.judge_fingerprint and judge_of_reward.fingerprint == hash_content(as_own):
         return common, ""
     if other_judge:
         return same, "the run's verdicts are of another judge than the reward was fitted on"
     return frozenset(), (
-        "the reward was fitted on another judge than the run's, whose verdicts are not taken; "
-        "name a judge, or take them with `other_judge=True`"
+        "the reward was fitted on another judge than the run's, whose verdicts are not used; "
+        "name a judge, or use them with `other_judge=True`"
     )
 
 
@@ -605,7 +621,7 @@ def _fitting_verdicts(
 
 
 def _open_writer(output: str | Path, run: TrainingRun, stack: ExitStack) -> RewardWriter:
-    target, written_as = checked_rewards_output(Path(output), source=run.folder)
+    target, written_as = check_rewards_output(Path(output), source=run.folder)
     if is_part_of_run(target, run.folder):
         msg = (
             f"`output` must be no file of the run itself, got {shorten(str(output), width=160)!r}. "
@@ -626,7 +642,7 @@ class _Tally:
         self._missing: Counter[str] = Counter()
 
     def add(self, frame: pl.DataFrame, scores: Scores) -> None:
-        """Take a batch of completions, and their rewards in the replay."""
+        """Add a batch of completions and their rewards in the replay."""
         after = pl.Series(scores.rewards).fill_nan(None)
         rows = frame.select("step", "group", "behavior", before="reward", after=after)
         self._batches.append(rows.cast(_SCHEMA))  # type: ignore[arg-type]  # names to types
@@ -640,15 +656,15 @@ class _Tally:
         return dict(self._missing.most_common())
 
     def parts(self) -> tuple[ReplayPart, tuple[ReplayPart, ...], tuple[ReplayPart, ...]]:
-        """Give the figures of all, of each step, and of each behavior."""
+        """Compute the figures of all completions, of each step, and of each behavior."""
         rows = pl.concat(self._batches)
-        steps, step_orders = _figures_by("step", rows.sort("step", maintain_order=True))
-        behaviors, behavior_orders = _figures_by("behavior", rows)
+        steps, step_orders = _compute_figures("step", rows.sort("step", maintain_order=True))
+        behaviors, behavior_orders = _compute_figures("behavior", rows)
         [whole] = rows.select(**_FIGURES).to_dicts()
         return (
-            _part(whole, step_orders.sum(axis=0)),  # a group lies within a step
-            tuple(map(_part, steps, step_orders)),
-            tuple(map(_part, behaviors, behavior_orders)),
+            _make_part(whole, step_orders.sum(axis=0)),  # a group lies within a step
+            tuple(map(_make_part, steps, step_orders)),
+            tuple(map(_make_part, behaviors, behavior_orders)),
         )
 
 
@@ -672,8 +688,10 @@ _FIGURES = {
 }
 
 
-def _figures_by(name: str, rows: pl.DataFrame) -> tuple[list[dict[str, Any]], NDArray[np.int64]]:
-    """Give the figures of each step or behavior as they appear, and its orders within groups."""
+def _compute_figures(
+    name: str, rows: pl.DataFrame
+) -> tuple[list[dict[str, Any]], NDArray[np.int64]]:
+    """Compute the figures of each step or behavior, and count its orders within groups."""
     figures = rows.group_by(name, maintain_order=True).agg(**_FIGURES)
     numbers = figures.select(name).with_row_index("part")
     pairs = (
@@ -691,14 +709,14 @@ def _figures_by(name: str, rows: pl.DataFrame) -> tuple[list[dict[str, Any]], ND
     return figures.to_dicts(), orders
 
 
-def _part(figures: dict[str, Any], orders: NDArray[np.int64]) -> ReplayPart:
+def _make_part(figures: dict[str, Any], orders: NDArray[np.int64]) -> ReplayPart:
     numbers: dict[str, Any] = {
         name: math.nan if figures[name] is None else figures[name] for name in _FIGURES
     }
     return ReplayPart(
         step=figures.get("step"),
         behavior=figures.get("behavior"),
-        ranks=_group_ranks(*orders.tolist()),
+        ranks=_make_group_ranks(*orders.tolist()),
         **numbers,
     )
 
@@ -706,8 +724,8 @@ def _part(figures: dict[str, Any], orders: NDArray[np.int64]) -> ReplayPart:
 # The order within groups ------------------------------------------------------------------------
 
 _KINDS = np.array([[0, 3, 1], [2, 4, 2], [1, 3, 0]])
-"""By the sign of both differences of a pair: same order, reversed, tied in the first reward, in
-the second, in both."""
+"""Kind of a pair by the signs of its two differences: same order (0), reversed (1), tied in the
+first reward (2), in the second (3), in both (4)."""
 
 
 def count_orders(
@@ -718,43 +736,43 @@ def count_orders(
     parts: NDArray[Any],
     n_parts: int,
 ) -> NDArray[np.int64]:
-    """Count pairs and groups by part, whose rows lie together as those of each group do.
+    """Count pairs and groups by part; the rows of a part, and of a group, stand together.
 
-    Gives a row for each part: pairs by their kind, groups of two or more, and those of them in
+    Returns a row for each part: pairs by their kind, groups of two or more, and those of them in
     which no completion that was best is best.
     """
-    found = np.zeros((n_parts, 7), dtype=np.int64)
+    counts = np.zeros((n_parts, 7), dtype=np.int64)
     if not groups.size:
-        return found
+        return counts
     starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
     sizes = np.diff(np.r_[starts, groups.size])
-    first, second = _ranks(before, groups), _ranks(after, groups)
+    first, second = _rank_within_groups(before, groups), _rank_within_groups(after, groups)
     ends, rows, distance = np.repeat(starts + sizes, sizes), np.arange(groups.size), 1
     while (rows := rows[rows + distance < ends[rows]]).size:  # with the next, the one after, …
         signs = [np.sign(ranks[rows] - ranks[rows + distance]) + 1 for ranks in (first, second)]
         codes = parts[rows] * 5 + _KINDS[signs[0], signs[1]]
-        found[:, :5] += np.bincount(codes, minlength=n_parts * 5).reshape(n_parts, 5)
+        counts[:, :5] += np.bincount(codes, minlength=n_parts * 5).reshape(n_parts, 5)
         distance += 1
     is_best = [
         ranks == np.repeat(np.maximum.reduceat(ranks, starts), sizes) for ranks in (first, second)
     ]
     is_changed = ~np.logical_or.reduceat(is_best[0] & is_best[1], starts)
-    found[:, 5] = np.bincount(parts[starts[sizes > 1]], minlength=n_parts)
-    found[:, 6] = np.bincount(parts[starts[(sizes > 1) & is_changed]], minlength=n_parts)
-    return found
+    counts[:, 5] = np.bincount(parts[starts[sizes > 1]], minlength=n_parts)
+    counts[:, 6] = np.bincount(parts[starts[(sizes > 1) & is_changed]], minlength=n_parts)
+    return counts
 
 
-def _ranks(values: NDArray[np.float64], groups: NDArray[Any]) -> NDArray[np.int64]:
+def _rank_within_groups(values: NDArray[np.float64], groups: NDArray[Any]) -> NDArray[np.int64]:
     """Replace values by whole numbers that compare as they do within a group."""
     order = np.lexsort((values, groups))
     ordered = values[order]
     is_more = np.diff(ordered) > EQUAL_REWARDS * np.maximum(1.0, np.abs(ordered[1:]))
-    found = np.empty(values.size, dtype=np.int64)
-    found[order] = np.cumsum(np.r_[0, is_more | (groups[1:] != groups[:-1])])
-    return found
+    ranks = np.empty(values.size, dtype=np.int64)
+    ranks[order] = np.cumsum(np.r_[0, is_more | (groups[1:] != groups[:-1])])
+    return ranks
 
 
-def _group_ranks(
+def _make_group_ranks(
     same: int, turned: int, before: int, after: int, both: int, n_groups: int, n_changed: int
 ) -> GroupRanks:
     parted = same + turned + before + after

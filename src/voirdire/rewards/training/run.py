@@ -1,4 +1,4 @@
-"""What was written down of a training run: its steps, its alarms, what it was held against."""
+"""The record of a training run: its steps, its alarms, and its reference run."""
 
 from __future__ import annotations
 

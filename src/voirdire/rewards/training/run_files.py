@@ -1,4 +1,4 @@
-"""The files of a training run: what they are called, and what `run.json` says."""
+"""The files of a training run: their names, and the content of `run.json`."""
 
 from __future__ import annotations
 
@@ -24,9 +24,13 @@ from voirdire.records.plain import without_nan
 from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.certification import CertificateState, certified
 from voirdire.rewards.training.completion_rows import WHOLE, RowLayout
-from voirdire.rewards.training.parquet_part import parquet_bytes
+from voirdire.rewards.training.parquet_part import encode_parquet
 from voirdire.rewards.training.run import CertifiedExamination, PropositionCertificate
-from voirdire.rewards.training.step_figures import asked_of, class_names, used_propositions
+from voirdire.rewards.training.step_figures import (
+    find_paying_once,
+    list_class_names,
+    list_paying_by_behavior,
+)
 from voirdire.rubrics.rubric import question_document
 
 if TYPE_CHECKING:
@@ -45,15 +49,15 @@ __all__ = [
     "RUN_SCHEMA",
     "SESSION_NAME",
     "describe_run",
+    "hash_questions",
     "is_part_of_run",
-    "layout_of",
-    "new_session",
+    "make_run_document",
+    "name_session",
     "open_folder",
-    "question_hashes",
     "read_document",
     "read_json",
-    "run_document",
-    "with_nan",
+    "read_layout",
+    "restore_nan",
     "write_document",
     "write_part",
 ]
@@ -72,14 +76,14 @@ _FRAMEWORKS = ("trl", "verl", "openrlhf")
 _MOST_BYTES = 1 << 24
 
 
-def run_document(
+def make_run_document(
     reward: RewardModel,
     *,
     name: str,
     framework: str,
     judge_fingerprint: str,
 ) -> dict[str, Any]:
-    """Say what a run is about, before anything is judged."""
+    """Make the content of `run.json`, before anything is judged."""
     rubric, own = reward.rubric, reward.judge
     return {
         "schema": RUN_SCHEMA,
@@ -88,9 +92,11 @@ def run_document(
         "reward": {
             "name": reward.name,
             "content_hash": reward.content_hash,
-            "propositions": list(used_propositions(reward)),
-            "behaviors": {key: list(value) for key, value in asked_of(reward).items()},
-            "classes": {key: list(value) for key, value in class_names(reward).items()},
+            "propositions": list(find_paying_once(reward)),
+            "behaviors": {
+                key: list(value) for key, value in list_paying_by_behavior(reward).items()
+            },
+            "classes": {key: list(value) for key, value in list_class_names(reward).items()},
         },
         "rubric": {
             "name": rubric.name,
@@ -105,19 +111,19 @@ def run_document(
             "threshold": own.threshold,
             "judged": own.judged,
         },
-        "certificates": certificates_document(reward),
+        "certificates": make_certificates_document(reward),
         "propositions": list(reward.columns),
-        "question_hashes": question_hashes(reward),
+        "question_hashes": hash_questions(reward),
         "questions": {row.id: dict(row.text) for row in rubric.questions if row.kind == "boolean"},
         "is_centered": False,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": _versions(framework),
+        "versions": _list_versions(framework),
         "reference": None,
     }
 
 
-def question_hashes(reward: RewardModel) -> dict[str, str]:
-    """Hash what is asked for each column that a reward takes: text, examples, labels and ends."""
+def hash_questions(reward: RewardModel) -> dict[str, str]:
+    """Hash the question of each column that a reward uses: text, examples, labels and ends."""
     hashes: dict[str, str] = {}
     for row in reward.rubric.questions:
         hashed = hash_content(question_document(row))
@@ -127,13 +133,7 @@ def question_hashes(reward: RewardModel) -> dict[str, str]:
 
 
 def open_folder(folder: Path) -> None:
-    """Make the folder of a run, for its owner only, or check the one that is there.
-
-    Raises
-    ------
-    InputError
-        If it is a file, holds something else, or cannot be written to.
-    """
+    """Make the folder of a run, for its owner only, or check that an existing one can be used."""
     try:
         folder.mkdir(parents=True, mode=0o700, exist_ok=True)
         is_new = not any(folder.iterdir())
@@ -160,16 +160,10 @@ def open_folder(folder: Path) -> None:
 
 
 def read_document(folder: Path) -> dict[str, Any]:
-    """Read ``run.json``.
-
-    Raises
-    ------
-    InputError
-        If it is not there, cannot be read, or is of something else.
-    """
+    """Read ``run.json``; an `InputError` where it is missing, unreadable, or something else."""
     path = folder / RUN_FILE
     try:
-        found = read_json(path)
+        content = read_json(path)
     except FileNotFoundError:
         msg = (
             f"`run` must be the folder of a training run, got {str(folder)!r}, which holds no "
@@ -182,38 +176,38 @@ def read_document(folder: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         msg = f"{path}: must be JSON, got something else. Take the run's copy from elsewhere."
         raise InputError(msg) from error
-    schema = found.get("schema") if isinstance(found, dict) else None
+    schema = content.get("schema") if isinstance(content, dict) else None
     if schema not in (RUN_SCHEMA, OLD_SCHEMA):
         msg = f"{path}: `schema` must be {RUN_SCHEMA!r}, got {shorten(schema)!r}. Name another."
         raise InputError(msg)
-    return dict(found)
+    return dict(content)
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file; where it is none, an `OSError`, a `ValueError` or a `RecursionError`."""
+    """Read a JSON file; raises `OSError`, `ValueError` or `RecursionError` where it cannot."""
     with open_regular(path) as file:
         return json.loads(file.read(_MOST_BYTES))
 
 
-def with_nan(content: Any) -> Any:
-    """Undo `without_nan`: None is nan again, all the way down."""
+def restore_nan(content: Any) -> Any:
+    """Undo `without_nan`: replace None by nan at every depth."""
     if isinstance(content, dict):
-        return {key: with_nan(value) for key, value in content.items()}
+        return {key: restore_nan(value) for key, value in content.items()}
     if isinstance(content, list):
-        return [with_nan(value) for value in content]
+        return [restore_nan(value) for value in content]
     return math.nan if content is None else content
 
 
 def write_document(folder: Path, name: str, content: Any) -> None:
-    """Write a JSON file of the run whole or not at all; an `OSError` where the disk refuses."""
+    """Write a JSON file of the run whole or not at all; an `OSError` where writing fails."""
     plain = without_nan(content)
     text = json.dumps(plain, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     data = text.encode("utf-8", "backslashreplace")
     write_whole(folder / name, data, mode=0o600)  # for its owner only
 
 
-def layout_of(document: Mapping[str, Any]) -> RowLayout:
-    """Say which columns the rows of a run have; a `KeyError` or so where `run.json` is damaged."""
+def read_layout(document: Mapping[str, Any]) -> RowLayout:
+    """Read which columns the rows have; a `KeyError` or similar where `run.json` is damaged."""
     classes = document["reward"]["classes"]
     return RowLayout(
         propositions=tuple(map(str, document["propositions"])),
@@ -222,7 +216,7 @@ def layout_of(document: Mapping[str, Any]) -> RowLayout:
 
 
 def describe_run(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Take what `run.json` says of the run as it is."""
+    """Read the fields of `TrainingRun` that `run.json` holds."""
     reward, rubric, judge = document["reward"], document["rubric"], document["judge"]
     list(reward["propositions"]), document["reference"]  # needed later
     return {
@@ -239,7 +233,7 @@ def describe_run(document: Mapping[str, Any]) -> dict[str, Any]:
         "threshold": threshold_from_cell(judge["threshold"]),
         "judged": str(judge["judged"]),
         "propositions": tuple(map(str, document["propositions"])),
-        "paying": {name: tuple(asked) for name, asked in reward["behaviors"].items()},
+        "paying": {name: tuple(propositions) for name, propositions in reward["behaviors"].items()},
         "question_hashes": dict(document["question_hashes"]),
         "question_texts": dict(document["questions"]),
         "behaviors": tuple(reward["classes"]),
@@ -253,14 +247,14 @@ def describe_run(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_part_of_run(path: Path, folder: Path) -> bool:
-    """Tell whether a file, written or not, would be read as one of the run's."""
+    """Tell whether a file of this name would be read as one of the run's."""
     parent = path.absolute().parent.resolve()
     is_old = path.name.startswith(("steps-", "completions-")) and path.suffix == ".jsonl"
     return parent == (folder / PARTS).resolve() or (parent == folder.resolve() and is_old)
 
 
-def new_session(*, is_counted: bool, after_ms: int = 0) -> str:
-    """Name a session of this process; it began later than `after_ms`."""
+def name_session(*, is_counted: bool, after_ms: int = 0) -> str:
+    """Name a new session of this process, which begins later than `after_ms`."""
     rank, world = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
     writer = f"p{os.getpid()}"
     if rank.isascii() and rank.isdigit():
@@ -270,50 +264,38 @@ def new_session(*, is_counted: bool, after_ms: int = 0) -> str:
 
 
 def write_part(folder: Path, session: str, number: int, rows: Mapping[str, Column]) -> None:
-    """Write rows of a session whole, for their owner only; an `OSError` where the disk refuses."""
+    """Write rows of a session whole, for their owner only; an `OSError` where writing fails."""
     path = folder / PARTS / f"{session}-{number:06d}.parquet"
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    write_whole(path, parquet_bytes(rows, whole=WHOLE), mode=0o600)
+    write_whole(path, encode_parquet(rows, whole=WHOLE), mode=0o600)
 
 
 def _is_begun(folder: Path) -> bool:
-    """Tell whether other processes of the same training are just making the folder."""
+    """Tell whether other processes of the same training are making the folder now."""
     return all(path.name.startswith(f".{RUN_FILE}.") for path in folder.iterdir())
 
 
-def _versions(framework: str) -> dict[str, str]:
+def _list_versions(framework: str) -> dict[str, str]:
     names = ["voirdire", *(name for name in _FRAMEWORKS if name == framework.lower())]
-    found = {"python": ".".join(map(str, sys.version_info[:3]))}
+    versions = {"python": ".".join(map(str, sys.version_info[:3]))}
     for name in names:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 # Certificates ------------------------------------------------------------------------------------
 
-_FOUND: tuple[CertificateState, ...] = ("passed", "failed", "no_evidence")
-"""What only an examination of the reward's own judge can say."""
-_OTHER = "examined for another judge or other settings of it than judged this run"
+_EXAMINED_STATES: tuple[CertificateState, ...] = ("passed", "failed", "no_evidence")
+"""States that only an examination of the reward's own judge can give."""
+_OTHER_JUDGE = "examined for another judge or other settings of it than judged this run"
 _MOST_EXAMINATIONS = 10
 
 
-def certificates_document(reward: RewardModel) -> dict[str, Any]:
-    """Say for `run.json` what the certificates of a reward are about, and what they say.
-
-    Parameters
-    ----------
-    reward : RewardModel
-        What pays.
-
-    Returns
-    -------
-    dict
-        `fingerprint`, of the verdicts that certificates are about; `propositions`, by id the
-        fields of `PropositionCertificate`.
-    """
+def make_certificates_document(reward: RewardModel) -> dict[str, Any]:
+    """Make the part of `run.json` about certificates, which `read_certificates` reads."""
     return {
         "fingerprint": reward.judge.fingerprint,
         "propositions": {
@@ -321,7 +303,7 @@ def certificates_document(reward: RewardModel) -> dict[str, Any]:
                 "state": status.state,
                 "reason": status.reason,
                 "certificate": status.certificate,
-                "examinations": [asdict(row) for row in _examinations(reward, status)],
+                "examinations": [asdict(row) for row in _find_examinations(reward, status)],
             }
             for name, status in certified(reward).items()
         },
@@ -331,74 +313,62 @@ def certificates_document(reward: RewardModel) -> dict[str, Any]:
 def read_certificates(
     found: Mapping[str, Any] | None, *, fingerprint: str
 ) -> dict[str, PropositionCertificate] | None:
-    """Take what `certificates_document` gave.
+    """Read what `make_certificates_document` made; None where an earlier version recorded nothing.
 
-    Parameters
-    ----------
-    found : mapping or None
-        As `run.json` has it; None in a run that an earlier version began.
-    fingerprint : str
-        Of the verdicts of the run.
-
-    Returns
-    -------
-    dict of str to PropositionCertificate, or None
-        By proposition; None where it was not recorded.
-
-    Notes
-    -----
-    Certificates say nothing of another judge than the reward's own, whatever they say of that one.
-    Anything else than what was written raises what reading it raises.
+    Certificates do not hold for another judge than the reward's own: `fingerprint` is that of the
+    run's verdicts.
     """
     if found is None:
         return None
     is_other = str(found["fingerprint"]) != fingerprint
     rows = {
         name: msgspec.convert(
-            row | {"examinations": with_nan(row["examinations"])}, PropositionCertificate
+            row | {"examinations": restore_nan(row["examinations"])}, PropositionCertificate
         )
         for name, row in found["propositions"].items()
     }
     return {
-        name: replace(row, state="other_judge", reason=_OTHER, examinations=())
-        if is_other and row.state in _FOUND
+        name: replace(row, state="other_judge", reason=_OTHER_JUDGE, examinations=())
+        if is_other and row.state in _EXAMINED_STATES
         else row
         for name, row in rows.items()
     }
 
 
-def _examinations(reward: RewardModel, status: CertificateStatus) -> Iterable[CertifiedExamination]:
-    """Find what the state of a proposition rests on."""
-    if status.state not in _FOUND:
+def _find_examinations(
+    reward: RewardModel, status: CertificateStatus
+) -> Iterable[CertifiedExamination]:
+    """Find the examinations behind the state of a proposition."""
+    if status.state not in _EXAMINED_STATES:
         return
     certificate = next(row for row in reward.certificates if row.content_hash == status.certificate)
-    own = {
+    names = {
         name
-        for name, about in certificate.judges.items()
-        if about.get("fingerprint") == reward.judge.fingerprint
+        for name, judge in certificate.judges.items()
+        if judge.get("fingerprint") == reward.judge.fingerprint
     }
     rows = [
         row
         for row in certificate.examinations
-        if row.get("question") == status.proposition and row.get("judge") in own
+        if row.get("question") == status.proposition and row.get("judge") in names
     ]
-    yield from map(_examination, rows[:_MOST_EXAMINATIONS])
+    yield from map(_make_examination, rows[:_MOST_EXAMINATIONS])
 
 
-def _examination(row: Mapping[str, Any]) -> CertifiedExamination:
+def _make_examination(row: Mapping[str, Any]) -> CertifiedExamination:
     return CertifiedExamination(
-        epsilon=_number(row.get("epsilon")),
+        epsilon=_read_number(row.get("epsilon")),
         alignment=shorten(str(row.get("alignment"))),
         outcome=shorten(str(row.get("outcome"))),
-        winning_rate=_number(row.get("winning_rate")),
-        advantage_probability=_number(row.get("advantage_probability")),
-        n_items=_count(row.get("n_items")),
-        n_annotators=_count(row.get("n_annotators")),
+        winning_rate=_read_number(row.get("winning_rate")),
+        advantage_probability=_read_number(row.get("advantage_probability")),
+        n_items=_read_count(row.get("n_items")),
+        n_annotators=_read_count(row.get("n_annotators")),
     )
 
 
-def _number(value: Any) -> float:
-    """Give a figure; nan where there is none: a certificate may be a stranger's."""
+def _read_number(value: Any) -> float:
+    """Read a figure; nan where it is not a number, since a certificate may be a stranger's."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return math.nan
     try:
@@ -407,5 +377,5 @@ def _number(value: Any) -> float:
         return math.nan
 
 
-def _count(value: Any) -> int:
+def _read_count(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0

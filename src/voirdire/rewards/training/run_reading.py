@@ -1,12 +1,13 @@
-"""Reads what was written down of a training run: its figures, or its completions in batches.
+"""Read the record of a training run: its figures, or its completions in batches.
 
-Each process that writes has a session of its own, whose name says when it began. What two sessions
-say of one step adds up where they ran together, as the ranks of a training do. Where one came after
-the other, the training was begun again from a checkpoint: from its first step on, the later session
-counts alone. A session that counts its steps itself goes on behind those that it came after.
+Each process that writes has a session of its own, whose name holds the time when it began. The rows
+that two sessions have of one step add up where the sessions ran together, as the ranks of a
+training do. Where one session replaced another, the training was begun again from a checkpoint:
+from its first step on, only the later session counts. A session that counts its steps itself
+continues the count of those that it replaced.
 
-Parts are read in the order of their first steps, some at a time. A step is whole where no part that
-is not read yet begins with it or before it, so that its rows are in memory only until then.
+Parts are read in the order of their first steps, some at a time. A step is complete where all parts
+that begin with it or before it are read; its rows are in memory only until then.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ import polars as pl
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.rewards.training.alarms import alarms_of
+from voirdire.rewards.training.alarms import find_alarms
 from voirdire.rewards.training.completion_rows import HEAD
-from voirdire.rewards.training.old_run import old_frames
+from voirdire.rewards.training.old_run import read_old_frames
 from voirdire.rewards.training.run import Reference, TrainingRun, TrainingStep
 from voirdire.rewards.training.run_files import (
     OLD_SCHEMA,
@@ -32,19 +33,24 @@ from voirdire.rewards.training.run_files import (
     RUN_FILE,
     SESSION_NAME,
     describe_run,
-    layout_of,
     read_document,
     read_json,
-    with_nan,
+    read_layout,
+    restore_nan,
 )
-from voirdire.rewards.training.step_figures import FIGURE_COLUMNS, steps_of
+from voirdire.rewards.training.step_figures import FIGURE_COLUMNS, compute_steps
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from voirdire.rewards.training.completion_rows import RowLayout
 
-__all__ = ["comparable_steps", "completion_frames", "read_reference", "read_training_run"]
+__all__ = [
+    "read_completion_frames",
+    "read_reference",
+    "read_training_run",
+    "select_comparable_steps",
+]
 
 _DAMAGED = (
     KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError,
@@ -52,7 +58,7 @@ _DAMAGED = (
 )  # fmt: skip
 _FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 _ABOUT_PARTS = ("session", "step", "time", "n_tokens")
-"""What says which rows count, and how lengths are counted."""
+"""Columns that decide which rows count, and how lengths are counted."""
 
 _MOST_BYTES = 1 << 24
 """Bytes of the files that are read at once."""
@@ -92,7 +98,7 @@ def read_training_run(folder: str | Path) -> TrainingRun:
         raise InputError(f"{msg} Name what was given as `record=`.")
     document = read_document(path)
     try:
-        layout, about = layout_of(document), describe_run(document)
+        layout, about = read_layout(document), describe_run(document)
     except _DAMAGED as error:
         msg = (
             f"{path / RUN_FILE}: must say what the run is about, got something else "
@@ -102,17 +108,17 @@ def read_training_run(folder: str | Path) -> TrainingRun:
     columns = (*FIGURE_COLUMNS, *layout.numbers)
     dropped: list[str] = []
     try:
-        found, steps = _read_steps(path, document, columns, dropped)
+        completions, steps = _read_steps(path, document, columns, dropped)
     except _FAULTS:
-        dropped = _damaged_parts(path, layout)
-        found, steps = _read_steps(path, document, columns, dropped)
-    if document["schema"] == OLD_SCHEMA:  # then nobody looked for nonsense
+        dropped = _find_damaged_parts(path, layout)
+        completions, steps = _read_steps(path, document, columns, dropped)
+    if document["schema"] == OLD_SCHEMA:  # that version did not look for nonsense
         steps = [replace(step, nonsense_share=math.nan) for step in steps]
     reference = read_reference(path, dropped) if document["reference"] else None
-    alarms = alarms_of(
+    alarms = find_alarms(
         steps,
         paying=document["reward"]["propositions"],
-        reference=comparable_steps(reference, by_tokens=found.by_tokens),
+        reference=select_comparable_steps(reference, by_tokens=completions.by_tokens),
     )
     return TrainingRun(
         folder=path,
@@ -121,14 +127,14 @@ def read_training_run(folder: str | Path) -> TrainingRun:
         ),
         alarms=alarms,
         reference_run=reference,
-        length_unit="tokens" if found.by_tokens else "characters",
-        n_writers=found.n_sessions,
+        length_unit="tokens" if completions.by_tokens else "characters",
+        n_writers=completions.n_sessions,
         dropped=tuple(dropped),
         **about,
     )
 
 
-def completion_frames(
+def read_completion_frames(
     run: TrainingRun,
     *,
     columns: Sequence[str] | None = None,
@@ -163,11 +169,11 @@ def completion_frames(
     together; a run of version 0.1.0 is held whole.
     """
     document = read_document(run.folder)
-    wanted = columns or [*HEAD, *layout_of(document).numbers]
+    names = columns or [*HEAD, *read_layout(document).numbers]
     try:
-        found = _Completions(run.folder, document, wanted, list(run.dropped), only_steps=steps)
-        for frame, _ in found.frames():
-            for batch in frame.select(wanted).iter_slices(_BATCH_ROWS):
+        completions = _Completions(run.folder, document, names, list(run.dropped), only_steps=steps)
+        for frame, _ in completions.read_frames():
+            for batch in frame.select(names).iter_slices(_BATCH_ROWS):
                 if batch.height:
                     yield batch
     except _FAULTS as error:
@@ -181,18 +187,21 @@ def completion_frames(
 def _read_steps(
     folder: Path, document: Mapping[str, Any], columns: Sequence[str], dropped: list[str]
 ) -> tuple[_Completions, list[TrainingStep]]:
-    """Work out the figures of each step as soon as all of its completions are read."""
-    found = _Completions(folder, document, columns, dropped)
+    """Compute the figures of each step as soon as all of its completions are read."""
+    completions = _Completions(folder, document, columns, dropped)
     steps: list[TrainingStep] = []
     waiting: list[pl.DataFrame] = []
-    for frame, following in found.frames():
+    for frame, following in completions.read_frames():
         rows = pl.concat([*waiting, frame])
         is_whole = pl.lit(value=True) if following is None else pl.col("step") < following
         waiting = [rows.filter(~is_whole)]
-        steps += steps_of(
-            rows.filter(is_whole), found.layout, by_tokens=found.by_tokens, began=found.began
+        steps += compute_steps(
+            rows.filter(is_whole),
+            completions.layout,
+            by_tokens=completions.by_tokens,
+            began=completions.began,
         )
-    return found, steps
+    return completions, steps
 
 
 # Which rows count -----------------------------------------------------------------------------
@@ -200,7 +209,7 @@ def _read_steps(
 
 @dataclass(kw_only=True, slots=True)
 class _Session:
-    """One process that wrote, from its name and its rows."""
+    """One process that wrote, as its name and its rows describe it."""
 
     name: str
     rank: int | None
@@ -211,8 +220,8 @@ class _Session:
     last: int
     ended: float
 
-    def came_after(self, other: _Session) -> bool:
-        """Tell whether it took the place of another, instead of running beside it."""
+    def replaces(self, other: _Session) -> bool:
+        """Tell whether this session replaced another one, instead of running beside it."""
         if self.began <= other.began:
             return False
         if self.rank is None or other.rank is None:
@@ -222,10 +231,10 @@ class _Session:
 
 
 def _read_session(*, session: str, first: int, last: int, ended: float) -> _Session | None:
-    named = SESSION_NAME.fullmatch(session)
-    if named is None:
+    match = SESSION_NAME.fullmatch(session)
+    if match is None:
         return None
-    rank, world, began, counted = named.groups()
+    rank, world, began, counted = match.groups()
     return _Session(
         name=session,
         rank=None if rank is None else int(rank),
@@ -238,20 +247,20 @@ def _read_session(*, session: str, first: int, last: int, ended: float) -> _Sess
     )
 
 
-def _counting_sessions(rows: pl.DataFrame) -> pl.DataFrame:
-    """Say of each session by how much its steps are shifted, and before which step it counts."""
+def _place_sessions(rows: pl.DataFrame) -> pl.DataFrame:
+    """Compute for each session the shift of its steps, and the step before which it counts."""
     table = rows.group_by("session").agg(
         first=pl.col("step").min(), last=pl.col("step").max(), ended=pl.col("ended").max()
     )
-    found = [_read_session(**row) for row in table.drop_nulls().iter_rows(named=True)]
-    sessions = sorted((one for one in found if one is not None), key=lambda one: one.began)
+    read = [_read_session(**row) for row in table.drop_nulls().iter_rows(named=True)]
+    sessions = sorted((one for one in read if one is not None), key=lambda one: one.began)
     shifts = [0] * len(sessions)
     for place, one in enumerate(sessions):
         if one.is_counted:
-            before = [other.last for other in sessions[:place] if one.came_after(other)]
+            before = [other.last for other in sessions[:place] if one.replaces(other)]
             shifts[place] = shift = 1 + max(before, default=-1)
             one.first, one.last = one.first + shift, one.last + shift
-    ends = [min((x.first for x in sessions if x.came_after(one)), default=None) for one in sessions]
+    ends = [min((x.first for x in sessions if x.replaces(one)), default=None) for one in sessions]
     return pl.DataFrame(
         {"session": [one.name for one in sessions], "_shift": shifts, "_end": ends},
         schema={"session": pl.String, "_shift": pl.Int64, "_end": pl.Int64},
@@ -264,7 +273,8 @@ def _counting_sessions(rows: pl.DataFrame) -> pl.DataFrame:
 class _Completions:
     """The completions of a run that count, for reading them part by part.
 
-    Takes what cannot be read, as ``"<file>: <why>"``, and adds to it; parts among it are left out.
+    `dropped` lists what cannot be read, as ``"<file>: <why>"``; parts that it names are left out,
+    and others are added to it.
     """
 
     def __init__(
@@ -276,21 +286,21 @@ class _Completions:
         *,
         only_steps: Collection[int] | None = None,
     ) -> None:
-        self.layout = layout_of(document)
+        self.layout = read_layout(document)
         self._only_steps = only_steps
         self._columns = list(dict.fromkeys((*columns, "session", "step")))
         self._old: pl.LazyFrame | None = None
         paths = []
         if document["schema"] == OLD_SCHEMA:
             wanted = list(dict.fromkeys((*self._columns, *_ABOUT_PARTS)))
-            frames = [row.select(wanted) for row in old_frames(folder, self.layout, dropped)]
+            frames = [row.select(wanted) for row in read_old_frames(folder, self.layout, dropped)]
             empty = pl.DataFrame(schema=self.layout.schema).select(wanted)
             self._old = pl.concat([empty, *frames]).lazy().with_columns(part=pl.lit(""))
         else:
-            paths = _part_paths(folder, dropped)
+            paths = _list_part_paths(folder, dropped)
         steps = (
-            self._scan(paths, ["part", *_ABOUT_PARTS])
-            .with_columns(_sound("time", self.layout))
+            self._scan_rows(paths, ["part", *_ABOUT_PARTS])
+            .with_columns(_clean_column("time", self.layout))
             .group_by("part", "session", "step")
             .agg(
                 began=pl.col("time").min(),
@@ -299,17 +309,17 @@ class _Completions:
             )
             .collect(engine="streaming")
         )
-        self._sessions = _counting_sessions(steps)
+        self._sessions = _place_sessions(steps)
         self.n_sessions = self._sessions.height
-        steps = self._counting(steps)
+        steps = self._keep_counted_rows(steps)
         self.by_tokens = steps.height > 0 and bool(steps["has_tokens"].all())
         began = steps["began"].min()
         self.began = began if isinstance(began, float) else math.nan
         firsts = steps.group_by("part").agg(pl.col("step").min()).sort("step", "part")
         self._parts: list[tuple[str, int]] = list(firsts.iter_rows())
 
-    def frames(self) -> Iterator[tuple[pl.DataFrame, int | None]]:
-        """Give the rows of some parts at a time, and the first step of the parts that follow."""
+    def read_frames(self) -> Iterator[tuple[pl.DataFrame, int | None]]:
+        """Yield the rows of some parts at a time, and the first step of the parts that follow."""
         chunk: list[str] = []
         n_bytes = 0
         for place, (part, _) in enumerate(self._parts, start=1):
@@ -317,34 +327,36 @@ class _Completions:
             n_bytes += Path(part).stat().st_size if part else 0
             following = self._parts[place][1] if place < len(self._parts) else None
             if following is None or n_bytes >= _MOST_BYTES:
-                rows = self._scan(chunk, self._columns).collect().rechunk()
-                sound = [_sound(name, self.layout) for name in self._columns]
-                yield self._counting(rows.select(sound)), following
+                rows = self._scan_rows(chunk, self._columns).collect().rechunk()
+                sound = [_clean_column(name, self.layout) for name in self._columns]
+                yield self._keep_counted_rows(rows.select(sound)), following
                 chunk, n_bytes = [], 0
 
-    def _scan(self, paths: Sequence[str] | Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
+    def _scan_rows(
+        self, paths: Sequence[str] | Sequence[Path], columns: Sequence[str]
+    ) -> pl.LazyFrame:
         rows = self._old
         if rows is None:
             rows = _scan_parts(paths, self.layout)
         return rows.select(columns)
 
-    def _counting(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Give the rows that count, in their order and with the steps of the whole run."""
-        found = rows.select("session", "step").join(
+    def _keep_counted_rows(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Keep the rows that count, in their order and with the steps of the whole run."""
+        placed = rows.select("session", "step").join(
             self._sessions, on="session", how="left", maintain_order="left"
         )
-        step = found["step"] + found["_shift"]  # null where the session has no name of one
-        counts = ((step < found["_end"]) | found["_end"].is_null()) & step.is_not_null()
+        step = placed["step"] + placed["_shift"]  # null where the session has no name of one
+        counts = ((step < placed["_end"]) | placed["_end"].is_null()) & step.is_not_null()
         if self._only_steps is not None:
             counts &= step.is_in(list(self._only_steps))
         rows = rows.with_columns(step.alias("step"))
         return rows if counts.all() else rows.filter(counts)
 
 
-def _damaged_parts(folder: Path, layout: RowLayout) -> list[str]:
-    """Read each part whole; give those that cannot be read, and why."""
+def _find_damaged_parts(folder: Path, layout: RowLayout) -> list[str]:
+    """Read each part whole; list those that cannot be read, and why."""
     dropped: list[str] = []
-    for path in _part_paths(folder, dropped):
+    for path in _list_part_paths(folder, dropped):
         try:
             _scan_parts([path], layout).collect()
         except _FAULTS as error:
@@ -354,7 +366,7 @@ def _damaged_parts(folder: Path, layout: RowLayout) -> list[str]:
     return dropped
 
 
-def _part_paths(folder: Path, dropped: list[str]) -> list[Path]:
+def _list_part_paths(folder: Path, dropped: list[str]) -> list[Path]:
     try:
         entries = sorted((folder / PARTS).iterdir())
     except FileNotFoundError:
@@ -362,16 +374,16 @@ def _part_paths(folder: Path, dropped: list[str]) -> list[Path]:
     except OSError as error:
         msg = f"{folder / PARTS}: cannot be read ({error.strerror}). Make it readable."
         raise InputError(msg) from error
-    known = {reason.partition(":")[0] for reason in dropped}
-    found = []
+    dropped_names = {reason.partition(":")[0] for reason in dropped}
+    paths = []
     for path in entries:
-        if path.suffix != ".parquet" or path.name.startswith(".") or path.name in known:
+        if path.suffix != ".parquet" or path.name.startswith(".") or path.name in dropped_names:
             continue
         if path.is_file():
-            found.append(path)
+            paths.append(path)
         else:
             dropped.append(f"{path.name}: is damaged, or no part of this run (no regular file)")
-    return found
+    return paths
 
 
 def _scan_parts(paths: Sequence[str] | Sequence[Path], layout: RowLayout) -> pl.LazyFrame:
@@ -382,8 +394,8 @@ def _scan_parts(paths: Sequence[str] | Sequence[Path], layout: RowLayout) -> pl.
     )
 
 
-def _sound(name: str, layout: RowLayout) -> pl.Expr:
-    """Take a stranger's number for none where it cannot be one."""
+def _clean_column(name: str, layout: RowLayout) -> pl.Expr:
+    """Replace impossible numbers by null, since a file may be a stranger's."""
     column = pl.col(name)
     if name in layout.numbers:
         return pl.when(column.is_between(0, 1)).then(column).alias(name)
@@ -395,8 +407,10 @@ def _sound(name: str, layout: RowLayout) -> pl.Expr:
 # The reference run --------------------------------------------------------------------------
 
 
-def comparable_steps(run: Reference | None, *, by_tokens: bool) -> tuple[TrainingStep, ...] | None:
-    """Give the steps of a reference run; without lengths where they are in another unit."""
+def select_comparable_steps(
+    run: Reference | None, *, by_tokens: bool
+) -> tuple[TrainingStep, ...] | None:
+    """Select the steps of a reference run; without lengths where these have another unit."""
     if run is None:
         return None
     if (run.length_unit == "tokens") == by_tokens:
@@ -407,8 +421,8 @@ def comparable_steps(run: Reference | None, *, by_tokens: bool) -> tuple[Trainin
 def read_reference(folder: Path, dropped: list[str]) -> Reference | None:
     """Read the copy of the reference run's steps."""
     try:
-        found = read_json(folder / REFERENCE_FILE)
-        return msgspec.convert(found | {"steps": with_nan(found["steps"])}, Reference)
+        content = read_json(folder / REFERENCE_FILE)
+        return msgspec.convert(content | {"steps": restore_nan(content["steps"])}, Reference)
     except (OSError, *_DAMAGED) as error:
         why = f"the steps of the reference run cannot be read ({type(error).__name__})"
         dropped.append(f"{REFERENCE_FILE}: {why}")

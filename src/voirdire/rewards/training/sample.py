@@ -1,4 +1,4 @@
-"""A random sample of a training run's completions, and the folder in which people label it."""
+"""Draw a random sample of a training run's completions, and write the folder to label it in."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from voirdire.records.thresholds import get_thresholds
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.training.completion_rows import (
     ITEM_COLUMNS,
-    item_of_row,
-    prompt_text,
-    proposition_column,
-    texts_of_row,
+    make_item,
+    name_proposition_column,
+    read_texts,
+    write_prompt,
 )
 from voirdire.rewards.training.run import TrainingRun
-from voirdire.rewards.training.run_reading import completion_frames, read_training_run
+from voirdire.rewards.training.run_reading import read_completion_frames, read_training_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ __all__ = [
     "SampleFiles",
     "SampledItem",
     "TrainingSample",
-    "harmless",
+    "escape_formula",
     "sample_training_run",
     "write_sample",
 ]
@@ -182,13 +182,13 @@ def sample_training_run(
                 "Leave it out for both."
             )
             raise InputError(msg)
-    found = run if isinstance(run, TrainingRun) else read_training_run(run)
+    loaded = run if isinstance(run, TrainingRun) else read_training_run(run)
     rng = np.random.default_rng(seed)
-    rows = _read_places(found, by=frozenset(by))
+    rows = _read_places(loaded, by=frozenset(by))
     if rows.is_empty():
         msg = (
             f"`run` must hold completions of a behavior that its reward pays for, got none in "
-            f"{str(found.folder)!r}."
+            f"{str(loaded.folder)!r}."
         )
         raise NoDataError(msg)
     different = (
@@ -197,7 +197,7 @@ def sample_training_run(
         .agg(pl.first("item"), pl.first("stratum").cast(pl.String), n_occurrences=pl.len())
     )
     sizes = dict(different["stratum"].value_counts().sort("stratum").iter_rows())
-    shares = _shares(sizes, n=n)
+    shares = _share_out(sizes, n=n)
     drawn = pl.concat(
         different.filter(stratum=name)[rng.choice(size, size=shares[name], replace=False)]
         for name, size in sizes.items()
@@ -207,28 +207,28 @@ def sample_training_run(
         )
     )
     return TrainingSample(
-        run=found,
-        items=_read_items(found, drawn, rng=rng),
+        run=loaded,
+        items=_read_items(loaded, drawn, rng=rng),
         strata={name: (size, shares[name]) for name, size in sizes.items()},
         n_completions=rows.height,
         seed=seed,
-        dropped=found.dropped,
+        dropped=loaded.dropped,
     )
 
 
 def _read_places(run: TrainingRun, *, by: frozenset[str]) -> pl.DataFrame:
-    """List the completions that people can label: what each says as a hash, and its stratum."""
+    """List the completions that people can label, each with a hash of its texts and its stratum."""
     n = len(run.steps)
     phases = {step.step: PHASES[k * len(PHASES) // n] for k, step in enumerate(run.steps)}
     phase = pl.col("step").replace_strict(phases, default=PHASES[-1], return_dtype=pl.String)
     parts = [pl.col("behavior")] * ("behavior" in by) + [phase] * ("step" in by)
-    said = {
+    columns = {
         "item": pl.col("item").hash(),  # names of a million completions are large
         "key": pl.struct(ITEM_COLUMNS).hash(),
         "stratum": pl.concat_str(parts or [pl.lit("all")], separator="/").cast(pl.Categorical),
     }
-    found = []
-    for frame in completion_frames(run, columns=["item", "step", "missing", *ITEM_COLUMNS]):
+    frames = []
+    for frame in read_completion_frames(run, columns=["item", "step", "missing", *ITEM_COLUMNS]):
         rows = frame.filter(
             pl.col("behavior").is_in(list(run.paying)),
             pl.any_horizontal(pl.col("response", "messages").is_not_null()),
@@ -237,65 +237,65 @@ def _read_places(run: TrainingRun, *, by: frozenset[str]) -> pl.DataFrame:
         no_items = [
             row["item"]
             for row in unpaid.iter_rows(named=True)
-            if item_of_row(row, name="", judged=run.judged) is None
+            if make_item(row, name="", judged=run.judged) is None
         ]
-        found.append(rows.filter(~pl.col("item").is_in(no_items)).select(**said))
-    return pl.concat(found)
+        frames.append(rows.filter(~pl.col("item").is_in(no_items)).select(**columns))
+    return pl.concat(frames)
 
 
-def _shares(sizes: Mapping[str, int], *, n: int) -> dict[str, int]:
-    """Share `n` out by size: the largest remainders round up, and no stratum goes empty."""
-    wanted = min(n, sum(sizes.values()))
-    exact = {name: wanted * size / sum(sizes.values()) for name, size in sizes.items()}
-    found = {name: max(int(share), 1) for name, share in exact.items()}
-    while gap := max(wanted, len(sizes)) - sum(found.values()):
+def _share_out(sizes: Mapping[str, int], *, n: int) -> dict[str, int]:
+    """Share `n` out by size: the largest remainders round up, and no stratum stays empty."""
+    n_wanted = min(n, sum(sizes.values()))
+    exact = {name: n_wanted * size / sum(sizes.values()) for name, size in sizes.items()}
+    shares = {name: max(int(share), 1) for name, share in exact.items()}
+    while gap := max(n_wanted, len(sizes)) - sum(shares.values()):
         step = 1 if gap > 0 else -1
         name = min(
-            (name for name in sorted(found) if 1 <= found[name] + step <= sizes[name]),
-            key=lambda name: step * (found[name] - exact[name]),
+            (name for name in sorted(shares) if 1 <= shares[name] + step <= sizes[name]),
+            key=lambda name: step * (shares[name] - exact[name]),
         )
-        found[name] += step
-    return found
+        shares[name] += step
+    return shares
 
 
 def _read_items(
     run: TrainingRun, drawn: pl.DataFrame, *, rng: np.random.Generator
 ) -> tuple[SampledItem, ...]:
-    """Read the texts of what was drawn, and mix them."""
-    wanted = drawn.drop("key").rename({"item": "hash"})
+    """Read the texts of the drawn completions, and shuffle them."""
+    sampled = drawn.drop("key").rename({"item": "hash"})
     rows = [
         row
-        for frame in completion_frames(run)
+        for frame in read_completion_frames(run)
         for row in frame.with_columns(hash=pl.col("item").hash())
-        .join(wanted, on="hash", maintain_order="left")
+        .join(sampled, on="hash", maintain_order="left")
         .iter_rows(named=True)
     ]
     width = max(3, len(str(len(rows))))
-    found = []
+    items = []
     for place, number in enumerate(rng.permutation(len(rows)).tolist(), start=1):
         row = rows[number]
         name = f"s{place:0{width}d}"
-        item = item_of_row(row, name=name, judged=run.judged)
-        if item is None:  # it was one a moment ago
+        item = make_item(row, name=name, judged=run.judged)
+        if item is None:  # the file changed since the places were read
             continue
-        about = {column: row.pop(column) for column in wanted.columns}
-        del about["hash"]
-        prompt, response = texts_of_row(row)
+        fields = {column: row.pop(column) for column in sampled.columns}
+        del fields["hash"]
+        prompt, response = read_texts(row)
         completion = row | {"prompt": prompt, "response": response}
-        found.append(SampledItem(name=name, completion=completion, item=item, **about))
-    return tuple(found)
+        items.append(SampledItem(name=name, completion=completion, item=item, **fields))
+    return tuple(items)
 
 
 # The folder --------------------------------------------------------------------------------------
 
 SHEET_COLUMNS = ("item", "question", "label", "asked", "annotator", "prompt", "response")
-"""What a sheet has: one row for every question about an item, its texts beside the first."""
+"""Columns of a sheet: one row for every question about an item, with its texts in the first."""
 
 ITEMS, VERDICTS, KEY = "items.jsonl", "verdicts.parquet", "key.jsonl"
 _FEWEST_ITEMS = 30
 _OWNER_ONLY = 0o600
-_ACTIVE = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""What a spreadsheet takes for the beginning of a formula, in some languages also in full width."""
+_FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""Characters that begin a formula in spreadsheets, in some languages also in full width."""
 
 _Asked: TypeAlias = tuple["SampledItem", str, str]
 """An item, a proposition that is asked about it, and the proposition's text."""
@@ -389,9 +389,13 @@ def write_sample(
                 f"It has {known}."
             )
             raise InputError(msg)
-    rows = [row for row in _questions(sample, language) if not questions or row[1] in questions]
+    rows = [
+        row for row in _list_questions(sample, language) if not questions or row[1] in questions
+    ]
     for _, name, _ in rows:
-        if harmless(name) != name:  # it must stay as it is, or no verdict would be found to a label
+        if (
+            escape_formula(name) != name
+        ):  # it must stay as it is, or no verdict would be found to a label
             msg = (
                 f"`run` must have propositions that no spreadsheet runs as a formula, got "
                 f"{shorten(name)!r}. No rubric has such names: ask where the run is from."
@@ -401,16 +405,16 @@ def write_sample(
         msg = f"`question` must be asked about an item of the sample, got {list(questions)!r}."
         raise InputError(msg)
     target = Path(folder)
-    _make(target)
+    _make_folder(target)
     sheets = tuple(target / f"labels-{number}.csv" for number in range(1, n_annotators + 1))
     try:
         for number, sheet in enumerate(sheets, start=1):
-            _write(sheet, _sheet(rows, annotator=f"annotator-{number}"))
-        _write(target / ITEMS, _json_lines(map(_blind, sample.items)))
-        _write(target / KEY, _json_lines(map(_key, sample.items)))
+            _write_file(sheet, _make_sheet(rows, annotator=f"annotator-{number}"))
+        _write_file(target / ITEMS, _encode_json_lines(map(_make_blind_row, sample.items)))
+        _write_file(target / KEY, _encode_json_lines(map(_make_key_row, sample.items)))
         buffer = io.BytesIO()
-        _verdicts(sample, rows).write_parquet(buffer)
-        _write(target / VERDICTS, buffer.getvalue())
+        _make_verdicts(sample, rows).write_parquet(buffer)
+        _write_file(target / VERDICTS, buffer.getvalue())
     except OSError as error:
         msg = f"{target}: cannot be written ({error.strerror}). Name another folder."
         raise InputError(msg) from error
@@ -421,48 +425,48 @@ def write_sample(
         verdicts=target / VERDICTS,
         key=target / KEY,
         n_labels=len(rows),
-        command=_command(sheets, target / VERDICTS),
-        notes=_notes(rows),
+        command=_write_command(sheets, target / VERDICTS),
+        notes=_note_few_items(rows),
     )
 
 
-def harmless(text: str) -> str:
+def escape_formula(text: str) -> str:
     """Put an apostrophe before what a spreadsheet would run as a formula."""
-    begins_so = text.startswith(("\t", "\r")) or text.lstrip().startswith(_ACTIVE)
+    begins_so = text.startswith(("\t", "\r")) or text.lstrip().startswith(_FORMULA_STARTS)
     return f"'{text}" if begins_so else text
 
 
-def _questions(
+def _list_questions(
     sample: TrainingSample, language: Language
 ) -> Iterator[tuple[SampledItem, str, str]]:
-    """Give item, proposition and its text, for everything that is asked."""
+    """List item, proposition and its text, for every question that is asked."""
     texts = sample.run.question_texts
     for item in sample.items:
         for name in sample.asked(item):
-            said = texts.get(name, {})
-            yield item, name, said.get(language) or next(iter(said.values()), name)
+            by_language = texts.get(name, {})
+            yield item, name, by_language.get(language) or next(iter(by_language.values()), name)
 
 
-def _sheet(rows: list[_Asked], *, annotator: str) -> bytes:
+def _make_sheet(rows: list[_Asked], *, annotator: str) -> bytes:
     text = io.StringIO(newline="")
     sheet = csv.writer(text, lineterminator="\n")
     sheet.writerow(SHEET_COLUMNS)
-    shown: set[str] = set()
-    for item, name, asked in rows:
+    written_items: set[str] = set()
+    for item, name, question in rows:
         texts = ("", "")
-        if item.name not in shown:
-            shown.add(item.name)
-            texts = (harmless(prompt_text(item.item)), harmless(item.item.response))
-        sheet.writerow((item.name, name, "", harmless(asked), annotator, *texts))
+        if item.name not in written_items:
+            written_items.add(item.name)
+            texts = (escape_formula(write_prompt(item.item)), escape_formula(item.item.response))
+        sheet.writerow((item.name, name, "", escape_formula(question), annotator, *texts))
     return text.getvalue().encode("utf-8", "backslashreplace")
 
 
-def _blind(item: SampledItem) -> dict[str, Any]:
+def _make_blind_row(item: SampledItem) -> dict[str, Any]:
     row = item.completion
     return {"id": item.name, **{name: row[name] for name in ("prompt", "response", "behavior")}}
 
 
-def _key(item: SampledItem) -> dict[str, Any]:
+def _make_key_row(item: SampledItem) -> dict[str, Any]:
     row = item.completion
     return {
         "item": item.name,
@@ -475,21 +479,21 @@ def _key(item: SampledItem) -> dict[str, Any]:
     }
 
 
-def _json_lines(rows: Iterable[dict[str, Any]]) -> bytes:
+def _encode_json_lines(rows: Iterable[dict[str, Any]]) -> bytes:
     lines = [json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows]
     return "".join(lines).encode("utf-8", "backslashreplace")  # half a surrogate pair: an escape
 
 
-def _verdicts(sample: TrainingSample, rows: list[_Asked]) -> pl.DataFrame:
-    """Lay the run's verdicts out as `voirdire judge` does."""
+def _make_verdicts(sample: TrainingSample, rows: list[_Asked]) -> pl.DataFrame:
+    """Make a table of the run's verdicts as `voirdire judge` writes it."""
     names = [name for _, name, _ in rows]
-    found = pl.DataFrame(
+    table = pl.DataFrame(
         {
             "item": [item.name for item, _, _ in rows],
             "question": names,
             "threshold": get_thresholds(sample.run.threshold, names),
             "probability": pl.Series(
-                [item.completion[proposition_column(name)] for item, name, _ in rows],
+                [item.completion[name_proposition_column(name)] for item, name, _ in rows],
                 dtype=pl.Float64,
             ),
             **{
@@ -499,7 +503,7 @@ def _verdicts(sample: TrainingSample, rows: list[_Asked]) -> pl.DataFrame:
         }
     )
     lacks = pl.col("probability").is_null()
-    return found.select(
+    return table.select(
         "item",
         "judge",
         "question",
@@ -513,23 +517,23 @@ def _verdicts(sample: TrainingSample, rows: list[_Asked]) -> pl.DataFrame:
     )
 
 
-def _command(sheets: tuple[Path, ...], verdicts: Path) -> str:
+def _write_command(sheets: tuple[Path, ...], verdicts: Path) -> str:
     humans = " ".join(f"--humans {shlex.quote(str(path))}" for path in sheets)
     return f"voirdire examine {humans} --judges {shlex.quote(str(verdicts))} --kind boolean"
 
 
-def _notes(rows: list[_Asked]) -> tuple[str, ...]:
+def _note_few_items(rows: list[_Asked]) -> tuple[str, ...]:
     counts = Counter(name for _, name, _ in rows)
     few = [name for name, n in counts.items() if n < _FEWEST_ITEMS]
     if not few:
         return ()
-    shown = ", ".join(few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
+    listed = ", ".join(few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
     least = f"fewer than {_FEWEST_ITEMS} items, the least that an examination takes"
-    return (f"{least}, are asked about {shown}",)
+    return (f"{least}, are asked about {listed}",)
 
 
-def _make(folder: Path) -> None:
-    """Make the folder, or check that nothing in it is lost."""
+def _make_folder(folder: Path) -> None:
+    """Make the folder, or empty it after checking that it holds no labels."""
     try:
         folder.mkdir(parents=True, mode=0o700, exist_ok=True)
         names = sorted(path.name for path in folder.iterdir())
@@ -559,13 +563,13 @@ def _refuse_labels(sheet: Path) -> None:
             labels = [row.get("label") for row in rows]
             has_labels = any(label is None or label.strip() for label in labels)
     except (OSError, ValueError, csv.Error):
-        has_labels = True  # what cannot be read may be somebody's work
+        has_labels = True  # a sheet that cannot be read may hold somebody's work
     if has_labels:
         msg = f"`output` must hold no labels, got some in {str(sheet)!r}. Name another folder."
         raise InputError(msg)
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write_file(path: Path, content: bytes) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
     with os.fdopen(handle, "wb") as file:
         file.write(content)

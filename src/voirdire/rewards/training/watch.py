@@ -1,4 +1,4 @@
-"""Watches a training run: writes completions down, and says which alarms began."""
+"""Watch a training run: record its completions, and report which alarms began."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from voirdire.errors import InputError
 from voirdire.judging.engine.background_loop import fork_lock
 from voirdire.rewards.model import is_hash_of
 from voirdire.rewards.training.alarms import AlarmMonitor
-from voirdire.rewards.training.completion_rows import Call, rows_of
+from voirdire.rewards.training.completion_rows import Call, make_rows
 from voirdire.rewards.training.run import Reference
 from voirdire.rewards.training.run_files import (
     OLD_SCHEMA,
     REFERENCE_FILE,
     RUN_FILE,
-    layout_of,
-    new_session,
+    make_run_document,
+    name_session,
     open_folder,
     read_document,
-    run_document,
+    read_layout,
     write_document,
     write_part,
 )
 from voirdire.rewards.training.run_reading import (
-    comparable_steps,
     read_reference,
     read_training_run,
+    select_comparable_steps,
 )
-from voirdire.rewards.training.step_figures import has_all_tokens, steps_of, used_propositions
+from voirdire.rewards.training.step_figures import compute_steps, find_paying_once, has_all_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,17 +52,17 @@ __all__ = ["COUNTED_STEP", "TrainingWatch"]
 _log = logging.getLogger("voirdire")
 
 COUNTED_STEP = 256
-"""Completions that make a step where the trainer does not say which step it is at."""
+"""Completions that make a step where the trainer names none."""
 
 _PART_S = 5.0
-"""Seconds between parts: what a process that is killed may lose."""
+"""Seconds between parts; a process that is killed loses at most these."""
 
 _PART_ROWS = 5_000
 
 
 @dataclass(kw_only=True, slots=True)
 class _Session:
-    """What this process writes: calls that wait for a part, and those of its step, for alarms."""
+    """The session of this process: calls that wait to be written, and calls of the current step."""
 
     name: str
     is_counted: bool
@@ -80,7 +80,7 @@ class _Session:
 
 
 class TrainingWatch:
-    """Writes down what a reward saw of a training run.
+    """Records the completions of a training run and their rewards.
 
     Parameters
     ----------
@@ -115,9 +115,9 @@ class TrainingWatch:
     Everything is readable by its owner only. Threads may share a watch, and a process that is
     forked off begins a session of its own.
 
-    Alarms are heard where a step ends, that is with the first completions of the next one; of
-    several ranks, only the first one tells of them, from its own completions.
-    `read_training_run` works them out over all.
+    Alarms are checked where a step ends, that is with the first completions of the next one. Of
+    several ranks only the first one reports them, from its own completions; `read_training_run`
+    finds them over all completions.
     """
 
     def __init__(
@@ -143,14 +143,14 @@ class TrainingWatch:
         self._pid = os.getpid()
         open_folder(self.folder)
         self._document = self._open_document()
-        self._layout = layout_of(self._document)
-        self._reference = None if reference is None else self._take_reference(Path(reference))
+        self._layout = read_layout(self._document)
+        self._reference = None if reference is None else self._copy_reference(Path(reference))
         _watches.add(self)
 
     def add(
         self, scores: LiveScores, turns: Sequence[Turn], *, step: int | None = None
     ) -> tuple[str, ...]:
-        """Take a request's rewards.
+        """Record the rewards of a call.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class TrainingWatch:
         Raises
         ------
         OSError
-            If the disk refuses what is written, now or since the last call; that is lost.
+            If writing failed, now or since the last call; these completions are lost.
         """
         if not turns:
             return ()
@@ -190,7 +190,7 @@ class TrainingWatch:
         return tuple(f"step {alarm.step}: {alarm.text}" for alarm in began)
 
     def close(self) -> None:
-        """Write what waits; an `OSError` where the disk refuses."""
+        """Write the rows that wait; an `OSError` where writing fails."""
         with fork_lock:
             self._end_session()
             error, self._error = self._error, None
@@ -200,8 +200,8 @@ class TrainingWatch:
     # Steps ------------------------------------------------------------------------------------
 
     def _enter_step(self, step: int | None, *, n: int) -> tuple[_Session, int, tuple[Alarm, ...]]:
-        """Settle whose step a call is of; give the session, the step, and alarms that began."""
-        if self._pid != os.getpid():  # what waits here is its parent's to write
+        """Find the step of a call; return the session, the step, and alarms that began."""
+        if self._pid != os.getpid():  # forked: the parent process writes the rows that wait
             self._pid, self._session = os.getpid(), None
         now = self._session
         began: tuple[Alarm, ...] = ()
@@ -221,7 +221,7 @@ class TrainingWatch:
         return now, now.step, began
 
     def _begin_session(self, step: int | None) -> _Session:
-        name = new_session(is_counted=step is None, after_ms=self._last_ms)
+        name = name_session(is_counted=step is None, after_ms=self._last_ms)
         self._last_ms = int(name.split("-")[1])
         self._session = _Session(
             name=name, is_counted=step is None, step=0 if step is None else int(step)
@@ -231,14 +231,14 @@ class TrainingWatch:
 
     def _end_step(self, session: _Session, next_step: int) -> tuple[Alarm, ...]:
         """Check the step that ended for alarms."""
-        rows = rows_of(session.step_calls, self._layout)
+        rows = make_rows(session.step_calls, self._layout)
         if session.monitor is None:
             session.by_tokens = has_all_tokens(rows)
             session.monitor = AlarmMonitor(
-                paying=used_propositions(self.reward),
-                reference=comparable_steps(self._reference, by_tokens=session.by_tokens),
+                paying=find_paying_once(self.reward),
+                reference=select_comparable_steps(self._reference, by_tokens=session.by_tokens),
             )
-        [step] = steps_of(rows, self._layout, by_tokens=session.by_tokens)
+        [step] = compute_steps(rows, self._layout, by_tokens=session.by_tokens)
         alarms = session.monitor.check(step)
         session.step, session.n_in_step, session.step_calls = next_step, 0, []
         return alarms if session.name.startswith(("p", "r0of")) else ()
@@ -261,7 +261,7 @@ class TrainingWatch:
                 self._write(session)
 
     def _write(self, session: _Session) -> None:
-        """Write what waits as parts; where the disk refuses, the next call says so."""
+        """Write the rows that wait as parts; where this fails, the next call raises the error."""
         calls, session.calls, session.n_waiting = session.calls, [], 0
         session.written_at = time.monotonic()
         if session.timer is not None:
@@ -269,7 +269,7 @@ class TrainingWatch:
             session.timer = None
         if not calls:
             return
-        rows = rows_of(calls, self._layout, session=session.name)
+        rows = make_rows(calls, self._layout, session=session.name)
         try:
             for first in range(0, len(rows["item"]), _PART_ROWS):
                 part = {name: each[first : first + _PART_ROWS] for name, each in rows.items()}
@@ -286,7 +286,7 @@ class TrainingWatch:
     # Files ------------------------------------------------------------------------------------
 
     def _open_document(self) -> dict[str, Any]:
-        new = run_document(
+        new = make_run_document(
             self.reward,
             name=self.name,
             framework=self.framework,
@@ -294,27 +294,27 @@ class TrainingWatch:
         )
         if not (self.folder / RUN_FILE).exists():
             self._write_document(RUN_FILE, new)
-        found = read_document(self.folder)
-        self._check_same(found)
+        document = read_document(self.folder)
+        self._check_same(document)
         now = {
-            "reward": found["reward"] | {"content_hash": new["reward"]["content_hash"]},
-            "certificates": found.get("certificates", new["certificates"]),
+            "reward": document["reward"] | {"content_hash": new["reward"]["content_hash"]},
+            "certificates": document.get("certificates", new["certificates"]),
         }
-        if any(found.get(key) != value for key, value in now.items()):  # of an earlier version
-            found |= now
-            self._write_document(RUN_FILE, found)
-        return found
+        if any(document.get(key) != value for key, value in now.items()):  # of an earlier version
+            document |= now
+            self._write_document(RUN_FILE, document)
+        return document
 
-    def _check_same(self, found: dict[str, Any]) -> None:
+    def _check_same(self, document: dict[str, Any]) -> None:
         """Refuse to go on with a run of another reward."""
-        was = found.get("reward")
+        was = document.get("reward")
         hash_was = was.get("content_hash") if isinstance(was, dict) else None
         if not is_hash_of(hash_was, self.reward):
             called = was.get("name") if isinstance(was, dict) else None
             what = f"a run of the reward {shorten(called)!r} with other content"
-        elif found.get("name") != self.name:
-            what = f"a run under the name {shorten(found.get('name'))!r}"
-        elif found["schema"] == OLD_SCHEMA:
+        elif document.get("name") != self.name:
+            what = f"a run under the name {shorten(document.get('name'))!r}"
+        elif document["schema"] == OLD_SCHEMA:
             what = "a run that voirdire 0.1.0 began, which can only be read"
         else:
             return
@@ -324,8 +324,8 @@ class TrainingWatch:
         )
         raise InputError(msg)
 
-    def _take_reference(self, folder: Path) -> Reference:
-        """Copy the steps of a reference run, once: whoever goes on with this run reads the copy."""
+    def _copy_reference(self, folder: Path) -> Reference:
+        """Copy the steps of a reference run once; a continued run reads the copy."""
         if folder.absolute().resolve() == self.folder.resolve():
             msg = f"`reference` must be another run than `record`, got {str(folder)!r} for both."
             raise InputError(msg)
@@ -342,28 +342,28 @@ class TrainingWatch:
         if not run.steps:
             msg = f"`reference` must be a run with steps, got {str(folder)!r}, which has none."
             raise InputError(msg)
-        found = Reference(
+        reference = Reference(
             name=run.name,
             reward_name=run.reward_name,
             reward_hash=run.reward_hash,
             length_unit=run.length_unit,
             steps=tuple(replace(step, alarms=()) for step in run.steps),
         )
-        about = asdict(found)
-        self._write_document(REFERENCE_FILE, about)
-        del about["steps"]
-        self._document["reference"] = about | {"created": run.created}
+        content = asdict(reference)
+        self._write_document(REFERENCE_FILE, content)
+        del content["steps"]
+        self._document["reference"] = content | {"created": run.created}
         self._write_document(RUN_FILE, self._document)
-        return found
+        return reference
 
     def _describe_judge(self, scores: LiveScores) -> None:
-        """Correct in `run.json` who judges, once it is known."""
-        judged, said = scores.judged, self._document["judge"]
+        """Correct the judge in `run.json`, once it is known."""
+        judged, recorded = scores.judged, self._document["judge"]
         is_centered = bool(scores.scores.centers)
-        known = (said["name"], said["fingerprint"], self._document["is_centered"])
-        if not scores.scores.features or known == (judged.judge, judged.fingerprint, is_centered):
+        last = (recorded["name"], recorded["fingerprint"], self._document["is_centered"])
+        if not scores.scores.features or last == (judged.judge, judged.fingerprint, is_centered):
             return
-        said.update(
+        recorded.update(
             name=judged.judge,
             fingerprint=judged.fingerprint,
             judge_fingerprint=self._judge_fingerprint,
@@ -388,7 +388,7 @@ _watches: WeakSet[TrainingWatch] = WeakSet()
 
 @cache
 def _write_at_exit(pid: int) -> None:  # noqa: ARG001  # once in each process
-    """Have what waits written where Python ends, also in a process of `multiprocessing`."""
+    """Write the rows that wait when Python ends, also in a process of `multiprocessing`."""
     Finalize(None, _write_all, exitpriority=1)
 
 
@@ -397,5 +397,5 @@ def _write_all() -> None:
         try:
             watch.close()
         except OSError as error:
-            said = "%s: the last completions are not recorded: %s"
-            _log.error(said, watch.name, error.strerror)
+            message = "%s: the last completions are not recorded: %s"
+            _log.error(message, watch.name, error.strerror)

@@ -66,7 +66,7 @@ class Codes:
     def answers(self, verdicts: Verdicts, items: Sequence[str]) -> Answers:
         """Return the answers about these items, in their order."""
         places = [verdicts.places[name] for name in items]
-        columns = [self._column(row, verdicts, places) for row in self.questions]
+        columns = [self._encode_answers(row, verdicts, places) for row in self.questions]
         shape = (len(items), len(columns))
         return Answers(
             values=np.array([values for values, _ in columns], dtype=np.float64).T.reshape(shape),
@@ -82,7 +82,7 @@ class Codes:
             column[is_a], column[is_b] = b, a
         return Answers(values=1 - answers.values, labels=labels)
 
-    def _column(
+    def _encode_answers(
         self, question: Question, verdicts: Verdicts, places: list[int]
     ) -> tuple[list[float], list[int]]:
         if question.kind == "boolean":
@@ -92,11 +92,11 @@ class Codes:
             return found.tolist(), codes.tolist()
         said = verdicts.answers(question.id)
         labels = [said[place] for place in places]
-        values = [_value(question, label) for label in labels]
+        values = [_read_value(question, label) for label in labels]
         return values, [self.of(question.id, label) for label in labels]
 
 
-def _value(question: Question, label: Any) -> float:
+def _read_value(question: Question, label: Any) -> float:
     """Map an answer to [0, 1], where answers have an order."""
     if label is None:
         return float("nan")

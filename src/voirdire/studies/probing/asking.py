@@ -350,7 +350,7 @@ def lay_out(
     is_pair = plan.asks_about_pairs
     found, dropped = read_items_in_memory(items, plan.reading(settings))
     found = [item for item in found if not is_pair or item.other is not None]
-    originals, translations = _translations(found, settings.translation_of)
+    originals, translations = _split_translations(found, settings.translation_of)
     drawn = sample_items(originals, settings.n_items, settings.seed)
     if len(drawn) < 2:
         why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
@@ -436,7 +436,9 @@ def _choose_probes(
     return chosen, frozenset(word for word in OTHER_FAMILIES if is_wanted(word))
 
 
-def _translations(items: Sequence[Item], column: str | None) -> tuple[list[Item], dict[str, Item]]:
+def _split_translations(
+    items: Sequence[Item], column: str | None
+) -> tuple[list[Item], dict[str, Item]]:
     """Return translated items by the id of their original, and the other items."""
     if column is None:
         return list(items), {}

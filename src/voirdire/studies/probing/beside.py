@@ -53,7 +53,7 @@ def find_degradations(
     """
     if not layout.worse:
         return ()
-    questions = _quality(layout.plan.rubric, layout.settings.quality)
+    questions = _choose_quality_questions(layout.plan.rubric, layout.settings.quality)
     codes = Codes(questions)
     column = {name: k for k, name in enumerate(layout.questions)}
     found = []
@@ -79,13 +79,13 @@ def find_degradations(
                     n_pairs=len(wins),
                     n_lower=int((wins == 1).sum()),
                     n_tied=int((wins == 0.5).sum()),
-                    share=_share_of(wins, units, layout.settings),
+                    share=_compute_share(wins, units, layout.settings),
                 )
             )
     return tuple(found)
 
 
-def _share_of(
+def _compute_share(
     wins: NDArray[np.float64], units: NDArray[np.intp] | None, settings: ProbeSettings
 ) -> Estimate:
     level = settings.confidence_level
@@ -97,7 +97,7 @@ def _share_of(
     return estimate_share(wins, units, confidence_level=level)
 
 
-def _quality(rubric: Rubric, named: Sequence[str]) -> list[Question]:
+def _choose_quality_questions(rubric: Rubric, named: Sequence[str]) -> list[Question]:
     known = {row.id: row for row in rubric.questions}
     for name in named:
         if name not in known or known[name].kind not in ("boolean", "scale", "pairwise"):
@@ -136,9 +136,9 @@ class People:
 def check_beside(layout: Layout, humans: Labels | None) -> People | None:
     """Check all requirements before anything is paid, and read people's labels."""
     settings, rubric = layout.settings, layout.plan.rubric
-    _quality(rubric, settings.quality)
+    _choose_quality_questions(rubric, settings.quality)
     if settings.author is not None:
-        if settings.own not in _authors(layout).values():
+        if settings.own not in _list_authors(layout).values():
             msg = (
                 f"`own` must be a value of the column {shorten(settings.author)!r}, got "
                 f"{shorten(settings.own)!r}, which no item has."
@@ -147,10 +147,10 @@ def check_beside(layout: Layout, humans: Labels | None) -> People | None:
         if humans is None:
             msg = "`humans` must be given for self-preference, got None: they say who failed."
             raise InputError(msg)
-    return None if humans is None else _people(layout, humans)
+    return None if humans is None else _collect_people(layout, humans)
 
 
-def _people(layout: Layout, humans: Labels) -> People:
+def _collect_people(layout: Layout, humans: Labels) -> People:
     from voirdire.io import Reading
     from voirdire.studies.study import read_side
 
@@ -178,12 +178,12 @@ def _people(layout: Layout, humans: Labels) -> People:
     return People(table=table, questions=shared, majority=majority)
 
 
-def _authors(layout: Layout) -> dict[str, Any]:
+def _list_authors(layout: Layout) -> dict[str, Any]:
     column = layout.settings.author or ""
     return {item.id: item.metadata.get(column) for item in layout.items}
 
 
-def _labels_of(verdicts: Verdicts, question: str, ids: Sequence[str]) -> dict[str, Any]:
+def _read_labels(verdicts: Verdicts, question: str, ids: Sequence[str]) -> dict[str, Any]:
     said = verdicts.answers(question)
     return {name: said[verdicts.places[name]] for name in ids}
 
@@ -197,21 +197,21 @@ def find_prompt_agreement(
     named = {"usual": found["items"]} | {
         name: found[f"prompt/{name}"] for name, _, _ in layout.prompts
     }
-    outcomes = {} if people is None else _outcomes(named, people)
+    outcomes = {} if people is None else _examine_prompts(named, people)
     rows = []
     for question in layout.plan.rubric.questions:
         if question.kind not in ("boolean", "choice", "pairwise"):
             continue
-        usual = _labels_of(named["usual"], question.id, layout.ids)
+        usual = _read_labels(named["usual"], question.id, layout.ids)
         truth = usual if people is None else people.majority.get(question.id, {})
         for name, verdicts in named.items():
-            labels = _labels_of(verdicts, question.id, layout.ids)
+            labels = _read_labels(verdicts, question.id, layout.ids)
             outcome, rate = outcomes.get((question.id, name), (None, float("nan")))
             rows.append(
                 PromptAgreement(
                     prompt=name,
                     question=question.id,
-                    kappa=_kappa(
+                    kappa=_compute_kappa(
                         [labels[item] for item in layout.ids],
                         [truth.get(item) for item in layout.ids],
                     ),
@@ -222,7 +222,7 @@ def find_prompt_agreement(
     return tuple(rows)
 
 
-def _kappa(first: Sequence[Any], second: Sequence[Any]) -> float:
+def _compute_kappa(first: Sequence[Any], second: Sequence[Any]) -> float:
     """Compute Cohen's κ over the items that both label; nan where there is one label only."""
     both = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
     known = {
@@ -234,7 +234,7 @@ def _kappa(first: Sequence[Any], second: Sequence[Any]) -> float:
     return cohen_kappa(codes[:, 0], codes[:, 1]).estimate
 
 
-def _outcomes(
+def _examine_prompts(
     named: dict[str, Verdicts], people: People
 ) -> dict[tuple[str, str], tuple[str, float]]:
     from voirdire.studies.whole_study import examine
@@ -261,15 +261,15 @@ def find_self_preference(
     settings = layout.settings
     if settings.own is None or people is None:
         return ()
-    authors = _authors(layout)
+    authors = _list_authors(layout)
     found = []
     for question in people.questions:
-        truth, passed = people.majority[question], _labels_of(verdicts, question, layout.ids)
+        truth, passed = people.majority[question], _read_labels(verdicts, question, layout.ids)
         failed = [x for x in layout.ids if truth.get(x) is False and passed[x] is not None]
         own = [bool(passed[x]) for x in failed if authors[x] == settings.own]
         others = [bool(passed[x]) for x in failed if authors[x] not in (None, settings.own)]
         if own and others:
-            found.append(_preference(question, own, others, settings))
+            found.append(_measure_preference(question, own, others, settings))
     adjusted = adjust_p_values([row.p_value for row in found], harmonic=False).tolist()
     rate = settings.false_discovery_rate
     return tuple(
@@ -278,7 +278,7 @@ def find_self_preference(
     )
 
 
-def _preference(
+def _measure_preference(
     question: str, own: list[bool], others: list[bool], settings: ProbeSettings
 ) -> SelfPreference:
     from scipy.stats import fisher_exact, norm

@@ -92,7 +92,7 @@ def find_biases(
     each = [_combine_p_values(question) for row in results for question in row.questions]
     adjusted = iter(adjust_p_values(each, harmonic=False).tolist())
     return tuple(
-        _finding(row, result, p, [next(adjusted) for _ in result.questions], settings)
+        _make_finding(row, result, p, [next(adjusted) for _ in result.questions], settings)
         for row, result, p in zip(comparisons, results, pooled.tolist(), strict=True)
     )
 
@@ -103,7 +103,7 @@ def _combine_p_values(result: ChangeResult | PairedChange) -> float:
     return min(1.0, len(known) * min(known)) if known else float("nan")
 
 
-def _finding(
+def _make_finding(
     row: Comparison,
     result: ChangeResult,
     adjusted: float,
@@ -118,14 +118,14 @@ def _finding(
             change=change,
             adjusted_p_value=p,
             is_found=bool(p <= rate)
-            and max(_size(change, floor), _excess(change)) >= settings.least_effect,
+            and max(_measure_size(change, floor), _compute_excess(change)) >= settings.least_effect,
         )
         for k, change, p, floor in zip(row.kept, result.questions, by_question, floors, strict=True)
     )
     # one of many shifts is large by chance: only significant ones count as the effect
     sizes = zip(questions, floors, strict=True)
-    shifts = [(_size(x.change, floor), x) for x, floor in sizes if x.change.p_value <= rate]
-    excesses = [_excess(x.change) for x in questions if x.change.excess_p_value <= rate]
+    shifts = [(_measure_size(x.change, floor), x) for x, floor in sizes if x.change.p_value <= rate]
+    excesses = [_compute_excess(x.change) for x in questions if x.change.excess_p_value <= rate]
     n_tests = 2 - bool(np.isnan(result.p_value)) - bool(np.isnan(result.excess_p_value))
     shown = (
         (result.p_value, max((size for size, _ in shifts), default=0.0)),
@@ -153,13 +153,13 @@ def _finding(
     )
 
 
-def _size(change: PairedChange, floor: float) -> float:
+def _measure_size(change: PairedChange, floor: float) -> float:
     """Return the size of a shift; 0 where another neutral line has an equal shift."""
     size = abs(change.shift.estimate)
     return size if size > floor else 0.0
 
 
-def _excess(change: PairedChange) -> float:
+def _compute_excess(change: PairedChange) -> float:
     excess = change.flip_rate.estimate - change.noise_rate.estimate
     return 0.0 if np.isnan(excess) else excess
 
@@ -179,10 +179,10 @@ def measure_stability(
         return ()
     labels = np.stack([run.labels for run in runs], axis=-1)
     values = np.stack([run.values for run in runs], axis=-1)
-    rows = [_stability(None, labels, values, units, settings)]
+    rows = [_measure_stability(None, labels, values, units, settings)]
     if len(questions) > 1:
         rows += [
-            _stability(name, labels[:, k : k + 1], values[:, k : k + 1], units, settings)
+            _measure_stability(name, labels[:, k : k + 1], values[:, k : k + 1], units, settings)
             for k, name in enumerate(questions)
         ]
     else:
@@ -190,7 +190,7 @@ def measure_stability(
     return tuple(rows)
 
 
-def _stability(
+def _measure_stability(
     question: str | None,
     labels: NDArray[np.int64],
     values: NDArray[np.float64],
@@ -214,11 +214,11 @@ def _stability(
         n_items=int(kept.sum()),
         flip_rate=rate,
         mean_difference=float(known.mean()) if known.size else float("nan"),
-        alpha=_mean_alpha(labels),
+        alpha=_average_alpha(labels),
     )
 
 
-def _mean_alpha(labels: NDArray[np.int64]) -> float:
+def _average_alpha(labels: NDArray[np.int64]) -> float:
     """Return the mean α over the questions where it is defined."""
     found = []
     for runs in np.moveaxis(labels, 1, 0):

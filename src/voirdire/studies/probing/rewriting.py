@@ -82,10 +82,10 @@ def write_probes(
             same = (Message(role="user", content=item.response),)
             key = f"{item.id}+{name}"
             checked.append(Item(id=key, prompt=same, response=text))
-            made[key] = _version(item, text, prompt, key)
+            made[key] = _make_version(item, text, prompt, key)
     kept: dict[str, Item] = {}
     if checked:
-        said = _ask_writer(checked, writer, _checking(), asker).answers("same_meaning")
+        said = _ask_writer(checked, writer, _make_check_rubric(), asker).answers("same_meaning")
         kept = {row.id: made[row.id] for row, same in zip(checked, said, strict=True) if same}
     notes = [
         f"rewriting: {len(items) - n} of {len(items)} items have no {name} that keeps its meaning"
@@ -93,17 +93,21 @@ def write_probes(
         if (n := sum(key.endswith(f"+{name}") for key in kept)) < len(items)
     ]
     probes = (
-        _lookup("wording/paraphrase", "wording", "the response is put in other words", kept),
-        _lookup("language/translation", "language", "prompt and response are translated", kept),
+        _make_lookup_probe(
+            "wording/paraphrase", "wording", "the response is put in other words", kept
+        ),
+        _make_lookup_probe(
+            "language/translation", "language", "prompt and response are translated", kept
+        ),
     )
     return probes, tuple(notes)
 
 
-def _checking() -> Rubric:
+def _make_check_rubric() -> Rubric:
     return _rubric("rewriting_check", Question(id="same_meaning", kind="boolean", text=_SAME))  # type: ignore[arg-type]
 
 
-def _version(item: Item, text: str, prompt: str | None, key: str) -> Item:
+def _make_version(item: Item, text: str, prompt: str | None, key: str) -> Item:
     before = item.prompt
     if prompt is not None and before:
         before = (*before[:-1], msgspec.structs.replace(before[-1], content=prompt))
@@ -112,7 +116,7 @@ def _version(item: Item, text: str, prompt: str | None, key: str) -> Item:
     )
 
 
-def _lookup(name: str, family: str, summary: str, kept: dict[str, Item]) -> Probe:
+def _make_lookup_probe(name: str, family: str, summary: str, kept: dict[str, Item]) -> Probe:
     word = name.partition("/")[2]
     return Probe(
         id=name,
@@ -136,7 +140,7 @@ def paraphrase_rubric(rubric: Rubric, writer: LlmJudge, asker: Asker) -> Rubric:
         for item, text in zip(shown, written, strict=True)
         if text is not None
     ]
-    said = _ask_writer(checked, writer, _checking(), asker).answers("same_meaning")
+    said = _ask_writer(checked, writer, _make_check_rubric(), asker).answers("same_meaning")
     kept = {row.id: row.response for row, same in zip(checked, said, strict=True) if same}
     return replace(
         rubric,

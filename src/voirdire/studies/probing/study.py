@@ -134,7 +134,7 @@ def probe_judge(
     ['bandwagon/majority']
     """
     chosen = replace(settings or ProbeSettings(), **fields)
-    layout = _layout(items, judge, rubric, chosen, own_probes)
+    layout = _make_layout(items, judge, rubric, chosen, own_probes)
     people = check_beside(layout, humans)
     tried = None if mitigation is None else plan_mitigation(layout.plan, mitigation)
     asker = Asker(chosen.store, progress, retry_failures=chosen.retry_failures)
@@ -144,7 +144,9 @@ def probe_judge(
     found = tuple(
         replace(
             row,
-            reward_shift=None if reward is None else _reward_shift(row.probe, asked, reward),
+            reward_shift=None
+            if reward is None
+            else _compute_reward_shift(row.probe, asked, reward),
             advice=advice_on(row, layout.plan) if row.is_found else None,
         )
         for row in find_biases(asked.comparisons, layout.settings)
@@ -208,7 +210,7 @@ def estimate_probing(
         that makes no calls.
     """
     chosen = replace(settings or ProbeSettings(), **fields)
-    layout = _layout(items, judge, rubric, chosen, own_probes)
+    layout = _make_layout(items, judge, rubric, chosen, own_probes)
     found = []
     with open_run_store(chosen.store, makes=False) as replies:
         for request in layout.requests:
@@ -219,7 +221,7 @@ def estimate_probing(
     return sum(len(row.items) for row in layout.requests), tuple(found)
 
 
-def _layout(
+def _make_layout(
     items: Any,
     judge: JudgeLike,
     rubric: Rubric | str | Path,
@@ -277,13 +279,13 @@ def _ask(layout: Layout, asker: Asker) -> _JudgeAnswers:
         codes.answers(found["items"], pairing.before).expand_to(pairing.places, n_items),
         codes.answers(found["items"], pairing.after).expand_to(pairing.places, n_items),
     )
-    comparisons = tuple(_comparisons(layout, found, codes, runs[0], floor))
+    comparisons = tuple(_list_comparisons(layout, found, codes, runs[0], floor))
     return _JudgeAnswers(
         layout=layout, verdicts=found, runs=runs, floor=floor, comparisons=comparisons
     )
 
 
-def _comparisons(
+def _list_comparisons(
     layout: Layout,
     found: dict[str, Verdicts],
     codes: Codes,
@@ -349,7 +351,7 @@ def _comparisons(
         yield compare(usual, answers, probe=f"prompt/{name}", family="prompt", summary=what)
 
 
-def _reward_shift(probe: str, asked: _JudgeAnswers, reward: RewardModel) -> Estimate | None:
+def _compute_reward_shift(probe: str, asked: _JudgeAnswers, reward: RewardModel) -> Estimate | None:
     """Compute the effect of a change on a reward, in standard deviations of the unchanged items."""
     layout = asked.layout
     pairing = next((pair for row, pair in layout.probes if row.id == probe), None)

@@ -148,18 +148,18 @@ def _estimate_subsets(
             for name, rate, share in zip([None, *names], rates, shares, strict=True)
         ]
         if len(names) > 1:
-            mean, share = _average(rates, sums, resamples), float(np.mean(shares[1:]))
+            mean, share = _average_subsets(rates, sums, resamples), float(np.mean(shares[1:]))
             found.append(BenchSubset(subset="*", signal=signal, accuracy=mean, tie_share=share))
     places = {None: 0, "*": 1}
     return sorted(found, key=lambda row: (places.get(row.subset, 2), row.subset or ""))
 
 
-def _average(
+def _average_subsets(
     rates: Sequence[RateEstimate],
     sums: tuple[NDArray[np.float64], NDArray[np.float64]],
     resamples: PromptResamples,
 ) -> RateEstimate:
-    """Average over subsets, each as weighty as the others; so in every resample."""
+    """Average over subsets with equal weights, also in every resample."""
     drawn = resamples.ratios(sums[0][:, 1:], sums[1][:, 1:])
     known = ~np.isnan(drawn)
     totals, counts = np.where(known, drawn, 0.0).sum(axis=1), known.sum(axis=1)

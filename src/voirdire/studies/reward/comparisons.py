@@ -11,7 +11,7 @@ import numpy as np
 from voirdire._validation import shorten
 from voirdire.documents import did_you_mean
 from voirdire.errors import InputError, NoDataError
-from voirdire.rewards.certification import certified, paying_propositions
+from voirdire.rewards.certification import certified, list_paying_propositions
 from voirdire.rewards.comparisons.data import (
     drop_unknown_labels,
     labelled_by_class,
@@ -124,9 +124,11 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
         notes.append(note("labels_from_classes"))
     orders = _settle_orders(reward, read, asked=request.settings.orders)
     data = drop_unknown_labels(read, orders)
-    comparisons = _rate(data, judged, reward, orders, is_labelled_by_people=by_people)
+    comparisons = _rate_completions(data, judged, reward, orders, is_labelled_by_people=by_people)
     resamples = PromptResamples(comparisons.rated.n_prompts, request.settings)
-    seen = find_held_out(reward, _first_of_prompts(data, comparisons), data_hash=data.data_hash)
+    seen = find_held_out(
+        reward, _find_first_of_prompts(data, comparisons), data_hash=data.data_hash
+    )
     figures: dict[str, Any] = {
         "n_items": int(comparisons.rated.is_rated.sum()),
         "n_prompts": int(np.unique(comparisons.rated.prompts[comparisons.rated.is_rated]).size),
@@ -144,8 +146,8 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
         notes.append(note("held_out_unknown"))
     notes += [
         *seen.notes("seen_prompts"),
-        *_notes_on_judge(reward, judged),
-        *_notes_on_comparisons(comparisons),
+        *_note_judge(reward, judged),
+        *_note_comparisons(comparisons),
         *notes_on_errors(figures["error_rates"]),
         *notes_on_drives(figures["drives"], _find_uncertified(reward)),
         *notes_on_scales(figures["scales"]),
@@ -226,7 +228,7 @@ def _settle_orders(
     return found
 
 
-def _rate(
+def _rate_completions(
     data: ComparisonData,
     judged: Verdicts,
     reward: RewardModel,
@@ -262,7 +264,7 @@ def _rate(
     )
 
 
-def _first_of_prompts(data: ComparisonData, comparisons: RatedComparisons) -> list[Any]:
+def _find_first_of_prompts(data: ComparisonData, comparisons: RatedComparisons) -> list[Any]:
     """Give one item of each prompt with comparisons; of every prompt where there are none."""
     prompts, firsts = np.unique(data.prompts, return_index=True)
     compared = np.concatenate([prompts[:0], *(row.prompts for row in comparisons.behaviors)])
@@ -273,10 +275,10 @@ def _first_of_prompts(data: ComparisonData, comparisons: RatedComparisons) -> li
 
 def _find_uncertified(reward: RewardModel) -> list[str]:
     statuses = certified(reward)
-    return [name for name in paying_propositions(reward) if not statuses[name].is_valid]
+    return [name for name in list_paying_propositions(reward) if not statuses[name].is_valid]
 
 
-def _notes_on_judge(reward: RewardModel, judged: Verdicts) -> list[RewardNote]:
+def _note_judge(reward: RewardModel, judged: Verdicts) -> list[RewardNote]:
     """Say where the verdicts are not those of the reward's own judge."""
     own = reward.judge
     if not own.fingerprint or not judged.fingerprint or own.fingerprint == judged.fingerprint:
@@ -292,7 +294,7 @@ def _notes_on_judge(reward: RewardModel, judged: Verdicts) -> list[RewardNote]:
     ]
 
 
-def _notes_on_comparisons(comparisons: RatedComparisons) -> list[RewardNote]:
+def _note_comparisons(comparisons: RatedComparisons) -> list[RewardNote]:
     """Say what is missing in the comparisons."""
     found = []
     reward, rated = comparisons.reward, comparisons.rated

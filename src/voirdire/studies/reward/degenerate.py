@@ -16,7 +16,7 @@ from voirdire.judging.local.cues import cue_phrases
 from voirdire.models import is_model_name
 from voirdire.probes import degradations
 from voirdire.probes.text import draw_for, join_sentences, language_of, read_data
-from voirdire.rewards.reward_judge import asked_judge
+from voirdire.rewards.reward_judge import choose_judge
 from voirdire.studies.reward.notes import note
 from voirdire.studies.reward.ranking import TIE
 from voirdire.studies.reward.refusals import kind_of, refusal_expression
@@ -85,14 +85,14 @@ def check_degenerate(
             return None
         judge = "local"
     made = _write_responses(
-        comparisons, request, reads_cues=_reads_cues(asked_judge(reward.judge, judge))
+        comparisons, request, reads_cues=_reads_cues(choose_judge(reward.judge, judge))
     )
     if not made:
         return ()
     items = [row.item for row in made]
     again = [*{row.best.id: row.best for row in made}.values()] if is_stored else []
     said = judge_responses([*items, *again], replace(request, judge=judge), None)
-    if not _agree(said, judged, again, propositions=reward.columns):
+    if not _has_same_verdicts(said, judged, again, propositions=reward.columns):
         return None
     degenerate = Responses(
         items=items,
@@ -142,7 +142,7 @@ def notes_on_degenerate(
     ]
 
 
-def _agree(
+def _has_same_verdicts(
     one: Verdicts, other: Verdicts, items: Sequence[Item], *, propositions: Sequence[str]
 ) -> bool:
     """Tell whether stored verdicts on items are those that the judge gives now."""

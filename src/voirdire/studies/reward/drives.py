@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.rewards.against_demands import paid_against_demands
+from voirdire.rewards.against_demands import find_paid_against_demands
 from voirdire.rewards.certification import certified
-from voirdire.rewards.scoring.scores import contributions
-from voirdire.rewards.vetoes import VETO, veto_propositions
+from voirdire.rewards.scoring.scores import compute_contributions
+from voirdire.rewards.vetoes import VETO, list_veto_propositions
 from voirdire.rubrics.rubric import write_demand
 from voirdire.studies.reward.ranking import per_prompt, wrongness
 from voirdire.studies.reward.result import FeatureDrive
@@ -55,9 +55,10 @@ def feature_drives(comparisons: RatedComparisons) -> tuple[FeatureDrive, ...]:
     which is not the spread of the reward: features go together.
 
     A feature is dead where its share of the spread is below `DEAD_SHARE`: it hardly varies, or has
-    as good as no weight. A proposition is contradictory where `paid_against_demands` names it, dead
-    or not: what these completions do not vary in, those of a policy may. Of two classes that vary
-    by `SEEN_SPREAD`, the lower one in the order of labels is contradictory where it is paid better;
+    as good as no weight. A proposition is contradictory where `find_paid_against_demands` names
+    it, dead or not: what these completions do not vary in, those of a policy may. Of two classes
+    that vary by `SEEN_SPREAD`, the lower one in the order of labels is contradictory where it is
+    paid better;
     the higher one where the lower one is dead, since only differences between classes count. That
     is about single weights: classes and propositions are computed from the same verdicts, so that
     what one of them pays against may be made up for by another.
@@ -77,17 +78,20 @@ def _of_behavior(
     demands = reward.rubric.behavior(row.behavior).demands
     values = features.at(row.rows)
     prompts = comparisons.rated.prompts[row.rows]
-    spreads = [_within(prompts, column) for column in contributions(values, features.weights).T]
-    is_seen = [_within(prompts, column) >= SEEN_SPREAD for column in values.T]
+    spreads = [
+        _compute_spread_within(prompts, column)
+        for column in compute_contributions(values, features.weights).T
+    ]
+    is_seen = [_compute_spread_within(prompts, column) >= SEEN_SPREAD for column in values.T]
     total = sum(x for x in spreads if np.isfinite(x))
     shares = [x / total if total > 0 and np.isfinite(x) else 0.0 for x in spreads]
     is_dead = [share < DEAD_SHARE for share in shares]
-    without = _errors_without(comparisons, row, features)
-    paid = paid_against_demands(reward)
+    without = _compute_errors_without(comparisons, row, features)
+    paid = find_paid_against_demands(reward)
     against = {each.proposition for each in paid if each.behavior == row.behavior}
-    out_of_order = _against_order(row, features, is_seen=is_seen, is_dead=is_dead)
-    vouching = _vouching(reward, about)
-    intervals = _intervals(reward, row.behavior)
+    out_of_order = _find_misordered_classes(row, features, is_seen=is_seen, is_dead=is_dead)
+    vouching = _list_needed_propositions(reward, about)
+    intervals = _read_intervals(reward, row.behavior)
     nowhere = (float("nan"), float("nan"))
     return [
         FeatureDrive(
@@ -96,7 +100,7 @@ def _of_behavior(
             weight=float(features.weights[k]),
             low=intervals.get(name, nowhere)[0],
             high=intervals.get(name, nowhere)[1],
-            mean=_mean(values[:, k]),
+            mean=_compute_mean(values[:, k]),
             spread=spreads[k],
             share=shares[k],
             error_rate_without=without[k],
@@ -109,7 +113,7 @@ def _of_behavior(
     ]
 
 
-def _within(prompts: NDArray[np.int64], values: NDArray[np.float64]) -> float:
+def _compute_spread_within(prompts: NDArray[np.int64], values: NDArray[np.float64]) -> float:
     """Pooled standard deviation within prompts; nan where no prompt has two values."""
     known = ~np.isnan(values)
     own, places = np.unique(prompts[known], return_inverse=True)
@@ -121,12 +125,12 @@ def _within(prompts: NDArray[np.int64], values: NDArray[np.float64]) -> float:
     return float(np.sqrt(np.square(values[known] - means[places]).sum() / free))
 
 
-def _mean(values: NDArray[np.float64]) -> float:
+def _compute_mean(values: NDArray[np.float64]) -> float:
     known = values[~np.isnan(values)]
     return float(known.mean()) if known.size else float("nan")
 
 
-def _errors_without(
+def _compute_errors_without(
     comparisons: RatedComparisons, row: BehaviorComparisons, features: BehaviorFeatures
 ) -> list[float]:
     """Rank all comparisons once for each feature that is left out."""
@@ -139,20 +143,20 @@ def _errors_without(
         sides = []
         for places in (row.better, row.worse):
             chosen = places[start : start + _BLOCK_PAIRS]
-            own = contributions(features.at(chosen), features.weights)
+            own = compute_contributions(features.at(chosen), features.weights)
             sides.append(total[chosen, None] - own)
         wrong += wrongness(*sides)[0].sum(axis=0)
     return [float(x) for x in wrong / row.better.size]
 
 
-def _against_order(
+def _find_misordered_classes(
     row: BehaviorComparisons,
     features: BehaviorFeatures,
     *,
     is_seen: list[bool],
     is_dead: list[bool],
 ) -> set[str]:
-    """Name the classes whose weights stand the wrong way round."""
+    """Find the classes whose weights contradict the order of the classes."""
     prefix = f"{row.behavior}."
     classes = {
         name.removeprefix(prefix): k
@@ -168,15 +172,15 @@ def _against_order(
     return found
 
 
-def _vouching(reward: RewardModel, about: FeatureSet) -> dict[str, set[str]]:
+def _list_needed_propositions(reward: RewardModel, about: FeatureSet) -> dict[str, set[str]]:
     """Name the propositions that each feature depends on."""
     classes = set(reward.rubric.logic.classes(about.behavior).flow.variables)
-    vetoed = veto_propositions(reward.rubric, about.behavior, about.vetoes)
+    vetoed = list_veto_propositions(reward.rubric, about.behavior, about.vetoes)
     own = {name: {name.partition("=")[0]} for name in about.asked}
     return own | {VETO: vetoed} | dict.fromkeys(about.classes, classes)
 
 
-def _intervals(reward: RewardModel, behavior: str) -> dict[str, tuple[float, float]]:
+def _read_intervals(reward: RewardModel, behavior: str) -> dict[str, tuple[float, float]]:
     """Read the intervals that the fit has left in the model's figures."""
     told: Any = reward.behaviors[behavior].figures.get("weights")
     found = {}

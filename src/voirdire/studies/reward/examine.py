@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.judging.plan import check_behavior
-from voirdire.rewards.against_demands import paid_against_demands
-from voirdire.rewards.certification import certified, paying_propositions
+from voirdire.rewards.against_demands import find_paid_against_demands
+from voirdire.rewards.certification import certified, list_paying_propositions
 from voirdire.rewards.reward_file import load_reward
 from voirdire.studies.reward.bench import check_bench
 from voirdire.studies.reward.comparisons import examine_comparisons
@@ -229,9 +229,9 @@ def _describe_reward(reward: RewardModel) -> dict[str, Any]:
             name: {key: value for key, value in row.figures.items() if key != "weights"}
             for name, row in reward.behaviors.items()
         },
-        "against_demands": [asdict(row) for row in paid_against_demands(reward)],
+        "against_demands": [asdict(row) for row in find_paid_against_demands(reward)],
         "certificates": {
             name: {"state": statuses[name].state, "reason": statuses[name].reason}
-            for name in paying_propositions(reward)
+            for name in list_paying_propositions(reward)
         },
     }

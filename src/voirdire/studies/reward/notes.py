@@ -1,4 +1,4 @@
-"""What the reader of an examination should know, the weightiest first."""
+"""Write the notes for readers of an examination, the most important first."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_NAMED = 8
 
 
 @cache
-def _sentences() -> dict[str, str]:
+def _read_sentences() -> dict[str, str]:
     """Read the sentences by code, in the order of their weight."""
     text = files("voirdire.studies.reward").joinpath("notes.yaml").read_text(encoding="utf-8")
     return dict(document_from_text(text, source="notes.yaml", what="the notes").value)
@@ -45,13 +45,13 @@ class _Sentences(string.Formatter):
 
 def note(code: str, *, words: Mapping[str, Any] | None = None, **figures: Any) -> RewardNote:
     """Make a note; `words` stand in its sentence and are no figures."""
-    sentence = _Sentences().vformat(_sentences()[code], (), {**figures, **(words or {})})
+    sentence = _Sentences().vformat(_read_sentences()[code], (), {**figures, **(words or {})})
     return RewardNote(code=code, sentence=sentence, figures=figures)
 
 
 def sort_notes(notes: Iterable[RewardNote]) -> tuple[RewardNote, ...]:
     """Put the weightiest first."""
-    order = list(_sentences())
+    order = list(_read_sentences())
     return tuple(sorted(notes, key=lambda row: order.index(row.code)))
 
 

@@ -70,7 +70,7 @@ def check_policy(policy: Any, request: ExaminationRequest, verdicts: Any) -> Par
     rated = rate_items(read, request.reward, judged)
     check = PolicyCheck(
         **_describe_groups(rated),
-        class_shares=_class_shares(rated),
+        class_shares=_compute_class_shares(rated),
         behaviors=_describe_behaviors(rated),
         step_size=request.settings.step_size,
         **_estimate_cost(
@@ -83,13 +83,13 @@ def check_policy(policy: Any, request: ExaminationRequest, verdicts: Any) -> Par
     )
     return Part(
         figures={"policy": check},
-        notes=_notes_on_policy(check),
+        notes=_note_policy(check),
         dropped=(*read.dropped, *rated.dropped),
         settings={},
     )
 
 
-def _notes_on_policy(policy: PolicyCheck) -> list[RewardNote]:
+def _note_policy(policy: PolicyCheck) -> list[RewardNote]:
     """Say what training would see too little or too much of."""
     found = []
     if policy.n_without_variance:
@@ -119,9 +119,9 @@ def _describe_groups(rated: RatedItems) -> dict[str, Any]:
     """Figures of all groups together."""
     n = rated.n_prompts
     known = rated.is_rated
-    rules = _spreads(rated, rated.rules)
-    base = _spreads(rated, rated.signals["base"]) if rated.has_base else np.empty(0)
-    base_spread, rule_spread = _mean(base), _mean(rules)
+    rules = _compute_spreads(rated, rated.rules)
+    base = _compute_spreads(rated, rated.signals["base"]) if rated.has_base else np.empty(0)
+    base_spread, rule_spread = _compute_mean(base), _compute_mean(rules)
     return {
         "n_items": len(rated.items),
         "n_groups": n,
@@ -134,7 +134,7 @@ def _describe_groups(rated: RatedItems) -> dict[str, Any]:
     }
 
 
-def _spreads(rated: RatedItems, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
+def _compute_spreads(rated: RatedItems, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
     """Compute the standard deviation within each group of at least two."""
     known = np.isfinite(rewards) & rated.is_rated
     prompts, values, n = rated.prompts[known], rewards[known], rated.n_prompts
@@ -160,7 +160,7 @@ def _is_flat(rated: RatedItems) -> NDArray[np.bool_]:
     return flat
 
 
-def _class_shares(rated: RatedItems) -> dict[str, float]:
+def _compute_class_shares(rated: RatedItems) -> dict[str, float]:
     found = {}
     for behavior, features in rated.features.items():
         places = [k for k, name in enumerate(features.names) if name.startswith(f"{behavior}.")]
@@ -183,14 +183,14 @@ def _describe_behaviors(rated: RatedItems) -> Mapping[str, Mapping[str, float]]:
         found[behavior] = {
             "n_items": int(features.rows.size),
             "n_groups": int(groups.size),
-            "mean": _mean(values),
+            "mean": _compute_mean(values),
             "standard_deviation": float(values.std()) if values.size else _NAN,
             "share_without_variance": float(flat[groups].mean()),
         }
     return found
 
 
-def _mean(values: NDArray[np.float64]) -> float:
+def _compute_mean(values: NDArray[np.float64]) -> float:
     return float(values.mean()) if values.size else _NAN
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from voirdire._validation import printable
-from voirdire.rewards.scoring.scores import contributions
+from voirdire.rewards.scoring.scores import compute_contributions
 from voirdire.studies.reward.responses import last_question
 from voirdire.studies.reward.result import (
     BehaviorScale,
@@ -77,7 +77,7 @@ def error_rates(comparisons: RatedComparisons, resamples: PromptResamples) -> tu
     for signal in comparisons.rated.signals:
         for against in cases:
             rows = [
-                _errors_by_prompt(comparisons, row, signal, against)
+                _sum_errors_by_prompt(comparisons, row, signal, against)
                 for row in comparisons.behaviors
             ]
             places += [(None, signal, against)]
@@ -103,7 +103,7 @@ def error_rates(comparisons: RatedComparisons, resamples: PromptResamples) -> tu
     return tuple(sorted(found, key=lambda row: order.index(row.behavior)))
 
 
-def _errors_by_prompt(
+def _sum_errors_by_prompt(
     comparisons: RatedComparisons, row: BehaviorComparisons, signal: Signal, against: Against
 ) -> NDArray[np.float64]:
     chosen = row.is_best if against == "best" else np.ones(row.better.size, dtype=bool)
@@ -186,7 +186,7 @@ def _describe_pair(
     sides = [_describe_side(comparisons, place, texts=texts) for place in (better, worse)]
     return MisrankedPair(
         behavior=row.behavior,
-        prompt=_cut(prompt) if texts else None,
+        prompt=_truncate(prompt) if texts else None,
         is_shortened=texts and len(prompt) > MOST_CHARACTERS,
         better=sides[0],
         worse=sides[1],
@@ -203,7 +203,7 @@ def _describe_side(comparisons: RatedComparisons, place: int, *, texts: bool) ->
         reward=float(rated.signals["total"][place]),
         base=float(rated.signals["base"][place]) if rated.has_base else _NAN,
         rules=float(rated.rules[place]),
-        response=_cut(item.response) if texts else None,
+        response=_truncate(item.response) if texts else None,
         is_shortened=texts and len(item.response) > MOST_CHARACTERS,
     )
 
@@ -213,7 +213,7 @@ def _find_causes(
 ) -> tuple[FeatureDifference, ...]:
     """Find the features that pay most for the worse side; the first of those that pay alike."""
     features = comparisons.rated.features[row.behavior]
-    paid = contributions(features.at(np.array([better, worse])), features.weights)
+    paid = compute_contributions(features.at(np.array([better, worse])), features.weights)
     differences = paid[1] - paid[0]
     first = np.argsort(-differences, kind="stable")[:_MOST_FEATURES].tolist()
     return tuple(
@@ -223,7 +223,7 @@ def _find_causes(
     )
 
 
-def _cut(text: str) -> str:
+def _truncate(text: str) -> str:
     whole = len(text) <= MOST_CHARACTERS
     return printable(text if whole else f"{text[: MOST_CHARACTERS - 1]}…")
 
@@ -242,7 +242,7 @@ def label_histograms(comparisons: RatedComparisons, *, n_bins: int) -> tuple[Lab
         for signal, reward in comparisons.rated.signals.items():
             sums = per_prompt(prompts[best], reward[best], n_prompts=n)
             values = reward[centred] - sums[prompts[centred]] / n_best[prompts[centred]]
-            edges = _bin_edges(values, n_bins=n_bins) if values.size else None
+            edges = _choose_bin_edges(values, n_bins=n_bins) if values.size else None
             for label in row.order.labels:
                 own = values[comparisons.labels[centred] == label]
                 if edges is None or not own.size:
@@ -281,7 +281,7 @@ def _find_best(
     return labelled, best, per_prompt(rated.prompts[best], None, n_prompts=rated.n_prompts)
 
 
-def _bin_edges(values: NDArray[np.float64], *, n_bins: int) -> NDArray[np.float64]:
+def _choose_bin_edges(values: NDArray[np.float64], *, n_bins: int) -> NDArray[np.float64]:
     """Give bins from the lowest value to the highest; values that tie get bins around them."""
     low, high = float(values.min()), float(values.max())
     if high - low <= TIE * max(1.0, abs(low), abs(high)):

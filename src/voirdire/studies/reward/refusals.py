@@ -1,4 +1,4 @@
-"""Whether the reward likes refusals best where they are wrong, and passes them over where due."""
+"""Measure how often a reward prefers wrong refusals, or misses refusals that are due."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def refusal_errors(
     makes one likelier, see `kind_of`.
     """
     word, n = refusal_expression(comparisons.reward.rubric), len(comparisons.rated.items)
-    by_judge = np.full(n, np.nan) if word is None else _refuses(comparisons, word)
+    by_judge = np.full(n, np.nan) if word is None else _find_refusals(comparisons, word)
     by_labels = np.full(n, np.nan)
     if comparisons.is_labelled_by_people:
         by_labels[:] = [_label_refuses(label) for label in comparisons.labels]
@@ -110,19 +110,19 @@ def _count_of_behavior(
     refuses: NDArray[np.float64],
 ) -> list[tuple[dict[str, Any], NDArray[np.float64], NDArray[np.float64]]]:
     """Give for each signal the errors by prompt and which prompts count; nothing where none do."""
-    kind = _kind(comparisons.reward.rubric, row, expression, by)
+    kind = _find_kind(comparisons.reward.rubric, row, expression, by)
     known = row.rows[~np.isnan(refuses[row.rows])]
     is_error = refuses[known] == (kind == "false_refusal")
     found = []
     for signal, reward in comparisons.rated.signals.items():
-        shares, counted = _shares(comparisons.rated, known, reward[known], is_error)
+        shares, counted = _compute_shares(comparisons.rated, known, reward[known], is_error)
         if kind is not None and counted.any():
             place = {"behavior": row.behavior, "signal": signal, "kind": kind, "by": by}
             found.append((place, shares, counted))
     return found
 
 
-def _kind(
+def _find_kind(
     rubric: Rubric, row: BehaviorComparisons, expression: str | None, by: str
 ) -> Literal["false_refusal", "missed_refusal"] | None:
     """Tell which error can happen: by what the best labels name, else by the rubric's demands."""
@@ -152,7 +152,7 @@ def kind_of(
     return "missed_refusal" if due > plain else "false_refusal"
 
 
-def _refuses(comparisons: RatedComparisons, expression: str) -> NDArray[np.float64]:
+def _find_refusals(comparisons: RatedComparisons, expression: str) -> NDArray[np.float64]:
     rated = comparisons.rated
     if not len(rated.items):
         return np.empty(0)
@@ -166,7 +166,7 @@ def _refuses(comparisons: RatedComparisons, expression: str) -> NDArray[np.float
     )
 
 
-def _shares(
+def _compute_shares(
     rated: RatedItems,
     items: NDArray[np.int64],
     rewards: NDArray[np.float64],

@@ -78,7 +78,7 @@ class PromptResamples:
         """
         tops, bottoms = numerators.sum(axis=0), denominators.sum(axis=0)
         concerned = (denominators > 0).sum(axis=0)
-        values = _ratio(tops, bottoms)
+        values = _compute_ratio(tops, bottoms)
         drawn = self.ratios(numerators, denominators)
         lows, highs = self.interval(drawn, n_prompts=concerned.tolist())
         found = []
@@ -115,9 +115,9 @@ class PromptResamples:
         if not self.n_prompts or not self.n_resamples:
             return np.full((self.n_resamples, numerators.shape[1]), np.nan)
         blocks = []
-        for counts in self._blocks():
+        for counts in self._read_blocks():
             drawn = counts.astype(np.float64)
-            blocks.append(_ratio(drawn @ numerators, drawn @ denominators))
+            blocks.append(_compute_ratio(drawn @ numerators, drawn @ denominators))
         return np.concatenate(blocks)
 
     def interval(
@@ -171,13 +171,13 @@ class PromptResamples:
         shares = 1.0 - n[:some] / np.exp(spent[some - 1])
         return float(shares.sum() / n.size)
 
-    def _blocks(self) -> Iterator[NDArray[np.uint8]]:
+    def _read_blocks(self) -> Iterator[NDArray[np.uint8]]:
         if self._kept is None and self.n_prompts * self.n_resamples <= _MOST_KEPT:
-            self._kept = list(self._drawn())
-        yield from self._drawn() if self._kept is None else self._kept
+            self._kept = list(self._count_draws())
+        yield from self._count_draws() if self._kept is None else self._kept
 
-    def _drawn(self) -> Iterator[NDArray[np.uint8]]:
-        """Count how often each prompt is drawn; 255 times is out of reach of any real draw."""
+    def _count_draws(self) -> Iterator[NDArray[np.uint8]]:
+        """Count how often each prompt is drawn; no real draw reaches 255 times."""
         rng = np.random.default_rng(self.seed)
         n = self.n_prompts
         size = max(1, _BLOCK_DRAWS // n)
@@ -189,7 +189,7 @@ class PromptResamples:
             yield np.minimum(counts, 255).astype(np.uint8).reshape(rows, n)
 
 
-def _ratio(tops: NDArray[np.float64], bottoms: NDArray[np.float64]) -> NDArray[np.float64]:
+def _compute_ratio(tops: NDArray[np.float64], bottoms: NDArray[np.float64]) -> NDArray[np.float64]:
     found = np.full(tops.shape, np.nan)
     np.divide(tops, bottoms, out=found, where=bottoms > 0)
     return found

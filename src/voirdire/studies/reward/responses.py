@@ -16,7 +16,7 @@ from voirdire.judging.given_items import read_items_in_memory
 from voirdire.records import Dropped
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.comparisons.prompts import prompt_hash
-from voirdire.rewards.scoring.scores import probabilities_on, weighed
+from voirdire.rewards.scoring.scores import select_columns, sum_features
 from voirdire.rewards.verdict_source import VerdictSource, open_verdicts_for, plan_of
 from voirdire.studies.reward.notes import note
 
@@ -261,7 +261,7 @@ def rate_items(
             values=reward.feature_values(row.id, probabilities[rows], propositions=propositions),
         )
         features[row.id] = found
-        rules[rows] = weighed(found.values, found.weights)
+        rules[rows] = sum_features(found.values, found.weights)
     signals: dict[Signal, NDArray[np.float64]] = {"total": rules}
     if np.isfinite(data.base_rewards).any():
         base = np.where(np.isfinite(data.base_rewards), data.base_rewards, np.nan)
@@ -283,7 +283,7 @@ def order_probabilities(
     items: Sequence[Item], judged: Verdicts, *, propositions: Sequence[str]
 ) -> NDArray[np.float64]:
     """Put what the judge said in the order of items and propositions; nan for what it did not."""
-    return probabilities_on(judged.take([item.id for item in items]), propositions)
+    return select_columns(judged.take([item.id for item in items]), propositions)
 
 
 def _drop_unrated(

@@ -1,4 +1,4 @@
-"""What is told to the examination of a reward beside what it is examined on."""
+"""Settings of the examination of a reward."""
 
 from __future__ import annotations
 
