@@ -138,7 +138,7 @@ def test_questions_of_every_kind_are_answered_and_summed_up(judge, faulty_server
         "stars": "4",
         "why": "it is",
     }
-    assert "tone: warm 0.0%, cold 100.0%" in done.out
+    assert "tone: warm 0%, cold 100%" in done.out
     assert "stars: mean 4" in done.out
 
 

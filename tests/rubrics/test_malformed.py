@@ -692,7 +692,7 @@ def test_a_missing_file_an_empty_one_and_a_folder(tmp_path):
     comment = tmp_path / "comment.yaml"
     comment.write_text("# later\n")
 
-    with pytest.raises(InputError, match=r"must be a file that exists or one of .*safety.*none\.y"):
+    with pytest.raises(InputError, match=r"must be a file that exists or one of .*safety.*none\."):
         load_rubric(tmp_path / "none.yaml")
     for path in (empty, comment):
         with pytest.raises(RubricError, match=rf"{path.name}: .* got an empty file"):
