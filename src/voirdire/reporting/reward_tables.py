@@ -12,7 +12,7 @@ from rich.text import Text
 from voirdire._validation import shorten
 from voirdire.reporting.narrow_tables import NarrowTable, plain_table
 from voirdire.reporting.notes import dropped_note
-from voirdire.reporting.number_formats import decimal, percent, share
+from voirdire.reporting.number_formats import counted, decimal, percent, share
 from voirdire.rewards.against_demands import (
     describe_paid_against_demands,
     find_paid_against_demands,
@@ -137,8 +137,8 @@ def _describe_basis(found: RewardExamination) -> str:
         compared = "" if n_prompts == found.n_prompts else " with comparisons"
         seen = f"{n_seen:,} of {n_prompts:,}{compared} in the fit: not tested on these"
     return (
-        f"{found.n_comparisons:,} comparisons of {found.n_items:,} completions of "
-        f"{found.n_prompts:,} prompts, {seen}; {level:.0%} intervals from resampling prompts"
+        f"{counted(found.n_comparisons, 'comparison')} of "
+        f"{counted(found.n_items, 'completion')} of {counted(found.n_prompts, 'prompt')}, {seen}; {level:.0%} intervals from resampling prompts"
     )
 
 
@@ -445,8 +445,9 @@ def _first_class(row: BehaviorFit) -> int:
 
 
 def _fit_title(row: BehaviorFit) -> str:
-    counted = f"{row.n_pairs:,} comparisons of {row.n_items:,} completions"
-    return f"{shorten(row.behavior, width=30)}: {counted}, {row.n_prompts:,} prompts"
+    pairs, items = counted(row.n_pairs, "comparison"), counted(row.n_items, "completion")
+    prompts = counted(row.n_prompts, "prompt")
+    return f"{shorten(row.behavior, width=30)}: {pairs} of {items}, {prompts}"
 
 
 def _sentences(row: BehaviorFit, *, level: float) -> Iterator[str]:

@@ -78,3 +78,12 @@ def test_draws_hang_on_the_seed():
 
     assert one == again
     assert (one.low, one.high) != (other.low, other.high)
+
+
+def test_one_prompt_has_no_interval():
+    found = fit(labelled_case(3, n_prompts=1), n_resamples=50)
+
+    weights = [row.weight for row in found.behaviors[0].weights]
+    assert np.isfinite([weight.value for weight in weights]).all()
+    assert np.isnan([(weight.low, weight.high) for weight in weights]).all()
+    assert any(note.startswith("1 prompt: no interval is defined") for note in found.behaviors[0].notes)

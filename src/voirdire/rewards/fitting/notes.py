@@ -37,8 +37,6 @@ __all__ = [
 ]
 
 FEW_PROMPTS = 20
-
-
 """Percentiles over fewer prompts are ends of an interval in name only."""
 
 
@@ -52,26 +50,18 @@ _MOST_NAMED = 6
 
 
 _ZERO = 1e-7
-
-
 """Coordinates of directions below this are rounding."""
 
 
 _FEW_FEATURES = 3
-
-
 """Directions of more features are counted, not spelt out."""
 
 
 _MOST_SAID = 5
-
-
 """So many sentences about a few features; others are counted too."""
 
 
 _AS_GOOD_AS_NOTHING = 0.01
-
-
 """Of the largest weight of a behavior: nobody asks how smaller ones are shared."""
 
 
@@ -97,7 +87,9 @@ def behavior_notes(
             f"{'its weight is' if len(left_open.features) == 1 else 'their weights are'} 0"
         )
     n_prompts = problem.data.n_prompts
-    if n_prompts < FEW_PROMPTS and problem.settings.n_resamples:
+    if n_prompts == 1 and problem.settings.n_resamples:
+        yield f"1 prompt: no interval is defined; collect comparisons of at least {FEW_PROMPTS}"
+    elif n_prompts < FEW_PROMPTS and problem.settings.n_resamples:
         yield (
             f"{_counted(n_prompts, 'prompt')}: intervals over so few are too narrow; collect "
             f"comparisons of at least {FEW_PROMPTS}"
@@ -203,9 +195,15 @@ def fit_notes(
             )
         else:
             why = _why_no_pairs(data, row.id)
-        vetoes = choices[row.id].vetoes if row.id in choices else ()
-        idle = f"; its veto of {_named(vetoes)} does nothing" if vetoes else ""
+        idle = _idle_rules(choices[row.id]) if row.id in choices else ""
         yield f"behavior {row.id} gets no weights: {why}{idle}"
+
+
+def _idle_rules(choice: FeatureChoice) -> str:
+    """Name the veto and the caps of a behavior without weights."""
+    rules = {"veto": choice.vetoes, "cap": tuple(choice.features.caps)}
+    idle = [f"its {rule} of {_named(names)}" for rule, names in rules.items() if names]
+    return f"; {' and '.join(idle)} {'does' if len(idle) == 1 else 'do'} nothing" if idle else ""
 
 
 def loose_notes(fits: Iterable[tuple[BehaviorFit, Undetermined]]) -> Iterator[str]:

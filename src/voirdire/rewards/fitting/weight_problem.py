@@ -302,14 +302,10 @@ def _least(losses: NDArray[np.float64]) -> int:
 
 
 MOST_DRAWN = 2_000
-
-
 """Prompts in a resample that weights are fitted on; more would take longer and say the same."""
 
 
 _TIE = 1e-9
-
-
 """Rewards that differ by no more are equal: that is what sums of rounded products leave."""
 
 
@@ -330,16 +326,17 @@ def percentiles(drawn: NDArray[np.float64], *, tail: float, n_prompts: int) -> N
     ndarray of float, shape (2, ...)
         Expanded percentiles [1]_: resampled figures spread too little by the factor that
         Student's t makes up for, so that their tails are taken at
-        :math:`\Phi(t_{\alpha/2, n-1} \sqrt{n/(n-1)})`.
+        :math:`\Phi(t_{\alpha/2, n-1} \sqrt{n/(n-1)})`; nan of one prompt.
 
     References
     ----------
     .. [1] T. Hesterberg, "What teachers should know about the bootstrap", The American
        Statistician 69(4), 371-386, 2015. :doi:`10.1080/00031305.2015.1089789`
     """
-    if n_prompts > 1:
-        reach = stdtrit(n_prompts - 1, tail) * np.sqrt(n_prompts / (n_prompts - 1))
-        tail = float(ndtr(reach))
+    if n_prompts < 2:
+        return np.full((2, *drawn.shape[1:]), np.nan)
+    reach = stdtrit(n_prompts - 1, tail) * np.sqrt(n_prompts / (n_prompts - 1))
+    tail = float(ndtr(reach))
     # Weibull's plotting positions: of n draws the k-th has k/(n + 1) below it.
     ends: NDArray[np.float64] = np.quantile(drawn, (tail, 1.0 - tail), axis=0, method="weibull")
     return ends
