@@ -19,12 +19,12 @@ from voirdire.rewards import (
     Turn,
     fit_reward,
     load_reward,
+    read_training_run,
     replay,
     reward_of_weights,
+    sample_training_run,
     score_file,
 )
-from voirdire.rewards.training.run_reading import read_training_run
-from voirdire.rewards.training.sample import sample_training_run
 from voirdire.rubrics import rubric_from_text
 from voirdire.studies import examine_reward
 

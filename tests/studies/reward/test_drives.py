@@ -9,7 +9,6 @@ import pytest
 from studies.reward import reward_oracle as oracle
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
 from voirdire.rewards import BehaviorReward, feature_set, feature_values
-from voirdire.rewards.against_demands import find_paid_against_demands
 
 
 def _row(prompt, label, p, behavior="refuse"):
@@ -164,7 +163,8 @@ def test_the_weights_against_demands_are_those_of_the_fit_and_classes_stand_apar
     found = examine_rows(rows, of=reward)
 
     figures = {row.code: row.figures for row in found.notes}
-    paid = tuple(f"{row.behavior}:{row.proposition}" for row in find_paid_against_demands(reward))
+    against = found.reward["against_demands"]
+    paid = tuple(f"{row['behavior']}:{row['proposition']}" for row in against)
     assert figures["contradictory_features"] == {"n": 2, "features": paid}
     assert paid == ("refuse:extra", "refuse:rude")  # a policy may vary in what is dead here
     assert _found(found)["refuse", "extra"].is_dead
