@@ -136,10 +136,12 @@ def _describe_basis(found: RewardExamination) -> str:
     elif n_seen:
         compared = "" if n_prompts == found.n_prompts else " with comparisons"
         seen = f"{n_seen:,} of {n_prompts:,}{compared} in the fit: not tested on these"
-    return (
-        f"{counted(found.n_comparisons, 'comparison')} of "
-        f"{counted(found.n_items, 'completion')} of {counted(found.n_prompts, 'prompt')}, {seen}; {level:.0%} intervals from resampling prompts"
-    )
+    sizes = [
+        counted(found.n_comparisons, "comparison"),
+        counted(found.n_items, "completion"),
+        counted(found.n_prompts, "prompt"),
+    ]
+    return f"{' of '.join(sizes)}, {seen}; {level:.0%} intervals from resampling prompts"
 
 
 def _count_fitted(found: RewardExamination) -> tuple[int, int]:

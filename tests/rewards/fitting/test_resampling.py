@@ -86,4 +86,6 @@ def test_one_prompt_has_no_interval():
     weights = [row.weight for row in found.behaviors[0].weights]
     assert np.isfinite([weight.value for weight in weights]).all()
     assert np.isnan([(weight.low, weight.high) for weight in weights]).all()
-    assert any(note.startswith("1 prompt: no interval is defined") for note in found.behaviors[0].notes)
+    assert any(
+        note.startswith("1 prompt: no interval is defined") for note in found.behaviors[0].notes
+    )
