@@ -77,7 +77,7 @@ def test_a_file_is_judged_by_all_and_examined_as_one(call, jury, faulty_server):
 def test_verdicts_go_to_standard_output_and_a_dry_run_calls_nothing(call, jury, faulty_server):
     dry = call(*COMMAND, "-o", "out.parquet", "--dry-run")
     assert (dry.code, n_served(faulty_server)) == (0, 0)
-    assert dry.out.splitlines()[1].split()[:4] == ["all", "60", "60", "0"]
+    assert dry.out.splitlines()[2].split()[:4] == ["all", "60", "60", "0"]
 
     done = call(*COMMAND, "-o", "-")
     rows = [json.loads(line) for line in done.out.splitlines()]
