@@ -282,7 +282,7 @@ def format_dollars(amount: float) -> str:
 
     Examples
     --------
-    >>> [dollars(amount) for amount in (1234.5, 0.02, 0.001, 0.0000123456)]
+    >>> [format_dollars(amount) for amount in (1234.5, 0.02, 0.001, 0.0000123456)]
     ['$1,234.50', '$0.02', '$0.001', '$0.0000123']
     """
     n_digits = 4 if amount <= 0 else max(4, 2 - math.floor(math.log10(amount)))
