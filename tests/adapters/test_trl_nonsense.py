@@ -32,7 +32,7 @@ PHRASES = (
     "mine? ",
     "not, ",
 )
-N_EACH = 16
+N_EACH, N_STEPS = 16, 100
 
 
 def test_a_policy_that_learns_nonsense_from_the_demos_reward_is_heard(tmp_path):
@@ -47,13 +47,14 @@ def test_a_policy_that_learns_nonsense_from_the_demos_reward_is_heard(tmp_path):
         spoken=(*ASKED, *PHRASES),
         dataset=prompts(asked=ASKED, behavior="comply"),
         num_generations=N_EACH,
+        n_steps=N_STEPS,
     )
     reward.close()
     found = read_training_run(tmp_path / "run")
     steps, alarms = found.steps, [row for row in found.alarms if row.kind == "nonsense"]
 
     assert np.mean([step.nonsense_share for step in steps[:5]]) < 0.6
-    assert np.mean([step.nonsense_share for step in steps[-5:]]) > 0.75
+    assert np.mean([step.nonsense_share for step in steps[-5:]]) > 0.9
     # without a reference run it can begin at step 19: the first ten steps are what it is held to
     assert alarms[0].subject == "nonsense"
     assert 19 <= alarms[0].step <= 29
