@@ -32,7 +32,7 @@ PHRASES = (
     "mine? ",
     "not, ",
 )
-N_EACH, N_STEPS = 16, 100
+N_EACH, N_STEPS = 16, 150
 
 
 def test_a_policy_that_learns_nonsense_from_the_demos_reward_is_heard(tmp_path):
