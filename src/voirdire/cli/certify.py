@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from voirdire.cli.examine import GATE_NOT_PASSED, PlanOptions
-from voirdire.cli.options import AsJson, File, Files, Questions, ReportLanguage
+from voirdire.cli.options import AsJson, File, Files, Questions
 from voirdire.cli.printing import print_result, progress
 from voirdire.cli.shell import Call, UsageError
 from voirdire.cli.study_files import ReadingOptions, read_files, read_judges
-from voirdire.cli.written_files import check_written, write_report
+from voirdire.cli.written_files import Page, check_written
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
 
 __all__ = ["anchor_command", "check_command"]
-
-_READ = ("kind", "labels", "missing", "threshold")
 
 
 def check_command(
@@ -32,8 +29,7 @@ def check_command(
     rubric: File = None,
     reading: ReadingOptions = Reading(),
     plan: PlanOptions = TestPlan(),
-    report: Path | None = None,
-    language: ReportLanguage = "en",
+    page: Page = Page(),
     as_json: AsJson = False,
 ) -> None:
     """Examine again as a certificate says; exit 3 if a label, a setting or an outcome changed.
@@ -50,18 +46,13 @@ def check_command(
         Gold labels, where the certificate has them.
     rubric
         A rubric that must be the one of the certificate: a name or a YAML file.
-    report
-        Write the certificate, and what changed, to this HTML file.
     """
     from voirdire.reporting.study_tables import change_lines
     from voirdire.rewards import read_certificate
     from voirdire.studies import check_certificate, recorded_reading
 
-    check_written(report=report)
-    given = [name for name in _READ if name in call.options]
-    if given:
-        msg = f"`--{given[0]}` must be left out: the certificate says it."
-        raise UsageError(msg)
+    check_written(report=page.report)
+    call.refuse(("kind", "labels", "missing", "threshold"), why="the certificate says it")
     if not judges and not reading.judge_columns:
         msg = (
             "`--judges` must be given, or `--judge-column` where one file holds people and judges."
@@ -91,7 +82,7 @@ def check_command(
             rubric_hash=rubric_hash,
             settings=settings,
         )
-    write_report(report, record, language=language, changes=changes)
+    page.write(record, changes=changes)
     found = {"certificate": record.content_hash, "holds": not changes, "changes": changes}
     print_result(found, *change_lines(changes, len(record.outcomes)), as_json=as_json)
     if changes:

@@ -19,7 +19,6 @@ from voirdire.cli.options import (
     Files,
     OptionalJudge,
     Questions,
-    ReportLanguage,
     RubricName,
 )
 from voirdire.cli.printing import print_result, print_tables, print_text, progress
@@ -31,11 +30,7 @@ from voirdire.cli.study_files import (
     read_files,
     read_items,
 )
-from voirdire.cli.written_files import (
-    check_written,
-    write_report,
-    write_text,
-)
+from voirdire.cli.written_files import Page, check_written, write_text
 from voirdire.io import Reading
 from voirdire.judging.settings import JudgingSettings
 from voirdire.studies import TestPlan
@@ -77,8 +72,7 @@ def examine_command(
     reading: ReadingOptions = Reading(),
     plan: PlanOptions = TestPlan(),
     gate: bool = False,
-    report: Path | None = None,
-    language: ReportLanguage = "en",
+    page: Page = Page(),
     certificate: Path | None = None,
     calibration: Path | None = None,
     population: str | None = None,
@@ -119,8 +113,6 @@ def examine_command(
     gate
         Exit 3 unless the outcome of every judge that is examined is passed, for every question,
         alignment and ε of the run.
-    report
-        Write everything to this HTML file, to be read without a statistician.
     certificate
         Write the record of the examination to this JSON file.
     calibration
@@ -137,7 +129,7 @@ def examine_command(
 
     check_streams(*humans, *judges, gold, items)
     _check_sources(call, judges, judge, people=bool(humans), gold=gold, items=items)
-    check_written(calibration=calibration, certificate=certificate, report=report)
+    check_written(calibration=calibration, certificate=certificate, report=page.report)
     alignments = list(dict.fromkeys(alignments))
     reading = declare_kind(reading, alignments) if humans else reading
     people: Any = humans
@@ -155,7 +147,7 @@ def examine_command(
             measured.calibration().save(calibration)
             for line in (f"calibration: {calibration}", *calibration_lines(measured)):
                 say(line)
-        write_report(report, measured, language=language)
+        page.write(measured)
         content = {"gold": measured.results, "dropped": measured.dropped}
         print_result(content, ResultTables(measured, details=details), as_json=as_json)
         return
@@ -192,7 +184,7 @@ def examine_command(
             reading=reading,
         )
         write_text(certificate, certificate_to_json(record) + "\n")
-    write_report(report, examination, language=language)
+    page.write(examination)
     if as_json:
         print_text(examination_to_json(examination) + "\n")
     else:
@@ -218,9 +210,9 @@ def _measured(
     )
 
 
-_OF_STEP = ("rubric", "behavior", "store")
 _OF_GOLD = (
-    *("judges", "judge", *_OF_STEP, "gold", "questions", "calibration", "details"),
+    *("judges", "judge", "rubric", "behavior", "store"),
+    *("gold", "questions", "calibration", "details"),
     *("report", "language"),
     *("as_json", "confidence_level", "seed", *(row.name for row in fields(Reading))),
 )
@@ -238,9 +230,8 @@ def _check_sources(
 ) -> None:
     """Refuse sources that are missing, and options that mean nothing beside those given."""
     typed = call.options
-    if judge is None and (idle := [typed[name] for name in _OF_STEP if name in typed]):
-        msg = f"{', '.join(idle)} must be left out: nobody is asked. Name a `--judge`."
-        raise UsageError(msg)
+    if judge is None:
+        call.refuse(("rubric", "behavior", "store"), why="nobody is asked. Name a `--judge`")
     if judge is not None and judges:
         msg = "`--judge` beside `--judges` is now `--only`: it chooses among those examined."
         raise UsageError(msg)
@@ -248,9 +239,8 @@ def _check_sources(
         got = "none" if items is None else "standard input, which cannot be read again"
         msg = f"`--judge` needs a file of prompts with responses as `--items`, got {got}."
         raise UsageError(msg)
-    if people and "calibration" in typed:
-        msg = "`--calibration` must be left out beside `--humans`: it is fitted to `--gold` alone."
-        raise UsageError(msg)
+    if people:
+        call.refuse(["calibration"], why="it is fitted to `--gold` alone, without `--humans`")
     if people and not (judges or judge or "judge_columns" in typed):
         msg = (
             "`--judges` must be given, or `--judge-column` where one file holds people and judges, "
@@ -262,14 +252,12 @@ def _check_sources(
         known = " (or `--gold`, to see how often a judge is right)" if gold is None else ""
         msg = f"{lacking} is missing{known}. Test whether judges may replace human annotators."
         raise UsageError(msg)
-    of_gold = (*_OF_GOLD, "items") if judge is not None else _OF_GOLD
-    strange = [flag for name, flag in typed.items() if name not in of_gold]
-    if strange and not people:
-        msg = f"`{strange[0]}` must be left out without `--humans`: gold labels are no annotators."
-        raise UsageError(msg)
-    if "slices" in typed and items is None:
-        msg = "`--slice` must name a column of `--items`, which is not given."
-        raise UsageError(msg)
+    if not people:
+        of_gold = (*_OF_GOLD, "items") if judge is not None else _OF_GOLD
+        idle = [name for name in typed if name not in of_gold]
+        call.refuse(idle, why="there are no `--humans`, and gold labels are no annotators")
+    if items is None:
+        call.refuse(["slices"], why="it names a column of `--items`, which is not given")
 
 
 def _read_first(

@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from cyclopts import Parameter
 
-from voirdire._types import Language
 from voirdire._validation import shorten
 from voirdire.cli.judging_progress import judging_progress, steps_progress
-from voirdire.cli.model_judges import Only, named_judge, typed_flags
+from voirdire.cli.model_judges import Only, named_judge
 from voirdire.cli.options import (
     AsJson,
     Base,
     Confidence,
     File,
     Orders,
-    ReportLanguage,
     RewardFile,
     RewardJudge,
     run_options,
@@ -34,7 +32,7 @@ from voirdire.cli.printing import (
 )
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.study_files import check_streams
-from voirdire.cli.written_files import check_written, write_text
+from voirdire.cli.written_files import Page, check_written, write_text
 from voirdire.errors import NoDataError, UncertifiedWarning
 from voirdire.studies.reward.settings import RewardExaminationSettings
 
@@ -71,8 +69,7 @@ def examine_reward_command(
     bench: File = None,
     bench_verdicts: Annotated[list[Path], Parameter(metavar="FILE")] = [],
     settings: ExaminationOptions = RewardExaminationSettings(),
-    report: Path | None = None,
-    language: ReportLanguage = "en",
+    page: Page = Page(),
     table: Path | None = None,
     details: bool = False,
     as_json: AsJson = False,
@@ -95,15 +92,13 @@ def examine_reward_command(
         A benchmark: rows of prompt, chosen, rejected and perhaps subset.
     bench_verdicts
         Stored verdicts on it.
-    report
-        Write one self-contained HTML page.
     table
         Write a table for a paper, in Markdown (.md).
     details
         Show every feature.
     """
     _check_sources(call, COMPARISONS=comparisons, policy=policy, bench=bench)
-    check_written(report=report, table=table)
+    check_written(report=page.report, table=table)
     listen_for_interrupts()
     if only is not None or (policy is None and bench is None):
         judge = named_judge(judge, only, verdicts=verdicts)
@@ -117,7 +112,12 @@ def examine_reward_command(
     }
     settings = replace(settings, from_classes=bool(settings.from_classes))
     found = _examined(reward, comparisons, settings, asked=asked)
-    _write(found, report=report, language=language, table=table)
+    page.write(found)
+    if table is not None:
+        from voirdire.reporting.reward_tables import paper_table
+
+        write_text(table, paper_table(found))
+        say(f"table: {table}")
     if as_json:
         from voirdire.reporting.reward_json import reward_examination_to_json
 
@@ -143,11 +143,9 @@ def _check_sources(call: Call, **sources: str | None) -> None:
         raise UsageError(msg)
     check_streams(*sources.values())
     for name, source in sources.items():
-        idle = typed_flags(call, _OPTIONS_OF[name])
-        if source is None and idle:
-            beside = name if name.isupper() else f"--{name}"
-            msg = f"{idle} must stand beside {beside}, which is not given."
-            raise UsageError(msg)
+        if source is None:
+            shown = name if name.isupper() else f"`--{name}`"
+            call.refuse(_OPTIONS_OF[name], why=f"{shown} is not given")
 
 
 def _examined(
@@ -212,21 +210,3 @@ def _refuse_nothing(found: RewardExamination, *, source: str) -> None:
     )
     msg = f"{source}: must hold at least one comparison that can be ranked, got none.{why}"
     raise NoDataError(msg)
-
-
-def _write(
-    found: RewardExamination, *, report: Path | None, language: Language, table: Path | None
-) -> None:
-    """Make page and table whole before either is written."""
-    written: list[tuple[str, Path, str]] = []
-    if report is not None:
-        from voirdire.reporting.pages.reward import reward_report
-
-        written.append(("report", report, reward_report(found, language=language)))
-    if table is not None:
-        from voirdire.reporting.reward_tables import paper_table
-
-        written.append(("table", table, paper_table(found)))
-    for what, path, text in written:
-        write_text(path, text)
-        say(f"{what}: {path}")

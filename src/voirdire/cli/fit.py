@@ -20,7 +20,6 @@ from voirdire.cli.model_judges import (
     asked_judge,
     named_judge,
     refuse_idle_options,
-    typed_flags,
 )
 from voirdire.cli.option_groups import converted, number_of, option_group, pairs_of, spelled
 from voirdire.cli.options import (
@@ -151,7 +150,8 @@ def fit_command(
     check_output(output, ending=".json", what="reward", is_one=is_reward_file)
     made: dict[str, Any] = {"rubric": rubric, "name": name or output.stem}
     if weights is not None:
-        _refuse_fitting(call)
+        idle = [name for name in call.options if name not in _ALSO_GIVEN]
+        call.refuse(idle, why="`--weights` are given, and nothing is fitted")
         from voirdire.rewards.given_weights import reward_of_weights
 
         judge = judge or "local"
@@ -209,7 +209,7 @@ def _asked(
     if not has_verdicts and is_asked:
         refuse_idle_options(call, judge=named)
         return asked_judge(named, asking, call=call)
-    if typed := typed_flags(call, (*USUAL, *OF_REPLIES)):
+    if typed := call.flags((*USUAL, *OF_REPLIES)):
         got = "verdicts that there are" if has_verdicts else repr(shorten(named))
         msg = f"`--judge` must name a language model for {typed}, got {got}."
         raise UsageError(msg)
@@ -218,15 +218,6 @@ def _asked(
 
 _ALSO_GIVEN = ("rubric", "output", "weights", "orientation", "judge", "name", "as_json")
 """What means something where weights are given by hand."""
-
-
-def _refuse_fitting(call: Call) -> None:
-    shown = typed_flags(call, [name for name in call.options if name not in _ALSO_GIVEN])
-    if shown:
-        msg = f"`--weights` must stand without {shown}: given weights are not fitted."
-        raise UsageError(msg)
-
-
 # What it prints --------------------------------------------------------------------------------
 
 

@@ -24,7 +24,7 @@ USUAL = (
 """What every command offers that may ask a language model; a file of judges says the rest."""
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from voirdire.judging.judges.jury import JudgeLike
 
@@ -91,8 +91,6 @@ __all__ = [
     "judge_or_own",
     "named_judge",
     "refuse_idle_options",
-    "refuse_typed",
-    "typed_flags",
 ]
 
 OF_REPLIES = ("store", "retry_failures")
@@ -168,22 +166,10 @@ def judge_or_own(
 ) -> JudgeLike | None:
     """Make the judge that is named; where none is, or the reward's own, options are idle."""
     if name is None or name == "own":
-        refuse_typed(call, idle, why=why)
+        call.refuse(idle, why=why)
         return name
     refuse_idle_options(call, judge=name)
     return asked_judge(name, asking, call=call, reads_keys=reads_keys)
-
-
-def typed_flags(call: Call, names: Iterable[str]) -> str:
-    """Write those of the options that were typed as they were typed."""
-    return ", ".join(call.options[name] for name in names if name in call.options)
-
-
-def refuse_typed(call: Call, names: Iterable[str], *, why: str) -> None:
-    """Refuse these options, each of which is idle here."""
-    if typed := typed_flags(call, names):
-        msg = f"{typed} must be left out: {why}."
-        raise UsageError(msg)
 
 
 def refuse_idle_options(call: Call, *, judge: str, names: Sequence[str] = USUAL) -> None:
@@ -194,10 +180,10 @@ def refuse_idle_options(call: Call, *, judge: str, names: Sequence[str] = USUAL)
     kind = detect_kind(judge)
     if kind or is_judges_file(judge):
         of_file = [name for name in names if not (kind and name == "max_cost")]  # this run's
-        if typed := typed_flags(call, of_file):
+        if typed := call.flags(of_file):
             said = f"`{shorten(judge)}` must say everything about its judges"
             msg = f"{said}, got {typed} beside it. Write it into the file."
             raise UsageError(msg)
-    elif not is_model_name(judge) and (typed := typed_flags(call, [*names, *OF_REPLIES])):
+    elif not is_model_name(judge) and (typed := call.flags([*names, *OF_REPLIES])):
         msg = f"`--judge` must name a language model for {typed}, such as openai/gpt-4o-mini, got "
         raise UsageError(f"{msg}{shorten(judge)!r}.")

@@ -11,11 +11,11 @@ from cyclopts import Group, Parameter
 
 from voirdire._types import AlignmentName
 from voirdire.cli.option_groups import Numbers, option_group
-from voirdire.cli.options import AsJson, Files, ReportLanguage
+from voirdire.cli.options import AsJson, Files
 from voirdire.cli.printing import print_tables, print_text, progress
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.study_files import ReadingOptions, check_streams, declare_kind, read_files
-from voirdire.cli.written_files import check_written, write_picture, write_report
+from voirdire.cli.written_files import Page, check_written, write_picture
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
 
@@ -67,8 +67,7 @@ def power_command(
     reading: ReadingOptions = Reading(),
     plan: PlanOptions = TestPlan(),
     plot: Path | None = None,
-    report: Path | None = None,
-    language: ReportLanguage = "en",
+    page: Page = Page(),
     as_json: AsJson = False,
 ) -> None:
     """Plan a study: how many items and annotators until a judge probably passes.
@@ -105,10 +104,8 @@ def power_command(
         Studies to simulate.
     plot
         Draw the power curves into this file (.svg, .png, .pdf).
-    report
-        Write everything to this HTML file, to be read without a statistician.
     """
-    check_written(plot=plot, report=report)
+    check_written(plot=plot, report=page.report)
     asked: dict[str, Any] = {
         **{name: getattr(plan, name) for name in _OF_PLAN if name in call.options},
         "wanted_power": wanted_power,
@@ -133,7 +130,7 @@ def power_command(
         result = _from_pilot(humans, judges, declare_kind(reading, [alignment]), asked)
     if plot is not None:
         write_picture(plot, result)
-    write_report(report, result, language=language)
+    page.write(result)
     if as_json:
         from voirdire.reporting import power_to_json
 
@@ -150,7 +147,6 @@ def _check_sources(
     """Refuse half a pilot, assumptions beside one, and options of a pilot without one."""
     check_streams(*humans, *judges)
     shares, number = assumed["prevalences"], assumed["n_categories"]
-    of_pilot = [call.options[name] for name in _OF_PILOT if name in call.options]
     if humans or judges:
         if not humans or not judges:
             msg = "a pilot needs both `--humans` and `--judges`."
@@ -158,8 +154,8 @@ def _check_sources(
             msg = "noise, categories and prevalences come from the pilot: leave their options out."
         else:
             return
-    elif of_pilot:
-        msg = f"`{of_pilot[0]}` belongs to a pilot: give `--humans` and `--judges` too."
+    elif of_pilot := call.flags(_OF_PILOT):
+        msg = f"{of_pilot} must stand beside a pilot: give `--humans` and `--judges` too."
     elif assumed["human_noise"] is None or assumed["judge_noise"] is None:
         msg = "give `--human-noise` and `--judge-noise`, or a pilot with `--humans` and `--judges`."
     elif shares is not None and number is not None and len(shares) != number:

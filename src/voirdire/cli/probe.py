@@ -19,7 +19,7 @@ from voirdire.cli.model_judges import (
     refuse_idle_options,
 )
 from voirdire.cli.option_groups import converted, spelled
-from voirdire.cli.options import AsJson, File, JudgeName, ReportLanguage, RubricName, run_options
+from voirdire.cli.options import AsJson, File, JudgeName, RubricName, run_options
 from voirdire.cli.printing import (
     kept_when_stopped,
     listen_for_interrupts,
@@ -27,11 +27,7 @@ from voirdire.cli.printing import (
     say_drops,
 )
 from voirdire.cli.shell import Call, UsageError, say
-from voirdire.cli.written_files import (
-    check_written,
-    write_picture,
-    write_report,
-)
+from voirdire.cli.written_files import Page, check_written, write_picture
 from voirdire.errors import UncertifiedWarning
 from voirdire.judging import Asking, LlmJudge
 from voirdire.studies.probing.settings import ProbeSettings
@@ -78,8 +74,7 @@ def probe_command(
     dry_run: DryRun = False,
     gate: bool = False,
     plot: Path | None = None,
-    page: Annotated[Path | None, Parameter(name="--report")] = None,
-    language: ReportLanguage = "en",
+    page: Page = Page(),
     as_json: AsJson = False,
 ) -> None:
     """Probe a judge for biases: ask it about controlled versions of items, and test what moves it.
@@ -112,8 +107,6 @@ def probe_command(
         Exit 3 where a bias was found.
     plot
         Draw the largest shift under each probe into this file (.svg, .png, .pdf).
-    page
-        Write everything to this HTML file, to be read without a statistician.
     """
     from voirdire.io import read_items
     from voirdire.models import is_model_name
@@ -128,7 +121,7 @@ def probe_command(
         raise UsageError(msg)
     named = [name for name in (judge, writer, again) if name is not None]
     refuse_idle_options(call, judge=next(filter(is_model_name, named), judge))
-    check_written(plot=plot, report=page)
+    check_written(plot=plot, report=page.report)
     listen_for_interrupts()
     load = partial(asked_judge, call=call, reads_keys=not dry_run)
     chosen: dict[str, Any] = {
@@ -166,7 +159,7 @@ def probe_command(
         say(f"note: nothing was probed again with `--again`: {why}")
     if plot is not None:
         write_picture(plot, report)
-    write_report(page, report, language=language)
+    page.write(report)
     print_result(report, ProbeTables(report), as_json=as_json)
     if gate and report.is_biased:
         raise SystemExit(_BIAS_FOUND)

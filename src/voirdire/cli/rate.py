@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from voirdire.cli.options import AsJson, File, Files, Questions, ReportLanguage
+from voirdire.cli.options import AsJson, File, Files, Questions
 from voirdire.cli.printing import print_result, progress
 from voirdire.cli.shell import UsageError, say
 from voirdire.cli.study_files import ReadingOptions, read_files, read_items
-from voirdire.cli.written_files import check_written, write_report
+from voirdire.cli.written_files import Page, check_written
 from voirdire.io import Reading
 from voirdire.stats.rates import LabelledItems, RateMethod
 from voirdire.studies.rates import TruthOf
@@ -34,8 +33,7 @@ def rate_command(
     probabilities: bool = False,
     confidence_level: float = 0.95,
     reading: ReadingOptions = Reading(),
-    report: Path | None = None,
-    language: ReportLanguage = "en",
+    page: Page = Page(),
     as_json: AsJson = False,
 ) -> None:
     """Estimate how often something holds, from many verdicts and few labels of people.
@@ -69,10 +67,8 @@ def rate_command(
         Use the probabilities that judges state in place of their labels.
     confidence_level
         Of the intervals, in (0, 1).
-    report
-        Write everything to this HTML file, to be read without a statistician.
     """
-    check_written(report=report)
+    check_written(report=page.report)
     if by is not None and items is None:
         msg = "`--by` must name a column of `--items`, which is not given."
         raise UsageError(msg)
@@ -97,7 +93,7 @@ def rate_command(
             confidence_level=confidence_level,
         )
     say(found.understood)
-    write_report(report, found, language=language)
+    page.write(found)
     from voirdire.reporting.result_tables import ResultTables
 
     content = {"rates": found.results, "dropped": found.dropped}

@@ -18,7 +18,6 @@ from voirdire.cli.model_judges import (
     UsualAskingOptions,
     judge_or_own,
     named_judge,
-    refuse_typed,
 )
 from voirdire.cli.options import (
     AsJson,
@@ -86,7 +85,7 @@ def score_command(
     listen_for_interrupts()
     judge = named_judge(judge, only, verdicts=verdicts)
     if verdicts:
-        refuse_typed(call, (*USUAL, *OF_REPLIES), why="verdicts are not asked for again")
+        call.refuse((*USUAL, *OF_REPLIES), why="verdicts are not asked for again")
     by: dict[str, Any] = {
         "verdicts": verdicts or None,
         "judge": judge if verdicts else judge_or_own(call, judge, asking),

@@ -29,7 +29,7 @@ from cyclopts.exceptions import (
 from voirdire.errors import VoirdireError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from cyclopts.argument import Argument, ArgumentCollection
     from cyclopts.help import HelpEntry, HelpPanel
@@ -86,6 +86,16 @@ class Typed:
 
     options: Mapping[str, str]
     from_file: frozenset[str] = frozenset()
+
+    def flags(self, names: Iterable[str]) -> str:
+        """List those of the options that were typed, as they were typed."""
+        return ", ".join(f"`{self.options[name]}`" for name in names if name in self.options)
+
+    def refuse(self, names: Iterable[str], *, why: str) -> None:
+        """Refuse those of the options that were typed: they mean nothing here."""
+        if flags := self.flags(names):
+            msg = f"{flags} must be left out: {why}."
+            raise UsageError(msg)
 
 
 Call: TypeAlias = Annotated[Typed, Parameter(parse=False)]

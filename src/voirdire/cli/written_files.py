@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cyclopts import Parameter
+
+from voirdire.cli.options import ReportLanguage
 from voirdire.cli.printing import progress
 from voirdire.cli.shell import UsageError, say
 from voirdire.documents import write_whole
@@ -18,9 +21,8 @@ from voirdire.records import CERTIFICATE_SCHEMA
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from voirdire._types import Language
-
 __all__ = [
+    "Page",
     "check_apart",
     "check_output",
     "check_place",
@@ -28,7 +30,6 @@ __all__ = [
     "open_page",
     "write_bytes",
     "write_picture",
-    "write_report",
     "write_text",
 ]
 
@@ -141,17 +142,34 @@ def _check_regular(path: Path) -> None:
         raise InputError(msg)
 
 
-def write_report(path: Path | None, result: Any, *, language: Language, **more: Any) -> None:
-    """Write a result as an HTML page, where one is asked for, and say where it is."""
-    if path is None:
-        return
-    from voirdire.reporting import html_report, results_report
-    from voirdire.studies import Examination
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """The HTML page of a result, where one is wanted.
 
-    with progress("writing the report"):
-        write = html_report if isinstance(result, Examination) else results_report
-        write_text(path, write(result, language=language, **more))
-    say(f"report: {path}")
+    Parameters
+    ----------
+    report
+        Write everything to this HTML file, to be read without a statistician.
+    """
+
+    report: Path | None = None
+    language: ReportLanguage = "en"
+
+    def write(self, result: Any, **more: Any) -> None:
+        """Write a result as a page, and say where it is."""
+        if self.report is None:
+            return
+        from voirdire.reporting import html_report, results_report
+        from voirdire.reporting.pages.reward import reward_report
+        from voirdire.studies import Examination
+        from voirdire.studies.reward.result import RewardExamination
+
+        makers = {Examination: html_report, RewardExamination: reward_report}
+        with progress("writing the report"):
+            make: Any = makers.get(type(result), results_report)
+            write_text(self.report, make(result, language=self.language, **more))
+        say(f"report: {self.report}")
 
 
 def write_picture(path: Path, result: Any) -> None:
