@@ -17,13 +17,15 @@ import csv
 import json
 import sys
 from dataclasses import dataclass
-from statistics import NormalDist
+from statistics import NormalDist, fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from make_demo_data import SCRIPTS, TARGET, Errors, stale_files, write_or_compare
 
+from voirdire.records import Item, Message
 from voirdire.rubrics import load_rubric
+from voirdire.studies.reward.degenerate import degenerate_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -43,6 +45,9 @@ SURE, UNSURE = 0.05, 0.9
 
 BLIND, EAGER = 0.5, 0.15
 """Rates on the proposition that an annotator is blind to, and on the one seen too often."""
+
+NONSENSE = ("empty", "echoed_prompt", "shuffled_words", "lexicon")
+"""What the fit sets below the real responses to a prompt."""
 
 PROMPT_SPREAD, RESPONSE_SPREAD = 0.5, 0.5
 """Standard deviations of the base reward: what a prompt's responses share, and each one's own."""
@@ -173,6 +178,34 @@ def comparison_rows(responses: Sequence[Response]) -> list[Row]:
     ]
 
 
+def nonsense_rows(rows: Sequence[Row]) -> list[Row]:
+    """One row per ideal response and kind of nonsense; its base reward is the prompt's mean."""
+    given: dict[str, list[float]] = {}
+    for row in rows:
+        given.setdefault(row["group"], []).append(row["base_reward"])
+    return [
+        row
+        | {
+            "id": f"{row['id']}-{kind}",
+            "response": text,
+            "label": "nonsense",
+            "base_reward": round(fmean(given[row["group"]]), 2),
+        }
+        for row in rows
+        if row["label"] == "ideal"
+        for kind, text in degenerate_texts(
+            Item(
+                id=row["id"],
+                prompt=(Message(role="user", content=row["prompt"]),),
+                response=row["response"],
+            ),
+            has_refusal=False,
+            reads_cues=True,
+        )
+        if kind in NONSENSE
+    ]
+
+
 def jsonl(rows: Iterable[Row]) -> str:
     """Write rows as JSON lines without a space too many, Chinese kept readable."""
     return "".join(
@@ -181,12 +214,14 @@ def jsonl(rows: Iterable[Row]) -> str:
 
 
 def make_files() -> dict[str, str]:
-    """Make the three files: name and content."""
+    """Make the four files: name and content."""
     responses = read_truth()
+    comparisons = comparison_rows(responses)
     return {
         "responses.jsonl": jsonl({key: row[key] for key in SHOWN} for row in responses),
         "response_annotations.jsonl": jsonl(annotation_rows(responses)),
-        "comparisons.jsonl": jsonl(comparison_rows(responses)),
+        "comparisons.jsonl": jsonl(comparisons),
+        "comparisons_of_fit.jsonl": jsonl([*comparisons, *nonsense_rows(comparisons)]),
     }
 
 

@@ -83,6 +83,7 @@ class TestScript:
             "responses.jsonl",
             "response_annotations.jsonl",
             "comparisons.jsonl",
+            "comparisons_of_fit.jsonl",
         ]
 
     def test_check_exits_with_one_when_files_differ(self, script, monkeypatch, capsys):

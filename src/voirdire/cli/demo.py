@@ -3,52 +3,50 @@
 from __future__ import annotations
 
 import json
-import shlex
-import textwrap
 import warnings
 from contextlib import suppress
 from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from voirdire._types import Language
 from voirdire.cli.options import AsJson, ReportLanguage
-from voirdire.cli.printing import listen_for_interrupts, print_text, progress
+from voirdire.cli.printing import listen_for_interrupts, print_json, progress
 from voirdire.cli.written_files import check_written, open_page, write_text
 from voirdire.errors import InputError, UncertifiedWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from voirdire._types import AlignmentName
     from voirdire.judging import JudgingSummary
     from voirdire.rewards.fitting.fit import RewardFit
-    from voirdire.stats import AltTestResult
     from voirdire.studies import Examination
     from voirdire.studies.reward.result import RewardExamination
 
 __all__ = ["demo_command"]
 
+ANNOTATIONS, JUDGES = "annotations.jsonl", "judges.jsonl"
 COMPARISONS, OF_FIT = "comparisons.jsonl", "comparisons_of_fit.jsonl"
 VERDICTS, EXAMINATION, REPORT = "verdicts.parquet", "examination.json", "report.html"
 CERTIFICATE, REWARD, REWARDS = "certificate.json", "reward.json", "rewards.jsonl"
 REWARD_EXAMINATION = "reward_examination.json"
 COPIED = (
     "texts.jsonl",
-    "annotations.jsonl",
-    "judges.jsonl",
+    ANNOTATIONS,
+    JUDGES,
     "responses.jsonl",
     "response_annotations.jsonl",
     COMPARISONS,
+    OF_FIT,
     "commands.sh",
     "dataset.json",
     "README.md",
 )
-_MADE = (VERDICTS, EXAMINATION, CERTIFICATE, OF_FIT, REWARD, REWARDS, REWARD_EXAMINATION)
+_MADE = (VERDICTS, EXAMINATION, CERTIFICATE, REWARD, REWARDS, REWARD_EXAMINATION)
 
 EPSILON = 0.2
 """For experts, whose labels cost most: twenty-one questions about a response are work for them."""
@@ -63,8 +61,6 @@ RUBRIC, JUDGE = "safety", "local"
 RESAMPLES = 100
 """Of the fit: half of what `voirdire fit` takes, since nobody should wait for a demonstration."""
 _ORDER = "ideal > less_good > unacceptable, illogical > disallowed; less_good > nonsense"
-_NONSENSE = ("empty", "echoed_prompt", "shuffled_words", "lexicon")
-_MARKS = {"passed": "✓", "failed": "✗", "no_evidence": "?"}
 
 
 def demo_command(
@@ -88,33 +84,45 @@ def demo_command(
         Open the report in the browser, where there is a screen.
     """
     from voirdire.reporting import examination_to_json
+    from voirdire.reporting.demo_text import Demonstration, demo_lines
     from voirdire.reporting.reward_json import reward_examination_to_json
 
     listen_for_interrupts()
     _prepare_folder(folder)
     with progress("judging"):
-        judged, examined = _judge_responses(folder)
+        judged, of_responses = _judge_responses(folder)
     with progress("fitting a reward"):
         fit, reward = _reward_responses(folder)
-    write_text(folder / REWARD_EXAMINATION, reward_examination_to_json(reward) + "\n")
+    of_reward = reward_examination_to_json(reward)
+    write_text(folder / REWARD_EXAMINATION, of_reward + "\n")
     with progress("examining"):
-        parts = [_examine_texts(folder, question) for question in ALIGNMENTS]
-        content = examination_to_json(_together([*parts, examined]))
+        of_texts = [_examine_texts(folder, question) for question in ALIGNMENTS]
+        examination = _together([*of_texts, of_responses])
+        content = examination_to_json(examination)
     write_text(folder / EXAMINATION, content + "\n")
     with progress("writing the report"):
-        _write_report(folder / REPORT, content, reward, language=language)
+        _write_report(folder / REPORT, examination, reward, language)
     if as_json:
-        both = json.loads(content)
-        both["reward_examination"] = json.loads(reward_examination_to_json(reward))
-        print_text(json.dumps(both, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+        print_json(json.loads(content) | {"reward_examination": json.loads(of_reward)})
         return
-    for line in _lines(folder, judged, examined, fit, reward, parts):
+    done = Demonstration(
+        epsilon=EPSILON,
+        judged=judged,
+        of_responses=of_responses,
+        of_texts=of_texts,
+        fit=fit,
+        reward=reward,
+    )
+    for line in demo_lines(
+        done,
+        folder=folder,
+        page=folder / REPORT,
+        humans=folder / ANNOTATIONS,
+        judges=folder / JUDGES,
+    ):
         print(line)
     if browse:
         open_page(folder / REPORT)
-
-
-# What is done ---------------------------------------------------------------------------------
 
 
 def _prepare_folder(output: Path) -> None:
@@ -178,7 +186,6 @@ def _reward_responses(folder: Path) -> tuple[RewardFit, RewardExamination]:
     comparisons, verdicts = folder / COMPARISONS, folder / VERDICTS
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UncertifiedWarning)  # what is printed and the page say it
-        write_text(folder / OF_FIT, _with_nonsense(comparisons))
         fit = fit_reward(
             folder / OF_FIT,
             rubric=RUBRIC,
@@ -192,32 +199,6 @@ def _reward_responses(folder: Path) -> tuple[RewardFit, RewardExamination]:
     return fit, replace(found, settings={**found.settings, "simulated": True})
 
 
-def _with_nonsense(comparisons: Path) -> str:
-    """Put nonsense below the good responses to a prompt; its base reward is their average."""
-    from voirdire.io import read_items
-    from voirdire.studies.reward.degenerate import degenerate_texts
-
-    text = comparisons.read_text(encoding="utf-8")
-    rows = {row["id"]: row for row in map(json.loads, text.splitlines())}
-    given: dict[str, list[float]] = {}
-    for row in rows.values():
-        given.setdefault(row["group"], []).append(row["base_reward"])
-    made = [
-        {
-            **rows[item.id],
-            "id": f"{item.id}-{kind}",
-            "response": nonsense,
-            "label": "nonsense",
-            "base_reward": round(fmean(given[rows[item.id]["group"]]), 2),
-        }
-        for item in read_items(comparisons).items
-        if rows[item.id]["label"] == "ideal"
-        for kind, nonsense in degenerate_texts(item, has_refusal=False, reads_cues=True)
-        if kind in _NONSENSE
-    ]
-    return text + "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in made)
-
-
 def _examine_texts(folder: Path, question: str) -> Examination:
     """Examine the simulated judges on one question: each is of a kind of its own."""
     from voirdire.io import read_metadata
@@ -227,8 +208,8 @@ def _examine_texts(folder: Path, question: str) -> Examination:
     if question == "toxicity":
         labels = json.loads((folder / "dataset.json").read_text(encoding="utf-8"))["labels"]
     return examine(
-        judges=folder / "judges.jsonl",
-        humans=folder / "annotations.jsonl",
+        judges=folder / JUDGES,
+        humans=folder / ANNOTATIONS,
         alignment=ALIGNMENTS[question],
         kind=_KINDS[question],  # type: ignore[arg-type]  # a literal
         labels=labels,
@@ -256,90 +237,8 @@ def _together(parts: Sequence[Examination]) -> Examination:
 
 
 def _write_report(
-    path: Path, content: str, reward: RewardExamination, *, language: Language
+    path: Path, examination: Examination, reward: RewardExamination, language: Language
 ) -> None:
     from voirdire.reporting import html_report
 
-    write_text(path, html_report(content, language=language, reward=reward))
-
-
-# What is printed ------------------------------------------------------------------------------
-
-
-def _lines(
-    folder: Path,
-    judged: JudgingSummary,
-    examined: Examination,
-    fit: RewardFit,
-    reward: RewardExamination,
-    parts: Sequence[Examination],
-) -> Iterator[str]:
-    """Say what was done, the verdicts, the reward's figures, what to mind, and how to go on."""
-    yield _filled(
-        "A local judge answers 21 questions about 90 responses: may it replace the annotators, and "
-        "what reward do its verdicts make? The judge is real and answers by the thresholds of its "
-        "card; annotators, other judges and base rewards are SIMULATED.",
-        indent="",
-    )
-    yield f"\n{examined.understood}, ε {EPSILON:g}"
-    yield from _verdicts(JUDGE, ((row, row.question) for row in examined.results))
-    yield f"{parts[0].understood}, ε {EPSILON:g}"
-    for question, part in zip(ALIGNMENTS, parts, strict=True):
-        wanted = (EPSILON, ALIGNMENTS[question][0])
-        rows = (row for row in part.results if (row.epsilon, row.alignment) == wanted)
-        yield from _verdicts(question, ((row, row.judge) for row in rows))
-    yield "\nreward: comparisons ranked the wrong way by the base reward, and with the verdicts"
-    for one in fit.behaviors:
-        rate = one.error_rate
-        yield (
-            f"  {one.behavior:12} {one.error_rate_base.value:4.0%} of {one.n_pairs}, and "
-            f"{rate.value:.0%} ({rate.low:.0%} to {rate.high:.0%}) on prompts outside of the fit"
-        )
-    n_nonsense = sum(one.n_pairs for one in fit.behaviors) - reward.n_comparisons
-    yield _filled(
-        f"  {n_nonsense} of these comparisons set a response above nonsense ({OF_FIT}); the page "
-        f"is about the other {reward.n_comparisons}, on the prompts of the fit",
-        indent="  ",
-    )
-    yield from (_filled(f"note: {note}") for note in _notes(judged, fit, reward))
-    yield f"\npage: {folder / REPORT}"
-    yield f"data, figures, and the commands that make them (commands.sh): {folder}/"
-    humans, judges = (
-        shlex.quote(str(folder / name)) for name in ("annotations.jsonl", "judges.jsonl")
-    )
-    yield f"next: voirdire examine --humans {humans} --judges {judges} --question needs_review"
-
-
-def _verdicts(title: str, rows: Iterable[tuple[AltTestResult, str]]) -> Iterator[str]:
-    """Name what passed, and what did not."""
-    found: dict[str, list[str]] = {}
-    for row, name in rows:
-        found.setdefault(row.outcome, []).append(name)
-    listed = (f"{mark} {', '.join(found[key])}" for key, mark in _MARKS.items() if key in found)
-    yield _filled(f"  {title}: {'; '.join(listed)}")
-
-
-def _notes(judged: JudgingSummary, fit: RewardFit, reward: RewardExamination) -> Iterator[str]:
-    from voirdire.rewards.against_demands import find_paid_against_demands
-    from voirdire.rewards.certification import certified, list_paying_propositions
-
-    yield f"the card of the judge warns of {', '.join(judged.untrusted)}"
-    statuses, paying = certified(fit.model), list_paying_propositions(fit.model)
-    n_lacking = sum(not statuses[name].is_valid for name in paying)
-    n_against = len(find_paid_against_demands(fit.model))
-    yield (
-        f"the reward pays for {len(paying)} propositions, and the judge has not passed on "
-        f"{n_lacking} of them; {n_against} weights pay against what the rubric demands. Six "
-        "prompts a behavior are few: nobody should train with this reward, and `voirdire fit "
-        "--require-certified` refuses it"
-    )
-    worst = max(reward.degenerate, key=lambda row: row.share_above_best)
-    if n_above := round(worst.share_above_best * worst.n_prompts):
-        yield (
-            f"{worst.kind.replace('_', ' ')} get more reward than the best real response on "
-            f"{n_above} of {worst.n_prompts} prompts of {worst.behavior}"
-        )
-
-
-def _filled(text: str, *, indent: str = "    ") -> str:
-    return textwrap.fill(text, 100, subsequent_indent=indent, break_on_hyphens=False)
+    write_text(path, html_report(examination, language=language, reward=reward))
