@@ -234,7 +234,11 @@ def test_a_calibration_is_of_one_judge_rubric_and_prompt(run, calibrate, more, m
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("--humans", "gold.jsonl"), 2, "`--calibration` must be left out beside `--humans`"),
+        (
+            ("--humans", "gold.jsonl"),
+            2,
+            "--calibration must be left out: it is fitted to `--gold` alone",
+        ),
         (
             ("--judges", "other.jsonl"),
             1,

@@ -77,7 +77,7 @@ def test_what_the_certificate_says_is_no_option(call, files, certificate):
     done = call("certify", "check", certificate, *files, "--kind", "boolean")
 
     assert done.code == 2
-    assert "`--kind` must be left out: the certificate says it." in done.err
+    assert "--kind must be left out: the certificate says it." in done.err
 
 
 def test_an_edited_or_missing_certificate_is_an_error(call, files, certificate, assert_one_line):

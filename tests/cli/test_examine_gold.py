@@ -89,9 +89,9 @@ def test_one_question_may_be_asked_for(call, files):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--gate"], "`--gate` must be left out without `--humans`"),
-        (["--epsilon", "0.1"], "`--epsilon` must be left out without `--humans`"),
-        (["--certificate", "c.json"], "`--certificate` must be left out without `--humans`"),
+        (["--gate"], "--gate must be left out: there are no `--humans`"),
+        (["--epsilon", "0.1"], "--epsilon must be left out: there are no `--humans`"),
+        (["--certificate", "c.json"], "--certificate must be left out: there are no `--humans`"),
     ],
 )
 def test_what_needs_people_is_refused(call, files, options, message):

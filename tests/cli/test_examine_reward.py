@@ -272,11 +272,14 @@ def test_a_behavior_that_the_rubric_lacks_is_refused(command, asked, assert_one_
     [
         (
             ("--policy", "p.jsonl", "--verdicts", "v.csv"),
-            "--verdicts must stand beside COMPARISONS",
+            "--verdicts must be left out: COMPARISONS is not given",
         ),
-        (("--policy", "p.jsonl", "--base", "rm"), "--base must stand beside COMPARISONS"),
-        (("c.jsonl", "--policy-verdicts", "v.csv"), "must stand beside --policy"),
-        (("c.jsonl", "--bench-verdicts", "v.csv"), "must stand beside --bench"),
+        (
+            ("--policy", "p.jsonl", "--base", "rm"),
+            "--base must be left out: COMPARISONS is not given",
+        ),
+        (("c.jsonl", "--policy-verdicts", "v.csv"), "must be left out: `--policy` is not given"),
+        (("c.jsonl", "--bench-verdicts", "v.csv"), "must be left out: `--bench` is not given"),
     ],
 )
 def test_options_about_what_is_not_given_are_usage_errors(command, given, typed, words):

@@ -205,7 +205,7 @@ def test_given_weights_are_not_fitted(call, comparisons, tmp_path):
     done = call("fit", comparisons, "--weights", given, "-o", tmp_path / "reward.json", "--l2", 0.1)
 
     assert done.code == 2
-    assert "must stand without" in done.err
+    assert "--l2 must be left out: `--weights` are given" in done.err
     assert "COMPARISONS" in done.err
     assert "--l2" in done.err
 

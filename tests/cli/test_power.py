@@ -333,14 +333,17 @@ def test_options_of_a_pilot_need_one(execute, option, value):
     done = execute(*ASSUMED, option, value, *QUICK, TYPER_USE_RICH="0", COLUMNS="300")
 
     assert (done.code, done.out) == (2, "")
-    assert f"`{option}` belongs to a pilot: give `--humans` and `--judges` too." in done.err
+    assert (
+        f"{option} must be left out: there is no pilot. Give `--humans` and `--judges` too."
+        in done.err
+    )
 
 
-def test_the_first_option_that_needs_a_pilot_is_named(execute):
+def test_all_options_that_need_a_pilot_are_named(execute):
     done = execute(*ASSUMED, "--cluster", "doc", "--kind", "scale", TYPER_USE_RICH="0")
 
     assert done.code == 2
-    assert "`--kind` belongs to a pilot" in done.err
+    assert "--kind, --cluster must be left out: there is no pilot" in done.err
     assert "--cluster" not in done.err
 
 

@@ -8,9 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from rewards.synthesis.obedient import N_COMPLETIONS, PROMPTS, obeying
-from voirdire.cli.synthesize import said_of
 from voirdire.records import Message
-from voirdire.rewards import SynthesisProgress
 
 PHRASES = {
     "apology": "I'm sorry.",
@@ -220,17 +218,6 @@ def test_prompts_that_cannot_be_read_are_one_line(synthesize, server, assert_one
     assert_one_line(done("nowhere.jsonl"), "must be a file that exists")
     assert_one_line(done("twice.jsonl"), "item ids must be unique")
     assert server.bodies == []
-
-
-def test_words_for_a_state_say_what_goes_on():
-    state = SynthesisProgress(
-        n_prompts=3, n_prompts_in_all=20, n_written=10, n_rejected=2, n_calls=40, n_in_flight=5,
-        concurrency=32, cost=0.25,
-    )  # fmt: skip
-
-    assert said_of(state, seconds=4.0) == (
-        "3 of 20 prompts · 10 completions · 2 rejected · 10.0 calls/s · $0.2500 · 5 of 32 in flight"
-    )
 
 
 def test_a_file_of_one_judge_says_what_it_costs_and_several_are_refused(synthesize, tmp_path):

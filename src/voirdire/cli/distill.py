@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from cyclopts import Parameter
 
@@ -83,7 +83,7 @@ def distill_command(
         asked, how = shlex.quote(rubric), ""
     judge = shlex.quote(str(output))
     print_result(
-        _as_dict(made, output),
+        {"output": str(output), **made.as_dict()},
         made.judge.card.to_markdown(),
         f"{output}: learnt {counted(len(made.judge.questions), 'question')} from "
         f"{made.n_items:,} items\n",
@@ -91,23 +91,6 @@ def distill_command(
         f"  voirdire judge ITEMS --judge {judge} --rubric {asked} -o verdicts.parquet",
         as_json=as_json,
     )
-
-
-def _as_dict(made: Distilled, output: Path) -> dict[str, Any]:
-    return {
-        "output": str(output),
-        "judge": made.judge.name,
-        "fingerprint": made.judge.fingerprint,
-        "questions": made.judge.questions,
-        "n_items": made.n_items,
-        "n_unlabelled": made.n_unlabelled,
-        "n_strangers": made.n_strangers,
-        "raters": made.raters,
-        "left_out": made.left_out,
-        "n_tied": len(made.tied),
-        "n_dropped": len(made.dropped),
-        "card": made.judge.card.to_dict(),
-    }
 
 
 def _say_what_was_left_out(made: Distilled) -> None:

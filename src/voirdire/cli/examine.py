@@ -302,19 +302,19 @@ def _verdict_files(
         yield judges
         return
     from voirdire.cli.judge import run_judges, say_if_all_failed, say_problems
-    from voirdire.cli.model_judges import asked_judge, is_judges_file
+    from voirdire.cli.model_judges import asked_judges, is_judges_file
     from voirdire.judging import Asking
     from voirdire.judging.runs.outputs import STORE_NAME
 
-    several = Path(judge) if is_judges_file(judge) else None
+    are_several = is_judges_file(judge)
     run = replace(run, store=run.store or STORE_NAME)
     with tempfile.TemporaryDirectory(prefix="voirdire-") as folder:
         judged = run_judges(
             source,
-            folder if several else str(Path(folder) / "verdicts.parquet"),
+            folder if are_several else str(Path(folder) / "verdicts.parquet"),
             run,
-            judges=several,
-            asked=judge if several else asked_judge(judge, Asking(), call=call),
+            judges=asked_judges(judge, Asking(), call=call),
+            are_several=are_several,
             rubric=rubric,
         )
         say_problems(judged)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -17,7 +16,7 @@ from voirdire.cli.model_judges import (
     AskingOptions,
     DryRun,
     JudgingOptions,
-    asked_judge,
+    asked_judges,
     is_judges_file,
     refuse_idle_options,
 )
@@ -34,7 +33,7 @@ from voirdire.judging import Asking, JudgingSettings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire.judging import JudgingSummary, LlmJudge, SeveralJudged
+    from voirdire.judging import JudgingSummary, SeveralJudged
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.models import ModelCheck
 
@@ -81,6 +80,9 @@ def judge_command(
         Ask a model's server what it can do, in a few short calls: forms of reply,
         log-probabilities, a seed. No ITEMS.
     """
+    from voirdire.judging import estimate_run
+    from voirdire.reporting.judging_tables import estimate_tables
+
     if check:
         _check(items, judge, asking, call=call, as_json=as_json)
         return
@@ -88,19 +90,25 @@ def judge_command(
         _print_card(judge, as_json=as_json)
         return
     if show_prompt:
-        _print_prompt(items, asking, judge=judge, rubric=rubric, settings=settings)
+        asked = asked_judges(judge, asking, call=call, reads_keys=False)
+        from_file = judge.lower().endswith((".yaml", ".yml"))
+        _print_prompts(items, asked, asking, rubric=rubric, settings=settings, has_titles=from_file)
         return
     refuse_idle_options(call, judge=judge, names=ASKING)
     if items is None:
         msg = "`ITEMS` must be a file of items. Name one, or ask for --show-card or --check."
         raise UsageError(msg)
     listen_for_interrupts()
-    judges = Path(judge) if is_judges_file(judge) else None
-    asked = judge if judges else asked_judge(judge, asking, call=call, reads_keys=not dry_run)
-    settings = replace(settings, workers="auto" if judges is None and not workers else workers or 1)
-    about: dict[str, Any] = {"judges": judges, "asked": asked, "rubric": rubric}
+    are_several = is_judges_file(judge)
+    judges = asked_judges(judge, asking, call=call, reads_keys=not dry_run)
+    settings = replace(settings, workers=workers or (1 if are_several else "auto"))
     if dry_run:
-        _estimate(items, output, settings, as_json=as_json, **about)
+        place = output / "any" if are_several and output else output
+        found = [
+            estimate_run(items, judge=each, rubric=rubric, output=place, settings=settings)
+            for each in judges
+        ]
+        print_result({"estimates": found}, *estimate_tables(found), as_json=as_json)
         return
     if output is None:
         msg = "`--output` must name the file of verdicts: -o verdicts.parquet."
@@ -108,11 +116,10 @@ def judge_command(
     if str(output) == "-" and as_json:
         msg = "`--json` must not be given with `-o -`: both print to standard output."
         raise UsageError(msg)
-    _print(
-        run_judges(items, str(output), settings, **about),
-        are_several=judges is not None,
-        as_json=as_json,
+    judged = run_judges(
+        items, str(output), settings, judges=judges, are_several=are_several, rubric=rubric
     )
+    _print(judged, are_several=are_several, as_json=as_json)
 
 
 def run_judges(
@@ -120,27 +127,27 @@ def run_judges(
     target: str,
     settings: JudgingSettings,
     *,
-    judges: Path | None,
-    asked: JudgeLike,
+    judges: Sequence[Any],
+    are_several: bool,
     rubric: str,
 ) -> SeveralJudged:
     """Judge items by one judge into a file, or by those of a file into a folder."""
     from voirdire.judging import SeveralJudged, judge_file, judge_file_with_several
 
-    if judges is not None and target == "-":
+    if are_several and target == "-":
         msg = "`--output` must be a folder for several judges, got standard output."
         raise UsageError(msg)
     told: dict[str, Any] = {"rubric": rubric, "settings": settings}
-    kept = None if judges or not isinstance(asked, str) else partial(_kept_items, target)
+    kept = partial(_kept_items, target) if isinstance(judges[0], str) else None
     with (
         kept_when_stopped(source, store=settings.store, kept=kept),
         several_progress(source) as tell,
     ):
-        if judges is not None:
+        if are_several:
             return judge_file_with_several(source, target, judges=judges, progress=tell, **told)
         found = SeveralJudged()
         alone = partial(tell, "judging")
-        found.append(judge_file(source, target, judge=asked, progress=alone, **told))
+        found.append(judge_file(source, target, judge=judges[0], progress=alone, **told))
         return found
 
 
@@ -226,48 +233,34 @@ def _check(items: str | None, judge: str, asking: Asking, *, call: Typed, as_jso
     print_result(msgspec.to_builtins(found), *check_lines(found), as_json=as_json)
 
 
-def _estimate(
-    items: str,
-    output: Path | None,
-    settings: JudgingSettings,
+def _print_prompts(
+    items: str | None,
+    judges: Sequence[JudgeLike],
+    asking: Asking,
     *,
-    judges: Path | None,
-    asked: JudgeLike,
     rubric: str,
-    as_json: bool,
+    settings: JudgingSettings,
+    has_titles: bool,
 ) -> None:
-    from voirdire.judging import estimate_run, load_llm_judges
-    from voirdire.reporting.judging_tables import estimate_tables
-
-    several: Sequence[JudgeLike] = [asked]
-    if judges is not None:
-        several = load_llm_judges(judges, reads_keys=False)
-        output = None if output is None else output / "any"
-    about: dict[str, Any] = {"rubric": rubric, "output": output, "settings": settings}
-    found = [estimate_run(items, judge=each, **about) for each in several]
-    print_result({"estimates": found}, *estimate_tables(found), as_json=as_json)
-
-
-def _print_prompt(
-    items: str | None, asking: Asking, *, judge: str, rubric: str, settings: JudgingSettings
-) -> None:
-    """Print what a model is asked, or that of a cascade, or each of several judges."""
+    """Print what each model is asked; for a local judge, what a model would be asked."""
     from voirdire.io import stream_items
-    from voirdire.judging import CascadeJudge, LlmJudge, load_llm_judges, show_prompt
-    from voirdire.judging.judges.cascade_jury_files import load_judge_file
+    from voirdire.judging import CascadeJudge, JuryJudge, LlmJudge, show_prompt
 
     reading = settings.reading(judged=settings.judged)
     batches = () if items is None else stream_items(items, reading=reading)
     item = next((item for batch in batches for item in batch.items), None)
-    asked: Sequence[Asking | LlmJudge] = [asking]
-    if is_judges_file(judge):
-        asked = load_llm_judges(judge, reads_keys=False)
-    elif (found := load_judge_file(judge, reads_keys=False)) is not None:
-        judges_of = [found.then] if isinstance(found, CascadeJudge) else found.judges
-        asked = [each for each in judges_of if isinstance(each, LlmJudge)]
-    for each in asked:
-        how: dict[str, Any] = {
-            name: getattr(each, name) for name in ("mode", "probability", "language")
-        }
-        shown = show_prompt(rubric, item=item, n_examples=each.n_examples, **how)
-        print(shown if isinstance(each, Asking) else f"##### {each.name} #####\n\n{shown}\n")
+    asked: list[Any] = []
+    for judge in judges:
+        asked += judge.judges if isinstance(judge, JuryJudge) else [judge]
+    asked = [each.then if isinstance(each, CascadeJudge) else each for each in asked]
+    shown_of: list[Any] = [each for each in asked if isinstance(each, LlmJudge)] or [asking]
+    for each in shown_of:
+        shown = show_prompt(
+            rubric,
+            item=item,
+            mode=each.mode,
+            probability=each.probability,
+            language=each.language,
+            n_examples=each.n_examples,
+        )
+        print(f"##### {each.name} #####\n\n{shown}\n" if has_titles else shown)

@@ -8,8 +8,6 @@ import time
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from voirdire._validation import shorten
@@ -25,18 +23,14 @@ if TYPE_CHECKING:
 __all__ = [
     "ProgressLines",
     "StopNotice",
-    "estimated_rows",
     "judging_progress",
     "progress_lines",
-    "said_of",
     "several_progress",
     "steps_progress",
     "watched",
 ]
 
 S = TypeVar("S")
-
-_SAMPLE_BYTES = 1 << 22
 
 
 class ProgressLines:
@@ -121,18 +115,21 @@ def several_progress(
     Each has a line of its own, or all are on one line `together`. Where nobody watches, little is
     said.
     """
+    from voirdire.io.rows import estimate_rows
+    from voirdire.reporting.progress_text import count_answered, judging_text
+
     notice = StopNotice()
     answered: dict[str, int] = {}
     with progress_lines() as lines:
         total = source if isinstance(source, int) else None
         if lines is not None and isinstance(source, str):
-            total = estimated_rows(source)
+            total = estimate_rows(source)
 
         def tell(name: str, state: JudgingProgress) -> None:
-            answered[name] = _answered(state)
+            answered[name] = count_answered(state)
             if lines is not None:
                 n_items = sum(answered.values()) if together else answered[name]
-                said = said_of(replace(state, n_items=n_items), seconds=lines.seconds)
+                said = judging_text(replace(state, n_items=n_items), seconds=lines.seconds)
                 done = n_items + state.n_dropped
                 lines.show(together or name, said, done=done, total=total, label=name)
             notice.note(state.calls, name=name)
@@ -145,28 +142,6 @@ def judging_progress(source: str) -> Iterator[Callable[[JudgingProgress], None]]
     """Give what `judge_file` tells its progress to."""
     with several_progress(source) as tell:
         yield partial(tell, "judging")
-
-
-def _answered(state: JudgingProgress) -> int:
-    return max(state.n_items, 0 if state.calls is None else state.calls.n_answered)
-
-
-def said_of(state: JudgingProgress, *, seconds: float) -> str:
-    """Words for a state: items, items a second; of a model's calls cost, flight and failures."""
-    if state.finishing:
-        return f"{state.n_items:,} items · writing the file"
-    calls, n_items = state.calls, _answered(state)
-    rate = (n_items - state.n_reused) / seconds if seconds > 0 else 0.0
-    said = [f"{n_items:,} items"]
-    if calls is None:
-        said[0] += f" ({state.n_reused:,} from before)" if state.n_reused else ""
-        return " · ".join([*said, *([f"{rate:,.0f}/s"] if rate > 0 else [])])
-    said += [f"{rate:,.1f}/s"] if rate > 0 else []
-    said += [] if calls.cost is None else [f"${calls.cost:,.4f}"]
-    said += [f"{calls.n_in_flight} of {calls.concurrency} in flight"]
-    said += [f"{calls.n_retries:,} tried again"] if calls.n_retries else []
-    said += [f"{calls.n_failed:,} failed"] if calls.n_failed else []
-    return " · ".join(said)
 
 
 class StopNotice:
@@ -191,26 +166,3 @@ class StopNotice:
         # where a bar is drawn, rich puts this above it
         sys.stderr.write(f"stopping: {waited} waited for; Ctrl-C again does not wait\n")
         sys.stderr.flush()
-
-
-def estimated_rows(source: str) -> int | None:
-    """About how many rows a file has, from its first bytes; None where that says nothing."""
-    path = Path(source)
-    suffix = path.suffix.lower()
-    try:
-        if suffix == ".parquet":
-            import polars as pl
-
-            return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
-        if suffix not in (".jsonl", ".ndjson", ".csv", ".tsv"):
-            return None
-        with path.open("rb") as file:
-            sample = file.read(_SAMPLE_BYTES)
-        lines = sample.splitlines()
-        n_rows = len(lines)
-        if suffix in (".csv", ".tsv"):  # a line end between quotes ends no row
-            quotes = accumulate(line.count(b'"') for line in lines)
-            n_rows = sum(n_quotes % 2 == 0 for n_quotes in quotes) - 1
-        return max(round(n_rows * path.stat().st_size / len(sample)), 1) if sample else None
-    except Exception:  # noqa: BLE001  # whatever is wrong with it is said where it is read
-        return None

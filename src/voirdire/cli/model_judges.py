@@ -87,6 +87,7 @@ __all__ = [
     "UsualAskingOptions",
     "WriterOptions",
     "asked_judge",
+    "asked_judges",
     "is_judges_file",
     "judge_or_own",
     "named_judge",
@@ -127,32 +128,31 @@ def named_judge(judge: str | None, only: str | None, *, verdicts: Sequence[Any])
     return only if verdicts else judge
 
 
-def asked_judge(
-    name: str,
-    asking: Asking,
-    *,
-    call: Call,
-    reads_keys: bool = True,
-) -> JudgeLike:
-    """Make a judge of a model's name or of its file; a local judge stays as it is."""
+def asked_judges(
+    name: str, asking: Asking, *, call: Call, reads_keys: bool = True
+) -> Sequence[JudgeLike]:
+    """Make the judges of a file, or the one that is named; a local judge stays as it is."""
     from voirdire.judging import load_llm_judge, load_llm_judges
     from voirdire.judging.judges.cascade_jury_files import load_judge_file
     from voirdire.models import is_model_name
 
-    found = load_judge_file(name, reads_keys=reads_keys, max_cost=asking.max_cost)
-    if found is not None:
-        return found
     if is_judges_file(name):
-        several = load_llm_judges(name, reads_keys=reads_keys)
-        if len(several) > 1:
-            rule = f"`{shorten(name)}` must hold one judge, got {len(several)}"
-            msg = f"{rule}. A jury.yaml makes one judge of several."
-            raise UsageError(msg)
-        return several[0]
-    if not is_model_name(name):
-        return name
-    is_from_file = "api_key_env" in call.from_file
-    return load_llm_judge(name, asking, reads_keys=reads_keys, is_from_file=is_from_file)
+        return load_llm_judges(name, reads_keys=reads_keys)
+    judge: Any = load_judge_file(name, reads_keys=reads_keys, max_cost=asking.max_cost)
+    if judge is None and is_model_name(name):
+        is_from_file = "api_key_env" in call.from_file
+        judge = load_llm_judge(name, asking, reads_keys=reads_keys, is_from_file=is_from_file)
+    return [name if judge is None else judge]
+
+
+def asked_judge(name: str, asking: Asking, *, call: Call, reads_keys: bool = True) -> JudgeLike:
+    """Make the one judge that is named."""
+    judges = asked_judges(name, asking, call=call, reads_keys=reads_keys)
+    if len(judges) > 1:
+        rule = f"`{shorten(name)}` must hold one judge, got {len(judges)}"
+        msg = f"{rule}. A jury.yaml makes one judge of several."
+        raise UsageError(msg)
+    return judges[0]
 
 
 def judge_or_own(

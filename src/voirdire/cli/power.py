@@ -147,19 +147,20 @@ def _check_sources(
     """Refuse half a pilot, assumptions beside one, and options of a pilot without one."""
     check_streams(*humans, *judges)
     shares, number = assumed["prevalences"], assumed["n_categories"]
-    if humans or judges:
-        if not humans or not judges:
-            msg = "a pilot needs both `--humans` and `--judges`."
-        elif any(value is not None for value in assumed.values()):
-            msg = "noise, categories and prevalences come from the pilot: leave their options out."
+    if not (humans or judges):
+        call.refuse(_OF_PILOT, why="there is no pilot. Give `--humans` and `--judges` too")
+        if assumed["human_noise"] is None or assumed["judge_noise"] is None:
+            msg = "give `--human-noise` and `--judge-noise`, or a pilot: `--humans`, `--judges`."
+        elif shares is not None and number is not None and len(shares) != number:
+            msg = (
+                f"`--prevalence` must be given once for each of {number} labels, got {len(shares)}."
+            )
         else:
             return
-    elif of_pilot := call.flags(_OF_PILOT):
-        msg = f"{of_pilot} must stand beside a pilot: give `--humans` and `--judges` too."
-    elif assumed["human_noise"] is None or assumed["judge_noise"] is None:
-        msg = "give `--human-noise` and `--judge-noise`, or a pilot with `--humans` and `--judges`."
-    elif shares is not None and number is not None and len(shares) != number:
-        msg = f"`--prevalence` must be given once for each of {number} labels, got {len(shares)}."
+    elif not humans or not judges:
+        msg = "a pilot needs both `--humans` and `--judges`."
+    elif any(value is not None for value in assumed.values()):
+        msg = "noise, categories and prevalences come from the pilot: leave their options out."
     else:
         return
     raise UsageError(msg)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from voirdire._types import Language, RubricKind
-from voirdire._validation import shorten
 from voirdire.cli.option_groups import utf8
 from voirdire.cli.options import AsJson
 from voirdire.cli.printing import print_result, print_text
@@ -25,11 +24,11 @@ __all__ = ["check_command", "list_command", "new_command", "show_command"]
 
 def list_command(*, as_json: AsJson = False) -> None:
     """List the rubrics that come with voirdire."""
-    from voirdire.reporting.rubric_tables import RubricList
+    from voirdire.reporting.rubric_tables import RubricList, rubric_summary
     from voirdire.rubrics import built_in_rubrics, load_rubric
 
     rubrics = [load_rubric(name) for name in built_in_rubrics()]
-    content = {"rubrics": [_summary(rubric) for rubric in rubrics]}
+    content = {"rubrics": [rubric_summary(rubric) for rubric in rubrics]}
     print_result(content, RubricList(rubrics), as_json=as_json)
 
 
@@ -80,8 +79,10 @@ def check_command(
     files
         YAML files; - reads standard input.
     """
+    from voirdire.reporting.rubric_tables import check_lines
+
     checked = [_checked(file) for file in files]
-    lines = [line for row in checked for line in _lines(row)]
+    lines = [line for row in checked for line in check_lines(row)]
     print_result({"files": checked}, *lines, as_json=as_json)
     if not all(row["valid"] for row in checked):
         raise SystemExit(1)
@@ -147,9 +148,11 @@ def _new_text(name: str, kind: RubricKind | None, start: str | None, *, our_name
 
 def _checked(file: str) -> dict[str, Any]:
     """Check one file; what is wrong is a result here, and no error."""
+    from voirdire.reporting.rubric_tables import rubric_summary
+
     named = {"file": file.encode("utf-8", "backslashreplace").decode()}  # a name may be any bytes
     try:
-        return named | {"valid": True, "problems": []} | _summary(_loaded(file))
+        return named | {"valid": True, "problems": []} | rubric_summary(_loaded(file))
     except RubricError as error:
         problems = [
             {"line": row.line, "column": row.column, "message": row.message, "text": str(row)}
@@ -167,32 +170,3 @@ def _loaded(name: str) -> Rubric:
     if name != "-":
         return load_rubric(name)
     return rubric_from_text(sys.stdin.buffer.read(MOST_BYTES + 1), source="<stdin>")
-
-
-def _lines(row: dict[str, Any]) -> list[str]:
-    if not row["valid"]:
-        return [problem["text"] for problem in row["problems"]]
-    from voirdire.reporting.number_formats import counted
-
-    file, name, version = (shorten(row[key]) for key in ("file", "name", "version"))
-    said = f"{name} {version}, {counted(row['n_questions'], 'question')}"
-    lines = [f"{file}: {said}, in {', '.join(row['languages'])}"]
-    for behavior, counts in row["behaviors"].items():
-        found = [counted(n, word.removesuffix("s")) for word, n in counts.items()]
-        lines.append(f"  {behavior}: {', '.join(found)}")
-    return [*lines, f"  {row['content_hash']}"]
-
-
-def _summary(rubric: Rubric) -> dict[str, Any]:
-    return {
-        "name": rubric.name,
-        "version": rubric.version,
-        "description": dict(rubric.description),
-        "languages": list(rubric.languages),
-        "n_questions": len(rubric.questions),
-        "behaviors": {
-            row.id: {"propositions": len(row.propositions), "features": len(row.features)}
-            for row in rubric.behaviors
-        },
-        "content_hash": rubric.content_hash,
-    }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from voirdire.cli.judging_progress import estimated_rows, said_of, watched
+from voirdire.cli.judging_progress import watched
 from voirdire.cli.model_judges import (
     OF_REPLIES,
     USUAL,
@@ -79,6 +79,9 @@ def score_command(
         Verdicts of `voirdire judge` on the items, in any order; repeatable. Default: the items are
         judged now.
     """
+    from voirdire.io.rows import estimate_rows
+    from voirdire.reporting.progress_text import judging_text
+
     if str(output) == "-" and as_json:
         msg = "`--json` must not be given with `-o -`: both print to standard output."
         raise UsageError(msg)
@@ -95,13 +98,13 @@ def score_command(
     if "-" in (items, str(output)):
         kept = "a language model's replies are kept in the store"
     stopping = nullcontext() if verdicts else kept_when_stopped(items, kept=lambda: kept)
-    total = estimated_rows(items)
+    total = estimate_rows(items)
 
     def describe(state: ScoringProgress, seconds: float) -> tuple[str, float, float | None]:
         judging = state.judging
         if judging is None:
             return f"{state.n_items:,} items", state.n_items + state.n_dropped, total
-        said = f"judging: {said_of(judging, seconds=seconds)}"
+        said = f"judging: {judging_text(judging, seconds=seconds)}"
         return said, judging.n_items + state.n_dropped, total
 
     with stopping, caught_warnings(), watched("scoring", describe, _calls_of) as tell:

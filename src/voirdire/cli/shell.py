@@ -89,7 +89,7 @@ class Typed:
 
     def flags(self, names: Iterable[str]) -> str:
         """List those of the options that were typed, as they were typed."""
-        return ", ".join(f"`{self.options[name]}`" for name in names if name in self.options)
+        return ", ".join(self.options[name] for name in names if name in self.options)
 
     def refuse(self, names: Iterable[str], *, why: str) -> None:
         """Refuse those of the options that were typed: they mean nothing here."""

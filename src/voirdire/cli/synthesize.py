@@ -29,7 +29,7 @@ from voirdire.rewards.synthesis.settings import SynthesisSettings
 if TYPE_CHECKING:
     from voirdire.rewards import SynthesisProgress
 
-__all__ = ["said_of", "synthesize_command"]
+__all__ = ["synthesize_command"]
 
 
 def synthesize_command(
@@ -123,19 +123,6 @@ def synthesize_command(
 
 
 def _described(state: SynthesisProgress, seconds: float) -> tuple[str, float, float]:
-    return said_of(state, seconds=seconds), state.n_prompts, state.n_prompts_in_all
+    from voirdire.reporting.progress_text import synthesis_text
 
-
-def said_of(state: SynthesisProgress, *, seconds: float) -> str:
-    """Words for a state: prompts, completions, calls, rate, cost."""
-    from voirdire.reporting.number_formats import counted
-
-    said = [f"{state.n_prompts:,} of {counted(state.n_prompts_in_all, 'prompt')}"]
-    said += [f"{state.n_written:,} completions"]
-    said += [f"{state.n_rejected:,} rejected"] if state.n_rejected else []
-    said += [f"{state.n_calls / seconds:,.1f} calls/s"] if seconds > 0 and state.n_calls else []
-    said += [] if state.cost is None else [f"${state.cost:,.4f}"]
-    said.append(
-        "verifying" if state.is_judging else f"{state.n_in_flight} of {state.concurrency} in flight"
-    )
-    return " · ".join(said)
+    return synthesis_text(state, seconds=seconds), state.n_prompts, state.n_prompts_in_all

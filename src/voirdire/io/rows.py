@@ -10,7 +10,7 @@ import io
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import chain, compress, count
+from itertools import accumulate, chain, compress, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -47,6 +47,7 @@ __all__ = [
     "Rows",
     "Table",
     "Value",
+    "estimate_rows",
     "line_numbers",
     "open_frame",
     "open_table",
@@ -77,6 +78,7 @@ _SLICE_BYTES = 1 << 24
 _MIN_ROWS, _MAX_ROWS = 64, 1 << 17
 _MAX_GROWTH = 16  # later rows may be longer than the first ones
 _STEP = 1_024
+_SAMPLE_BYTES = 1 << 22
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -634,3 +636,24 @@ def _column(series: nw.Series[Any]) -> Column:
         None if gone else plain_value(value)
         for value, gone in zip(series.to_list(), absent, strict=True)
     ]
+
+
+def estimate_rows(source: str) -> int | None:
+    """Estimate how many rows a file has from its first bytes; None where they do not say."""
+    path = Path(source)
+    suffix = path.suffix.lower()
+    try:
+        if suffix == ".parquet":
+            return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
+        if suffix not in (".jsonl", ".ndjson", ".csv", ".tsv"):
+            return None
+        with path.open("rb") as file:
+            sample = file.read(_SAMPLE_BYTES)
+        lines = sample.splitlines()
+        n_rows = len(lines)
+        if suffix in (".csv", ".tsv"):  # a line end between quotes ends no row
+            quotes = accumulate(line.count(b'"') for line in lines)
+            n_rows = sum(n_quotes % 2 == 0 for n_quotes in quotes) - 1
+        return max(round(n_rows * path.stat().st_size / len(sample)), 1) if sample else None
+    except Exception:  # noqa: BLE001  # whatever is wrong with it is said where it is read
+        return None

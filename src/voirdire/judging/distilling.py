@@ -82,6 +82,22 @@ class Distilled:
     tied: tuple[Dropped, ...] = field(default=(), repr=False)
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the judge, its card and the counts as plain values, for JSON."""
+        return {
+            "judge": self.judge.name,
+            "fingerprint": self.judge.fingerprint,
+            "questions": self.judge.questions,
+            "n_items": self.n_items,
+            "n_unlabelled": self.n_unlabelled,
+            "n_strangers": self.n_strangers,
+            "raters": self.raters,
+            "left_out": self.left_out,
+            "n_tied": len(self.tied),
+            "n_dropped": len(self.dropped),
+            "card": self.judge.card.to_dict(),
+        }
+
 
 def distill_files(
     items: str | Path,

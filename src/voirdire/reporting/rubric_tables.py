@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.padding import Padding
 from rich.table import Table
@@ -11,6 +11,7 @@ from rich.text import Text
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.reporting.narrow_tables import NarrowTable, plain_table
+from voirdire.reporting.number_formats import counted
 from voirdire.rubrics.expressions import GROUP_WORDS
 from voirdire.rubrics.rubric import write_demand
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from voirdire._types import Language
     from voirdire.rubrics.rubric import Behavior, Demand, Question, Rubric
 
-__all__ = ["RubricList", "RubricTables"]
+__all__ = ["RubricList", "RubricTables", "check_lines", "rubric_summary"]
 
 _ALL = 1_000_000
 """Width at which nothing is cut: a rubric is bounded, and its text must be read whole."""
@@ -200,3 +201,32 @@ def _members(row: Behavior, group: str) -> str:
         for name, demand in row.demands.items()
         if (demand.core if group == "core" else demand.word == group)
     )
+
+
+def rubric_summary(rubric: Rubric) -> dict[str, Any]:
+    """Sum up a rubric, for JSON."""
+    return {
+        "name": rubric.name,
+        "version": rubric.version,
+        "description": dict(rubric.description),
+        "languages": list(rubric.languages),
+        "n_questions": len(rubric.questions),
+        "behaviors": {
+            row.id: {"propositions": len(row.propositions), "features": len(row.features)}
+            for row in rubric.behaviors
+        },
+        "content_hash": rubric.content_hash,
+    }
+
+
+def check_lines(checked: Mapping[str, Any]) -> list[str]:
+    """Say what a file holds that was checked, or what is wrong with it."""
+    if not checked["valid"]:
+        return [problem["text"] for problem in checked["problems"]]
+    file, name, version = (shorten(checked[key]) for key in ("file", "name", "version"))
+    title = f"{name} {version}, {counted(checked['n_questions'], 'question')}"
+    lines = [f"{file}: {title}, in {', '.join(checked['languages'])}"]
+    for behavior, counts in checked["behaviors"].items():
+        numbers = [counted(n, word.removesuffix("s")) for word, n in counts.items()]
+        lines.append(f"  {behavior}: {', '.join(numbers)}")
+    return [*lines, f"  {checked['content_hash']}"]
