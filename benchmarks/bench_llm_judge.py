@@ -49,6 +49,7 @@ STORED = """
 from voirdire.io import stream_items
 from voirdire.judging.engine.run import judge_batches
 from voirdire.judging.plan import plan_judging
+from voirdire.judging.settings import StoredReplies
 from voirdire.store import open_store
 
 plan = plan_judging(judge, rubric)
@@ -56,7 +57,8 @@ batches = stream_items(told["source"])
 items = [item for batch in batches for item in batch.items][:100_000]
 with open_store(told["store"]) as store:
     start, started = time.perf_counter(), time.process_time()
-    n_items = sum(len(batch.items) for batch in judge_batches(items, plan, store=store))
+    judged = judge_batches(items, plan, replies=StoredReplies(store))
+    n_items = sum(len(batch.items) for batch in judged)
     seconds, busy = time.perf_counter() - start, time.process_time() - started
 print(json.dumps({"items": n_items, "seconds": seconds, "busy": busy, "memory": 0}))
 """

@@ -11,7 +11,7 @@ import threading
 import warnings
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
 
 from voirdire._validation import shorten
 from voirdire.cli.shell import in_options, say
@@ -156,7 +156,10 @@ def listen_for_interrupts() -> None:
 
 @contextmanager
 def kept_when_stopped(
-    source: str, *, store: str | Path | None = None, kept: Callable[[], str] | None = None
+    source: str,
+    *,
+    store: str | Path | Literal[False] | None = None,
+    kept: Callable[[], str] | None = None,
 ) -> Iterator[None]:
     """Let SIGTERM keep what is paid for, as Ctrl-C does, and say then what is kept.
 
@@ -174,8 +177,8 @@ def kept_when_stopped(
         raise
 
 
-def _kept_replies(store: str | Path | None) -> str:
-    if store is None:
+def _kept_replies(store: str | Path | Literal[False] | None) -> str:
+    if not store:
         return "every reply is kept in the store"
     from voirdire.store.opening import read_address
 

@@ -150,7 +150,7 @@ def probe_command(
     say(f"asking about {announced}{more and f'; calls of {more} come on top'}")
     kept = None if estimates else str  # a local judge's answers are not kept
     with (
-        kept_when_stopped(items, store=settings.store or None, kept=kept),
+        kept_when_stopped(items, store=settings.store, kept=kept),
         several_progress(n_versions, together="probing") as tell,
     ):
         report = probe_judge(table.items, progress=tell, **chosen, **beside)

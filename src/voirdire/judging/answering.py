@@ -21,7 +21,8 @@ from voirdire.judging.given_items import read_items_in_memory
 from voirdire.judging.item_batches import CALL_ITEMS
 from voirdire.judging.notes import SeenItems, note_distrust
 from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
-from voirdire.judging.runs.outputs import open_run_store
+from voirdire.judging.runs.outputs import open_replies
+from voirdire.judging.settings import DEFAULT_REPLIES, StoredReplies
 from voirdire.judging.verdict_making import judge_at_once
 from voirdire.records.verdicts import Verdicts
 
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Dropped, Item
     from voirdire.rubrics import Rubric
-    from voirdire.store import ReplyStore
 
 __all__ = ["ajudge", "ajudge_by_plan", "judge", "judge_by_plan", "judge_items"]
 
@@ -120,9 +120,8 @@ def judge(
     True
     """
     given = _plan_items(items, judge, rubric, base_url, threshold, judged, behavior)
-    found = judge_by_plan(
-        given.items, given.plan, store=store, retry_failures=retry_failures, progress=progress
-    )
+    replies = StoredReplies(store, retry_failures)
+    found = judge_by_plan(given.items, given.plan, replies=replies, progress=progress)
     return given.complete(found)
 
 
@@ -174,9 +173,8 @@ async def ajudge(
     True
     """
     given = _plan_items(items, judge, rubric, base_url, threshold, judged, behavior)
-    found = await ajudge_by_plan(
-        given.items, given.plan, store=store, retry_failures=retry_failures, progress=progress
-    )
+    replies = StoredReplies(store, retry_failures)
+    found = await ajudge_by_plan(given.items, given.plan, replies=replies, progress=progress)
     return given.complete(found)
 
 
@@ -292,8 +290,7 @@ def judge_by_plan(
     items: Sequence[Item],
     plan: JudgingPlan,
     *,
-    store: str | Path | Literal[False] | None = None,
-    retry_failures: bool = False,
+    replies: StoredReplies = DEFAULT_REPLIES,
     progress: Callable[[JudgingProgress], None] | None = None,
     stopping: threading.Event | None = None,
 ) -> Verdicts:
@@ -307,17 +304,8 @@ def judge_by_plan(
                 progress(JudgingProgress(n_items=n_done, n_reused=0, n_dropped=0))
         return Verdicts.concatenate(pieces)
     record = _record(plan, progress)
-    with _open_store(store, plan) as replies:
-        pieces = list(
-            judge_batches(
-                items,
-                plan,
-                store=replies,
-                retry_failures=retry_failures,
-                stopping=stopping,
-                record=record,
-            )
-        )
+    with _open(replies, plan) as opened:
+        pieces = list(judge_batches(items, plan, replies=opened, stopping=stopping, record=record))
     return replace(Verdicts.concatenate(pieces), calls=record.summary())
 
 
@@ -325,18 +313,15 @@ async def ajudge_by_plan(
     items: Sequence[Item],
     plan: JudgingPlan,
     *,
-    store: str | Path | Literal[False] | None = None,
-    retry_failures: bool = False,
+    replies: StoredReplies = DEFAULT_REPLIES,
     progress: Callable[[JudgingProgress], None] | None = None,
 ) -> Verdicts:
     """Judge items in memory, at least one, in the running event loop."""
     if not needs_engine(plan.judge):
         return await asyncio.to_thread(judge_by_plan, items, plan, progress=progress)
     record = _record(plan, progress)
-    with _open_store(store, plan) as replies:
-        batches = judge_batches_async(
-            items, plan, store=replies, retry_failures=retry_failures, record=record
-        )
+    with _open(replies, plan) as opened:
+        batches = judge_batches_async(items, plan, replies=opened, record=record)
         async with aclosing(batches):  # type: ignore[type-var]  # a generator
             pieces = [batch async for batch in batches]
     return replace(Verdicts.concatenate(pieces), calls=record.summary())
@@ -352,9 +337,7 @@ def _record(plan: JudgingPlan, progress: Callable[[JudgingProgress], None] | Non
     return record
 
 
-def _open_store(
-    store: str | Path | Literal[False] | None, plan: JudgingPlan
-) -> AbstractContextManager[ReplyStore | None]:
+def _open(replies: StoredReplies, plan: JudgingPlan) -> AbstractContextManager[StoredReplies]:
     """Open the given store; by default one in the current folder where calls cost money."""
     is_needed = needs_engine(plan.judge) and plan.judge.is_remote
-    return open_run_store(False if store is None and not is_needed else store)
+    return open_replies(replies if is_needed or replies.store else replace(replies, store=False))

@@ -18,7 +18,8 @@ from voirdire.judging.call_plan import find_asked_places, hash_item, limit_examp
 from voirdire.judging.client import CallFailure, decode_attempt
 from voirdire.judging.prompts import PromptBuilder
 from voirdire.judging.reading import ReplyReader
-from voirdire.judging.runs.outputs import STORE_NAME, open_run_store
+from voirdire.judging.runs.outputs import STORE_NAME, open_replies
+from voirdire.judging.settings import StoredReplies
 from voirdire.rubrics import load_rubric
 
 if TYPE_CHECKING:
@@ -461,11 +462,11 @@ def _rebuild_prompts(
 @contextmanager
 def _open_existing(store: ReplyStore | str | Path) -> Iterator[ReplyStore]:
     """Open an existing store; never create one."""
-    with open_run_store(store, makes=False) as opened:
-        if opened is None:
+    with open_replies(StoredReplies(store), makes=False) as replies:
+        if replies.opened is None:
             msg = f"`store` must be a store of replies, got {str(store)!r}, which does not "
             raise InputError(f"{msg}exist. Name {STORE_NAME} beside the verdicts.")
-        yield opened
+        yield replies.opened
 
 
 def _brief(item: bytes, attempts: Sequence[StoredAttempt]) -> StoredItem:

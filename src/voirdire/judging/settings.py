@@ -4,34 +4,77 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence  # noqa: TC003  # the command line reads the types
 from dataclasses import dataclass
-from pathlib import Path  # noqa: TC003  # the command line reads the types
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from voirdire._types import Judged, VerdictLayout
 from voirdire._validation import check_choice, check_count
 from voirdire.io.declared import ItemLayout, LayoutFields
 
+if TYPE_CHECKING:
+    from voirdire.store import ReplyStore
+
 __all__ = [
+    "DEFAULT_REPLIES",
     "DistillFields",
     "DistillSettings",
     "JudgingFields",
     "JudgingSettings",
+    "ReplyFields",
+    "ReplySettings",
     "RunFields",
     "RunSettings",
+    "StoredReplies",
 ]
 
 
+@dataclass(frozen=True)
+class StoredReplies:
+    """Where a model's replies are stored and found: a store or its place; False or None for none.
+
+    With `retry_failures`, a call whose stored reply is a failure is made again.
+    """
+
+    store: ReplyStore | str | Path | Literal[False] | None = None
+    retry_failures: bool = False
+
+    @property
+    def opened(self) -> ReplyStore | None:
+        """Return the open store; None where there is none."""
+        return None if isinstance(self.store, str | Path | bool) else self.store
+
+
+DEFAULT_REPLIES = StoredReplies()
+
+
 @dataclass(frozen=True, kw_only=True)
-class RunSettings(ItemLayout):
-    """Where a run stores replies, and how it continues an interrupted run.
+class ReplySettings:
+    """Where a language model's replies are stored, and which calls are made again.
 
     Attributes
     ----------
-    store : str, path or None
+    store : str, path, False or None
         Where replies are stored: a file, or postgresql://... Default: voirdire-replies.sqlite
         beside the output.
     retry_failures : bool
         Repeat the calls that failed in an earlier run.
+    """
+
+    store: str | Path | Literal[False] | None = None
+    retry_failures: bool = False
+
+    @property
+    def replies(self) -> StoredReplies:
+        """Return where replies are stored, and whether failed calls are made again."""
+        return StoredReplies(self.store, self.retry_failures)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings(ReplySettings, ItemLayout):
+    """How a run over a file goes on after an interruption, and in how many processes.
+
+    Attributes
+    ----------
     restart : bool
         Discard the finished parts of an interrupted run.
     workers : int or "auto"
@@ -45,8 +88,6 @@ class RunSettings(ItemLayout):
         If one of them breaks its rule, or one of `voirdire.io.ItemLayout`.
     """
 
-    store: str | Path | None = None
-    retry_failures: bool = False
     restart: bool = False
     workers: int | Literal["auto"] = 1
 
@@ -126,11 +167,16 @@ class DistillSettings(ItemLayout):
         check_count("n_folds", self.n_folds, minimum=3)
 
 
-class RunFields(LayoutFields, total=False):
+class ReplyFields(TypedDict, total=False):
+    """The fields of `ReplySettings` as keywords, for type checkers."""
+
+    store: str | Path | Literal[False] | None
+    retry_failures: bool
+
+
+class RunFields(ReplyFields, LayoutFields, total=False):
     """The fields of `RunSettings` as keywords, for type checkers."""
 
-    store: str | Path | None
-    retry_failures: bool
     restart: bool
     workers: int | Literal["auto"]
 

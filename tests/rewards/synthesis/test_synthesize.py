@@ -30,14 +30,14 @@ from voirdire.errors import (
 )
 from voirdire.judging import Limits, LlmJudge, Price, load_local_judge
 from voirdire.records import Item, Message, Reply, Usage
-from voirdire.rewards import synthesize
+from voirdire.rewards import estimate_synthesis, synthesize
 from voirdire.rubrics import hard_classes
 from voirdire.testing import ScriptedModel
 
 
-def made_by(model, prompts=PROMPTS, **settings):
+def made_by(model, prompts=PROMPTS, run=synthesize, **settings):
     given = {"model": model, "judge": judge(), "rubric": SAFETY, "recipes": RECIPES}
-    return synthesize(prompts, **(given | settings))
+    return run(prompts, **(given | settings))
 
 
 def class_of(row):
@@ -325,9 +325,14 @@ def test_a_failed_call_is_made_again_only_where_that_is_asked_for(tmp_path):
     kept, anew = writer(), writer()
 
     still = made_by(kept, store=place, n_attempts=1)
+    estimates = [
+        made_by(writer(), run=estimate_synthesis, store=place, n_attempts=1, retry_failures=again)
+        for again in (False, True)
+    ]
     now = made_by(anew, store=place, n_attempts=1, retry_failures=True)
 
     assert (kept.calls, len(still.rows)) == ([], 0)
+    assert [row.n_calls for row in estimates] == [0, N_COMPLETIONS]
     assert (len(anew.calls), len(now.rows)) == (N_COMPLETIONS, N_COMPLETIONS)
 
 

@@ -9,23 +9,17 @@ from voirdire.judging.engine.thread_engine import ThreadEngine
 from voirdire.judging.plan import asks_a_model, is_cascade, is_jury
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from voirdire.judging.bound import BoundJudge
     from voirdire.judging.engine.port import Engine
     from voirdire.judging.live.settings import LiveSettings
     from voirdire.judging.plan import JudgingPlan
-    from voirdire.store import ReplyStore
+    from voirdire.judging.settings import StoredReplies
 
 __all__ = ["make_engine"]
 
 
 def make_engine(
-    plan: JudgingPlan,
-    *,
-    store: ReplyStore | str | Path | None,
-    settings: LiveSettings | None = None,
-    retry_failures: bool = False,
+    plan: JudgingPlan, replies: StoredReplies, *, settings: LiveSettings | None = None
 ) -> Engine:
     """Make the engine for a plan: of a live judge where there are `settings`, else of a run.
 
@@ -35,8 +29,7 @@ def make_engine(
     def make_model_engine(bound: BoundJudge) -> Engine:
         from voirdire.judging.engine.model_engine import ModelEngine
 
-        again = retry_failures if settings is None else settings.retry_failures
-        return ModelEngine(bound, store=store, retry_failures=again, settings=settings)
+        return ModelEngine(bound, replies, settings=settings)
 
     def make_for_plan(plan: JudgingPlan) -> Engine:
         judge: Any = plan.judge

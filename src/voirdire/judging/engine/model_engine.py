@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from voirdire.judging.bound import BoundJudge
     from voirdire.judging.engine.batch import ItemRequest
     from voirdire.judging.live.settings import LiveSettings
+    from voirdire.judging.settings import StoredReplies
 
 __all__ = ["ModelEngine"]
 
@@ -49,9 +50,8 @@ class ModelEngine(Engine):
     def __init__(
         self,
         bound: BoundJudge,
+        replies: StoredReplies,
         *,
-        store: ReplyStore | str | Path | None = None,
-        retry_failures: bool = False,
         settings: LiveSettings | None = None,
     ) -> None:
         super().__init__()
@@ -65,8 +65,7 @@ class ModelEngine(Engine):
             self._queue = RunQueue(bound, look_up=self._look_up, end=self.end)
         else:
             self._queue = ServiceQueue(bound, look_up=self._look_up, settings=settings)
-        self._retry_failures = retry_failures
-        self._place = store
+        self._replies = replies
         self._store: ReplyStore | None = None
         self._commit: GroupCommit | None = None
         self._judge_id = 0
@@ -100,8 +99,10 @@ class ModelEngine(Engine):
     async def start(self) -> None:
         """Open the store and start; raise an `InputError` where the store cannot be used."""
         self._loop = asyncio.get_running_loop()
-        if self._place is not None:
-            opening = self._loop.run_in_executor(self._thread, self._open_store, self._place)
+        if self._replies.store:
+            opening = self._loop.run_in_executor(
+                self._thread, self._open_store, self._replies.store
+            )
             store, self._judge_id = await opening
             self._store, self._commit = store, GroupCommit(store, self._judge_id)
         self._queue.start(self._commit)
@@ -153,7 +154,7 @@ class ModelEngine(Engine):
             batch = Batch(asked, self._bound, note=self._note, n_check=n_check)
             units = batch.units(
                 stored=await self._look_up(batch.keys),
-                reuse=partial(queue.reuse, retry_failures=self._retry_failures),
+                reuse=partial(queue.reuse, retry_failures=self._replies.retry_failures),
                 together=queue.reader.prefers_batches,
                 samples=queue.reader.gives_samples,
             )
@@ -199,6 +200,6 @@ class ModelEngine(Engine):
                 await self._commit.close()
             await self._bound.judge.chat_model.close()
         finally:
-            if self._store is not None and self._store is not self._place:
+            if self._store is not None and self._store is not self._replies.store:
                 self._thread.submit(self._store.close)
             self._thread.shutdown(wait=False)

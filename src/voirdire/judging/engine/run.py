@@ -16,6 +16,7 @@ from voirdire.judging.engine.call_queue import is_cancelled
 from voirdire.judging.engine.engines import make_engine
 from voirdire.judging.engine.stopping import Stopping
 from voirdire.judging.item_batches import CALL_CHARACTERS, split_into_batches
+from voirdire.judging.settings import DEFAULT_REPLIES, StoredReplies
 from voirdire.judging.verdict_making import make_run_verdicts
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from voirdire.judging.engine.port import Engine
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item, Verdicts
-    from voirdire.store import ReplyStore
 
 __all__ = ["BATCH_ITEMS", "JudgedBatch", "Watch", "judge_batches", "judge_batches_async"]
 
@@ -147,8 +147,7 @@ def judge_batches(
     items: Iterable[Item],
     plan: JudgingPlan,
     *,
-    store: ReplyStore | None = None,
-    retry_failures: bool = False,
+    replies: StoredReplies = DEFAULT_REPLIES,
     stopping: threading.Event | None = None,
     record: RunRecord | None = None,
 ) -> Iterator[Verdicts]:
@@ -160,10 +159,8 @@ def judge_batches(
         Read in a thread, a few batches ahead.
     plan : JudgingPlan
         The judge and the rubric.
-    store : ReplyStore, optional
-        Where replies are stored and found.
-    retry_failures : bool, optional
-        Whether calls that failed in an earlier run are made again.
+    replies : StoredReplies, optional
+        Where replies are stored and found: an open store, or none.
     stopping : threading.Event, optional
         Once it is set, the calls in flight finish, and the run ends with `KeyboardInterrupt`.
     record : RunRecord, optional
@@ -180,7 +177,7 @@ def judge_batches(
     wait.
     """
     with collect_garbage_less_often(), BackgroundLoop() as loop:
-        run = loop.run(_start_run(items, plan, store=store, retry_failures=retry_failures))
+        run = loop.run(_start_run(items, plan, replies))
         loop.held = run
         try:
             report = None if record is None else record.note
@@ -250,15 +247,14 @@ async def judge_batches_async(
     items: Iterable[Item],
     plan: JudgingPlan,
     *,
-    store: ReplyStore | None = None,
-    retry_failures: bool = False,
+    replies: StoredReplies = DEFAULT_REPLIES,
     record: RunRecord | None = None,
 ) -> AsyncIterator[Verdicts]:
     """Judge items in the running event loop; the arguments are those of `judge_batches`.
 
     When it is cancelled, the calls in flight finish first, so that paid replies are stored.
     """
-    run = await _start_run(items, plan, store=store, retry_failures=retry_failures)
+    run = await _start_run(items, plan, replies)
     try:
         while (batch := await run.next_batch()) is not None:
             _note(run.engine, record)
@@ -279,10 +275,8 @@ def _note(engine: Engine, record: RunRecord | None) -> None:
         record.note(state, n_answered=engine.n_answered)
 
 
-async def _start_run(
-    items: Iterable[Item], plan: JudgingPlan, *, store: ReplyStore | None, retry_failures: bool
-) -> Run:
-    engine = make_engine(plan, store=store, retry_failures=retry_failures)
+async def _start_run(items: Iterable[Item], plan: JudgingPlan, replies: StoredReplies) -> Run:
+    engine = make_engine(plan, replies)
     n_workers = 1 if engine.calls is None else engine.calls.concurrency
     batches = split_into_batches(items, most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS)
     run = Run(batches, engine, n_ahead=_LEAST_AHEAD + 2 * n_workers // BATCH_ITEMS)

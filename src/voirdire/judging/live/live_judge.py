@@ -20,6 +20,7 @@ from voirdire.judging.engine.combining import failed_verdict
 from voirdire.judging.engine.engines import make_engine
 from voirdire.judging.live.settings import LiveSettings
 from voirdire.judging.plan import is_cascade
+from voirdire.judging.settings import StoredReplies
 from voirdire.records import Failure, Verdicts
 
 if TYPE_CHECKING:
@@ -154,7 +155,8 @@ class LiveJudge:
         self._is_cascade = is_cascade(plan.judge)
         self._remembered: OrderedDict[bytes, _Answer] = OrderedDict()
         self._under_way: dict[bytes, _PendingItem] = {}
-        self._engine = make_engine(plan, store=store, settings=self.settings)
+        replies = StoredReplies(store, self.settings.retry_failures)
+        self._engine = make_engine(plan, replies, settings=self.settings)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._starting = asyncio.Lock()
         self._is_closed = False

@@ -23,7 +23,7 @@ from voirdire.judging.plan import (
     needs_engine,
     plan_judging,
 )
-from voirdire.judging.runs.outputs import SetAside, open_run_store
+from voirdire.judging.runs.outputs import SetAside, open_replies
 from voirdire.judging.settings import JudgingSettings
 from voirdire.records import Usage
 
@@ -35,10 +35,9 @@ if TYPE_CHECKING:
     from voirdire.judging.call_plan import CallSpec
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
-    from voirdire.judging.settings import JudgingFields
+    from voirdire.judging.settings import JudgingFields, StoredReplies
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
-    from voirdire.store import ReplyStore
 
 __all__ = ["RunEstimate", "estimate_calls", "estimate_run"]
 
@@ -142,24 +141,20 @@ def estimate_run(
         set_aside = SetAside(None)
         return items.stream(plan, set_aside)
 
-    with open_run_store(told.store, output=output, makes=False) as replies:
-        found = estimate_calls(read, plan, replies, retry_failures=told.retry_failures)
+    with open_replies(told.replies, output=output, makes=False) as replies:
+        found = estimate_calls(read, plan, replies)
     if not found.n_items:
         items.refuse_empty(set_aside)
     return replace(found, n_dropped=set_aside.count)
 
 
 def estimate_calls(
-    read: Callable[[], Iterable[Item]],
-    plan: JudgingPlan,
-    store: ReplyStore | None,
-    *,
-    retry_failures: bool = False,
+    read: Callable[[], Iterable[Item]], plan: JudgingPlan, replies: StoredReplies
 ) -> RunEstimate:
     """Estimate the calls and the cost of judging items; a jury reads them once per judge."""
     if is_jury(plan.judge):
         members = [row for row in plan.judge.members if needs_engine(row.judge)]
-        each = [estimate_calls(read, row, store, retry_failures=retry_failures) for row in members]
+        each = [estimate_calls(read, row, replies) for row in members]
         if each:
             return _add_estimates(each, judge=plan.judge.name)
     if not asks_a_model(plan.judge):
@@ -169,11 +164,11 @@ def estimate_calls(
         )
         raise InputError(msg)
     n_items = 0
-    counts = _Counts(plan.judge, retry_failures=retry_failures)
+    counts = _Counts(plan.judge, replies)
     for stretch in split_into_batches(
         read(), most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS
     ):
-        counts.add(_select_called_items(stretch, plan.judge), store)
+        counts.add(_select_called_items(stretch, plan.judge))
         n_items += len(stretch)
     found = counts.estimate()
     if not is_cascade(plan.judge):
@@ -215,9 +210,8 @@ def _select_called_items(items: Sequence[Item], bound: BoundJudge) -> Sequence[I
 class _Counts:
     """Sums over the items of an estimated run."""
 
-    def __init__(self, bound: BoundJudge, *, retry_failures: bool) -> None:
-        self._bound = bound
-        self._retry_failures = retry_failures
+    def __init__(self, bound: BoundJudge, replies: StoredReplies) -> None:
+        self._bound, self._stored = bound, replies
         self._plan = bound.calls
         self._price = bound.judge.known_price
         self._cost = 0.0
@@ -226,10 +220,10 @@ class _Counts:
         self.prompt_tokens = self.completion_tokens = 0
         self._replies = {id(spec): _reply_tokens(spec) for spec in self._all_specs()}
 
-    def add(self, items: Sequence[Item], store: ReplyStore | None) -> None:
+    def add(self, items: Sequence[Item]) -> None:
         keys = [hash_item(item) for item in items]
         stored: Mapping[bytes, Sequence[Any]] = {}
-        if store is not None:
+        if (store := self._stored.opened) is not None:
             ids = {row.fingerprint: row.id for row in store.judges()}
             number = ids.get(self._bound.reply_fingerprint)
             stored = {} if number is None else store.get(number, keys)
@@ -251,7 +245,7 @@ class _Counts:
             return False
         max_attempts = self._bound.judge.limits.max_attempts
         outcome = read_stored_outcome(spec.call(item, key=key), blobs, max_attempts=max_attempts)
-        if outcome is None or (outcome.failure is not None and self._retry_failures):
+        if outcome is None or (outcome.failure is not None and self._stored.retry_failures):
             return False
         self.n_stored += 1
         self.n_failed += outcome.failure is not None

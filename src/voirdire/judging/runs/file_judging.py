@@ -19,13 +19,13 @@ from voirdire.judging.runs.outputs import (
     SetAside,
     check_output,
     explain_write_errors,
-    open_run_store,
+    open_replies,
     publish,
 )
 from voirdire.judging.runs.parts import PART_CHARACTERS, PART_ITEMS, Part, WorkFolder, hash_part
 from voirdire.judging.runs.summary import JudgingSummary, add_tallies, count_batch, summarize
 from voirdire.judging.runs.workers import run_in_order
-from voirdire.judging.settings import JudgingSettings
+from voirdire.judging.settings import JudgingSettings, StoredReplies
 from voirdire.judging.verdict_making import judge_at_once, name_table_columns
 
 if TYPE_CHECKING:
@@ -146,22 +146,20 @@ def judge_source(
 ) -> JudgingSummary:
     """Judge every item of a source by a plan; see `judge_file`."""
     about: dict[str, Any] = {"items": items, "plan": plan, "layout": layout, "progress": progress}
-    asking: dict[str, Any] = {"retry_failures": settings.retry_failures, "stopping": stopping}
     is_asked = needs_engine(plan.judge)
     if str(output) == "-":
-        with open_run_store(settings.store if is_asked else False) as replies:
-            return _StreamedRun(
-                set_aside=SetAside(None), asking=asking | {"store": replies}, **about
-            ).judged()
+        with open_replies(settings.replies if is_asked else StoredReplies(store=False)) as replies:
+            asking = {"replies": replies, "stopping": stopping}
+            return _StreamedRun(set_aside=SetAside(None), asking=asking, **about).judged()
     target, written_as = check_output(Path(output), source=items.source)
     dropped = target.with_name(f"{target.name}.dropped.jsonl")
     about |= {"folder": WorkFolder(target, written_as=written_as), "set_aside": SetAside(dropped)}
     if not is_asked:
         run = _PartsRun(workers=settings.workers, **about)
         return run.judged(restart=settings.restart, output=str(output))
-    with open_run_store(settings.store, output=target, written=(target, dropped)) as replies:
+    with open_replies(settings.replies, output=target, written=(target, dropped)) as replies:
         # its parts are made again, since all replies are in the store
-        asked = _ModelRun(asking=asking | {"store": replies}, **about)
+        asked = _ModelRun(asking={"replies": replies, "stopping": stopping}, **about)
         return asked.judged(restart=True, output=str(output))
 
 

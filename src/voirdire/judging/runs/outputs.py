@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING
 
 from voirdire.errors import InputError
 from voirdire.io.verdict_files import layout_of_file, verdict_format
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from voirdire.io.verdict_files import VerdictFormat
+    from voirdire.judging.settings import StoredReplies
     from voirdire.records import Dropped
-    from voirdire.store import ReplyStore
 
 __all__ = [
     "FIRST_SHOWN",
@@ -28,7 +28,7 @@ __all__ = [
     "check_place",
     "explain_write_errors",
     "may_replace",
-    "open_run_store",
+    "open_replies",
     "publish",
 ]
 
@@ -176,25 +176,26 @@ STORE_NAME = "voirdire-replies.sqlite"
 
 
 @contextmanager
-def open_run_store(
-    store: ReplyStore | str | Path | Literal[False] | None,
+def open_replies(
+    replies: StoredReplies,
     *,
     output: str | Path | None = None,
     written: Sequence[Path] = (),
     makes: bool = True,
-) -> Iterator[ReplyStore | None]:
+) -> Iterator[StoredReplies]:
     """Open the given store, or the one in the folder of an output; False means no store.
 
-    A missing file is created, or gives None with `makes=False`. The store must not be one of the
+    A missing file is created, or is no store with `makes=False`. The store must not be one of the
     `written` files, which would overwrite it.
     """
     from voirdire.store import ReplyStore, open_store
     from voirdire.store.opening import read_address
 
+    store = replies.store
     if store is None:
         store = (Path.cwd() if output is None else Path(output).resolve().parent) / STORE_NAME
     if store is False or isinstance(store, ReplyStore):
-        yield store or None
+        yield replace(replies, store=store or None)
         return
     given: object = store
     if not isinstance(given, str | Path):
@@ -205,7 +206,7 @@ def open_run_store(
         msg = f"`store` must be a file of its own, got {str(store)!r}, which the run writes."
         raise InputError(f"{msg} Name another.")
     if file is not None and not makes and not file.is_file():
-        yield None
+        yield replace(replies, store=None)
         return
     with open_store(store) as opened:
-        yield opened
+        yield replace(replies, store=opened)

@@ -13,6 +13,7 @@ from typing import TypedDict
 from voirdire._types import Judged, Threshold
 from voirdire._validation import check_choice
 from voirdire.io.declared import ItemFormat  # noqa: TC001  # the command line reads the types
+from voirdire.judging.settings import ReplyFields, ReplySettings
 
 __all__ = ["ComparisonFields", "ComparisonLayout", "ComparisonSettings", "LayoutFields"]
 
@@ -52,7 +53,7 @@ class LayoutFields(TypedDict, total=False):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ComparisonSettings(ComparisonLayout):
+class ComparisonSettings(ReplySettings, ComparisonLayout):
     """How the comparisons of a fit are read and judged.
 
     Attributes
@@ -64,11 +65,6 @@ class ComparisonSettings(ComparisonLayout):
     threshold : float, or mapping of str to float, or None
         A proposition is true from this probability on. Fix it beforehand. Default: what the
         verdicts, the rubric or the judge say.
-    store : str, path or None
-        Where replies are stored: a file, or postgresql://... Default: voirdire-replies.sqlite
-        beside the output.
-    retry_failures : bool
-        Call again where an earlier run failed.
 
     Raises
     ------
@@ -79,19 +75,15 @@ class ComparisonSettings(ComparisonLayout):
     from_classes: bool = False
     judged: Judged = "final_answer"
     threshold: Threshold | None = None
-    store: str | Path | None = None
-    retry_failures: bool = False
 
     def __post_init__(self) -> None:
         """Check what can be checked without the file; the plan checks the threshold."""
         check_choice("judged", self.judged, Judged)
 
 
-class ComparisonFields(LayoutFields, total=False):
+class ComparisonFields(ReplyFields, LayoutFields, total=False):
     """The fields of `ComparisonSettings` as keywords, for type checkers."""
 
     from_classes: bool
     judged: Judged
     threshold: Threshold | None
-    store: str | Path | None
-    retry_failures: bool

@@ -514,8 +514,7 @@ def judged_comparisons(
     cycles = _cycles(data, pairs, settings)
     told = source.verdicts_on(
         data.items.select(places),
-        store=reading.store,
-        retry_failures=reading.retry_failures,
+        replies=reading.replies,
         progress=_tell_judging(places.size, progress),
     )
     if from_classes:

@@ -11,6 +11,7 @@ import msgspec
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.rbr_files import RbrScores, is_rbr_file
+from voirdire.judging.settings import StoredReplies
 from voirdire.rewards.scoring.base_rewards import (
     choose_base_column,
     has_base,
@@ -144,7 +145,7 @@ class ItemScoring:
             for item in read
         ]
         self._base_rewards = base_rewards
-        self._asking: dict[str, Any] = {"store": store, "retry_failures": retry_failures}
+        self._replies = StoredReplies(store, retry_failures)
         self._source, self._notes = source_for_reward(
             model, verdicts, judge=judge, other_judge=other_judge
         )
@@ -153,12 +154,12 @@ class ItemScoring:
     def score(self, *, stopping: threading.Event | None = None) -> Scores:
         """Judge the items where there are no verdicts, and score them."""
         return self._finish(
-            self._source.verdicts_on(self._asked, stopping=stopping, **self._asking)
+            self._source.verdicts_on(self._asked, replies=self._replies, stopping=stopping)
         )
 
     async def ascore(self) -> Scores:
         """Do the same in the running event loop."""
-        judged = await self._source.averdicts_on(self._asked, **self._asking)
+        judged = await self._source.averdicts_on(self._asked, replies=self._replies)
         return await asyncio.to_thread(self._finish, judged)
 
     def _finish(self, judged: Verdicts) -> Scores:

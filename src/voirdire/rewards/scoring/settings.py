@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path  # noqa: TC003  # the command line reads the types
-from typing import TypedDict
 
-from voirdire.judging.settings import RunFields, RunSettings
+from voirdire.judging.settings import ReplyFields, ReplySettings, RunFields, RunSettings
 
 __all__ = ["ReplayFields", "ReplaySettings", "ScoringFields", "ScoringSettings"]
 
@@ -51,28 +49,22 @@ class ScoringFields(RunFields, total=False):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplaySettings:
+class ReplaySettings(ReplySettings):
     """How the completions of a training run are given another reward.
 
     Attributes
     ----------
     other_judge : bool
         Take another judge than the weights were fitted on; certificates say nothing of that one.
-    store : str, path or None
+    store : str, path, False or None
         Where replies are stored: a file, or postgresql://... Default: voirdire-replies.sqlite in
         the run's folder.
-    retry_failures : bool
-        Call again where an earlier run failed.
     """
 
     other_judge: bool = False
-    store: str | Path | None = None
-    retry_failures: bool = False
 
 
-class ReplayFields(TypedDict, total=False):
+class ReplayFields(ReplyFields, total=False):
     """The fields of `ReplaySettings` as keywords, for type checkers."""
 
     other_judge: bool
-    store: str | Path | None
-    retry_failures: bool

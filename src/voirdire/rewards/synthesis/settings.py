@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path  # noqa: TC003  # the command line reads the types
 
 from voirdire._types import Language
 from voirdire._validation import check_choice, check_count
 from voirdire.io.declared import ItemLayout, LayoutFields
+from voirdire.judging.settings import ReplyFields, ReplySettings
 
 __all__ = ["SynthesisSettingFields", "SynthesisSettings"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SynthesisSettings(ItemLayout):
+class SynthesisSettings(ReplySettings, ItemLayout):
     """How completions are written, verified and kept.
 
     Attributes
@@ -31,11 +31,6 @@ class SynthesisSettings(ItemLayout):
     threshold : float or None
         A proposition is true from this probability on. Default: what the rubric says, else the
         judge, else 0.5.
-    store : str, path or None
-        Where replies are stored: a file, or postgresql://... Default: voirdire-replies.sqlite
-        beside the output.
-    retry_failures : bool
-        Call again where an earlier run failed.
 
     Raises
     ------
@@ -49,8 +44,6 @@ class SynthesisSettings(ItemLayout):
     max_tokens: int | None = 1_024
     n_attempts: int = 3
     threshold: float | None = None
-    store: str | Path | None = None
-    retry_failures: bool = False
 
     def __post_init__(self) -> None:
         """Check what can be checked without a model."""
@@ -61,7 +54,7 @@ class SynthesisSettings(ItemLayout):
             check_count("max_tokens", self.max_tokens, minimum=1)
 
 
-class SynthesisSettingFields(LayoutFields, total=False):
+class SynthesisSettingFields(ReplyFields, LayoutFields, total=False):
     """The fields of `SynthesisSettings` as keywords, for type checkers."""
 
     language: Language
@@ -70,5 +63,3 @@ class SynthesisSettingFields(LayoutFields, total=False):
     max_tokens: int | None
     n_attempts: int
     threshold: float | None
-    store: str | Path | None
-    retry_failures: bool

@@ -24,10 +24,11 @@ from voirdire.judging.runs.outputs import (
     check_place,
     explain_write_errors,
     may_replace,
-    open_run_store,
+    open_replies,
     publish,
 )
 from voirdire.judging.runs.parts import WorkFolder
+from voirdire.judging.settings import StoredReplies
 from voirdire.judging.verdict_making import make_run_verdicts
 from voirdire.records import Usage
 from voirdire.records.items import as_bytes
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
         SynthesisPlan,
     )
     from voirdire.rewards.synthesis.result import SynthesisSummary
-    from voirdire.store import ReplyStore
 
 __all__ = ["SynthesisEstimate", "estimate_synthesis", "synthesize", "synthesize_file"]
 
@@ -184,9 +184,10 @@ def synthesize(
     plan = plan_synthesis(model, **settings)
     set_aside = SetAside(None)
     items = read_prompts(prompts, plan, set_aside=set_aside)
-    with open_run_store(plan.settings.store or False) as replies:
+    stored = StoredReplies(plan.settings.store or False, plan.settings.retry_failures)
+    with open_replies(stored) as replies:
         run = SynthesisRun(
-            plan=plan, prompts=items, store=replies, stopping=stopping, progress=progress
+            plan=plan, prompts=items, replies=replies, stopping=stopping, progress=progress
         )
         assignments = list(run.make_completions())
     return SynthesisResult(
@@ -246,13 +247,12 @@ def synthesize_file(
     prompts, and the completions of 200 of them.
     """
     plan = plan_synthesis(model, **settings)
-    store = plan.settings.store
     settled: dict[str, Any] = {"stopping": stopping, "progress": progress}
     if str(output) == "-":
         set_aside = SetAside(None)
         prompts = read_prompts(source, plan, set_aside=set_aside)
-        with open_run_store(store) as replies:
-            run = SynthesisRun(plan=plan, prompts=prompts, store=replies, **settled)
+        with open_replies(plan.settings.replies) as replies:
+            run = SynthesisRun(plan=plan, prompts=prompts, replies=replies, **settled)
             _write(run, rows=sys.stdout.buffer, rejected=None)
         sys.stdout.buffer.flush()
         return run.summarize(set_aside, output="-")
@@ -262,10 +262,10 @@ def synthesize_file(
         prompts = read_prompts(source, plan, set_aside=set_aside)
         rows, given_up = folder.path / "rows.jsonl", folder.path / "rejected.jsonl"
         with (
-            open_run_store(store, output=target, written=targets) as replies,
+            open_replies(plan.settings.replies, output=target, written=targets) as replies,
             explain_write_errors(target, kept="Every reply is kept in the store"),
         ):
-            run = SynthesisRun(plan=plan, prompts=prompts, store=replies, **settled)
+            run = SynthesisRun(plan=plan, prompts=prompts, replies=replies, **settled)
             with rows.open("wb") as row_file, given_up.open("wb") as rejected_file:
                 _write(run, rows=row_file, rejected=rejected_file)
             publish(rows, target)
@@ -318,15 +318,13 @@ class SynthesisRun:
 
     plan: SynthesisPlan
     prompts: Sequence[Item]
-    store: ReplyStore | None
+    replies: StoredReplies
     stopping: threading.Event | None = None
     progress: Callable[[SynthesisProgress], None] | None = None
 
     def __post_init__(self) -> None:
-        again = self.plan.settings.retry_failures
-        asking: dict[str, Any] = {"store": self.store, "retry_failures": again}
-        self._writer = Writer(self.plan, **asking)
-        self._judge = make_engine(self.plan.judging, **asking)
+        self._writer = Writer(self.plan, self.replies)
+        self._judge = make_engine(self.plan.judging, self.replies)
         self._record = RunRecord(self.plan.judging)
         self._tally = SynthesisTally()
         self._groups: list[list[Assignment]] = []
@@ -555,7 +553,7 @@ def estimate_synthesis(
     n_completions, n_tokens, cost = 0, 0, 0.0
     samples: list[Item] = []
     verifying = None
-    with open_run_store(plan.settings.store, output=output, makes=False) as replies:
+    with open_replies(plan.settings.replies, output=output, makes=False) as replies:
         for prompt in prompts:
             completions = list(list_assignments(prompt, plan))
             n_completions += len(completions)

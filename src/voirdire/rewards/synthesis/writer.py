@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
     from voirdire._types import Language, ReplyForm
     from voirdire.judging.client.call import Outcome
+    from voirdire.judging.settings import StoredReplies
     from voirdire.records import Reply
     from voirdire.rewards.synthesis.plan import Assignment, SynthesisPlan
-    from voirdire.store import ReplyStore
 
 __all__ = ["Writer", "estimate_writing_tokens"]
 
@@ -218,10 +218,8 @@ class _Drafts:
 class Writer(ModelEngine):
     """The engine of drafts: looks them up in the store, or calls the model and stores them."""
 
-    def __init__(
-        self, plan: SynthesisPlan, *, store: ReplyStore | None, retry_failures: bool
-    ) -> None:
-        super().__init__(_bind_writer(plan), store=store, retry_failures=retry_failures)
+    def __init__(self, plan: SynthesisPlan, replies: StoredReplies) -> None:
+        super().__init__(_bind_writer(plan), replies)
         if isinstance(plan.writer.chat_model, BatchChatModel):
             self._queue.jobs_together = _DRAFTS_AT_ONCE
         self._plan = plan
@@ -235,7 +233,7 @@ class Writer(ModelEngine):
         for place, call in enumerate(calls):
             unit = Unit(drafts, call.item, [call], [place], stored.get(call.item, {}))
             outcome = self._queue.reuse(
-                call, unit.stored.get(call.name, ()), retry_failures=self._retry_failures
+                call, unit.stored.get(call.name, ()), retry_failures=self._replies.retry_failures
             )
             if outcome is None:
                 units.append(unit)
@@ -248,14 +246,16 @@ class Writer(ModelEngine):
 
 
 def estimate_writing_tokens(
-    assignments: Sequence[Assignment], plan: SynthesisPlan, store: ReplyStore | None
+    assignments: Sequence[Assignment], plan: SynthesisPlan, replies: StoredReplies
 ) -> Iterator[int]:
     """Estimate the prompt tokens of each first draft that is not stored."""
+    store = replies.opened
     ids = {} if store is None else {row.fingerprint: row.id for row in store.judges()}
     number = ids.get(_bind_writer(plan).reply_fingerprint)
     calls = [_make_call(each, plan, nonce=_NONCE) for each in assignments]
     stored = {} if store is None or number is None else store.get(number, [calls[0].item])
     for call in calls:
         blobs = group_by_name(stored.get(call.item, ())).get(call.name, ())
-        if read_stored_outcome(call, blobs, max_attempts=plan.writer.limits.max_attempts) is None:
+        outcome = read_stored_outcome(call, blobs, max_attempts=plan.writer.limits.max_attempts)
+        if outcome is None or (outcome.failure is not None and replies.retry_failures):
             yield sum(_tokens_of(message.content) for message in call.request("text").messages)

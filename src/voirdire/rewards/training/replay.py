@@ -20,7 +20,7 @@ from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.fingerprint import hash_content
 from voirdire.judging.plan import asks_a_model
 from voirdire.judging.runs.estimate import estimate_calls
-from voirdire.judging.runs.outputs import STORE_NAME, open_run_store
+from voirdire.judging.runs.outputs import STORE_NAME, open_replies
 from voirdire.records import Failure, Verdicts
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.file_scoring import (
@@ -303,7 +303,7 @@ def replay(
     """
     run_settings = replace(settings or ReplaySettings(), **fields)
     rescorer = _Rescorer(run, reward, judge=judge, settings=run_settings)
-    rescorer.asking |= {"retry_failures": run_settings.retry_failures, "stopping": stopping}
+    rescorer.asking["stopping"] = stopping
     tally = _Tally()
     with ExitStack() as stack:
         writer = None if output is None else _open_writer(output, rescorer.run, stack)
@@ -370,13 +370,8 @@ def estimate_replay(
     n, n_reused, n_lacking = rescorer.n, rescorer.n_reused, rescorer.n_lacking
     calls: dict[str, Any] = {}
     if n_to_judge and rescorer.plan is not None and asks_a_model(rescorer.plan.judge):
-        with open_run_store(rescorer.store, makes=False) as replies:
-            priced = estimate_calls(
-                rescorer.list_items_to_judge,
-                rescorer.plan,
-                replies,
-                retry_failures=run_settings.retry_failures,
-            )
+        with open_replies(rescorer.replies, makes=False) as replies:
+            priced = estimate_calls(rescorer.list_items_to_judge, rescorer.plan, replies)
         calls = {"n_calls": priced.n_calls, "n_stored": priced.n_stored, "cost": priced.cost}
     return ReplayEstimate(
         n=n,
@@ -404,7 +399,9 @@ class _Rescorer:
         if not self.run.steps:
             msg = f"`run` must hold completions, got none in {str(self.run.folder)!r}."
             raise NoDataError(msg)
-        self.store = self.run.folder / STORE_NAME if settings.store is None else settings.store
+        self.replies = settings.replies
+        if settings.store is None:
+            self.replies = replace(self.replies, store=self.run.folder / STORE_NAME)
         self.asking: dict[str, Any] = {}
         self.plan: JudgingPlan | None = None
         self.notes: tuple[str, ...] = ()
@@ -412,7 +409,8 @@ class _Rescorer:
             self.plan, self.notes = plan_reward_judging(
                 self.reward, judge, other_judge=settings.other_judge
             )
-            self.asking["store"] = self.store if asks_a_model(self.plan.judge) else None
+            if asks_a_model(self.plan.judge):
+                self.asking["replies"] = self.replies
         self.judge = self.run.judge if self.plan is None else self.plan.judge.name
         self._fingerprint = (self.plan or self.run).fingerprint
         self._reused_propositions, note = _find_fitting_verdicts(

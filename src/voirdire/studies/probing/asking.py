@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -22,7 +22,6 @@ from voirdire.stats.cautions import list_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from voirdire.judging import CallSummary, JudgingProgress
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
+    from voirdire.judging.settings import StoredReplies
     from voirdire.probes import Degradation, Probe
     from voirdire.records import Dropped, Item, Verdicts
     from voirdire.rubrics import Rubric
@@ -465,14 +465,11 @@ class Asker:
 
     def __init__(
         self,
-        store: str | Path | Literal[False] | None,
+        replies: StoredReplies,
         progress: Callable[[str, JudgingProgress], None] | None,
-        *,
-        retry_failures: bool = False,
     ) -> None:
-        self._store = store
+        self._replies = replies
         self._progress = progress
-        self._retry_failures = retry_failures
         self._spent: Counter[str] = Counter()
         self.calls: list[CallSummary] = []
         self.n_judged = 0
@@ -483,8 +480,7 @@ class Asker:
         found = judge_by_plan(
             items,
             _reduce_limits(plan, self._spent[judge]),
-            store=self._store,
-            retry_failures=self._retry_failures,
+            replies=self._replies,
             progress=None if progress is None else partial(progress, name),
         )
         self.n_judged += len(items)

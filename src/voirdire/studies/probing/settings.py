@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence  # noqa: TC003  # the command line reads the annotation
 from dataclasses import dataclass
-from pathlib import Path  # noqa: TC003  # the command line reads the annotation
-from typing import Literal
 
 from voirdire._types import Judged, Threshold
 from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.errors import InputError
 from voirdire.io.declared import ItemLayout, LayoutFields
+from voirdire.judging.settings import ReplyFields, ReplySettings
 
 __all__ = ["ProbeFields", "ProbeSettings"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProbeSettings(ItemLayout):
+class ProbeSettings(ReplySettings, ItemLayout):
     """Settings of a study of probes: which probes, how many items, and when a bias counts as found.
 
     Attributes
@@ -58,8 +57,6 @@ class ProbeSettings(ItemLayout):
     store : str, path, False or None
         Where replies are stored: a file, or postgresql://... Default: voirdire-replies.sqlite in
         this folder.
-    retry_failures : bool
-        Repeat the calls that failed in an earlier run.
 
     Raises
     ------
@@ -83,8 +80,6 @@ class ProbeSettings(ItemLayout):
     seed: int = 0
     threshold: Threshold | None = None
     judged: Judged = "final_answer"
-    store: str | Path | Literal[False] | None = None
-    retry_failures: bool = False
 
     def __post_init__(self) -> None:
         """Check every value; the plan checks the threshold."""
@@ -108,7 +103,7 @@ class ProbeSettings(ItemLayout):
             raise InputError(msg)
 
 
-class ProbeFields(LayoutFields, total=False):
+class ProbeFields(ReplyFields, LayoutFields, total=False):
     """The fields of `ProbeSettings` as keywords, for type checkers."""
 
     only: Sequence[str]
@@ -126,5 +121,3 @@ class ProbeFields(LayoutFields, total=False):
     seed: int
     threshold: Threshold | None
     judged: Judged
-    store: str | Path | Literal[False] | None
-    retry_failures: bool

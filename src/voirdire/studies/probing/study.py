@@ -12,7 +12,7 @@ from voirdire.judging import LlmJudge
 from voirdire.judging.call_plan import hash_item
 from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
 from voirdire.judging.runs.estimate import estimate_calls
-from voirdire.judging.runs.outputs import open_run_store
+from voirdire.judging.runs.outputs import open_replies
 from voirdire.stats.intervals import estimate_mean
 from voirdire.studies.probing.answers import Codes
 from voirdire.studies.probing.asking import (
@@ -137,7 +137,7 @@ def probe_judge(
     layout = _make_layout(items, judge, rubric, chosen, own_probes)
     people = check_beside(layout, humans)
     tried = None if mitigation is None else plan_mitigation(layout.plan, mitigation)
-    asker = Asker(chosen.store, progress, retry_failures=chosen.retry_failures)
+    asker = Asker(chosen.replies, progress)
     if writer is not None:
         layout = _add_written_versions(layout, writer, asker)
     asked = _ask(layout, asker)
@@ -212,7 +212,7 @@ def estimate_probing(
     chosen = replace(settings or ProbeSettings(), **fields)
     layout = _make_layout(items, judge, rubric, chosen, own_probes)
     found = []
-    with open_run_store(chosen.store, makes=False) as replies:
+    with open_replies(chosen.replies, makes=False) as replies:
         for request in layout.requests:
             if needs_engine(request.plan.judge):
                 apart = {hash_item(item): item for item in request.items}  # one call each

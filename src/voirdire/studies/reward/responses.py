@@ -13,6 +13,7 @@ import numpy as np
 from voirdire.errors import NoDataError
 from voirdire.io import ItemReading, read_items
 from voirdire.judging.given_items import read_items_in_memory
+from voirdire.judging.settings import StoredReplies
 from voirdire.records import Dropped
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.comparisons.prompts import prompt_hash
@@ -236,7 +237,7 @@ def judge_responses(items: Sequence[Item], request: ExaminationRequest, verdicts
         found = plan_of(reward, judge)
         reading = ItemReading(judged=found.judged, pairs=found.asks_about_pairs)
         items, _ = read_items_in_memory(items, reading)
-        asking = {"store": request.settings.store, "progress": request.judging}
+        asking = {"replies": StoredReplies(request.settings.store), "progress": request.judging}
     source = VerdictSource(found=found, rubric=reward.rubric, questions=reward.questions)
     return source.verdicts_on(items, **asking)
 
