@@ -81,13 +81,13 @@ def call(monkeypatch, capsys, environment):
 
 
 @pytest.fixture(scope="session")
-def options_of():
+def list_options():
     """List the options of a command by name, from its own definition; `""` for the program."""
 
     def listed(command):
         if command in ("", "certify", "rubric"):
             return dict.fromkeys([] if command else ["--install-completion", "--version"])
-        return shell.options_of(app, command)
+        return shell.list_options(app, command)
 
     return listed
 

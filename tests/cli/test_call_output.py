@@ -2,7 +2,7 @@
 
 import pytest
 
-from voirdire.cli.printing import kept_when_stopped
+from voirdire.cli.printing import keep_when_stopped
 
 SECRET = "swordfish"
 
@@ -17,7 +17,7 @@ SECRET = "swordfish"
     ],
 )
 def test_a_store_is_named_without_its_password_after_an_interruption(store, shown, capsys):
-    with pytest.raises(KeyboardInterrupt), kept_when_stopped("items.jsonl", store=store):
+    with pytest.raises(KeyboardInterrupt), keep_when_stopped("items.jsonl", store=store):
         raise KeyboardInterrupt
 
     assert f"every reply is kept in {shown}; the same command goes on" in capsys.readouterr().err

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from voirdire.cli.fit import print_given
+from voirdire.cli.fit import print_weights
 from voirdire.errors import UncertifiedWarning
 from voirdire.rewards import FitSettings, fit_reward, load_reward, reward_of_weights
 from voirdire.rubrics import load_rubric
@@ -404,7 +404,7 @@ def test_the_next_step_names_the_judge_where_the_reward_does_not_ask_it_by_itsel
     model = reward_of_weights(weights, rubric="safety", judge=None)
     own = dataclasses.replace(model.judge, made_by=judge)
 
-    print_given(dataclasses.replace(model, judge=own), Path("r.json"), as_json=False)
+    print_weights(dataclasses.replace(model, judge=own), Path("r.json"), as_json=False)
 
     assert f"voirdire score ITEMS {asked} rewards.jsonl" in capsys.readouterr().out
 

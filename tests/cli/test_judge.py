@@ -357,12 +357,12 @@ def test_examine_reads_the_verdicts_as_they_are(call, options, tmp_path, end, qu
 
 
 @pytest.mark.parametrize("command", ["judge", "distill"])
-def test_help_fits_100_columns_and_names_every_option(execute, options_of, command):
+def test_help_fits_100_columns_and_names_every_option(execute, list_options, command):
     done = execute(command, "--help-all")
 
     assert (done.code, done.err) == (0, "")
     assert max(cell_len(line) for line in done.out.splitlines()) <= 100
-    assert all(option in done.out for option in options_of(command))
+    assert all(option in done.out for option in list_options(command))
 
 
 def test_help_loads_nothing_heavy(environment):

@@ -29,14 +29,14 @@ OLD_OPTIONS = json.loads((ROOT / "tests" / "cli" / "options_0_1_0.json").read_te
 
 @pytest.mark.parametrize("command", ["", "demo", "distill", "examine", "judge", "power", "rubric"])
 @pytest.mark.parametrize("columns", [None, "80", "100"])
-def test_help_fits_100_columns_and_names_every_option(execute, options_of, command, columns):
+def test_help_fits_100_columns_and_names_every_option(execute, list_options, command, columns):
     variables = {} if columns is None else {"COLUMNS": columns}
 
     done = execute(*[command][: bool(command)], "--help-all", **variables)
 
     assert (done.code, done.err) == (0, "")
     assert max(cell_len(line) for line in done.out.splitlines()) <= int(columns or 100)
-    for option in options_of(command):
+    for option in list_options(command):
         assert re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", done.out), option
     assert "\x1b" not in done.out
 
@@ -94,8 +94,8 @@ def test_help_shows_what_stands_in_brackets(call):
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
-def test_the_usual_options_of_a_command_are_options_of_it(options_of, command):
-    assert {*COMMANDS[command].usual.split()} <= {*options_of(command)}
+def test_the_usual_options_of_a_command_are_options_of_it(list_options, command):
+    assert {*COMMANDS[command].usual.split()} <= {*list_options(command)}
 
 
 @pytest.mark.parametrize(
@@ -122,11 +122,13 @@ def test_a_call_that_lacks_something_gets_three_lines(call, words, missing):
 
 
 @pytest.mark.parametrize("command", sorted(OLD_OPTIONS))
-def test_every_option_of_the_first_version_is_there_or_leads_to_its_new_place(options_of, command):
+def test_every_option_of_the_first_version_is_there_or_leads_to_its_new_place(
+    list_options, command
+):
     page = (ROOT / "docs" / "reference" / "old-options.md").read_text(encoding="utf-8")
     moved = re.findall(rf"^\| (?:`{command}`|all) \| `(--[\w-]+)", page, re.MULTILINE)
 
-    gone = {*OLD_OPTIONS[command]} - {*options_of(command)}
+    gone = {*OLD_OPTIONS[command]} - {*list_options(command)}
 
     assert gone <= {*moved}
 
@@ -210,15 +212,15 @@ def test_the_example_of_a_command_is_a_call_of_it(command):
 
 
 @pytest.mark.parametrize("option", ["--alignment", "--epsilon", "--epsilon-mode", "--method"])
-def test_examine_takes_the_promised_options(options_of, option):
-    assert option in options_of("examine")
+def test_examine_takes_the_promised_options(list_options, option):
+    assert option in list_options("examine")
 
 
-def test_the_options_of_the_design_are_all_there(options_of):
+def test_the_options_of_the_design_are_all_there(list_options):
     promised = "--weights --labels --cluster --question --threshold --gate --certificate --json"
 
-    assert set(promised.split()) <= set(options_of("examine"))
-    assert "--json" in options_of("demo")
+    assert set(promised.split()) <= set(list_options("examine"))
+    assert "--json" in list_options("demo")
 
 
 def test_version(call):

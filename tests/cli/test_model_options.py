@@ -70,8 +70,8 @@ def test_every_setting_makes_another_judge(name):
 
 
 @pytest.mark.parametrize("command", ["judge", *sorted(CALLED)])
-def test_a_command_that_asks_offers_the_usual_settings_and_judge_all(options_of, command):
-    offered = {each.field_info.name for each in options_of(command).values()}
+def test_a_command_that_asks_offers_the_usual_settings_and_judge_all(list_options, command):
+    offered = {each.field_info.name for each in list_options(command).values()}
 
     assert {*USUAL, "store", "retry_failures"} <= offered
     assert ({*TYPED} <= offered) is (command == "judge")

@@ -42,9 +42,9 @@ def described(record):
             if line == "Raises":
                 break
             if found := re.match(r"(\w+) : ", line):
-                said[found[1]] = []
+                own = said[found[1]] = []
             elif said and line.startswith("    "):
-                said[[*said][-1]].append(line.strip())
+                own.append(line.strip())
     return {name: " ".join(lines) for name, lines in said.items()}
 
 
@@ -52,11 +52,11 @@ def described(record):
     ("command", "record"), [(name, record) for name, all_of in RECORDS.items() for record in all_of]
 )
 def test_every_field_of_a_record_is_an_option_with_its_help_and_default(
-    call, options_of, command, record
+    call, list_options, command, record
 ):
     hidden = RECORDS[command][record]
     shown = " ".join(call(command, "--help-all").out.split())
-    options = {row.field_info.name: row for row in options_of(command).values()}
+    options = {row.field_info.name: row for row in list_options(command).values()}
     said = described(record)
 
     assert not {*hidden} & {*options} - {"token"}  # which the command reads from a variable

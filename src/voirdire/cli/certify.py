@@ -83,8 +83,8 @@ def check_command(
             settings=settings,
         )
     page.write(record, changes=changes)
-    found = {"certificate": record.content_hash, "holds": not changes, "changes": changes}
-    print_result(found, *change_lines(changes, len(record.outcomes)), as_json=as_json)
+    content = {"certificate": record.content_hash, "holds": not changes, "changes": changes}
+    print_result(content, *change_lines(changes, len(record.outcomes)), as_json=as_json)
     if changes:
         raise SystemExit(GATE_NOT_PASSED)
 

@@ -92,12 +92,12 @@ def demo_command(
     with progress("judging"):
         judged, of_responses = _judge_responses(folder)
     with progress("fitting a reward"):
-        fit, reward = _reward_responses(folder)
+        fit, reward = _fit_and_score(folder)
     of_reward = reward_examination_to_json(reward)
     write_text(folder / REWARD_EXAMINATION, of_reward + "\n")
     with progress("examining"):
         of_texts = [_examine_texts(folder, question) for question in ALIGNMENTS]
-        examination = _together([*of_texts, of_responses])
+        examination = _merge([*of_texts, of_responses])
         content = examination_to_json(examination)
     write_text(folder / EXAMINATION, content + "\n")
     with progress("writing the report"):
@@ -164,19 +164,19 @@ def _judge_responses(folder: Path) -> tuple[JudgingSummary, Examination]:
     summary = judge_file(responses, verdicts, rubric=RUBRIC, judge=JUDGE, restart=True)
     humans = read_labels(folder / "response_annotations.jsonl", role="annotator", kind="boolean")
     judges = read_labels(verdicts, role="judge", kind="boolean")
-    found = examine(
+    examination = examine(
         judges=judges.of_questions(humans.questions),  # classes follow from the answers
         humans=humans,
         # most propositions are true of one response in eight: unweighted, "always no" might pass
         plan=TestPlan(epsilon=EPSILON, weights="imbalance"),
         metadata=read_metadata(responses, columns=["language"]),
     )
-    record = certify(found, humans=humans, judges=judges, reading={"missing": []})
+    record = certify(examination, humans=humans, judges=judges, reading={"missing": []})
     write_text(folder / CERTIFICATE, certificate_to_json(record) + "\n")
-    return summary, found
+    return summary, examination
 
 
-def _reward_responses(folder: Path) -> tuple[RewardFit, RewardExamination]:
+def _fit_and_score(folder: Path) -> tuple[RewardFit, RewardExamination]:
     """Fit, score and examine from the files in the folder: there are no other comparisons."""
     from voirdire.rewards.file_scoring import score_file
     from voirdire.rewards.fitting.fit import fit_reward
@@ -195,8 +195,8 @@ def _reward_responses(folder: Path) -> tuple[RewardFit, RewardExamination]:
         )
     fit.model.save(folder / REWARD)
     score_file(comparisons, folder / REWARDS, reward=fit.model, verdicts=verdicts)
-    found = examine_reward(fit.model, comparisons, verdicts=verdicts)
-    return fit, replace(found, settings={**found.settings, "simulated": True})
+    reward = examine_reward(fit.model, comparisons, verdicts=verdicts)
+    return fit, replace(reward, settings={**reward.settings, "simulated": True})
 
 
 def _examine_texts(folder: Path, question: str) -> Examination:
@@ -219,7 +219,7 @@ def _examine_texts(folder: Path, question: str) -> Examination:
     )
 
 
-def _together(parts: Sequence[Examination]) -> Examination:
+def _merge(parts: Sequence[Examination]) -> Examination:
     """Put the examinations of several kinds of question into one."""
     from voirdire.studies import Examination
 

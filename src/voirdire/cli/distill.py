@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 from cyclopts import Parameter
 
 from voirdire._validation import shorten
-from voirdire.cli.judging_progress import steps_progress
-from voirdire.cli.option_groups import spelled
+from voirdire.cli.judging_progress import watch_steps
+from voirdire.cli.option_groups import with_spelling
 from voirdire.cli.options import AsJson, run_options
 from voirdire.cli.printing import listen_for_interrupts, print_result, say_drops
 from voirdire.cli.shell import UsageError, say
@@ -27,7 +27,7 @@ else:
     DistillOptions = run_options(
         DistillSettings,
         without=("behavior",),
-        questions=spelled("--question", list[str], metavar="ID"),
+        questions=with_spelling("--question", list[str], metavar="ID"),
     )
 
 __all__ = ["distill_command"]
@@ -70,40 +70,40 @@ def distill_command(
     from voirdire.judging import distill_files
     from voirdire.reporting.number_formats import counted
 
-    with steps_progress("learning") as tell:
-        named = replace(settings, name=settings.name or output.stem)
-        made = distill_files(items, labels, rubric=rubric, settings=named, progress=tell)
-    made.judge.save(output)
+    with watch_steps("learning") as tell:
+        learning = replace(settings, name=settings.name or output.stem)
+        distilled = distill_files(items, labels, rubric=rubric, settings=learning, progress=tell)
+    distilled.judge.save(output)
     if card is not None:
-        write_text(card, made.judge.card.to_markdown())
-    _say_what_was_left_out(made)
+        write_text(card, distilled.judge.card.to_markdown())
+    _say_what_was_left_out(distilled)
     asked = "RUBRIC.yaml"
     how = "With a rubric that asks these questions:"
     if rubric is not None and not settings.questions:  # what was not learnt is left out of it
         asked, how = shlex.quote(rubric), ""
     judge = shlex.quote(str(output))
     print_result(
-        {"output": str(output), **made.as_dict()},
-        made.judge.card.to_markdown(),
-        f"{output}: learnt {counted(len(made.judge.questions), 'question')} from "
-        f"{made.n_items:,} items\n",
+        {"output": str(output), **distilled.as_dict()},
+        distilled.judge.card.to_markdown(),
+        f"{output}: learnt {counted(len(distilled.judge.questions), 'question')} from "
+        f"{distilled.n_items:,} items\n",
         *filter(None, [how]),
         f"  voirdire judge ITEMS --judge {judge} --rubric {asked} -o verdicts.parquet",
         as_json=as_json,
     )
 
 
-def _say_what_was_left_out(made: Distilled) -> None:
+def _say_what_was_left_out(distilled: Distilled) -> None:
     from voirdire.reporting.number_formats import counted
 
-    for row in made.left_out:
+    for row in distilled.left_out:
         say(f"left out: {shorten(row.question)}: {row.reason}")
-    say_drops(made.tied, what="tie")
-    say_drops(made.dropped)
-    if made.n_unlabelled:
-        say(f"{counted(made.n_unlabelled, 'item')} without a label")
-    if made.n_strangers:
-        say(f"{counted(made.n_strangers, 'labelled item')} not in the file of items")
+    say_drops(distilled.tied, what="tie")
+    say_drops(distilled.dropped)
+    if distilled.n_unlabelled:
+        say(f"{counted(distilled.n_unlabelled, 'item')} without a label")
+    if distilled.n_strangers:
+        say(f"{counted(distilled.n_strangers, 'labelled item')} not in the file of items")
 
 
 def _is_judge(path: Path) -> bool:

@@ -135,13 +135,13 @@ def examine_command(
     people: Any = humans
     truth: Any = gold
     if judge is not None:  # a wrong file of labels is seen before a judge is paid
-        reading = _reading_of(rubric, reading, questions)
+        reading = _declare_kind_of_rubric(rubric, reading, questions)
         people, truth, reading = _read_first(humans, gold, reading, questions)
     run = JudgingSettings(behavior=behavior, store=store)
-    judging = _verdict_files(judges, judge, run, call=call, source=str(items), rubric=rubric)
+    judging = _open_verdicts(judges, judge, run, call=call, source=str(items), rubric=rubric)
     if not humans:
         with judging as files, progress("reading and measuring"):
-            measured = _measured(files, truth, questions, reading, plan)
+            measured = _examine_gold(files, truth, questions, reading, plan)
         say(measured.understood)
         if calibration is not None:
             measured.calibration().save(calibration)
@@ -194,7 +194,7 @@ def examine_command(
         raise SystemExit(GATE_NOT_PASSED)
 
 
-def _measured(
+def _examine_gold(
     files: list[str], gold: Any, questions: list[str], reading: Reading, plan: TestPlan
 ) -> GoldExamination:
     from voirdire.studies import examine_gold
@@ -248,9 +248,11 @@ def _check_sources(
         )
         raise UsageError(msg)
     if not people and (gold is None or not (judges or judge)):
-        lacking = "`--judges`" if gold else "`--humans`"
-        known = " (or `--gold`, to see how often a judge is right)" if gold is None else ""
-        msg = f"{lacking} is missing{known}. Test whether judges may replace human annotators."
+        missing = "`--judges`" if gold else "`--humans`"
+        alternative = " (or `--gold`, to see how often a judge is right)" if gold is None else ""
+        msg = (
+            f"{missing} is missing{alternative}. Test whether judges may replace human annotators."
+        )
         raise UsageError(msg)
     if not people:
         of_gold = (*_OF_GOLD, "items") if judge is not None else _OF_GOLD
@@ -278,17 +280,17 @@ def _read_first(
     return people, truth, replace(reading, format=None)
 
 
-def _reading_of(rubric: str, reading: Reading, questions: Sequence[str]) -> Reading:
+def _declare_kind_of_rubric(rubric: str, reading: Reading, questions: Sequence[str]) -> Reading:
     """Take the kind of the questions that are judged, where they are of one."""
     from voirdire.rubrics import load_rubric
 
-    asked = load_rubric(rubric).questions
-    kinds = {row.kind for row in asked if row.id in questions or not questions}
+    rubric_questions = load_rubric(rubric).questions
+    kinds = {row.kind for row in rubric_questions if row.id in questions or not questions}
     return replace(reading, kind=kinds.pop()) if len(kinds) == 1 and not reading.kind else reading
 
 
 @contextmanager
-def _verdict_files(
+def _open_verdicts(
     judges: list[str],
     judge: str | None,
     run: JudgingSettings,
@@ -302,7 +304,7 @@ def _verdict_files(
         yield judges
         return
     from voirdire.cli.judge import run_judges, say_if_all_failed, say_problems
-    from voirdire.cli.model_judges import asked_judges, is_judges_file
+    from voirdire.cli.model_judges import is_judges_file, make_judges
     from voirdire.judging import Asking
     from voirdire.judging.runs.outputs import STORE_NAME
 
@@ -313,7 +315,7 @@ def _verdict_files(
             source,
             folder if are_several else str(Path(folder) / "verdicts.parquet"),
             run,
-            judges=asked_judges(judge, Asking(), call=call),
+            judges=make_judges(judge, Asking(), call=call),
             are_several=are_several,
             rubric=rubric,
         )

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from cyclopts import Parameter
 
 from voirdire._validation import shorten
-from voirdire.cli.judging_progress import judging_progress, steps_progress
-from voirdire.cli.model_judges import Only, named_judge
+from voirdire.cli.judging_progress import watch_judging, watch_steps
+from voirdire.cli.model_judges import Only, choose_name
 from voirdire.cli.options import (
     AsJson,
     Base,
@@ -24,11 +24,11 @@ from voirdire.cli.options import (
     run_options,
 )
 from voirdire.cli.printing import (
-    caught_warnings,
-    kept_when_stopped,
+    keep_when_stopped,
     listen_for_interrupts,
     print_tables,
     print_text,
+    say_warnings,
 )
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.study_files import check_streams
@@ -101,7 +101,7 @@ def examine_reward_command(
     check_written(report=page.report, table=table)
     listen_for_interrupts()
     if only is not None or (policy is None and bench is None):
-        judge = named_judge(judge, only, verdicts=verdicts)
+        judge = choose_name(judge, only, verdicts=verdicts)
     asked: dict[str, Any] = {
         "verdicts": verdicts or None,
         "judge": judge,
@@ -111,21 +111,21 @@ def examine_reward_command(
         "bench_verdicts": bench_verdicts or None,
     }
     settings = replace(settings, from_classes=bool(settings.from_classes))
-    found = _examined(reward, comparisons, settings, asked=asked)
-    page.write(found)
+    examination = _examine(reward, comparisons, settings, asked=asked)
+    page.write(examination)
     if table is not None:
         from voirdire.reporting.reward_tables import paper_table
 
-        write_text(table, paper_table(found))
+        write_text(table, paper_table(examination))
         say(f"table: {table}")
     if as_json:
         from voirdire.reporting.reward_json import reward_examination_to_json
 
-        print_text(reward_examination_to_json(found) + "\n")
+        print_text(reward_examination_to_json(examination) + "\n")
         return
     from voirdire.reporting.reward_tables import RewardExaminationTables
 
-    print_tables(RewardExaminationTables(found, details=details))
+    print_tables(RewardExaminationTables(examination, details=details))
 
 
 _OPTIONS_OF = {
@@ -148,7 +148,7 @@ def _check_sources(call: Call, **sources: str | None) -> None:
             call.refuse(_OPTIONS_OF[name], why=f"{shown} is not given")
 
 
-def _examined(
+def _examine(
     reward: Path,
     comparisons: str | None,
     settings: RewardExaminationSettings,
@@ -168,12 +168,12 @@ def _examined(
         store = settings.store or str(reward.resolve().parent / STORE_NAME)
         settings = replace(settings, store=store)
         is_streamed = "-" in (comparisons, asked["policy"], asked["bench"])
-        stopping = kept_when_stopped("-" if is_streamed else "", store=store)
-    with stopping, caught_warnings(), _watched(asks_a_model=asks_a_model) as told:
-        found = examine_reward(model, comparisons, settings=settings, **told, **asked)
-    if comparisons is not None and not found.n_comparisons:
-        _refuse_nothing(found, source="<stdin>" if comparisons == "-" else comparisons)
-    return found
+        stopping = keep_when_stopped("-" if is_streamed else "", store=store)
+    with stopping, say_warnings(), _watch(asks_a_model=asks_a_model) as watching:
+        examination = examine_reward(model, comparisons, settings=settings, **watching, **asked)
+    if comparisons is not None and not examination.n_comparisons:
+        _refuse_nothing(examination, source="<stdin>" if comparisons == "-" else comparisons)
+    return examination
 
 
 def _asks_a_model(model: RewardModel, comparisons: str | None, asked: Mapping[str, Any]) -> bool:
@@ -191,22 +191,22 @@ def _asks_a_model(model: RewardModel, comparisons: str | None, asked: Mapping[st
 
 
 @contextmanager
-def _watched(*, asks_a_model: bool) -> Iterator[dict[str, Any]]:
+def _watch(*, asks_a_model: bool) -> Iterator[dict[str, Any]]:
     """Show calls where some are made, else the steps of the examination."""
     if asks_a_model:
-        with judging_progress("-") as judging:
+        with watch_judging("-") as judging:
             yield {"judging": judging}
     else:
-        with steps_progress("examining") as tell:
+        with watch_steps("examining") as tell:
             yield {"progress": tell}
 
 
-def _refuse_nothing(found: RewardExamination, *, source: str) -> None:
+def _refuse_nothing(examination: RewardExamination, *, source: str) -> None:
     """Say that no comparison could be ranked, and what stood in the way first."""
     why = "".join(
-        f" The first of {len(found.dropped):,} set aside, {row.place()}"
+        f" The first of {len(examination.dropped):,} set aside, {row.place()}"
         f"{'' if row.item is None else f', {shorten(row.item)!r}'}: {row.reason}."
-        for row in found.dropped[:1]
+        for row in examination.dropped[:1]
     )
     msg = f"{source}: must hold at least one comparison that can be ranked, got none.{why}"
     raise NoDataError(msg)

@@ -11,17 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from cyclopts import Group, Parameter
 
 from voirdire._validation import shorten
-from voirdire.cli.judging_progress import watched
+from voirdire.cli.judging_progress import watch_run
 from voirdire.cli.model_judges import (
     OF_REPLIES,
     USUAL,
     Only,
     UsualAskingOptions,
-    asked_judge,
-    named_judge,
+    choose_name,
+    make_judge,
     refuse_idle_options,
 )
-from voirdire.cli.option_groups import converted, number_of, option_group, pairs_of, spelled
+from voirdire.cli.option_groups import (
+    option_group,
+    pairs_of,
+    read_number,
+    with_reader,
+    with_spelling,
+)
 from voirdire.cli.options import (
     AsJson,
     Base,
@@ -36,12 +42,12 @@ from voirdire.cli.options import (
     run_options,
 )
 from voirdire.cli.printing import (
-    caught_warnings,
-    kept_when_stopped,
+    keep_when_stopped,
     listen_for_interrupts,
     print_result,
     say_drops,
     say_notes,
+    say_warnings,
 )
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.written_files import check_output
@@ -61,36 +67,38 @@ if TYPE_CHECKING:
     ReadingOptions: TypeAlias = ComparisonSettings
 else:
 
-    def _margin(tokens: Sequence[Any]) -> float:
+    def _read_margin(tokens: Sequence[Any]) -> float:
         """Read the one margin; an earlier version took those of labels here too."""
         if len(tokens) > 1 or "=" in tokens[0].value:
             msg = "`--margin` must be one number. For one label: `--margin-of LABEL=NUMBER`."
             raise UsageError(msg)
-        return number_of(tokens[0])
+        return read_number(tokens[0])
 
     FittingOptions = option_group(
         FitSettings,
         panel=Group("How it is fitted", sort_key=5),
         without=("use_base",),
         orders=Orders,
-        margin=converted(_margin, is_repeated=True),
-        margins=spelled("--margin-of", pairs_of(float, named="LABEL")),
-        signs=spelled(
+        margin=with_reader(_read_margin, is_repeated=True),
+        margins=with_spelling("--margin-of", pairs_of(float, named="LABEL")),
+        signs=with_spelling(
             ("--sign", "--signs"),
             pairs_of(Sign, named="FEATURE", alone=EVERY_OTHER),
             metavar="[FEATURE=]SIGN",
         ),
         fixed=pairs_of(float, named="FEATURE"),
-        ignored=spelled("--ignore", list[str], metavar="FEATURE"),
-        veto=spelled("--veto", list[str], metavar="PROPOSITION"),
-        caps=spelled("--cap", pairs_of(float, named="PROPOSITION"), metavar="PROPOSITION=NUMBER"),
-        features=spelled("--feature", list[str], metavar="QUESTION"),
+        ignored=with_spelling("--ignore", list[str], metavar="FEATURE"),
+        veto=with_spelling("--veto", list[str], metavar="PROPOSITION"),
+        caps=with_spelling(
+            "--cap", pairs_of(float, named="PROPOSITION"), metavar="PROPOSITION=NUMBER"
+        ),
+        features=with_spelling("--feature", list[str], metavar="QUESTION"),
         confidence_level=Confidence,
     )
 
     ReadingOptions = run_options(ComparisonSettings, base=Base)
 
-__all__ = ["fit_command", "print_given"]
+__all__ = ["fit_command", "print_weights"]
 
 
 def fit_command(
@@ -141,25 +149,25 @@ def fit_command(
     name
         What scores call the reward. Default: after the file.
     """
-    judge = named_judge(judge, only, verdicts=verdicts)
+    judge = choose_name(judge, only, verdicts=verdicts)
     if output is None:
         msg = "`--output` must name the file of the reward: -o reward.json."
         raise UsageError(msg)
     from voirdire.rewards.model import is_reward_file
 
     check_output(output, ending=".json", what="reward", is_one=is_reward_file)
-    made: dict[str, Any] = {"rubric": rubric, "name": name or output.stem}
+    about: dict[str, Any] = {"rubric": rubric, "name": name or output.stem}
     if weights is not None:
         idle = [name for name in call.options if name not in _ALSO_GIVEN]
         call.refuse(idle, why="`--weights` are given, and nothing is fitted")
         from voirdire.rewards.given_weights import reward_of_weights
 
         judge = judge or "local"
-        given = reward_of_weights(
-            Path(weights), orientation=fitting.orientation, judge=judge, **made
+        model = reward_of_weights(
+            Path(weights), orientation=fitting.orientation, judge=judge, **about
         )
-        given.save(output)
-        print_given(given, output, as_json=as_json)
+        model.save(output)
+        print_weights(model, output, as_json=as_json)
         return
     if reading.base is not None and no_base:
         msg = "`--base` and `--no-base` must not both be given."
@@ -174,9 +182,9 @@ def fit_command(
         from voirdire.judging.runs.outputs import STORE_NAME
 
         reading = replace(reading, store=reading.store or output.resolve().parent / STORE_NAME)
-        stopping = kept_when_stopped(comparisons, store=reading.store)
+        stopping = keep_when_stopped(comparisons, store=reading.store)
     use_base = False if no_base else True if reading.base is not None else None
-    with stopping, caught_warnings(), watched("fitting", _described) as tell:
+    with stopping, say_warnings(), watch_run("fitting", _described) as tell:
         from voirdire.rewards.fitting.fit import fit_reward
 
         fit = fit_reward(
@@ -188,7 +196,7 @@ def fit_command(
             certificates=certificates,
             require_certified=require_certified,
             progress=tell,
-            **made,
+            **about,
         )
     fit.model.save(output)
     _print_fit(fit, output, as_json=as_json)
@@ -204,13 +212,13 @@ def _asked(
     """Make the judge; with verdicts its name is only looked up among them."""
     from voirdire.models import is_model_name
 
-    named = judge or "local"
-    is_asked = is_model_name(named) or named.lower().endswith((".yaml", ".yml"))
+    names = judge or "local"
+    is_asked = is_model_name(names) or names.lower().endswith((".yaml", ".yml"))
     if not has_verdicts and is_asked:
-        refuse_idle_options(call, judge=named)
-        return asked_judge(named, asking, call=call)
+        refuse_idle_options(call, judge=names)
+        return make_judge(names, asking, call=call)
     if typed := call.flags((*USUAL, *OF_REPLIES)):
-        got = "verdicts that there are" if has_verdicts else repr(shorten(named))
+        got = "verdicts that there are" if has_verdicts else repr(shorten(names))
         msg = f"`--judge` must name a language model for {typed}, got {got}."
         raise UsageError(msg)
     return judge
@@ -221,22 +229,22 @@ _ALSO_GIVEN = ("rubric", "output", "weights", "orientation", "judge", "name", "a
 # What it prints --------------------------------------------------------------------------------
 
 
-def print_given(model: RewardModel, target: Path, *, as_json: bool) -> None:
+def print_weights(model: RewardModel, target: Path, *, as_json: bool) -> None:
     """Print what weights a file of weights gave."""
     from voirdire.rewards.against_demands import (
         describe_paid_against_demands,
         find_paid_against_demands,
     )
 
-    if said := describe_paid_against_demands(find_paid_against_demands(model)):
-        say(f"note: {said}")
+    if note := describe_paid_against_demands(find_paid_against_demands(model)):
+        say(f"note: {note}")
     weights = {name: dict(row.weights) for name, row in model.behaviors.items()}
     content = {"name": model.name, "content_hash": model.content_hash, "weights": weights}
     counts = [
         f"{name} ({sum(weight != 0 for weight in row.values())} weights)"
         for name, row in weights.items()
     ]
-    whereabouts = f"{target}: {', '.join(counts)}\n\n{_how_to_score(model, target)}"
+    whereabouts = f"{target}: {', '.join(counts)}\n\n{_write_score_command(model, target)}"
     print_result({"output": str(target), "reward": content}, whereabouts, as_json=as_json)
 
 
@@ -247,23 +255,23 @@ def _print_fit(fit: RewardFit, target: Path, *, as_json: bool) -> None:
 
     say_drops(fit.dropped, output="--json")
     say_notes(fit.notes)
-    named = ", ".join(shorten(row.behavior, width=40) for row in fit.behaviors)
+    names = ", ".join(shorten(row.behavior, width=40) for row in fit.behaviors)
     content = {"output": str(target), **reward_fit_as_dict(fit)}
-    whereabouts = f"{target}: weights of {named}\n\n{_how_to_go_on(fit.model, target)}"
+    whereabouts = f"{target}: weights of {names}\n\n{_list_next_commands(fit.model, target)}"
     print_result(content, RewardFitTables(fit), whereabouts, as_json=as_json)
 
 
-def _how_to_go_on(model: RewardModel, target: Path) -> str:
+def _list_next_commands(model: RewardModel, target: Path) -> str:
     """Name the next commands; an examination on the fit's own prompts says too little."""
-    examine = f"  voirdire examine-reward OTHER_COMPARISONS {_with_judge(model, target)}"
-    return f"{examine} --report reward.html\n{_how_to_score(model, target)}"
+    examine = f"  voirdire examine-reward OTHER_COMPARISONS {_write_reward_options(model, target)}"
+    return f"{examine} --report reward.html\n{_write_score_command(model, target)}"
 
 
-def _how_to_score(model: RewardModel, target: Path) -> str:
-    return f"  voirdire score ITEMS {_with_judge(model, target)} -o rewards.jsonl"
+def _write_score_command(model: RewardModel, target: Path) -> str:
+    return f"  voirdire score ITEMS {_write_reward_options(model, target)} -o rewards.jsonl"
 
 
-def _with_judge(model: RewardModel, target: Path) -> str:
+def _write_reward_options(model: RewardModel, target: Path) -> str:
     """Name the reward, and the judge or verdicts that it takes where it asks for them."""
     name = model.judge.made_by.get("judge")
     asked = {"local": "", None: " --verdicts VERDICTS"}.get(name, " --judge own")

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from voirdire._validation import shorten
-from voirdire.cli.judging_progress import several_progress
+from voirdire.cli.judging_progress import watch_judges
 from voirdire.cli.model_judges import (
     ASKING,
     AskingOptions,
     DryRun,
     JudgingOptions,
-    asked_judges,
     is_judges_file,
+    make_judges,
     refuse_idle_options,
 )
 from voirdire.cli.options import AsJson, JudgeName, Output, RubricName, Workers
 from voirdire.cli.printing import (
-    kept_when_stopped,
+    keep_when_stopped,
     listen_for_interrupts,
     print_result,
     say_drops,
@@ -90,7 +90,7 @@ def judge_command(
         _print_card(judge, as_json=as_json)
         return
     if show_prompt:
-        asked = asked_judges(judge, asking, call=call, reads_keys=False)
+        asked = make_judges(judge, asking, call=call, reads_keys=False)
         from_file = judge.lower().endswith((".yaml", ".yml"))
         _print_prompts(items, asked, asking, rubric=rubric, settings=settings, has_titles=from_file)
         return
@@ -100,15 +100,15 @@ def judge_command(
         raise UsageError(msg)
     listen_for_interrupts()
     are_several = is_judges_file(judge)
-    judges = asked_judges(judge, asking, call=call, reads_keys=not dry_run)
+    judges = make_judges(judge, asking, call=call, reads_keys=not dry_run)
     settings = replace(settings, workers=workers or (1 if are_several else "auto"))
     if dry_run:
         place = output / "any" if are_several and output else output
-        found = [
+        estimates = [
             estimate_run(items, judge=each, rubric=rubric, output=place, settings=settings)
             for each in judges
         ]
-        print_result({"estimates": found}, *estimate_tables(found), as_json=as_json)
+        print_result({"estimates": estimates}, *estimate_tables(estimates), as_json=as_json)
         return
     if output is None:
         msg = "`--output` must name the file of verdicts: -o verdicts.parquet."
@@ -137,21 +137,21 @@ def run_judges(
     if are_several and target == "-":
         msg = "`--output` must be a folder for several judges, got standard output."
         raise UsageError(msg)
-    told: dict[str, Any] = {"rubric": rubric, "settings": settings}
-    kept = partial(_kept_items, target) if isinstance(judges[0], str) else None
+    settled: dict[str, Any] = {"rubric": rubric, "settings": settings}
+    kept = partial(_describe_kept_items, target) if isinstance(judges[0], str) else None
     with (
-        kept_when_stopped(source, store=settings.store, kept=kept),
-        several_progress(source) as tell,
+        keep_when_stopped(source, store=settings.store, kept=kept),
+        watch_judges(source) as tell,
     ):
         if are_several:
-            return judge_file_with_several(source, target, judges=judges, progress=tell, **told)
-        found = SeveralJudged()
+            return judge_file_with_several(source, target, judges=judges, progress=tell, **settled)
+        summaries = SeveralJudged()
         alone = partial(tell, "judging")
-        found.append(judge_file(source, target, judge=judges[0], progress=alone, **told))
-        return found
+        summaries.append(judge_file(source, target, judge=judges[0], progress=alone, **settled))
+        return summaries
 
 
-def _kept_items(target: str) -> str:
+def _describe_kept_items(target: str) -> str:
     from voirdire.judging import kept_items
 
     n_items = 0 if target == "-" else kept_items(target)
@@ -170,8 +170,8 @@ def _print(judged: SeveralJudged, *, are_several: bool, as_json: bool) -> None:
     else:
         row = judged[0]
         is_streamed = row.output == "-"
-        shown = judging_tables(row)
-        print_result(row.as_dict(), *shown, as_json=as_json, is_streamed=is_streamed)
+        tables = judging_tables(row)
+        print_result(row.as_dict(), *tables, as_json=as_json, is_streamed=is_streamed)
     if judged.failed or say_if_all_failed(judged):
         raise SystemExit(1)
 
@@ -223,14 +223,14 @@ def _check(items: str | None, judge: str, asking: Asking, *, call: Typed, as_jso
         timeout_s=asking.timeout_s,
     )
 
-    async def checked() -> ModelCheck:
+    async def check() -> ModelCheck:
         try:
             return await check_model(model)
         finally:
             await model.close()
 
-    found = asyncio.run(checked())
-    print_result(msgspec.to_builtins(found), *check_lines(found), as_json=as_json)
+    capabilities = asyncio.run(check())
+    print_result(msgspec.to_builtins(capabilities), *check_lines(capabilities), as_json=as_json)
 
 
 def _print_prompts(
@@ -253,9 +253,9 @@ def _print_prompts(
     for judge in judges:
         asked += judge.judges if isinstance(judge, JuryJudge) else [judge]
     asked = [each.then if isinstance(each, CascadeJudge) else each for each in asked]
-    shown_of: list[Any] = [each for each in asked if isinstance(each, LlmJudge)] or [asking]
-    for each in shown_of:
-        shown = show_prompt(
+    models: list[Any] = [each for each in asked if isinstance(each, LlmJudge)] or [asking]
+    for each in models:
+        prompt = show_prompt(
             rubric,
             item=item,
             mode=each.mode,
@@ -263,4 +263,4 @@ def _print_prompts(
             language=each.language,
             n_examples=each.n_examples,
         )
-        print(f"##### {each.name} #####\n\n{shown}\n" if has_titles else shown)
+        print(f"##### {each.name} #####\n\n{prompt}\n" if has_titles else prompt)

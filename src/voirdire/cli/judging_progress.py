@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 __all__ = [
     "ProgressLines",
     "StopNotice",
-    "judging_progress",
-    "progress_lines",
-    "several_progress",
-    "steps_progress",
-    "watched",
+    "open_progress_lines",
+    "watch_judges",
+    "watch_judging",
+    "watch_run",
+    "watch_steps",
 ]
 
 S = TypeVar("S")
@@ -47,17 +47,17 @@ class ProgressLines:
         return time.monotonic() - self._started
 
     def show(
-        self, name: str, said: str, *, done: float, total: float | None, label: str | None = None
+        self, name: str, text: str, *, done: float, total: float | None, label: str | None = None
     ) -> None:
         """Say how far one of them is; `label` stands before the bar instead of the name."""
         if name not in self._tasks:
-            self._tasks[name] = self._bar.add_task("", said="…")
-        about = {"description": shorten(label or name), "said": said}
+            self._tasks[name] = self._bar.add_task("", text="…")
+        about = {"description": shorten(label or name), "text": text}
         self._bar.update(self._tasks[name], completed=done, total=total, **about)  # type: ignore[arg-type]  # fields
 
 
 @contextmanager
-def progress_lines() -> Iterator[ProgressLines | None]:
+def open_progress_lines() -> Iterator[ProgressLines | None]:
     """Give lines on a terminal; None where nobody watches."""
     if not sys.stderr.isatty():
         yield None
@@ -65,7 +65,7 @@ def progress_lines() -> Iterator[ProgressLines | None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    words = (TextColumn("{task.description}"), TextColumn("{task.fields[said]}"))
+    words = (TextColumn("{task.description}"), TextColumn("{task.fields[text]}"))
     left = (TimeRemainingColumn(), TextColumn("left"))
     columns = (words[0], BarColumn(bar_width=24), words[1], *left)
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -73,7 +73,7 @@ def progress_lines() -> Iterator[ProgressLines | None]:
 
 
 @contextmanager
-def watched(
+def watch_run(
     doing: str,
     describe: Callable[[S, float], tuple[str, float, float | None]],
     calls: Callable[[S], CallProgress | SynthesisProgress | None] = lambda _: None,
@@ -84,43 +84,43 @@ def watched(
     the total; `calls` gives the calls that an interruption waits for.
     """
     notice = StopNotice()
-    with progress_lines() as lines:
+    with open_progress_lines() as lines:
 
         def tell(state: S) -> None:
             if lines is not None:
-                said, done, total = describe(state, lines.seconds)
-                lines.show(doing, said, done=done, total=total)
+                text, done, total = describe(state, lines.seconds)
+                lines.show(doing, text, done=done, total=total)
             notice.note(calls(state))
 
         yield tell
 
 
 @contextmanager
-def steps_progress(doing: str) -> Iterator[Callable[[int, int], None]]:
+def watch_steps(doing: str) -> Iterator[Callable[[int, int], None]]:
     """Give what is told of steps done and steps in all."""
 
     def describe(state: tuple[int, int], _seconds: float) -> tuple[str, float, float]:
         return "", *state
 
-    with watched(doing, describe) as tell:
+    with watch_run(doing, describe) as tell:
         yield lambda done, total: tell((done, total))
 
 
 @contextmanager
-def several_progress(
+def watch_judges(
     source: str | int, *, together: str | None = None
 ) -> Iterator[Callable[[str, JudgingProgress], None]]:
     """Give what runs over a file, or over so many items, tell their progress to.
 
     Each has a line of its own, or all are on one line `together`. Where nobody watches, little is
-    said.
+    text.
     """
     from voirdire.io.rows import estimate_rows
     from voirdire.reporting.progress_text import count_answered, judging_text
 
     notice = StopNotice()
     answered: dict[str, int] = {}
-    with progress_lines() as lines:
+    with open_progress_lines() as lines:
         total = source if isinstance(source, int) else None
         if lines is not None and isinstance(source, str):
             total = estimate_rows(source)
@@ -129,18 +129,18 @@ def several_progress(
             answered[name] = count_answered(state)
             if lines is not None:
                 n_items = sum(answered.values()) if together else answered[name]
-                said = judging_text(replace(state, n_items=n_items), seconds=lines.seconds)
+                text = judging_text(replace(state, n_items=n_items), seconds=lines.seconds)
                 done = n_items + state.n_dropped
-                lines.show(together or name, said, done=done, total=total, label=name)
+                lines.show(together or name, text, done=done, total=total, label=name)
             notice.note(state.calls, name=name)
 
         yield tell
 
 
 @contextmanager
-def judging_progress(source: str) -> Iterator[Callable[[JudgingProgress], None]]:
+def watch_judging(source: str) -> Iterator[Callable[[JudgingProgress], None]]:
     """Give what `judge_file` tells its progress to."""
-    with several_progress(source) as tell:
+    with watch_judges(source) as tell:
         yield partial(tell, "judging")
 
 
@@ -162,7 +162,7 @@ class StopNotice:
                 return
             self._is_said = True
             n = sum(self._in_flight.values())
-        waited = "1 call is in flight and is" if n == 1 else f"{n:,} calls are in flight and are"
+        waiting = "1 call is in flight and is" if n == 1 else f"{n:,} calls are in flight and are"
         # where a bar is drawn, rich puts this above it
-        sys.stderr.write(f"stopping: {waited} waited for; Ctrl-C again does not wait\n")
+        sys.stderr.write(f"stopping: {waiting} waiting for; Ctrl-C again does not wait\n")
         sys.stderr.flush()

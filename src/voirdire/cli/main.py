@@ -9,7 +9,7 @@ import tomllib
 from importlib.resources import files
 
 import voirdire
-from voirdire.cli.shell import Command, in_options, make_app, run_app
+from voirdire.cli.shell import Command, make_app, rewrite_as_options, run_app
 from voirdire.errors import RubricError, VoirdireError
 
 __all__ = ["COMMANDS", "app", "run"]
@@ -40,7 +40,7 @@ def run() -> None:
     except VoirdireError as error:
         message = " ".join(str(error).splitlines())
         if not isinstance(error, RubricError):  # that is about keys of a file, not about options
-            message = in_options(message)
+            message = rewrite_as_options(message)
         sys.stderr.write(f"voirdire: {message}\n")
         sys.exit(1)
     except BrokenPipeError:

@@ -9,7 +9,7 @@ from cyclopts import Group, Parameter
 
 from voirdire._types import Language
 from voirdire._validation import shorten
-from voirdire.cli.option_groups import called, converted, option_group
+from voirdire.cli.option_groups import called, option_group, with_reader
 from voirdire.cli.options import Base, File, run_options
 from voirdire.cli.shell import Call, UsageError
 from voirdire.judging import Asking, JudgingSettings, Price
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     SynthesisOptions: TypeAlias = SynthesisSettings
 else:
 
-    def _price(tokens: Sequence[Any]) -> Price:
+    def _read_price(tokens: Sequence[Any]) -> Price:
         """Read a price: US dollars per million tokens in and out."""
         try:
             paid_in, paid_out = map(float, tokens[0].value.split(","))
@@ -50,7 +50,7 @@ else:
     _OWN = {
         "language": Annotated[Language, Parameter(name="--prompt-language")],
         "calibration": File,
-        "price": converted(_price, metavar="IN,OUT"),
+        "price": with_reader(_read_price, metavar="IN,OUT"),
     }
     AskingOptions = option_group(
         Asking,
@@ -86,11 +86,11 @@ __all__ = [
     "SynthesisOptions",
     "UsualAskingOptions",
     "WriterOptions",
-    "asked_judge",
-    "asked_judges",
+    "choose_name",
     "is_judges_file",
-    "judge_or_own",
-    "named_judge",
+    "make_judge",
+    "make_judge_or_own",
+    "make_judges",
     "refuse_idle_options",
 ]
 
@@ -117,7 +117,7 @@ def is_judges_file(name: str) -> bool:
     return name.lower().endswith((".yaml", ".yml")) and detect_kind(name) is None
 
 
-def named_judge(judge: str | None, only: str | None, *, verdicts: Sequence[Any]) -> str | None:
+def choose_name(judge: str | None, only: str | None, *, verdicts: Sequence[Any]) -> str | None:
     """Name who judges, or whose of the stored verdicts count."""
     if verdicts and judge is not None:
         msg = "`--judge` beside `--verdicts` is now `--only`: it says whose verdicts count."
@@ -128,7 +128,7 @@ def named_judge(judge: str | None, only: str | None, *, verdicts: Sequence[Any])
     return only if verdicts else judge
 
 
-def asked_judges(
+def make_judges(
     name: str, asking: Asking, *, call: Call, reads_keys: bool = True
 ) -> Sequence[JudgeLike]:
     """Make the judges of a file, or the one that is named; a local judge stays as it is."""
@@ -145,9 +145,9 @@ def asked_judges(
     return [name if judge is None else judge]
 
 
-def asked_judge(name: str, asking: Asking, *, call: Call, reads_keys: bool = True) -> JudgeLike:
+def make_judge(name: str, asking: Asking, *, call: Call, reads_keys: bool = True) -> JudgeLike:
     """Make the one judge that is named."""
-    judges = asked_judges(name, asking, call=call, reads_keys=reads_keys)
+    judges = make_judges(name, asking, call=call, reads_keys=reads_keys)
     if len(judges) > 1:
         rule = f"`{shorten(name)}` must hold one judge, got {len(judges)}"
         msg = f"{rule}. A jury.yaml makes one judge of several."
@@ -155,7 +155,7 @@ def asked_judge(name: str, asking: Asking, *, call: Call, reads_keys: bool = Tru
     return judges[0]
 
 
-def judge_or_own(
+def make_judge_or_own(
     call: Call,
     name: str | None,
     asking: Asking,
@@ -169,7 +169,7 @@ def judge_or_own(
         call.refuse(idle, why=why)
         return name
     refuse_idle_options(call, judge=name)
-    return asked_judge(name, asking, call=call, reads_keys=reads_keys)
+    return make_judge(name, asking, call=call, reads_keys=reads_keys)
 
 
 def refuse_idle_options(call: Call, *, judge: str, names: Sequence[str] = USUAL) -> None:

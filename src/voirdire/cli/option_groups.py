@@ -34,12 +34,12 @@ __all__ = [
     "Numbers",
     "Text",
     "called",
-    "converted",
-    "number_of",
     "option_group",
     "pairs_of",
-    "spelled",
-    "utf8",
+    "read_number",
+    "read_utf8",
+    "with_reader",
+    "with_spelling",
 ]
 
 R = TypeVar("R")
@@ -64,7 +64,7 @@ def option_group(
     annotations = {}
     for row in fields(record):  # type: ignore[arg-type]  # a dataclass
         is_option = row.name in (only or hints) and row.name not in without
-        typed = typed_as(own.get(row.name, hints[row.name]))
+        typed = option_type(own.get(row.name, hints[row.name]))
         place = OPTIONS if row.name in plain else panel
         shown = Parameter(group=place) if is_option else Parameter(parse=False)
         annotations[row.name] = Annotated[typed, shown]
@@ -80,7 +80,7 @@ def option_group(
     contents = {
         "__init__": of_fields,
         "__annotations__": annotations,
-        "__get_pydantic_core_schema__": classmethod(_unchecked),
+        "__get_pydantic_core_schema__": classmethod(_skip_check),
         "__module__": __name__,
         "__new__": make,
     }
@@ -88,14 +88,14 @@ def option_group(
     return Parameter(name="*")(group)
 
 
-def _unchecked(_cls: type, _source: Any, _handler: Any) -> Any:
+def _skip_check(_cls: type, _source: Any, _handler: Any) -> Any:
     """Keep pydantic from checking what the record checks."""
     from pydantic_core import core_schema
 
     return core_schema.any_schema()
 
 
-def typed_as(hint: Any) -> Any:
+def option_type(hint: Any) -> Any:
     """Give the kind in which a field is typed: repeated for a sequence, in pairs for a mapping."""
     if get_origin(hint) is Annotated:
         return hint
@@ -109,7 +109,7 @@ def typed_as(hint: Any) -> Any:
     return hint
 
 
-def converted(
+def with_reader(
     read: Callable[[Sequence[Any]], Any], *, is_repeated: bool = False, metavar: str = "NUMBER"
 ) -> Any:
     """Give the kind of an option that a function reads from its tokens."""
@@ -122,7 +122,7 @@ def converted(
     return Annotated[Any, parameter]  # which no library checks again
 
 
-def spelled(name: str | tuple[str, ...], kind: Any, *, metavar: str | None = None) -> Any:
+def with_spelling(name: str | tuple[str, ...], kind: Any, *, metavar: str | None = None) -> Any:
     """Give an option a spelling of its own, or several."""
     if metavar is None:  # that of the kind stays
         return Annotated[kind, Parameter(name=name)]
@@ -145,14 +145,14 @@ def pairs_of(kind: Any, *, named: str = "NAME", alone: str | None = None) -> Any
             text = token.value
             if alone is not None and text.strip() in words:
                 text = f"{alone}={text}"
-            name, text = _parted(text, option=option, form=form)
+            name, text = _split_pair(text, option=option, form=form)
             if name in found:
                 msg = f"{option} must name {shorten(name)!r} once, got it twice."
                 raise UsageError(msg)
-            found[name] = number_of(token, text) if kind is float else text
+            found[name] = read_number(token, text) if kind is float else text
         return found
 
-    return converted(read, is_repeated=True, metavar=form)
+    return with_reader(read, is_repeated=True, metavar=form)
 
 
 def called(token: Any) -> str:
@@ -161,7 +161,7 @@ def called(token: Any) -> str:
     return f"{place}`{token.keyword or 'text'}`"
 
 
-def _parted(pair: str, *, option: str, form: str) -> tuple[str, str]:
+def _split_pair(pair: str, *, option: str, form: str) -> tuple[str, str]:
     """Part a pair at its last sign where no value holds one, for a name may."""
     part = str.rpartition if form.endswith("NUMBER") or "|" in form else str.partition
     name, equals, value = (each.strip() for each in part(pair, "="))
@@ -171,7 +171,7 @@ def _parted(pair: str, *, option: str, form: str) -> tuple[str, str]:
     return name, value
 
 
-def number_of(token: Any, text: str | None = None) -> float:
+def read_number(token: Any, text: str | None = None) -> float:
     """Read the number of a token, or of a part of it."""
     try:
         return float(token.value if text is None else text)
@@ -180,11 +180,11 @@ def number_of(token: Any, text: str | None = None) -> float:
         raise UsageError(msg) from error
 
 
-def _numbers(tokens: Sequence[Any]) -> list[float]:
-    return [number_of(token) for token in tokens]
+def _read_numbers(tokens: Sequence[Any]) -> list[float]:
+    return [read_number(token) for token in tokens]
 
 
-def _labels(tokens: Sequence[Any]) -> list[str]:
+def _read_labels(tokens: Sequence[Any]) -> list[str]:
     """Read a label universe: labels between commas, or a JSON array."""
     text = tokens[0].value
     try:
@@ -202,7 +202,7 @@ def _labels(tokens: Sequence[Any]) -> list[str]:
     return labels
 
 
-def utf8(tokens: Sequence[Any]) -> str:
+def read_utf8(tokens: Sequence[Any]) -> str:
     """Refuse text that is not valid UTF-8, which no file could hold."""
     text = str(tokens[0].value)
     try:
@@ -218,6 +218,6 @@ if TYPE_CHECKING:
     Numbers: TypeAlias = list[float]
     Text: TypeAlias = str | None
 else:
-    Labels = converted(_labels, metavar="LABELS")
-    Numbers = converted(_numbers, is_repeated=True)
-    Text = converted(utf8, metavar="TEXT")
+    Labels = with_reader(_read_labels, metavar="LABELS")
+    Numbers = with_reader(_read_numbers, is_repeated=True)
+    Text = with_reader(read_utf8, metavar="TEXT")

@@ -10,7 +10,7 @@ from cyclopts.validators import Number
 
 from voirdire._types import Judged, Language
 from voirdire._validation import shorten
-from voirdire.cli.option_groups import converted, option_group, pairs_of, spelled
+from voirdire.cli.option_groups import option_group, pairs_of, with_reader, with_spelling
 from voirdire.cli.shell import OPTIONS, UsageError
 
 R = TypeVar("R")
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     Columns: TypeAlias = Mapping[str, str] | None
     Orders: TypeAlias = Mapping[str, str]
 else:
-    Columns = spelled("--column", pairs_of(str, named="OURS"))
-    Orders = spelled(
+    Columns = with_spelling("--column", pairs_of(str, named="OURS"))
+    Orders = with_spelling(
         "--order",
-        converted(
-            lambda tokens: _orders([token.value for token in tokens]),
+        with_reader(
+            lambda tokens: _read_orders([token.value for token in tokens]),
             is_repeated=True,
             metavar="[BEHAVIOR=]TEXT",
         ),
@@ -118,7 +118,7 @@ RewardRubric: TypeAlias = Annotated[
     str | None,
     Parameter(
         help="The rubric that the reward must belong to. Default: the one that it was made from, "
-        "where that is still found.",
+        "where that is still orders.",
         metavar="NAME|FILE",
     ),
 ]
@@ -169,17 +169,17 @@ def run_options(
     )
 
 
-def _orders(typed: Sequence[str]) -> dict[str, str]:
+def _read_orders(typed: Sequence[str]) -> dict[str, str]:
     """Read orders of labels, each for the behavior before it; text alone is for all behaviors."""
-    found: dict[str, str] = {}
+    orders: dict[str, str] = {}
     for text in typed:
         behavior, equals, order = text.partition("=")
         name = behavior.strip() if equals else "*"
-        if name in found:
+        if name in orders:
             msg = f"`--order` must name {shorten(name)!r} once, got it twice."
             raise UsageError(msg)
-        found[name] = order.strip() if equals else text.strip()
-        if ">" not in found[name]:
+        orders[name] = order.strip() if equals else text.strip()
+        if ">" not in orders[name]:
             msg = f"`--order` must put better labels first, as in full > part, got {text!r}."
             raise UsageError(msg)
-    return found
+    return orders

@@ -111,7 +111,7 @@ def power_command(
         "wanted_power": wanted_power,
         "n_simulations": n_simulations,
     }
-    asked |= {"n_items": sizes} if (sizes := _sizes(n_items)) else {}
+    asked |= {"n_items": sizes} if (sizes := _read_sizes(n_items)) else {}
     asked |= {"n_annotators": n_annotators} if n_annotators else {}
     assumed: dict[str, Any] = {
         "human_noise": human_noise,
@@ -127,7 +127,7 @@ def power_command(
             result = power(**{name: x for name, x in assumed.items() if x is not None}, **asked)
     else:
         asked |= {"judge": only, "question": question, "alignment": alignment}
-        result = _from_pilot(humans, judges, declare_kind(reading, [alignment]), asked)
+        result = _simulate_pilot(humans, judges, declare_kind(reading, [alignment]), asked)
     if plot is not None:
         write_picture(plot, result)
     page.write(result)
@@ -166,7 +166,7 @@ def _check_sources(
     raise UsageError(msg)
 
 
-def _from_pilot(
+def _simulate_pilot(
     humans: list[str], judges: list[str], reading: Reading, asked: dict[str, Any]
 ) -> PowerResult:
     with progress("reading"):
@@ -187,9 +187,9 @@ def _from_pilot(
         )
 
 
-def _sizes(words: Sequence[str]) -> list[int]:
+def _read_sizes(words: Sequence[str]) -> list[int]:
     """Read sizes of study: `50`, `30,50,100`, or `30:200:10` with both ends."""
-    parts = (_size(part, words) for word in words for part in word.split(","))
+    parts = (_read_size(part, words) for word in words for part in word.split(","))
     # a grid can be longer than memory: it is not read beyond what is allowed
     sizes = list(islice(chain.from_iterable(parts), _MOST_SIZES + 1))
     if len(sizes) > _MOST_SIZES:
@@ -198,7 +198,7 @@ def _sizes(words: Sequence[str]) -> list[int]:
     return sizes
 
 
-def _size(part: str, words: Sequence[str]) -> Sequence[int]:
+def _read_size(part: str, words: Sequence[str]) -> Sequence[int]:
     try:
         numbers = [int(number) for number in part.split(":")]
         if len(numbers) == 1:

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
 
 from voirdire._validation import shorten
-from voirdire.cli.shell import in_options, say
+from voirdire.cli.shell import rewrite_as_options, say
 from voirdire.errors import (
     DegenerateDataWarning,
     DoubtfulLabelsWarning,
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from voirdire.records import Dropped
 
 __all__ = [
-    "caught_warnings",
-    "kept_when_stopped",
+    "keep_when_stopped",
     "listen_for_interrupts",
     "print_json",
     "print_result",
@@ -40,6 +39,7 @@ __all__ = [
     "progress",
     "say_drops",
     "say_notes",
+    "say_warnings",
 ]
 
 _MOST_SHOWN = 5
@@ -99,7 +99,7 @@ def print_text(text: str) -> None:
 
 
 @contextmanager
-def caught_warnings() -> Iterator[None]:
+def say_warnings() -> Iterator[None]:
     """Say warnings of the library as notes, in a line each."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -111,7 +111,7 @@ def caught_warnings() -> Iterator[None]:
 def say_notes(notes: Iterable[str], dropped: Sequence[str] = ()) -> None:
     """Say what a reader should know, and name the parts of a run that could not be read."""
     for note in notes:
-        say(f"note: {shorten(in_options(note), width=600)}")
+        say(f"note: {shorten(rewrite_as_options(note), width=600)}")
     for row in dropped[:_MOST_SHOWN]:
         say(f"left out: {shorten(row, width=160)}")
     if len(dropped) > _MOST_SHOWN:
@@ -129,13 +129,13 @@ def say_drops(dropped: Sequence[Dropped], **about: Any) -> None:
 @contextmanager
 def progress(doing: str) -> Iterator[None]:
     """Show that work goes on, on a terminal; warnings are part of the result and not repeated."""
-    with warnings.catch_warnings(), _spinner(doing):
+    with warnings.catch_warnings(), _make_spinner(doing):
         for told in (DegenerateDataWarning, DoubtfulLabelsWarning, DroppedRowsWarning):
             warnings.simplefilter("ignore", told)
         yield
 
 
-def _spinner(doing: str) -> AbstractContextManager[object]:
+def _make_spinner(doing: str) -> AbstractContextManager[object]:
     if not sys.stderr.isatty():
         return nullcontext()
     from rich.console import Console
@@ -155,7 +155,7 @@ def listen_for_interrupts() -> None:
 
 
 @contextmanager
-def kept_when_stopped(
+def keep_when_stopped(
     source: str,
     *,
     store: str | Path | Literal[False] | None = None,
@@ -172,12 +172,12 @@ def kept_when_stopped(
     try:
         yield
     except KeyboardInterrupt:
-        if text := _kept_replies(store) if kept is None else kept():
+        if text := _describe_kept_replies(store) if kept is None else kept():
             say(f"{text}; the same command goes on from there.")
         raise
 
 
-def _kept_replies(store: str | Path | Literal[False] | None) -> str:
+def _describe_kept_replies(store: str | Path | Literal[False] | None) -> str:
     if not store:
         return "every reply is kept in the store"
     from voirdire.store.opening import read_address

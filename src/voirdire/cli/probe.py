@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from cyclopts import Group, Parameter
 
 from voirdire._validation import shorten
-from voirdire.cli.judging_progress import several_progress
+from voirdire.cli.judging_progress import watch_judges
 from voirdire.cli.model_judges import (
     DryRun,
     UsualAskingOptions,
-    asked_judge,
+    make_judge,
     refuse_idle_options,
 )
-from voirdire.cli.option_groups import converted, spelled
+from voirdire.cli.option_groups import with_reader, with_spelling
 from voirdire.cli.options import AsJson, File, JudgeName, RubricName, run_options
 from voirdire.cli.printing import (
-    kept_when_stopped,
+    keep_when_stopped,
     listen_for_interrupts,
     print_result,
     say_drops,
@@ -44,12 +44,12 @@ else:
         ProbeSettings,
         panel=Group("The probes", sort_key=2),
         n_items=Annotated[
-            converted(lambda tokens: _number_or_all(tokens[0]), metavar="NUMBER|all"),
+            with_reader(lambda tokens: _number_or_all(tokens[0]), metavar="NUMBER|all"),
             Parameter(help="Items to draw, at least 2, or all. Default 100.", show_default=False),
         ],
-        author=spelled("--author", str | None, metavar="COLUMN"),
-        own=spelled("--own-model", str | None, metavar="NAME"),
-        translation_of=spelled("--translation-of", str | None, metavar="COLUMN"),
+        author=with_spelling("--author", str | None, metavar="COLUMN"),
+        own=with_spelling("--own-model", str | None, metavar="NAME"),
+        translation_of=with_spelling("--translation-of", str | None, metavar="COLUMN"),
     )
 
 __all__ = ["probe_command"]
@@ -119,11 +119,11 @@ def probe_command(
     if is_model_name(items) and not Path(items).exists():
         msg = f"the check of a server is now `voirdire judge --check --judge {shorten(items)}`."
         raise UsageError(msg)
-    named = [name for name in (judge, writer, again) if name is not None]
-    refuse_idle_options(call, judge=next(filter(is_model_name, named), judge))
+    models = [name for name in (judge, writer, again) if name is not None]
+    refuse_idle_options(call, judge=next(filter(is_model_name, models), judge))
     check_written(plot=plot, report=page.report)
     listen_for_interrupts()
-    load = partial(asked_judge, call=call, reads_keys=not dry_run)
+    load = partial(make_judge, call=call, reads_keys=not dry_run)
     chosen: dict[str, Any] = {
         "judge": load(judge, asking),
         "rubric": load_rubric(rubric),
@@ -131,29 +131,29 @@ def probe_command(
         "own_probes": [probe for file in own_probes for probe in read_own_probes(file)],
     }
     other = again if again in (None, "auto") else load(again, asking)
-    beside: dict[str, Any] = {"writer": _load_writer(writer, asking, load), "mitigation": other}
+    extras: dict[str, Any] = {"writer": _load_writer(writer, asking, load), "mitigation": other}
     is_pairwise = any(row.kind == "pairwise" for row in chosen["rubric"].questions)
     reading = settings.reading(judged=settings.judged, pairs=is_pairwise, images=True)
     table = read_items(items, reading=reading)
     say_drops(table.dropped)
     _check_labels(humans, chosen["rubric"])
-    beside |= {"humans": humans, "reward": _load_reward(reward)}
+    extras |= {"humans": humans, "reward": _load_reward(reward)}
     n_versions, estimates = estimate_probing(table.items, **chosen)
     n_drawn = min(len(table.items), settings.n_items or len(table.items))
-    announced = probing_text(n_versions, n_drawn, estimates)
+    summary = probing_text(n_versions, n_drawn, estimates)
     if dry_run:
-        shown = ["", *estimate_tables(estimates)] if estimates else []
+        tables = ["", *estimate_tables(estimates)] if estimates else []
         content = {"n_versions": n_versions, "estimates": estimates}
-        print_result(content, f"It would ask about {announced}.", *shown, as_json=as_json)
+        print_result(content, f"It would ask about {summary}.", *tables, as_json=as_json)
         return
     more = " and ".join(f"`--{x}`" for x in ("writer", "again") if x in call.options)
-    say(f"asking about {announced}{more and f'; calls of {more} come on top'}")
+    say(f"asking about {summary}{more and f'; calls of {more} come on top'}")
     kept = None if estimates else str  # a local judge's answers are not kept
     with (
-        kept_when_stopped(items, store=settings.store, kept=kept),
-        several_progress(n_versions, together="probing") as tell,
+        keep_when_stopped(items, store=settings.store, kept=kept),
+        watch_judges(n_versions, together="probing") as tell,
     ):
-        report = probe_judge(table.items, progress=tell, **chosen, **beside)
+        report = probe_judge(table.items, progress=tell, **chosen, **extras)
     if again is not None and report.mitigation is None:
         why = "it can ask a language model only" if report.found else "no bias was found"
         say(f"note: nothing was probed again with `--again`: {why}")
@@ -176,11 +176,11 @@ def _number_or_all(token: Any) -> int | None:
 def _load_writer(writer: str | None, asking: Asking, load: Callable[..., Any]) -> LlmJudge | None:
     if writer is None:
         return None
-    found = load(writer, replace(asking, mode="joint", probability="stated"))
-    if not isinstance(found, LlmJudge):
+    judge = load(writer, replace(asking, mode="joint", probability="stated"))
+    if not isinstance(judge, LlmJudge):
         msg = f"`--writer` must be a language model, got {shorten(writer)!r}."
         raise UsageError(msg)
-    return found
+    return judge
 
 
 def _check_labels(humans: str | None, rubric: Rubric) -> None:

@@ -78,7 +78,7 @@ def rate_command(
     with progress("estimating"):
         from voirdire.studies import rate
 
-        found = rate(
+        rates = rate(
             judges=study.judges,
             humans=study.humans,
             label=label,
@@ -92,9 +92,9 @@ def rate_command(
             clustered=reading.cluster is not None,
             confidence_level=confidence_level,
         )
-    say(found.understood)
-    page.write(found)
+    say(rates.understood)
+    page.write(rates)
     from voirdire.reporting.result_tables import ResultTables
 
-    content = {"rates": found.results, "dropped": found.dropped}
-    print_result(content, ResultTables(found), as_json=as_json)
+    content = {"rates": rates.results, "dropped": rates.dropped}
+    print_result(content, ResultTables(rates), as_json=as_json)

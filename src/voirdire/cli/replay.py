@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from cyclopts import Parameter
 
-from voirdire.cli.judging_progress import watched
+from voirdire.cli.judging_progress import watch_run
 from voirdire.cli.model_judges import (
     OF_REPLIES,
     USUAL,
     DryRun,
     UsualAskingOptions,
-    judge_or_own,
+    make_judge_or_own,
 )
 from voirdire.cli.options import AsJson, Output, RewardFile, RewardJudge, run_options
 from voirdire.cli.printing import (
-    caught_warnings,
-    kept_when_stopped,
+    keep_when_stopped,
     listen_for_interrupts,
     print_result,
     say_notes,
+    say_warnings,
 )
 from voirdire.cli.shell import Call, say
 from voirdire.judging import Asking
@@ -69,9 +69,9 @@ def replay_command(
     """
     listen_for_interrupts()
     why = "the reward says how its own judge asks" if judge else "nobody is asked"
-    told: dict[str, Any] = {
+    settled: dict[str, Any] = {
         "settings": settings,
-        "judge": judge_or_own(
+        "judge": make_judge_or_own(
             call,
             judge,
             asking,
@@ -83,21 +83,21 @@ def replay_command(
     stopping = (
         nullcontext()
         if judge is None or dry_run
-        else kept_when_stopped(str(run), store=settings.store)
+        else keep_when_stopped(str(run), store=settings.store)
     )
-    with stopping, caught_warnings():
+    with stopping, say_warnings():
         from voirdire.reporting.reward_run_tables import replay_estimate_lines, replay_tables
         from voirdire.rewards.training.replay import estimate_replay, replay
 
         if dry_run:
-            estimate = estimate_replay(run, reward, **told)
+            estimate = estimate_replay(run, reward, **settled)
             say_notes(estimate.notes)
             print_result(estimate.as_dict(), *replay_estimate_lines(estimate), as_json=as_json)
             return
-        with watched("replaying", lambda n, _: (f"{n:,} completions", n, None)) as tell:
-            found = replay(run, reward, output=output, progress=tell, **told)
-    say_notes(found.notes, found.dropped)
-    print_result(found.as_dict(), *replay_tables(found), as_json=as_json)
-    if not found.n_after:
+        with watch_run("replaying", lambda n, _: (f"{n:,} completions", n, None)) as tell:
+            replayed = replay(run, reward, output=output, progress=tell, **settled)
+    say_notes(replayed.notes, replayed.dropped)
+    print_result(replayed.as_dict(), *replay_tables(replayed), as_json=as_json)
+    if not replayed.n_after:
         say("voirdire: no completion got a reward.")
         raise SystemExit(1)

@@ -64,26 +64,28 @@ def replies_command(
     from voirdire.reporting.reply_tables import item_reply_tables, reply_tables
     from voirdire.rubrics import load_rubric
 
-    asked = load_rubric(rubric)
-    given: Iterator[Item] | None = None
+    loaded_rubric = load_rubric(rubric)
+    item_stream: Iterator[Item] | None = None
     if items is not None:
         batches = stream_items(
             items,
             format=format,  # type: ignore[arg-type]  # checked there
             columns=columns,
             judged=judged,
-            pairs=all(row.kind == "pairwise" for row in asked.questions),
+            pairs=all(row.kind == "pairwise" for row in loaded_rubric.questions),
             images=True,
         )
-        given = (row for batch in batches for row in batch.items)
+        item_stream = (row for batch in batches for row in batch.items)
     with progress("reading replies"):
         if item is None:
             listing = list_replies(
-                store, rubric=asked, items=given or (), failed=failed, limit=limit
+                store, rubric=loaded_rubric, items=item_stream or (), failed=failed, limit=limit
             )
         else:
-            found = read_replies(store, item, rubric=asked, items=given, failed=failed)
+            item_replies = read_replies(
+                store, item, rubric=loaded_rubric, items=item_stream, failed=failed
+            )
     if item is None:
         print_result(listing, *reply_tables(listing), as_json=as_json)
     else:
-        print_result(found, *item_reply_tables(found), as_json=as_json)
+        print_result(item_replies, *item_reply_tables(item_replies), as_json=as_json)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from voirdire._types import Language, RubricKind
-from voirdire.cli.option_groups import utf8
+from voirdire.cli.option_groups import read_utf8
 from voirdire.cli.options import AsJson
 from voirdire.cli.printing import print_result, print_text
 from voirdire.cli.shell import UsageError
@@ -58,7 +58,7 @@ def show_command(
     if as_json and as_yaml:
         msg = "`--json` and `--yaml` exclude each other."
         raise UsageError(msg)
-    rubric = _loaded(name)
+    rubric = _load(name)
     if as_yaml:
         print_text(rubric_to_yaml(rubric))
     else:
@@ -81,7 +81,7 @@ def check_command(
     """
     from voirdire.reporting.rubric_tables import check_lines
 
-    checked = [_checked(file) for file in files]
+    checked = [_check_file(file) for file in files]
     lines = [line for row in checked for line in check_lines(row)]
     print_result({"files": checked}, *lines, as_json=as_json)
     if not all(row["valid"] for row in checked):
@@ -89,7 +89,9 @@ def check_command(
 
 
 def new_command(
-    file: Annotated[str, Parameter(metavar="FILE", converter=lambda _kind, tokens: utf8(tokens))],
+    file: Annotated[
+        str, Parameter(metavar="FILE", converter=lambda _kind, tokens: read_utf8(tokens))
+    ],
     /,
     *,
     kind: RubricKind | None = None,
@@ -120,18 +122,18 @@ def new_command(
         msg = "`--our-names` needs `--from` with a file in the authors' layout."
         raise UsageError(msg)
     if file == "-":
-        print_text(_new_text("my-rubric", kind, start, our_names=our_names))
+        print_text(_write_new("my-rubric", kind, start, our_names=our_names))
         return
     path = Path(file)
     if path.exists() or path.is_symlink():
         msg = f"`FILE` must not exist yet, got {file!r}. Name another."
         raise InputError(msg)
     own = name_of_file(file, otherwise="my-rubric")
-    write_text(path, _new_text(own, kind, start, our_names=our_names))
+    write_text(path, _write_new(own, kind, start, our_names=our_names))
     print(f"{file}: written. Edit it, then: voirdire rubric check {file}")
 
 
-def _new_text(name: str, kind: RubricKind | None, start: str | None, *, our_names: bool) -> str:
+def _write_new(name: str, kind: RubricKind | None, start: str | None, *, our_names: bool) -> str:
     from voirdire import rubrics
     from voirdire.rubrics.files import built_in_text, starter_rubric
 
@@ -146,13 +148,13 @@ def _new_text(name: str, kind: RubricKind | None, start: str | None, *, our_name
     return rubrics.rubric_to_yaml(read)
 
 
-def _checked(file: str) -> dict[str, Any]:
+def _check_file(file: str) -> dict[str, Any]:
     """Check one file; what is wrong is a result here, and no error."""
     from voirdire.reporting.rubric_tables import rubric_summary
 
     named = {"file": file.encode("utf-8", "backslashreplace").decode()}  # a name may be any bytes
     try:
-        return named | {"valid": True, "problems": []} | rubric_summary(_loaded(file))
+        return named | {"valid": True, "problems": []} | rubric_summary(_load(file))
     except RubricError as error:
         problems = [
             {"line": row.line, "column": row.column, "message": row.message, "text": str(row)}
@@ -163,7 +165,7 @@ def _checked(file: str) -> dict[str, Any]:
     return named | {"valid": False, "problems": problems}
 
 
-def _loaded(name: str) -> Rubric:
+def _load(name: str) -> Rubric:
     from voirdire.documents.yaml_text import MOST_BYTES
     from voirdire.rubrics import load_rubric, rubric_from_text
 

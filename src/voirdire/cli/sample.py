@@ -57,12 +57,12 @@ def sample_command(
         from voirdire.rewards.training.sample import sample_training_run, write_sample
 
         strata = by or ["behavior", "step"]
-        found = sample_training_run(run, n=n, by=strata, seed=seed)  # type: ignore[arg-type]  # checked there
+        sample = sample_training_run(run, n=n, by=strata, seed=seed)  # type: ignore[arg-type]  # checked there
         files = write_sample(
-            found, output, n_annotators=n_annotators, questions=questions, language=language
+            sample, output, n_annotators=n_annotators, questions=questions, language=language
         )
     from voirdire.reporting.reward_run_tables import sample_tables
 
-    say_notes(files.notes, found.dropped)
-    content = found.as_dict() | {"files": files.as_dict()}
-    print_result(content, *sample_tables(found, files), as_json=as_json)
+    say_notes(files.notes, sample.dropped)
+    content = sample.as_dict() | {"files": files.as_dict()}
+    print_result(content, *sample_tables(sample, files), as_json=as_json)

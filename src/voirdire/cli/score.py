@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from voirdire.cli.judging_progress import watched
+from voirdire.cli.judging_progress import watch_run
 from voirdire.cli.model_judges import (
     OF_REPLIES,
     USUAL,
     Only,
     ScoringOptions,
     UsualAskingOptions,
-    judge_or_own,
-    named_judge,
+    choose_name,
+    make_judge_or_own,
 )
 from voirdire.cli.options import (
     AsJson,
@@ -29,12 +29,12 @@ from voirdire.cli.options import (
     Workers,
 )
 from voirdire.cli.printing import (
-    caught_warnings,
-    kept_when_stopped,
+    keep_when_stopped,
     listen_for_interrupts,
     print_result,
     say_drops,
     say_notes,
+    say_warnings,
 )
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.judging import Asking
@@ -86,28 +86,28 @@ def score_command(
         msg = "`--json` must not be given with `-o -`: both print to standard output."
         raise UsageError(msg)
     listen_for_interrupts()
-    judge = named_judge(judge, only, verdicts=verdicts)
+    judge = choose_name(judge, only, verdicts=verdicts)
     if verdicts:
         call.refuse((*USUAL, *OF_REPLIES), why="verdicts are not asked for again")
     by: dict[str, Any] = {
         "verdicts": verdicts or None,
-        "judge": judge if verdicts else judge_or_own(call, judge, asking),
+        "judge": judge if verdicts else make_judge_or_own(call, judge, asking),
         "settings": replace(settings, workers=workers or "auto"),
     }
     kept = f"what is judged is kept in '{output}.scoring'"
     if "-" in (items, str(output)):
         kept = "a language model's replies are kept in the store"
-    stopping = nullcontext() if verdicts else kept_when_stopped(items, kept=lambda: kept)
+    stopping = nullcontext() if verdicts else keep_when_stopped(items, kept=lambda: kept)
     total = estimate_rows(items)
 
     def describe(state: ScoringProgress, seconds: float) -> tuple[str, float, float | None]:
         judging = state.judging
         if judging is None:
             return f"{state.n_items:,} items", state.n_items + state.n_dropped, total
-        said = f"judging: {judging_text(judging, seconds=seconds)}"
-        return said, judging.n_items + state.n_dropped, total
+        text = f"judging: {judging_text(judging, seconds=seconds)}"
+        return text, judging.n_items + state.n_dropped, total
 
-    with stopping, caught_warnings(), watched("scoring", describe, _calls_of) as tell:
+    with stopping, say_warnings(), watch_run("scoring", describe, _calls_of) as tell:
         from voirdire.rewards.file_scoring import score_file
         from voirdire.rewards.reward_file import load_reward
 
@@ -118,8 +118,8 @@ def score_command(
     say_drops(summary.dropped, n_dropped=summary.n_dropped, output=summary.dropped_output)
     say_notes(summary.notes)
     is_streamed = summary.output == "-"
-    shown = score_tables(summary)
-    print_result(summary.as_dict(), *shown, as_json=as_json, is_streamed=is_streamed)
+    tables = score_tables(summary)
+    print_result(summary.as_dict(), *tables, as_json=as_json, is_streamed=is_streamed)
     if not summary.n_scored:
         say("voirdire: no item got a reward.")
         raise SystemExit(1)

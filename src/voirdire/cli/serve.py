@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
-from voirdire.cli.model_judges import UsualAskingOptions, judge_or_own
-from voirdire.cli.option_groups import option_group, spelled
+from voirdire.cli.model_judges import UsualAskingOptions, make_judge_or_own
+from voirdire.cli.option_groups import option_group, with_spelling
 from voirdire.cli.options import (
     Center,
     OtherJudge,
@@ -19,7 +19,7 @@ from voirdire.cli.options import (
     RewardJudge,
     RewardRubric,
 )
-from voirdire.cli.printing import caught_warnings, say_notes
+from voirdire.cli.printing import say_notes, say_warnings
 from voirdire.cli.shell import Call, UsageError
 from voirdire.judging import Asking, LiveSettings
 from voirdire.web import ServerSettings
@@ -41,7 +41,7 @@ else:
                 show_default=False,
             ),
         ],
-        end_tokens=spelled("--end-token", list[str], metavar="TOKEN"),
+        end_tokens=with_spelling("--end-token", list[str], metavar="TOKEN"),
     )
     RequestOptions = option_group(
         LiveSettings,
@@ -96,17 +96,17 @@ def serve_command(
     """
     if asking.max_cost is not None:  # each worker keeps the limit by itself
         asking = replace(asking, max_cost=asking.max_cost / server.workers)
-    asked = judge_or_own(call, judge, asking)
-    with caught_warnings():
+    live_judge = make_judge_or_own(call, judge, asking)
+    with say_warnings():
         from voirdire.rewards.live import LiveReward
         from voirdire.rewards.reward_file import load_reward
         from voirdire.web import serve
 
-        settings = replace(server, token=_token(token))
+        settings = replace(server, token=_read_token(token))
         live = LiveReward(
             load_reward(reward, rubric=rubric, require_certified=require_certified),
             settings=replace(requests, most_waiting=server.queue),
-            judge=asked,
+            judge=live_judge,
             other_judge=other_judge,
             store=DEFAULT_STORE if store is None else store,
             center=center,
@@ -115,13 +115,13 @@ def serve_command(
     serve(live, settings=settings, started=print, host=host, port=port, json_log=json_log)
 
 
-def _token(variable: str | None) -> str | None:
+def _read_token(variable: str | None) -> str | None:
     """Read the token, which is never typed: what is typed is seen in the list of processes."""
-    found = os.environ.get(TOKEN_VARIABLE if variable is None else variable, "")
-    if not found and variable is not None:
+    token = os.environ.get(TOKEN_VARIABLE if variable is None else variable, "")
+    if not token and variable is not None:
         msg = (  # perhaps it is the token itself: it is not shown
             "`--token-env` must name a variable that is set, got something else. Set the variable, "
             "and leave the token itself there."
         )
         raise UsageError(msg)
-    return found or None
+    return token or None

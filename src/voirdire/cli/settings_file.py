@@ -124,7 +124,7 @@ def settings_text(called: str, arguments: ArgumentCollection, *, file: str) -> s
         if any(_SECRET.search(text) or any(find_keys(text)) for text in texts):
             remarks.append(f"#   {name}: left out, for it holds a password or a key")
             continue
-        values = [_number_or_text(text) for text in texts]
+        values = [_read_number_or_text(text) for text in texts]
         typed[name] = values if row.token_count()[1] else values[-1]
     body: str = yaml.safe_dump(typed, allow_unicode=True, sort_keys=False, width=10_000)
     by_default = "".join(f"{line}\n" for line in ["# By default:", *remarks]) if remarks else ""
@@ -132,7 +132,7 @@ def settings_text(called: str, arguments: ArgumentCollection, *, file: str) -> s
     return f"{again}{body}{by_default}"
 
 
-def _number_or_text(text: str) -> Any:
+def _read_number_or_text(text: str) -> Any:
     try:
         value = json.loads(text)
     except ValueError:

@@ -42,9 +42,9 @@ __all__ = [
     "Command",
     "Typed",
     "UsageError",
-    "in_options",
+    "list_options",
     "make_app",
-    "options_of",
+    "rewrite_as_options",
     "run_app",
     "say",
 ]
@@ -103,7 +103,7 @@ Call: TypeAlias = Annotated[Typed, Parameter(parse=False)]
 
 @dataclass(kw_only=True)
 class _State:
-    """What is known of the call that is being read."""
+    """State of the call that is being read."""
 
     called: str = ""
     moved: Mapping[str, str] = field(default_factory=dict)
@@ -147,7 +147,7 @@ def make_app(
 
     The first word of a name of two, such as `rubric list`, is a family with a help text.
     """
-    made = App(
+    app = App(
         name=name,
         help=help_text,
         version=version,
@@ -159,14 +159,14 @@ def make_app(
             show_env_var=False,
             allow_repeating=True,
             allow_leading_hyphen=True,  # an option takes what follows it, also `-` and `-1`
-            name_transform=_spelling,
+            name_transform=_spell,
         ),
         config=_remember_typed,
         group_parameters=OPTIONS,
     )
-    made.register_install_completion_command()
+    app.register_install_completion_command()
     for called in commands:
-        place = made
+        place = app
         *path, last = called.split(" ")
         for part in path:
             if part not in place:
@@ -174,16 +174,16 @@ def make_app(
             place = place[part]
         home = called.partition(" ")[0].replace("-", "_")
         place.command(f"{__package__}.{home}:{last.replace('-', '_')}_command", name=last)
-    return made
+    return app
 
 
 def _remember_typed(_app: App, _commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
-    known = [name for argument in arguments for name in argument.names if argument.parse]
+    names = [name for argument in arguments for name in argument.names if argument.parse]
     for argument in arguments:
         for token in argument.tokens:
             if token.keyword is None and token.value[:1] == "-" and token.value not in ("-", "--"):
                 raise UsageError(
-                    _no_option(token.value.partition("=")[0], known, _STATE.get().moved)
+                    _refuse_option(token.value.partition("=")[0], names, _STATE.get().moved)
                 )
     state = _STATE.get()
     filled: frozenset[str] = frozenset()
@@ -196,34 +196,34 @@ def _remember_typed(_app: App, _commands: tuple[str, ...], arguments: ArgumentCo
     state.arguments = arguments
 
 
-def _spelling(field: str) -> str:
+def _spell(field: str) -> str:
     """Spell a field as an option: without the n of a count and the unit of a time."""
     return field.removeprefix("n_").removesuffix("_s").replace("_", "-")
 
 
-def _as_option(name: str) -> str | None:
+def _find_option(name: str) -> str | None:
     """Give the option of the called command that a message of the library calls by a name."""
     arguments = _STATE.get().arguments or ()
     options = [row for row in arguments if row.parse and row.name.startswith("--")]
     by_field = {row.field_info.name: row.name for row in options}
-    flag = f"--{_spelling(name)}"
+    flag = f"--{_spell(name)}"
     return by_field.get(name) or (flag if flag in by_field.values() else None)
 
 
-def in_options(message: str) -> str:
+def rewrite_as_options(message: str) -> str:
     """Rewrite what a message of the library says about arguments: it means options here."""
     message = _COLUMNS.sub(lambda x: f"--column {x[2]}={x[3] or 'YOURS'}", message)
     message = message.replace("columns={...}", "--column OURS=YOURS")
     for rule in ("must be a file", "must end in"):
         message = message.replace(f"`source` {rule}", f"what is read {rule}", 1)
     message = _RATERS.sub("--rater COLUMN", message)
-    message = _FLAG.sub(lambda found: f"`{_as_option(found[1]) or found[1]}`", message)
-    message = _KEYWORD.sub(_as_keyword, message)
-    return _ARGUMENT.sub(lambda found: f"`{_as_option(found[1]) or found[1]}`", message)
+    message = _FLAG.sub(lambda found: f"`{_find_option(found[1]) or found[1]}`", message)
+    message = _KEYWORD.sub(_rewrite_keyword, message)
+    return _ARGUMENT.sub(lambda found: f"`{_find_option(found[1]) or found[1]}`", message)
 
 
-def _as_keyword(found: re.Match[str]) -> str:
-    option = _as_option(found[1])
+def _rewrite_keyword(found: re.Match[str]) -> str:
+    option = _find_option(found[1])
     return f"{option} {found[3]!r}" if option else found[0]
 
 
@@ -241,12 +241,12 @@ class _ShortHelp:
         table.add_column(no_wrap=True, max_width=_WIDEST_NAME, overflow="fold")
         table.add_column(ratio=1)
         for row in panel.entries:
-            name = ", ".join(map(_plain_kind, row.display_labels_with_metavar))
+            name = ", ".join(map(_name_kind, row.display_labels_with_metavar))
             if panel.format == "command":
                 command = self._commands.get(f"{_STATE.get().called} {name}".strip())
                 table.add_row(f"  {name}", command.summary if command else _plain(row.description))
             elif _is_shown(row):
-                table.add_row(Text(f"  {name}"), Text(_meaning(row)))
+                table.add_row(Text(f"  {name}"), Text(_describe_option(row)))
         if table.row_count:
             console.print(panel.title, style="bold")
             console.print(table)
@@ -258,34 +258,34 @@ class _ShortHelp:
 
     def render_description(self, console: Console, _options: ConsoleOptions, text: Any) -> None:
         """Show what the command does, and how to see its other options."""
-        console.print(_paragraphs(text))
+        console.print(_reflow(text))
         console.print()
         if _STATE.get().shown:
-            said = f"The usual options; all of them: {ALL}. From a YAML file: {SETTINGS} FILE."
-            console.print(f"{said}\n", style="dim")
+            text = f"The usual options; all of them: {ALL}. From a YAML file: {SETTINGS} FILE."
+            console.print(f"{text}\n", style="dim")
 
 
-def _meaning(row: HelpEntry) -> str:
+def _describe_option(row: HelpEntry) -> str:
     """Say what an option means, what it may be, and what it is by default."""
-    said = [_plain(row.description)]
-    said += [f"One of {', '.join(row.choices)}."] if row.choices else []
+    text = [_plain(row.description)]
+    text += [f"One of {', '.join(row.choices)}."] if row.choices else []
     default = (row.default or "").strip("[]").replace("'", "")
-    said += [f"Default {default}."] if row.default not in _NO_DEFAULT else []
-    said += ["Required."] if row.required and not row.positional_label else []
-    return " ".join(part for part in said if part)
+    text += [f"Default {default}."] if row.default not in _NO_DEFAULT else []
+    text += ["Required."] if row.required and not row.positional_label else []
+    return " ".join(part for part in text if part)
 
 
-def _plain_kind(label: str) -> str:
+def _name_kind(label: str) -> str:
     """Name the kind of a value in the words of people."""
     name, space, kind = label.rpartition(" ")
     kind = kind.removesuffix("...") if space else kind
     return f"{name}{space}{_KINDS.get(kind, kind) if space else kind}"
 
 
-def _paragraphs(text: Any) -> str:
+def _reflow(text: Any) -> str:
     """Set a description anew, without the line ends of its source."""
-    said = str(getattr(text, "primary_renderable", text) or "").strip()
-    return "\n\n".join(" ".join(part.split()) for part in said.split("\n\n"))
+    text = str(getattr(text, "primary_renderable", text) or "").strip()
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
 def _plain(text: Any) -> str:
@@ -312,7 +312,7 @@ def run_app(app: App, commands: Mapping[str, Command], tokens: Sequence[str]) ->
     )
     _STATE.set(state)
     try:
-        words, state.settings = _without_settings(words)
+        words, state.settings = _split_settings(words)
         function, bound, ignored = app.parse_args(
             [*words, *(["--help"] if shows_all else [])],
             print_error=False,
@@ -331,13 +331,13 @@ def run_app(app: App, commands: Mapping[str, Command], tokens: Sequence[str]) ->
     except (CycloptsError, UsageError) as error:
         if isinstance(error.__cause__, VoirdireError):  # a settings record refused its values
             raise error.__cause__ from None
-        known = [*options_of(app, called)] if command else []
-        for line in _lines(error, called, command, known, is_bare=words == called.split()):
+        names = [*list_options(app, called)] if command else []
+        for line in _lines(error, called, command, names, is_bare=words == called.split()):
             say(line)
         sys.exit(2)
 
 
-def _without_settings(words: Sequence[str]) -> tuple[list[str], str | None]:
+def _split_settings(words: Sequence[str]) -> tuple[list[str], str | None]:
     """Take out the settings file, which is read before the options that it gives."""
     found = [place for place, word in enumerate(words) if word.partition("=")[0] == SETTINGS]
     if not found:
@@ -367,7 +367,7 @@ def _called(commands: Mapping[str, Command], tokens: Sequence[str]) -> str:
     return max(found, key=len, default="")
 
 
-def options_of(app: App, called: str) -> dict[str, Argument]:
+def list_options(app: App, called: str) -> dict[str, Argument]:
     """List the options of a command by their spellings."""
     place = app
     for name in called.split():
@@ -377,15 +377,15 @@ def options_of(app: App, called: str) -> dict[str, Argument]:
 
 
 def _lines(
-    error: Exception, called: str, command: Command | None, known: Sequence[str], *, is_bare: bool
+    error: Exception, called: str, command: Command | None, names: Sequence[str], *, is_bare: bool
 ) -> list[str]:
     """Say what is wrong with a call."""
     program = f"voirdire {called}".strip()
     unused = [word.partition("=")[0] for word in getattr(error, "unused_tokens", None) or ()]
-    unknown = [word for word in unused if word.startswith("-") and word not in known]
+    unknown = [word for word in unused if word.startswith("-") and word not in names]
     if unknown:
-        said = _no_option(unknown[0], known, _STATE.get().moved)
-        return [f"{program}: {said}", f"Help: {program} --help"]
+        text = _refuse_option(unknown[0], names, _STATE.get().moved)
+        return [f"{program}: {text}", f"Help: {program} --help"]
     if isinstance(error, MissingArgumentError) and command and error.keyword is None:
         return [
             f"{program}: {_name(error)} is missing. {command.summary}",
@@ -393,8 +393,8 @@ def _lines(
             f"Help: {program} --help",
         ]
     if command and is_bare:
-        said = f"{program}: {_message(error)} {command.summary}"
-        return [said, f"Example: {command.example}", f"Help: {program} --help"]
+        text = f"{program}: {_message(error)} {command.summary}"
+        return [text, f"Example: {command.example}", f"Help: {program} --help"]
     return [f"{program}: {_message(error)}", f"Help: {program} --help"]
 
 
@@ -411,15 +411,15 @@ def _message(error: Exception) -> str:
     match error:
         case UnknownOptionError():
             word = (error.token.keyword or error.token.value).partition("=")[0]
-            known = [name for row in error.argument_collection for name in row.names if row.parse]
-            return _no_option(word, known, moved)
+            names = [name for row in error.argument_collection for name in row.names if row.parse]
+            return _refuse_option(word, names, moved)
         case MissingArgumentError():
             return f"{_name(error)} needs a value."
         case CoercionError():
             value = "" if error.token is None else f", got {error.token.value!r}"
             source = "" if error.token is None else error.token.source
             place = "" if source in ("", "cli") else f"{source}: "
-            return f"{place}{_name(error)} must be {_wanted(error)}{value}."
+            return f"{place}{_name(error)} must be {_describe_kind(error)}{value}."
         case RepeatArgumentError():
             jury = " A jury.yaml makes one judge of several."
             name = error.token.keyword
@@ -428,24 +428,24 @@ def _message(error: Exception) -> str:
             given = error.argument.value if error.argument else None
             return f"{_name(error)}: {error.exception_message} Got {given!r}."
         case UnusedCliTokensError():
-            said = f"it takes no {', '.join(map(repr, error.unused_tokens or ()))} there."
+            text = f"it takes no {', '.join(map(repr, error.unused_tokens or ()))} there."
             return (
-                f"{said} `--gate` is a flag: name judges with `--only`."
+                f"{text} `--gate` is a flag: name judges with `--only`."
                 if "gate" in _STATE.get().typed.options
-                else said
+                else text
             )
     return " ".join(str(error).replace('"', "`").split())
 
 
-def _no_option(word: str, known: Sequence[str], moved: Mapping[str, str]) -> str:
+def _refuse_option(word: str, names: Sequence[str], moved: Mapping[str, str]) -> str:
     """Refuse an option, and name the one that may be meant."""
     if word in moved:
         return f"`{word}` is now {moved[word]}."
-    near = get_close_matches(word, known, n=1, cutoff=0.6)
+    near = get_close_matches(word, names, n=1, cutoff=0.6)
     return f"`{word}` is no option.{f' Did you mean `{near[0]}`?' if near else ''}"
 
 
-def _wanted(error: CoercionError) -> str:
+def _describe_kind(error: CoercionError) -> str:
     """Say what a value must be."""
     argument = error.argument
     choices = None if argument is None else argument.get_choices(force=True)

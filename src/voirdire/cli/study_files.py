@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from cyclopts import Group
 
 from voirdire._validation import shorten
-from voirdire.cli.option_groups import Labels, option_group, pairs_of, spelled
+from voirdire.cli.option_groups import Labels, option_group, pairs_of, with_spelling
 from voirdire.cli.printing import listen_for_interrupts
 from voirdire.cli.shell import UsageError, say
 from voirdire.io import Reading
@@ -28,10 +28,10 @@ else:
         Reading,
         panel=Group("How labels are read", sort_key=2),
         labels=Labels,
-        columns=spelled("--column", pairs_of(str, named="OURS")),
-        raters=spelled("--rater", list[str] | None, metavar="COLUMN"),
-        judge_columns=spelled("--judge-column", list[str] | None, metavar="COLUMN"),
-        missing=spelled("--missing", list[str], metavar="WORD"),
+        columns=with_spelling("--column", pairs_of(str, named="OURS")),
+        raters=with_spelling("--rater", list[str] | None, metavar="COLUMN"),
+        judge_columns=with_spelling("--judge-column", list[str] | None, metavar="COLUMN"),
+        missing=with_spelling("--missing", list[str], metavar="WORD"),
     )
 
 __all__ = [

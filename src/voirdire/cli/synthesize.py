@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from voirdire.cli.judging_progress import watched
+from voirdire.cli.judging_progress import watch_run
 from voirdire.cli.model_judges import (
     DryRun,
     SynthesisOptions,
     WriterOptions,
-    asked_judge,
+    make_judge,
 )
 from voirdire.cli.options import AsJson, File, JudgeName, RubricName
 from voirdire.cli.printing import (
-    kept_when_stopped,
+    keep_when_stopped,
     listen_for_interrupts,
     print_result,
     say_drops,
@@ -65,7 +65,7 @@ def synthesize_command(
         Which completions each prompt gets, and the words that ask for them: a YAML file. Default:
         those that ship for the rubric, or one completion of each class.
     judge
-        Who verifies: local, a file that `voirdire distill` made, a language model, or the YAML file
+        Who verifies: local, a file that `voirdire distill` make, a language model, or the YAML file
         of a judge, which says where its server is and what it costs, of a cascade or of a jury.
     """
     from voirdire.judging import LlmJudge
@@ -82,23 +82,23 @@ def synthesize_command(
         api_key_env=None,
         price=None,
     )
-    made = partial(asked_judge, call=call, reads_keys=not dry_run)
-    writer = made(model, writing)
+    make = partial(make_judge, call=call, reads_keys=not dry_run)
+    writer = make(model, writing)
     if not isinstance(writer, LlmJudge):
         msg = f"`--model` must name a language model, such as openai/gpt-4o-mini, got {model!r}."
         raise UsageError(msg)
-    told: dict[str, Any] = {
+    settled: dict[str, Any] = {
         "rubric": rubric,
         "model": writer.model,
-        "judge": made(judge, judging),
+        "judge": make(judge, judging),
         "recipes": recipes,
         "limits": writer.limits,
         "price": writer.price,
         "settings": settings,
     }
     if dry_run:
-        beside = None if output == "-" else output
-        estimate = estimate_synthesis(prompts, output=beside, **told)
+        target = None if output == "-" else output
+        estimate = estimate_synthesis(prompts, output=target, **settled)
         lines = synthesis_estimate_lines(estimate)
         print_result({"estimate": estimate}, *lines, as_json=as_json)
         return
@@ -109,14 +109,14 @@ def synthesize_command(
         msg = "`--json` must not be given with `-o -`: both print to standard output."
         raise UsageError(msg)
     with (
-        kept_when_stopped(prompts, store=settings.store),
-        watched("writing", _described, lambda state: state) as tell,
+        keep_when_stopped(prompts, store=settings.store),
+        watch_run("writing", _described, lambda state: state) as tell,
     ):
-        summary = synthesize_file(prompts, output, progress=tell, **told)
+        summary = synthesize_file(prompts, output, progress=tell, **settled)
     about: dict[str, Any] = {"n_dropped": summary.n_dropped, "output": summary.dropped_output}
     say_drops(summary.dropped, what="prompt", **about)
-    shown = synthesis_tables(summary, rubric=rubric)
-    print_result(summary, *shown, as_json=as_json, is_streamed=summary.output == "-")
+    tables = synthesis_tables(summary, rubric=rubric)
+    print_result(summary, *tables, as_json=as_json, is_streamed=summary.output == "-")
     if not summary.n_written:
         say("voirdire: no completion came about.")
         raise SystemExit(1)

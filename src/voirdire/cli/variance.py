@@ -43,7 +43,9 @@ def variance_command(
         from voirdire.stats import variance_components
 
         frame = read_scores(scores, score=score, facets=facets)
-        found = variance_components(
+        components = variance_components(
             frame["score"].to_numpy(), {name: frame[name].to_list() for name in facets}
         )
-    print_result(found, variance_table(found), *variance_lines(found), as_json=as_json)
+    print_result(
+        components, variance_table(components), *variance_lines(components), as_json=as_json
+    )

@@ -51,10 +51,10 @@ def view_command(
     from voirdire.reporting.result_pages import PageRequest, make_page
 
     with progress("writing"):
-        asked = PageRequest(
+        request = PageRequest(
             file=file, language=language, title=title, items=items, explore=True, texts=True
         )
-        page = make_page(asked)
+        page = make_page(request)
     say_notes((), page.dropped)
     if output is None:
         output = Path(tempfile.mkdtemp(prefix="voirdire-")) / "view.html"  # of mode 0700
