@@ -30,11 +30,11 @@ __all__ = [
     "GroupTest",
     "Name",
     "Not",
-    "fault",
     "is_identifier",
-    "leaves",
+    "list_leaves",
+    "logic_error",
     "parse_expression",
-    "place_fault",
+    "place_error",
     "render_expression",
 ]
 
@@ -127,15 +127,15 @@ Expression: TypeAlias = Constant | Name | Not | Connective | GroupTest
 """A boolean expression over propositions, named expressions and groups of demands."""
 
 
-def leaves(expression: Expression) -> tuple[Name | GroupTest, ...]:
+def list_leaves(expression: Expression) -> tuple[Name | GroupTest, ...]:
     """List names and groups from left to right."""
     match expression:
         case Name() | GroupTest():
             return (expression,)
         case Not(operand=operand):
-            return leaves(operand)
+            return list_leaves(operand)
         case Connective(operands=operands):
-            return tuple(leaf for row in operands for leaf in leaves(row))
+            return tuple(leaf for row in operands for leaf in list_leaves(row))
     return ()
 
 
@@ -179,13 +179,13 @@ def _inside(operand: Expression, *parted: Word) -> str:
     return f"({text})" if isinstance(operand, Connective) and operand.word in parted else text
 
 
-def fault(rule: str, *, where: tuple[str, ...] = (), column: int | None = None) -> LogicError:
+def logic_error(rule: str, *, where: tuple[str, ...] = (), column: int | None = None) -> LogicError:
     """Make a `LogicError` that says first where it is: ``column 3: expected …, got 'xor'.``."""
     error = LogicError(rule if column is None else f"column {column}: {rule}", column=column)
-    return place_fault(error, where) if where else error
+    return place_error(error, where) if where else error
 
 
-def place_fault(error: LogicError, where: tuple[str, ...]) -> LogicError:
+def place_error(error: LogicError, where: tuple[str, ...]) -> LogicError:
     """Give an error that knows its column the place of its expression."""
     place = " > ".join(shorten(part, width=40) for part in where)
     return LogicError(f"{place}: {error}", where=where, column=error.column)
@@ -225,7 +225,7 @@ def parse_expression(text: str) -> Expression:
 `or`?
     """
     if not isinstance(text, str):
-        raise fault(f"an expression must be text, got {type(text).__name__}.")
+        raise logic_error(f"an expression must be text, got {type(text).__name__}.")
     parser = _Parser(text)
     expression = parser.read_connective("or", depth=0)
     parser.expect_end()
@@ -243,24 +243,24 @@ class _Token(NamedTuple):
 def _cut_tokens(text: str) -> list[_Token]:
     """Cut `text`; the last token is the end. A character that nothing uses is a `LogicError`."""
     if len(text) > MAX_CHARACTERS:
-        raise fault(
+        raise logic_error(
             f"an expression may have at most {MAX_CHARACTERS:,} characters, got {len(text):,}. "
             "Name its parts under `expressions`."
         )
-    found = []
+    tokens = []
     for match in _TOKEN.finditer(text):
         kind = str(match.lastgroup)
         token = _Token(kind, match[kind], match.start(kind) + 1)
         if kind == "other":
-            rule = _OTHER_SIGNS.get(
+            rule = _SIGN_RULES.get(
                 token.text, "expected a name, a number, `(`, `)` or a comparison"
             )
-            raise fault(f"{rule}, got {shorten(token.text)!r}.", column=token.column)
-        found.append(token)
-    return [*found, _Token("end", "", len(text.rstrip()) + 1)]
+            raise logic_error(f"{rule}, got {shorten(token.text)!r}.", column=token.column)
+        tokens.append(token)
+    return [*tokens, _Token("end", "", len(text.rstrip()) + 1)]
 
 
-_OTHER_SIGNS = {
+_SIGN_RULES = {
     "=": "equality is `==`",
     "!": "negation is `not`",
     "~": "negation is `not`",
@@ -299,7 +299,9 @@ class _Parser:
     def _unary(self, *, depth: int) -> Expression:
         if depth > MAX_DEPTH:
             rule = f"an expression may be nested at most {MAX_DEPTH} deep. "
-            raise fault(f"{rule}Name its parts under `expressions`.", column=self._next.column)
+            raise logic_error(
+                f"{rule}Name its parts under `expressions`.", column=self._next.column
+            )
         if self._take("not"):
             return Not(operand=self._unary(depth=depth + 1))
         if self._take("("):
@@ -368,7 +370,7 @@ class _Parser:
         token = self._next
         shown = "the end" if token.kind == "end" else repr(shorten(token.text, width=40))
         hint = did_you_mean(token.text.lower(), known) if token.kind == "word" else ""
-        return fault(f"{rule}, got {shown}.{hint}", column=token.column)
+        return logic_error(f"{rule}, got {shown}.{hint}", column=token.column)
 
 
 def _operand_rule(token: _Token) -> str:

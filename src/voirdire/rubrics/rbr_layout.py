@@ -20,7 +20,7 @@ from voirdire._validation import check_choice, shorten
 from voirdire.documents import NAME_RULE, Filled, Form, did_you_mean, is_name, read_document
 from voirdire.errors import InputError
 from voirdire.rubrics.expressions import RESERVED_WORDS, is_identifier
-from voirdire.rubrics.form import MOST_BEHAVIORS, MOST_EXPRESSIONS, Identifier, add_logic_errors
+from voirdire.rubrics.form import MOST_BEHAVIORS, MOST_EXPRESSIONS, Identifier, raise_logic_errors
 from voirdire.rubrics.rubric import (
     Behavior,
     CompletionClass,
@@ -225,7 +225,7 @@ def rubric_of_layout(
     )
     theirs = {ours: each for each, ours in our_names.items()}
 
-    def place_of(where: tuple[str, ...]) -> PathInFile:
+    def find_place(where: tuple[str, ...]) -> PathInFile:
         match where:
             case ("expressions", each):
                 return ("derived_propositions", theirs.get(each, each))
@@ -233,7 +233,7 @@ def rubric_of_layout(
                 return ("completion_classes", each, behavior)
         return ("completion_classes",)
 
-    add_logic_errors(document, rubric, place_of=place_of)
+    raise_logic_errors(document, rubric.logic.find_errors(), find_place)
     return rubric
 
 
