@@ -184,15 +184,22 @@ def read_comparisons(
     return replace(joined, data_hash=hash_comparisons(joined))
 
 
-def comparisons_of(source: Any, **settings: Any) -> ComparisonData:
+def comparisons_of(
+    source: Any,
+    *,
+    layout: ComparisonLayout | None = None,
+    judged: Judged = "final_answer",
+    known_behaviors: Sequence[str] | None = None,
+    **fields: Unpack[LayoutFields],
+) -> ComparisonData:
     """Take comparisons in any form.
 
     Parameters
     ----------
     source : ComparisonData, path, binary file, data frame, or sequence of mappings or of Item
-        Comparisons are given back as they are; anything else is read by `read_comparisons`.
-    **settings
-        As for `read_comparisons`.
+        Comparisons are returned as they are; anything else is read by `read_comparisons`.
+    layout, judged, known_behaviors, **fields
+        As for `read_comparisons`. Comparisons that are read already take no layout.
 
     Returns
     -------
@@ -204,7 +211,8 @@ def comparisons_of(source: Any, **settings: Any) -> ComparisonData:
     NoDataError
         If nothing is there, or no prompt has two completions.
     InputError
-        As for `read_comparisons`.
+        As for `read_comparisons`; also if comparisons that are read already come with `columns`,
+        `format` or `base`, or with a `behavior` that some of them lack.
 
     Examples
     --------
@@ -215,7 +223,21 @@ def comparisons_of(source: Any, **settings: Any) -> ComparisonData:
     >>> data.behaviors, data.better.tolist(), data.worse.tolist(), data.margins.tolist()
     (('comply', 'comply'), [0], [1], [2.0])
     """
-    return source if isinstance(source, ComparisonData) else read_comparisons(source, **settings)
+    settled = replace(layout or ComparisonLayout(), **fields)
+    if not isinstance(source, ComparisonData):
+        return read_comparisons(
+            source, layout=settled, judged=judged, known_behaviors=known_behaviors
+        )
+    for name in ("columns", "format", "base", "behavior"):
+        value = getattr(settled, name)
+        is_ignored = value is not None and (name != "behavior" or None in source.behaviors)
+        if is_ignored:
+            msg = (
+                f"`{name}` must not be given with comparisons that are read already, got "
+                f"{shorten(repr(value))}. Give it to `read_comparisons`."
+            )
+            raise InputError(msg)
+    return source
 
 
 def _take_file(

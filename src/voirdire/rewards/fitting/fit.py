@@ -116,8 +116,8 @@ def fit_reward(
         Fields of `ComparisonSettings`, each of which counts before that of `reading`:
 
         - `from_classes`: take the completion class that the verdicts give for the label.
-        - `columns`, `format`, `behavior`, `base`: as for `read_comparisons`; comparisons that are
-          read already are taken as they are.
+        - `columns`, `format`, `behavior`, `base`: as for `read_comparisons`; an error where the
+          comparisons are read already.
         - `judged`: what of a response is judged.
         - `threshold`: in (0, 1): a proposition is true from this probability on. By default the
           verdicts or the rubric say.
