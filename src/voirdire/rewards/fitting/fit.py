@@ -367,7 +367,7 @@ def settings_record(
         Among others `prompt_hashes`: the prompts whose comparisons the weights were fitted on, so
         that an examination can tell whether it looks at others.
     """
-    from voirdire.rewards.comparisons.prompts import prompt_hash
+    from voirdire.rewards.comparisons.prompts import hash_prompt
 
     data = compared.data
     prompts = {place for row in fitted for place in _one_per_prompt(row, data)}
@@ -380,7 +380,7 @@ def settings_record(
         },
         "use_base": use_base,
         "from_classes": from_classes,
-        "prompt_hashes": sorted({prompt_hash(data.items[place]) for place in prompts}),
+        "prompt_hashes": sorted({hash_prompt(data.items[place]) for place in prompts}),
     }
 
 
