@@ -156,16 +156,15 @@ def class_probabilities(
     ...         ),
     ...     ),
     ... )
-    >>> found = class_probabilities(rubric, "refuse", probabilities=[[0.9, 0.2], [0.9, 0.0]])
-    >>> found.classes
+    >>> result = class_probabilities(rubric, "refuse", probabilities=[[0.9, 0.2], [0.9, 0.0]])
+    >>> result.classes
     ('bad', 'good', 'poor')
-    >>> found.values.round(2).tolist()
+    >>> result.values.round(2).tolist()
     [[0.2, 0.72, 0.08], [0.0, 0.9, 0.1]]
     """
-    used: ClassRule = rubric.class_rule if rule is None else rule
-    check_choice("rule", used, ClassRule)
+    class_rule = check_choice("rule", rubric.class_rule if rule is None else rule, ClassRule)
     names = tuple(row.name for row in rubric.behavior(behavior).classes)
-    if used == "product":
+    if class_rule == "product":
         plan = rubric.logic.plan_products(behavior)
         table = _Table("probabilities", probabilities, rubric, propositions, needed=plan.variables)
         values, normaliser = _compute_products(plan, table)
@@ -175,7 +174,7 @@ def class_probabilities(
         table = _Table("probabilities", probabilities, rubric, propositions, needed=flow.variables)
         values = _compute_leaves(flow, table)[:, : len(names)]
         normaliser = np.where(np.isnan(values[:, 0]), np.nan, 1.0)
-    return ClassProbabilities(classes=names, values=values, normaliser=normaliser, rule=used)
+    return ClassProbabilities(classes=names, values=values, normaliser=normaliser, rule=class_rule)
 
 
 def hard_classes(

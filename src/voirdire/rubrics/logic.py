@@ -1,4 +1,4 @@
-"""What the expressions and classes of a rubric mean: names followed, diagrams made, all checked.
+"""Checks the expressions and classes of a rubric, and compiles them to diagrams and products.
 
 Names lead to propositions and to named expressions, groups to the demands of a behavior. Under the
 exact rule an expression, or all classes of a behavior, become one decision diagram. Under the
@@ -71,7 +71,7 @@ _MOST_FLOWS = 256
 
 _POSITIVE = ("required", "core", "desired")
 
-_COMPARED: dict[str, Callable[[int, int], bool]] = {
+_OPERATORS: dict[str, Callable[[int, int], bool]] = {
     ">=": operator.ge,
     ">": operator.gt,
     "<=": operator.le,
@@ -84,7 +84,7 @@ Place = tuple[str, ...]
 """Where in a rubric an expression stands, such as ``("expressions", "safe_refusal")``."""
 
 Demands: TypeAlias = "Mapping[str, Demand]"
-"""What a behavior says of propositions, for which groups stand."""
+"""The demands of a behavior by proposition; groups stand for them."""
 
 Literals: TypeAlias = tuple[tuple[str, bool], ...]
 """Propositions or named conjunctions, each as true or as false."""
@@ -355,7 +355,7 @@ def check_logic(rubric: Rubric) -> None:
     Parameters
     ----------
     rubric : Rubric
-        As it was read, or made in memory.
+        From a file, or made in memory.
 
     Raises
     ------
@@ -458,7 +458,7 @@ def _make_flow(
     where none holds.
     """
     _check_variable_count(len(conditions.variables), place)
-    # Reading costs about a step per character; who pays for it here has already read.
+    # Parsing took about a step per character.
     budget.left -= conditions.n_characters
     diagram = Diagram(conditions.variables, n_leaves=n_leaves, budget=budget)
     try:
@@ -508,7 +508,7 @@ def _is_met(test: GroupTest, size: int, count: int) -> bool:
     """Tell whether so many members of a group of that size are enough."""
     if test.number is None:
         return count >= (1 if test.test == "any" else size)
-    return _COMPARED[test.test](count, test.number)
+    return _OPERATORS[test.test](count, test.number)
 
 
 def _list_literals(
