@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 _NUMBERS_AT_WORK = 2**17
-"""1 MiB of float64: more leaves the second-level cache, less pays more for calls than for work."""
+"""1 MiB of float64: more does not fit the second-level cache, less takes more calls."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ FALSE, TRUE = 0, 1
 
 
 class BudgetSpentError(Exception):
-    """The diagram is too large; what compiles it says so in terms of the rubric."""
+    """The diagram is too large; the compiler turns this into a `LogicError`."""
 
 
 class Budget:

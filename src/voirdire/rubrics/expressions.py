@@ -50,7 +50,7 @@ GROUP_WORDS: tuple[str, ...] = ("core", *get_args(DemandWord))
 _OPERATORS = ("and", "or", "not", "true", "false", "any", "all", "count", "otherwise")
 
 RESERVED_WORDS = frozenset((*_OPERATORS, "met", "unmet", *GROUP_WORDS))
-"""Words of the expressions: no question and no named expression may be called so."""
+"""The words of expressions, which no question and no named expression may have as its name."""
 
 MAX_CHARACTERS = 10_000
 """The longest expression that is read: text is hostile, and no rubric needs more."""
@@ -240,8 +240,8 @@ class _Token(NamedTuple):
     column: int
 
 
-def _cut_tokens(text: str) -> list[_Token]:
-    """Cut `text`; the last token is the end. A character that nothing uses is a `LogicError`."""
+def _split_tokens(text: str) -> list[_Token]:
+    """Split `text` into tokens, the last of which is the end; a strange character is an error."""
     if len(text) > MAX_CHARACTERS:
         raise logic_error(
             f"an expression may have at most {MAX_CHARACTERS:,} characters, got {len(text):,}. "
@@ -273,7 +273,7 @@ class _Parser:
     """Recursive descent over tokens; each method reads one rule of the grammar."""
 
     def __init__(self, text: str) -> None:
-        self._tokens = _cut_tokens(text)
+        self._tokens = _split_tokens(text)
         self._at = 0
 
     def read_connective(self, word: Word, *, depth: int) -> Expression:

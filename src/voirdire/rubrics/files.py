@@ -71,7 +71,7 @@ def built_in_rubrics() -> tuple[str, ...]:
 
 
 def built_in_text(name: str) -> str:
-    """Read the YAML of a built-in rubric, comments and all."""
+    """Read the YAML of a built-in rubric with its comments."""
     return _list_files()[name].read_text(encoding="utf-8")
 
 

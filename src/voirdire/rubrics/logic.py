@@ -90,7 +90,7 @@ Literals: TypeAlias = tuple[tuple[str, bool], ...]
 """Propositions or named conjunctions, each as true or as false."""
 
 ALWAYS = "true"
-"""The name of what is always true. No proposition may be called so."""
+"""The name of the literal that is always true; it is a reserved word."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,6 +231,7 @@ class RubricLogic:
         yield [partial(self._check_classes, row.id, budget) for row in behaviors]
 
     def _check_extra_condition(self, behavior: str, text: str) -> None:
+        # It is parsed apart from its class, so that columns are those of the file.
         place = ("behaviors", behavior, "unacceptable_when")
         self._bind({place: self._parse(text, place)}, self._rubric.behavior(behavior).demands)
 
@@ -249,12 +250,11 @@ class RubricLogic:
             raise logic_error(
                 "a behavior must have at least one completion class, got none.", where=place
             )
-        if len({each.name for each in row.classes}) < len(row.classes):
-            raise logic_error("classes must have different names.", where=place)
-        has_otherwise = row.classes[-1].when.strip() == OTHERWISE
         texts = {(*place, each.name): each.when for each in row.classes}
-        if has_otherwise:
-            del texts[*place, row.classes[-1].name]
+        if len(texts) < len(row.classes):
+            raise logic_error("classes must have different names.", where=place)
+        if row.classes[-1].when.strip() == OTHERWISE:
+            texts.popitem()
         return self._bind({at: self._parse(text, at) for at, text in texts.items()}, row.demands)
 
     def _read_definition(self, name: str) -> Expression:
@@ -287,10 +287,9 @@ class RubricLogic:
     def _bind(self, by_place: Mapping[Place, Expression], demands: Demands | None) -> _Conditions:
         """Follow names to their definitions, and groups to their propositions.
 
-        Propositions are asked in the order in which a reader meets them, following each name where
-        it first stands; this keeps together what a condition puts together. Members of a count come
-        last in their expression, since everything that is asked between them is asked anew for each
-        count so far.
+        Propositions are asked in the order of the text, each name replaced by its definition: so
+        the parts of a condition stay together. Members of a count come last in their expression,
+        since a proposition between them is asked for each count so far.
         """
         definitions = self._collect_definitions(by_place.values())
         groups: dict[GroupTest, Literals] = {}
