@@ -24,7 +24,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from voirdire.rewards.comparisons.pairs import pairs_of_labels
+from voirdire.rewards.comparisons.pairs import pair_by_labels
 from voirdire.rewards.solving.problem import RankingProblem
 from voirdire.rewards.solving.solve import solve
 
@@ -76,7 +76,7 @@ def plain_pairs(labels, prompts):
 
 def problem_of(features, labels, prompts, base, *, l2):
     """Make the pairs and put them as a problem."""
-    better, worse = pairs_of_labels(prompts, labels, BETTER_THAN)
+    better, worse = pair_by_labels(prompts, labels, BETTER_THAN)
     n_features = features.shape[1]
     return RankingProblem(
         features=features,
@@ -169,7 +169,7 @@ def bench_held_out(l2=0.001):
         places, labels, prompts = np.flatnonzero(train), made.labels[train], made.prompts[train]
 
         def fit(made=made, places=places, labels=labels, prompts=prompts):
-            better, worse = (places[side] for side in pairs_of_labels(prompts, labels, BETTER_THAN))
+            better, worse = (places[side] for side in pair_by_labels(prompts, labels, BETTER_THAN))
             n_features = made.features.shape[1]
             problem = RankingProblem(
                 features=made.features,

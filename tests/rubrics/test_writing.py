@@ -171,7 +171,9 @@ def test_a_condition_that_only_looks_like_an_added_one_is_written_whole():
 
 @pytest.mark.parametrize("text", [" leading", "trailing\n"])
 def test_white_space_that_reading_takes_off_is_an_error_and_not_lost(text):
-    with pytest.raises(InputError, match="`rubric` must hold what a file can say, got 'small'"):
+    with pytest.raises(
+        InputError, match="`rubric` must be the same when its file is read, got 'small'"
+    ):
         rubric_to_yaml(asking({"en": text}))
 
 

@@ -135,7 +135,7 @@ def list_paying_propositions(model: RewardModel) -> tuple[str, ...]:
         paying.update(name for name in features.propositions if row.weights[name] != 0)
         paying |= list_veto_propositions(model.rubric, behavior, row.vetoes)
         if any(row.weights[name] != 0 for name in features.classes):
-            paying.update(model.rubric.logic.classes(behavior).flow.variables)
+            paying.update(model.rubric.logic.compile_classes(behavior).variables)
     return tuple(name for name in model.rubric.propositions if name in paying)
 
 

@@ -99,7 +99,7 @@ def list_veto_propositions(rubric: Rubric, behavior: str, vetoes: Iterable[str])
     names: set[str] = set()
     for veto in vetoes:
         try:
-            names.update(rubric.logic.flow(veto, behavior).variables)
+            names.update(rubric.logic.compile_expression(veto, behavior).variables)
         except LogicError as error:
             msg = (
                 "`veto` must be a proposition, named expression or condition of rubric "

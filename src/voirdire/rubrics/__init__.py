@@ -63,28 +63,26 @@ __all__ = [
 ]
 
 _HOMES = {
-    "OUR_NAMES": "rbr_layout",
-    "RUBRIC_SCHEMA": "rubric",
-    "Behavior": "rubric",
-    "ClassProbabilities": "classes",
-    "CompletionClass": "rubric",
-    "Demand": "rubric",
-    "Expression": "expressions",
     "Problem": "voirdire.documents",
-    "Question": "rubric",
-    "Rubric": "rubric",
-    "built_in_rubrics": "files",
     "check_logic": "logic",
-    "class_probabilities": "classes",
-    "expression_holds": "classes",
-    "expression_probability": "classes",
-    "hard_classes": "classes",
-    "load_rubric": "files",
-    "parse_expression": "expressions",
-    "render_expression": "expressions",
-    "rubric_from_rbr_layout": "rbr_layout",
-    "rubric_from_text": "files",
-    "rubric_to_yaml": "files",
+    **dict.fromkeys(("Expression", "parse_expression", "render_expression"), "expressions"),
+    **dict.fromkeys(("OUR_NAMES", "rubric_from_rbr_layout"), "rbr_layout"),
+    **dict.fromkeys(
+        ("RUBRIC_SCHEMA", "Behavior", "CompletionClass", "Demand", "Question", "Rubric"), "rubric"
+    ),
+    **dict.fromkeys(
+        (
+            "ClassProbabilities",
+            "class_probabilities",
+            "expression_holds",
+            "expression_probability",
+            "hard_classes",
+        ),
+        "classes",
+    ),
+    **dict.fromkeys(
+        ("built_in_rubrics", "load_rubric", "rubric_from_text", "rubric_to_yaml"), "files"
+    ),
 }
 
 

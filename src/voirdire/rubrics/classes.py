@@ -1,6 +1,6 @@
-"""Completion classes and expressions over items: how probable they are, and which hold.
+"""Computes how probable completion classes and expressions are for items, and which hold.
 
-Many items run at once through a diagram or a product, in chunks that fit the processor's cache.
+Many items are computed at once, in chunks that fit the processor's cache.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from voirdire._validation import check_choice, shorten
 from voirdire.documents import did_you_mean
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.rubrics.diagram import TRUE
-from voirdire.rubrics.logic import ALWAYS, not_exhaustive
+from voirdire.rubrics.logic import ALWAYS, check_exhaustive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from voirdire.rubrics.diagram import Flow
-    from voirdire.rubrics.logic import Factor, ProductPlan
+    from voirdire.rubrics.logic import Literals, ProductPlan
     from voirdire.rubrics.rubric import Rubric
 
 __all__ = [
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 _NUMBERS_AT_WORK = 2**17
-"""1 MiB of float64: more leaves the second-level cache, less pays more for calls than for work."""
+"""1 MiB of float64: more does not fit the second-level cache, less takes more calls."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,28 +156,25 @@ def class_probabilities(
     ...         ),
     ...     ),
     ... )
-    >>> found = class_probabilities(rubric, "refuse", probabilities=[[0.9, 0.2], [0.9, 0.0]])
-    >>> found.classes
+    >>> result = class_probabilities(rubric, "refuse", probabilities=[[0.9, 0.2], [0.9, 0.0]])
+    >>> result.classes
     ('bad', 'good', 'poor')
-    >>> found.values.round(2).tolist()
+    >>> result.values.round(2).tolist()
     [[0.2, 0.72, 0.08], [0.0, 0.9, 0.1]]
     """
-    used: ClassRule = rubric.class_rule if rule is None else rule
-    check_choice("rule", used, ClassRule)
-    columns = rubric.propositions if propositions is None else propositions
+    class_rule = check_choice("rule", rubric.class_rule if rule is None else rule, ClassRule)
     names = tuple(row.name for row in rubric.behavior(behavior).classes)
-    if used == "product":
-        plan = rubric.logic.plan(behavior)
-        table = _Table("probabilities", probabilities, columns, needed=plan.variables)
-        values, normaliser = _product_probabilities(plan, table)
+    if class_rule == "product":
+        plan = rubric.logic.plan_products(behavior)
+        table = _Table("probabilities", probabilities, rubric, propositions, needed=plan.variables)
+        values, normaliser = _compute_products(plan, table)
     else:
-        compiled = rubric.logic.classes(behavior)
-        if compiled.uncovered is not None:
-            raise not_exhaustive(behavior, compiled.uncovered)
-        table = _Table("probabilities", probabilities, columns, needed=compiled.flow.variables)
-        values = _leaf_probabilities(compiled.flow, table)[:, : len(names)]
+        flow = rubric.logic.compile_classes(behavior)
+        check_exhaustive(behavior, flow)
+        table = _Table("probabilities", probabilities, rubric, propositions, needed=flow.variables)
+        values = _compute_leaves(flow, table)[:, : len(names)]
         normaliser = np.where(np.isnan(values[:, 0]), np.nan, 1.0)
-    return ClassProbabilities(classes=names, values=values, normaliser=normaliser, rule=used)
+    return ClassProbabilities(classes=names, values=values, normaliser=normaliser, rule=class_rule)
 
 
 def hard_classes(
@@ -243,12 +240,12 @@ def hard_classes(
     >>> hard_classes(rubric, "refuse", labels=[[1, 0], [1, 1], [1, None], [0, None]]).tolist()
     [0, 1, -1, 1]
     """
-    compiled = rubric.logic.classes(behavior)
-    columns = rubric.propositions if propositions is None else propositions
-    table = _Table("labels", labels, columns, needed=compiled.flow.variables)
-    found = _leaf_of_labels(compiled.flow, table)
-    found[found == len(compiled.classes)] = -1
-    return found
+    flow = rubric.logic.compile_classes(behavior)
+    leaves = _find_leaves(
+        flow, _Table("labels", labels, rubric, propositions, needed=flow.variables)
+    )
+    leaves[leaves == flow.n_leaves - 1] = -1
+    return leaves
 
 
 def expression_probability(
@@ -300,10 +297,9 @@ def expression_probability(
     >>> expression_probability(rubric, "a or b", probabilities=[[0.5, 0.5]]).tolist()
     [0.75]
     """
-    columns = rubric.propositions if propositions is None else propositions
-    flow = rubric.logic.flow(expression, behavior)
-    table = _Table("probabilities", probabilities, columns, needed=flow.variables)
-    return _leaf_probabilities(flow, table)[:, TRUE].copy()
+    flow = rubric.logic.compile_expression(expression, behavior)
+    table = _Table("probabilities", probabilities, rubric, propositions, needed=flow.variables)
+    return _compute_leaves(flow, table)[:, TRUE].copy()
 
 
 def expression_holds(
@@ -353,10 +349,11 @@ def expression_holds(
     >>> expression_holds(rubric, "a or b", labels=labels).tolist()
     [1.0, 0.0, nan]
     """
-    columns = rubric.propositions if propositions is None else propositions
-    flow = rubric.logic.flow(expression, behavior)
-    found = _leaf_of_labels(flow, _Table("labels", labels, columns, needed=flow.variables))
-    return np.where(found < 0, np.nan, found)
+    flow = rubric.logic.compile_expression(expression, behavior)
+    leaves = _find_leaves(
+        flow, _Table("labels", labels, rubric, propositions, needed=flow.variables)
+    )
+    return np.where(leaves < 0, np.nan, leaves)
 
 
 class _Table:
@@ -366,17 +363,18 @@ class _Table:
         self,
         what: Literal["probabilities", "labels"],
         values: ArrayLike,
-        propositions: Sequence[str],
+        rubric: Rubric,
+        propositions: Sequence[str] | None,
         *,
         needed: Sequence[str],
     ) -> None:
         self.are_labels = what == "labels"
         self._what = what
-        self._names = tuple(propositions)
+        self._names = tuple(rubric.propositions if propositions is None else propositions)
         self._positions = _find_columns(self._names, needed)
         array = np.asarray(values)
         if array.dtype == object:
-            flat = [_number(what, value) for value in array.ravel().tolist()]
+            flat = [_read_number(what, value) for value in array.ravel().tolist()]
             array = np.array(flat, dtype=np.float64).reshape(array.shape)
         if array.ndim != 2 or array.shape[1] != len(self._names):
             msg = (
@@ -393,10 +391,10 @@ class _Table:
         return len(self._rows)
 
     def chunks(self, size: int) -> Iterator[tuple[slice, NDArray[Any], NDArray[Any]]]:
-        """Yield, chunk by chunk, its place and by needed column what is false and what is true.
+        """Yield for each chunk its place, and for each needed column how far it is false and true.
 
-        That are probabilities, or whether a label may be false and may be true: a missing one may
-        be both. Every column is checked, needed or not. The arrays are the same ones each time.
+        These are probabilities, or whether a label may be false and may be true: a missing one may
+        be both. Every column is checked. The arrays are the same ones for every chunk.
         """
         dtype = np.bool_ if self.are_labels else np.float64
         shape = (2, len(self._positions), min(size, len(self)))
@@ -439,8 +437,8 @@ class _Table:
 def _find_columns(names: tuple[str, ...], needed: Sequence[str]) -> list[int]:
     position = {name: k for k, name in enumerate(names)}
     if len(position) < len(names):
-        twice = next(name for k, name in enumerate(names) if position[name] != k)
-        msg = f"`propositions` must be different, got {shorten(twice)!r} twice."
+        repeated = next(name for k, name in enumerate(names) if position[name] != k)
+        msg = f"`propositions` must be different, got {shorten(repeated)!r} twice."
         raise InputError(msg)
     missing = next((name for name in needed if name not in position), None)
     if missing is not None:
@@ -453,7 +451,7 @@ def _find_columns(names: tuple[str, ...], needed: Sequence[str]) -> list[int]:
     return [position[name] for name in needed]
 
 
-def _number(what: str, value: object) -> float:
+def _read_number(what: str, value: object) -> float:
     """Read None, NaN and pandas' NA as nan, and numbers and truth values as numbers."""
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return math.nan
@@ -466,13 +464,13 @@ def _number(what: str, value: object) -> float:
     raise InputError(msg)
 
 
-def _leaf_probabilities(flow: Flow, table: _Table) -> NDArray[np.float64]:
+def _compute_leaves(flow: Flow, table: _Table) -> NDArray[np.float64]:
     """Give the probability of every leaf, shape (n_items, n_leaves).
 
     An item with a nan among the propositions that the diagram depends on is nan throughout.
     """
     result = np.zeros((len(table), flow.n_leaves))
-    for chunk, reached in _send_down(flow, table):
+    for chunk, reached in _send_to_leaves(flow, table):
         for leaf, probability in reached.items():
             result[chunk, leaf] = probability
         # Every variable has a node, so a nan of it has reached at least one leaf.
@@ -482,30 +480,26 @@ def _leaf_probabilities(flow: Flow, table: _Table) -> NDArray[np.float64]:
     return result
 
 
-def _leaf_of_labels(flow: Flow, table: _Table) -> NDArray[np.int64]:
-    """Give the leaf of every item, shape (n_items,); -1 where missing labels leave it open.
-
-    It is open where they could be filled in so as to give different leaves. A missing label that
-    cannot change the leaf any more does no harm, whatever the order of the variables.
-    """
+def _find_leaves(flow: Flow, table: _Table) -> NDArray[np.int64]:
+    """Find the leaf of every item, shape (n_items,); -1 where missing labels could change it."""
     result = np.empty(len(table), dtype=np.int64)
-    for chunk, reached in _send_down(flow, table):
-        found = result[chunk]
-        n_reached = np.zeros(len(found), dtype=np.int16)
+    for chunk, reached in _send_to_leaves(flow, table):
+        leaves = result[chunk]
+        n_reached = np.zeros(len(leaves), dtype=np.int16)
         for leaf, is_reached in reached.items():
-            np.copyto(found, leaf, where=is_reached)
+            np.copyto(leaves, leaf, where=is_reached)
             n_reached += is_reached
-        found[n_reached != 1] = -1
+        leaves[n_reached != 1] = -1
     return result
 
 
-def _send_down(flow: Flow, table: _Table) -> Iterator[tuple[slice, dict[int, NDArray[Any]]]]:
-    """Yield, chunk by chunk, its place and what reaches each leaf: see `Flow`."""
+def _send_to_leaves(flow: Flow, table: _Table) -> Iterator[tuple[slice, dict[int, NDArray[Any]]]]:
+    """Yield for each chunk its place and how much of it reaches each leaf: see `Flow`."""
     times: Callable[..., Any] = np.logical_and if table.are_labels else np.multiply
     plus: Callable[..., Any] = np.logical_or if table.are_labels else np.add
     size = _chunk_size(2 * len(flow.variables) + 2 * flow.n_leaves)
     for chunk, low, high in table.chunks(8 * size if table.are_labels else size):
-        # What is done with is dropped at once, so that the rest stays in the processor's cache.
+        # A node is dropped once it is passed, so that the others stay in the processor's cache.
         reached: dict[int, NDArray[Any]] = {flow.root: np.ones(low.shape[1], dtype=low.dtype)}
         for node, variable, *children in flow.steps:
             here = reached.pop(node)
@@ -520,7 +514,7 @@ def _chunk_size(n_rows: int) -> int:
     return max(64, min(8_192, _NUMBERS_AT_WORK // max(n_rows, 1)))
 
 
-def _product_probabilities(
+def _compute_products(
     plan: ProductPlan, table: _Table
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Give normalised class probabilities and their normaliser; nan and a warning where it is 0."""
@@ -528,13 +522,13 @@ def _product_probabilities(
     size = _chunk_size(2 * (len(plan.variables) + len(plan.products)) + len(plan.classes))
     for chunk, low, high in table.chunks(size):
         n_items = low.shape[1]
-        known = dict(zip(plan.variables, zip(high, low, strict=True), strict=True))
-        known[ALWAYS] = np.ones(n_items), np.zeros(n_items)
-        for name, factors in plan.products.items():
-            product = _multiply(factors, known, n_items)
-            known[name] = product, 1.0 - product
-        for k, factors in enumerate(plan.classes):
-            values[chunk, k] = _multiply(factors, known, n_items)
+        probabilities = dict(zip(plan.variables, zip(low, high, strict=True), strict=True))
+        probabilities[ALWAYS] = np.zeros(n_items), np.ones(n_items)
+        for name, literals in plan.products.items():
+            product = _multiply(literals, probabilities, n_items)
+            probabilities[name] = 1.0 - product, product
+        for k, literals in enumerate(plan.classes):
+            values[chunk, k] = _multiply(literals, probabilities, n_items)
     normaliser = values.sum(axis=1)
     impossible = np.flatnonzero(normaliser == 0)
     if len(impossible):
@@ -549,12 +543,12 @@ def _product_probabilities(
 
 
 def _multiply(
-    factors: tuple[Factor, ...],
-    known: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]],
+    literals: Literals,
+    values: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]],
     n_items: int,
 ) -> NDArray[np.float64]:
-    """Multiply what is `known` by name, straight or as one minus it."""
+    """Multiply the probabilities of literals; `values` has those of false and of true by name."""
     result = np.ones(n_items)
-    for name, is_negated in factors:
-        result *= known[name][is_negated]
+    for name, state in literals:
+        result *= values[name][state]
     return result

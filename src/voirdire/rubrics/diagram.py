@@ -1,7 +1,7 @@
 """Reduced ordered decision diagrams with many leaves, built node by node.
 
-A diagram asks one proposition after another, in a fixed order, and ends in a leaf: false or true
-for an expression, a class for a behavior. Equal parts exist once [1]_, so two expressions that
+A diagram asks for one proposition after another, in a fixed order, and ends in a leaf: false or
+true for an expression, a class for a behavior. Equal parts exist once [1]_, so two expressions that
 mean the same are one node.
 
 References
@@ -27,11 +27,11 @@ FALSE, TRUE = 0, 1
 
 
 class BudgetSpentError(Exception):
-    """The diagram is too large; what compiles it says so in terms of the rubric."""
+    """The diagram is too large; the compiler turns this into a `LogicError`."""
 
 
 class Budget:
-    """How many nodes may still be thought about: hostile expressions have no small diagram."""
+    """How many steps are left to make diagrams: hostile expressions have no small one."""
 
     def __init__(self, n_steps: int) -> None:
         self.left = n_steps
@@ -57,23 +57,22 @@ class Diagram:
         self.variable = [len(names)] * n_leaves
         self.low = list(range(n_leaves))
         self.high = list(range(n_leaves))
-        self._known: dict[tuple[int, int, int], int] = {}
-        self._chosen: dict[tuple[int, int, int], int] = {}
+        self._nodes: dict[tuple[int, int, int], int] = {}
+        self._choices: dict[tuple[int, int, int], int] = {}
 
-    def node(self, variable: int, low: int, high: int) -> int:
+    def add_node(self, variable: int, low: int, high: int) -> int:
         """Ask `variable`: go to `low` where it is false, to `high` where it is true."""
         if low == high:
             return low
         key = (variable, low, high)
-        found = self._known.get(key)
-        if found is None:
+        node = self._nodes.get(key)
+        if node is None:
             self.budget.spend()
-            found = len(self.variable)
+            node = self._nodes[key] = len(self.variable)
             self.variable.append(variable)
             self.low.append(low)
             self.high.append(high)
-            self._known[key] = found
-        return found
+        return node
 
     def choose(self, condition: int, then: int, otherwise: int) -> int:
         """Go on to `then` where `condition` is true and to `otherwise` where it is false."""
@@ -84,53 +83,38 @@ class Diagram:
         if then == TRUE and otherwise == FALSE:
             return condition
         key = (condition, then, otherwise)
-        found = self._chosen.get(key)
-        if found is None:
+        node = self._choices.get(key)
+        if node is None:
             self.budget.spend()
             top = min(self.variable[row] for row in key)
             low = self.choose(*(self.low[n] if self.variable[n] == top else n for n in key))
             high = self.choose(*(self.high[n] if self.variable[n] == top else n for n in key))
-            found = self._chosen[key] = self.node(top, low, high)
-        return found
+            node = self._choices[key] = self.add_node(top, low, high)
+        return node
 
-    def counted(
-        self, literals: Iterable[tuple[int, bool]], is_wanted: Callable[[int], bool]
-    ) -> int:
-        """Tell whether the number of variables that are in their wanted state `is_wanted`.
+    def count(self, literals: Iterable[tuple[int, bool]], is_enough: Callable[[int], bool]) -> int:
+        """Tell whether `is_enough` holds for the number of literals that are true.
 
         One node per variable and count so far, so at most n²/2 of them however it is compared.
         """
         last_first = sorted(literals, reverse=True)
-        counts = [TRUE if is_wanted(count) else FALSE for count in range(len(last_first) + 1)]
-        for variable, wanted in last_first:
+        counts = [TRUE if is_enough(count) else FALSE for count in range(len(last_first) + 1)]
+        for variable, state in last_first:
             counts = [
-                self.node(variable, *((miss, hit) if wanted else (hit, miss)))
+                self.add_node(variable, *((miss, hit) if state else (hit, miss)))
                 for miss, hit in pairwise(counts)
             ]
         return counts[0]
 
-    def reachable(self, root: int) -> list[int]:
+    def list_nodes(self, root: int) -> list[int]:
         """List the inner nodes from `root` on, each after everything that leads to it."""
-        seen, waiting = {root}, [root]
+        nodes, waiting = {root}, [root]
         while waiting:
             node = waiting.pop()
-            fresh = {self.low[node], self.high[node]} - seen
-            seen |= fresh
-            waiting.extend(fresh)
-        return sorted((n for n in seen if n >= self.n_leaves), key=lambda n: (self.variable[n], n))
-
-    def way_to(self, leaf: int, root: int) -> dict[str, bool] | None:
-        """Find the states of fewest propositions that lead from `root` to `leaf`, if any do."""
-        ways: dict[int, dict[str, bool]] = {leaf: {}}
-        for node in reversed(self.reachable(root)):
-            options = [
-                {self.names[self.variable[node]]: state, **ways[child]}
-                for state, child in ((False, self.low[node]), (True, self.high[node]))
-                if child in ways
-            ]
-            if options:
-                ways[node] = min(options, key=len)
-        return ways.get(root)
+            children = {self.low[node], self.high[node]} - nodes
+            nodes |= children
+            waiting.extend(children)
+        return sorted((n for n in nodes if n >= self.n_leaves), key=lambda n: (self.variable[n], n))
 
 
 class Step(NamedTuple):
@@ -169,10 +153,27 @@ class Flow:
     root: int
     steps: tuple[Step, ...]
 
+    def has_leaf(self, leaf: int) -> bool:
+        """Tell whether anything leads to a leaf."""
+        return leaf == self.root or any(leaf in (step.low, step.high) for step in self.steps)
+
+    def find_path(self, leaf: int) -> dict[str, bool]:
+        """Find the states of fewest propositions that lead to a leaf, which something leads to."""
+        paths: dict[int, dict[str, bool]] = {leaf: {}}
+        for step in reversed(self.steps):
+            options = [
+                {self.variables[step.variable]: state, **paths[child]}
+                for state, child in ((False, step.low), (True, step.high))
+                if child in paths
+            ]
+            if options:
+                paths[step.node] = min(options, key=len)
+        return paths[self.root]
+
 
 def plan_flow(diagram: Diagram, root: int) -> Flow:
-    """Put the nodes from `root` on in order, and number the propositions that they ask."""
-    nodes = diagram.reachable(root)
+    """Put the nodes from `root` on in order, and number the propositions that they ask for."""
+    nodes = diagram.list_nodes(root)
     used = sorted({diagram.variable[node] for node in nodes})
     number = {variable: k for k, variable in enumerate(used)}
     return Flow(

@@ -1,4 +1,4 @@
-"""The language of conditions: what an expression is made of, how it is read, and its text.
+"""Parses boolean expressions over propositions, named expressions and groups, and renders them.
 
 ``not`` binds tightest, then ``and``, then ``or``::
 
@@ -30,11 +30,11 @@ __all__ = [
     "GroupTest",
     "Name",
     "Not",
-    "fault",
     "is_identifier",
-    "leaves",
+    "list_leaves",
+    "logic_error",
     "parse_expression",
-    "place_fault",
+    "place_error",
     "render_expression",
 ]
 
@@ -42,15 +42,15 @@ Word: TypeAlias = Literal["and", "or"]
 Test: TypeAlias = Literal["any", "all", ">=", "<=", "==", "!=", ">", "<"]
 
 COMPARISONS = (">=", "<=", "==", "!=", ">", "<")
-"""What a count may be compared by."""
+"""The signs that compare a count."""
 
 GROUP_WORDS: tuple[str, ...] = ("core", *get_args(DemandWord))
-"""What a group of demands is called: the words of demands, and ``core``."""
+"""The names of groups of demands: the words of demands, and ``core``."""
 
 _OPERATORS = ("and", "or", "not", "true", "false", "any", "all", "count", "otherwise")
 
 RESERVED_WORDS = frozenset((*_OPERATORS, "met", "unmet", *GROUP_WORDS))
-"""Words of the expressions: no question and no named expression may be called so."""
+"""The words of expressions, which no question and no named expression may have as its name."""
 
 MAX_CHARACTERS = 10_000
 """The longest expression that is read: text is hostile, and no rubric needs more."""
@@ -76,7 +76,7 @@ class Constant:
 
 @dataclass(frozen=True, kw_only=True)
 class Name:
-    """A proposition or a named expression; `column` is where it stands, from 1."""
+    """A proposition or a named expression; `column` is where it begins, from 1."""
 
     id: str
     column: int | None = field(default=None, compare=False)
@@ -108,12 +108,12 @@ class GroupTest:
     word : str
         One of `GROUP_WORDS`.
     state : {"met", "unmet"} or None
-        None: met for `required`, `core` and `desired`; for the words that forbid, that the
-        proposition is true; and so for `allowed`.
+        None means met for `required`, `core` and `desired`; for the other words it means that the
+        proposition is true.
     number : int or None
         What the count is compared with.
     column : int or None
-        Where the group stands, from 1.
+        Where the group begins, from 1.
     """
 
     test: Test
@@ -127,15 +127,15 @@ Expression: TypeAlias = Constant | Name | Not | Connective | GroupTest
 """A boolean expression over propositions, named expressions and groups of demands."""
 
 
-def leaves(expression: Expression) -> tuple[Name | GroupTest, ...]:
+def list_leaves(expression: Expression) -> tuple[Name | GroupTest, ...]:
     """List names and groups from left to right."""
     match expression:
         case Name() | GroupTest():
             return (expression,)
         case Not(operand=operand):
-            return leaves(operand)
+            return list_leaves(operand)
         case Connective(operands=operands):
-            return tuple(leaf for row in operands for leaf in leaves(row))
+            return tuple(leaf for row in operands for leaf in list_leaves(row))
     return ()
 
 
@@ -164,29 +164,29 @@ def render_expression(expression: Expression) -> str:
         case Name(id=name):
             return name
         case Not(operand=operand):
-            return f"not {_inside(operand, 'and', 'or')}"
+            return f"not {_render_operand(operand, 'and', 'or')}"
         case Connective(word="and", operands=operands):
-            return " and ".join(_inside(row, "and", "or") for row in operands)
+            return " and ".join(_render_operand(row, "and", "or") for row in operands)
         case Connective(operands=operands):
-            return " or ".join(_inside(row, "or") for row in operands)
+            return " or ".join(_render_operand(row, "or") for row in operands)
         case GroupTest(test=test, word=word, state=state, number=number):
             group = f"({word})" if state is None else f"({word} {state})"
             return f"{test}{group}" if number is None else f"count{group} {test} {number}"
 
 
-def _inside(operand: Expression, *parted: Word) -> str:
+def _render_operand(operand: Expression, *weaker: Word) -> str:
     text = render_expression(operand)
-    return f"({text})" if isinstance(operand, Connective) and operand.word in parted else text
+    return f"({text})" if isinstance(operand, Connective) and operand.word in weaker else text
 
 
-def fault(rule: str, *, where: tuple[str, ...] = (), column: int | None = None) -> LogicError:
-    """Make a `LogicError` that says first where it is: ``column 3: expected …, got 'xor'.``."""
+def logic_error(rule: str, *, where: tuple[str, ...] = (), column: int | None = None) -> LogicError:
+    """Make a `LogicError` that begins with its place: ``column 3: expected …, got 'xor'.``."""
     error = LogicError(rule if column is None else f"column {column}: {rule}", column=column)
-    return place_fault(error, where) if where else error
+    return place_error(error, where) if where else error
 
 
-def place_fault(error: LogicError, where: tuple[str, ...]) -> LogicError:
-    """Give an error that knows its column the place of its expression."""
+def place_error(error: LogicError, where: tuple[str, ...]) -> LogicError:
+    """Add the place of its expression to an error."""
     place = " > ".join(shorten(part, width=40) for part in where)
     return LogicError(f"{place}: {error}", where=where, column=error.column)
 
@@ -225,7 +225,7 @@ def parse_expression(text: str) -> Expression:
 `or`?
     """
     if not isinstance(text, str):
-        raise fault(f"an expression must be text, got {type(text).__name__}.")
+        raise logic_error(f"an expression must be text, got {type(text).__name__}.")
     parser = _Parser(text)
     expression = parser.read_connective("or", depth=0)
     parser.expect_end()
@@ -240,27 +240,27 @@ class _Token(NamedTuple):
     column: int
 
 
-def _cut_tokens(text: str) -> list[_Token]:
-    """Cut `text`; the last token is the end. A character that nothing uses is a `LogicError`."""
+def _split_tokens(text: str) -> list[_Token]:
+    """Split `text` into tokens, the last of which is the end; a strange character is an error."""
     if len(text) > MAX_CHARACTERS:
-        raise fault(
+        raise logic_error(
             f"an expression may have at most {MAX_CHARACTERS:,} characters, got {len(text):,}. "
             "Name its parts under `expressions`."
         )
-    found = []
+    tokens = []
     for match in _TOKEN.finditer(text):
         kind = str(match.lastgroup)
         token = _Token(kind, match[kind], match.start(kind) + 1)
         if kind == "other":
-            rule = _OTHER_SIGNS.get(
+            rule = _SIGN_RULES.get(
                 token.text, "expected a name, a number, `(`, `)` or a comparison"
             )
-            raise fault(f"{rule}, got {shorten(token.text)!r}.", column=token.column)
-        found.append(token)
-    return [*found, _Token("end", "", len(text.rstrip()) + 1)]
+            raise logic_error(f"{rule}, got {shorten(token.text)!r}.", column=token.column)
+        tokens.append(token)
+    return [*tokens, _Token("end", "", len(text.rstrip()) + 1)]
 
 
-_OTHER_SIGNS = {
+_SIGN_RULES = {
     "=": "equality is `==`",
     "!": "negation is `not`",
     "~": "negation is `not`",
@@ -273,11 +273,11 @@ class _Parser:
     """Recursive descent over tokens; each method reads one rule of the grammar."""
 
     def __init__(self, text: str) -> None:
-        self._tokens = _cut_tokens(text)
+        self._tokens = _split_tokens(text)
         self._at = 0
 
     def read_connective(self, word: Word, *, depth: int) -> Expression:
-        read = self._unary if word == "and" else partial(self.read_connective, "and")
+        read = self._read_unary if word == "and" else partial(self.read_connective, "and")
         operands = [read(depth=depth)]
         while self._take(word):
             operands.append(read(depth=depth))
@@ -294,43 +294,45 @@ class _Parser:
             rule = "expected the end, as no `(` is open"
         elif token.text in COMPARISONS:
             rule = "only `count(...)` is compared; expected `and`, `or` or the end"
-        raise self._wrong(rule, known=("and", "or"))
+        raise self._error(rule, words=("and", "or"))
 
-    def _unary(self, *, depth: int) -> Expression:
+    def _read_unary(self, *, depth: int) -> Expression:
         if depth > MAX_DEPTH:
             rule = f"an expression may be nested at most {MAX_DEPTH} deep. "
-            raise fault(f"{rule}Name its parts under `expressions`.", column=self._next.column)
+            raise logic_error(
+                f"{rule}Name its parts under `expressions`.", column=self._next.column
+            )
         if self._take("not"):
-            return Not(operand=self._unary(depth=depth + 1))
+            return Not(operand=self._read_unary(depth=depth + 1))
         if self._take("("):
             inner = self.read_connective("or", depth=depth + 1)
-            self._expect(")", "expected `and`, `or` or `)`", known=("and", "or"))
+            self._expect(")", "expected `and`, `or` or `)`", words=("and", "or"))
             return inner
-        return self._operand()
+        return self._read_operand()
 
-    def _operand(self) -> Expression:
+    def _read_operand(self) -> Expression:
         token = self._next
         if self._take("true") or self._take("false"):
             return Constant(value=token.text == "true")
         if self._take("any") or self._take("all") or self._take("count"):
-            return self._group_test(token.text)
+            return self._read_group_test(token.text)
         if token.text in RESERVED_WORDS or token.kind != "word" or not is_identifier(token.text):
-            raise self._wrong(_operand_rule(token), known=("not", "true", "false", "count"))
+            raise self._error(_operand_rule(token), words=("not", "true", "false", "count"))
         self._at += 1
         return Name(id=token.text, column=token.column)
 
-    def _group_test(self, function: str) -> GroupTest:
+    def _read_group_test(self, function: str) -> GroupTest:
         self._expect("(", "expected `(` and a group of demands")
         group = self._next
         if group.text not in GROUP_WORDS:
-            raise self._wrong(f"expected a group ({', '.join(GROUP_WORDS)})", known=GROUP_WORDS)
+            raise self._error(f"expected a group ({', '.join(GROUP_WORDS)})", words=GROUP_WORDS)
         self._at += 1
         state = next((word for word in ("met", "unmet") if self._take(word)), None)
         if state is not None and group.text == "allowed":
             self._at -= 1
-            raise self._wrong("`allowed` demands nothing, so nothing of it is met; expected `)`")
-        self._expect(")", "expected `met`, `unmet` or `)`", known=("met", "unmet"))
-        test, number = (function, None) if function != "count" else self._comparison()
+            raise self._error("`allowed` demands nothing, so nothing of it is met; expected `)`")
+        self._expect(")", "expected `met`, `unmet` or `)`", words=("met", "unmet"))
+        test, number = (function, None) if function != "count" else self._read_comparison()
         return GroupTest(
             test=cast("Test", test),
             word=group.text,
@@ -339,15 +341,15 @@ class _Parser:
             column=group.column,
         )
 
-    def _comparison(self) -> tuple[str, int]:
+    def _read_comparison(self) -> tuple[str, int]:
         comparison = self._next.text
         if comparison not in COMPARISONS:
-            raise self._wrong("`count(...)` is a number; expected a comparison such as `>=`")
+            raise self._error("`count(...)` is a number; expected a comparison such as `>=`")
         self._at += 1
         number = self._next.text
         # `isdigit` alone takes ² too; a limit on digits, as `int` is slow on long ones.
         if not (number.isascii() and number.isdigit()) or len(number) > _MAX_DIGITS:
-            raise self._wrong(f"expected a whole number of at most {_MAX_DIGITS} digits")
+            raise self._error(f"expected a whole number of at most {_MAX_DIGITS} digits")
         self._at += 1
         return comparison, int(number)
 
@@ -360,15 +362,15 @@ class _Parser:
         self._at += is_there
         return is_there
 
-    def _expect(self, text: str, rule: str, *, known: tuple[str, ...] = ()) -> None:
+    def _expect(self, text: str, rule: str, *, words: tuple[str, ...] = ()) -> None:
         if not self._take(text):
-            raise self._wrong(rule, known=known)
+            raise self._error(rule, words=words)
 
-    def _wrong(self, rule: str, *, known: tuple[str, ...] = ()) -> LogicError:
+    def _error(self, rule: str, *, words: tuple[str, ...] = ()) -> LogicError:
         token = self._next
         shown = "the end" if token.kind == "end" else repr(shorten(token.text, width=40))
-        hint = did_you_mean(token.text.lower(), known) if token.kind == "word" else ""
-        return fault(f"{rule}, got {shown}.{hint}", column=token.column)
+        hint = did_you_mean(token.text.lower(), words) if token.kind == "word" else ""
+        return logic_error(f"{rule}, got {shown}.{hint}", column=token.column)
 
 
 def _operand_rule(token: _Token) -> str:

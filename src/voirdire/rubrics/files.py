@@ -1,4 +1,4 @@
-"""Rubric files: by a built-in name, by path, from text, and as YAML that a person would write."""
+"""Loads rubrics by a built-in name, by path or from text, and writes them as readable YAML."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ __all__ = [
 _DATA = files("voirdire") / "data"
 _WIDTH = 100
 _LONG = 1e16
-"""From here on a whole number is written with an exponent, as `repr` does."""
+"""A whole number from here on is written with an exponent, as `repr` does."""
 
 
 def built_in_rubrics() -> tuple[str, ...]:
@@ -67,16 +67,16 @@ def built_in_rubrics() -> tuple[str, ...]:
     >>> "safety" in built_in_rubrics()
     True
     """
-    return tuple(sorted(_files()))
+    return tuple(sorted(_list_files()))
 
 
 def built_in_text(name: str) -> str:
-    """Read the YAML of a built-in rubric, comments and all."""
-    return _files()[name].read_text(encoding="utf-8")
+    """Read the YAML of a built-in rubric with its comments."""
+    return _list_files()[name].read_text(encoding="utf-8")
 
 
 @cache
-def _files() -> dict[str, Traversable]:
+def _list_files() -> dict[str, Traversable]:
     return {
         file.name.removesuffix(".yaml"): file
         for file in (_DATA / "rubrics").iterdir()
@@ -91,14 +91,14 @@ def load_rubric(name_or_path: Rubric | str | Path) -> Rubric:
     ----------
     name_or_path : Rubric, str or path
         A rubric, which is returned as it is; a name of `built_in_rubrics`; or a file: in the form
-        ``voirdire.rubric/1``, or in the layout of the authors of rule-based rewards, which is told
-        by its keys and read as `rubric_from_rbr_layout` does. A built-in name wins over a file of
+        ``voirdire.rubric/1``, or in the layout of the authors of rule-based rewards, which its
+        keys show, and which `rubric_from_rbr_layout` reads. A built-in name wins over a file of
         that name; write ``./safety`` for the file.
 
     Returns
     -------
     Rubric
-        Checked: every name is known, every class can be reached by the logic.
+        Checked: every name is defined, and every case has a class.
 
     Raises
     ------
@@ -118,21 +118,21 @@ def load_rubric(name_or_path: Rubric | str | Path) -> Rubric:
     """
     if isinstance(name_or_path, Rubric):
         return name_or_path
-    known = built_in_rubrics()
-    if isinstance(name_or_path, str) and name_or_path in known:
-        return _built_in(name_or_path)
+    names = built_in_rubrics()
+    if isinstance(name_or_path, str) and name_or_path in names:
+        return _load_built_in(name_or_path)
     if not file_exists(name_or_path):
         name = str(name_or_path)
         msg = (
-            f"a rubric must be a file that exists or one of {', '.join(known)}, got "
-            f"{shorten(name)!r}.{did_you_mean(name, known) or ' Check the path.'}"
+            f"a rubric must be a file that exists or one of {', '.join(names)}, got "
+            f"{shorten(name)!r}.{did_you_mean(name, names) or ' Check the path.'}"
         )
         raise InputError(msg)
-    return _rubric_of(read_document(name_or_path, what=WHAT))
+    return _read_rubric(read_document(name_or_path, what=WHAT))
 
 
 @cache
-def _built_in(name: str) -> Rubric:
+def _load_built_in(name: str) -> Rubric:
     return rubric_from_text(built_in_text(name), source=f"built-in {name}")
 
 
@@ -170,10 +170,10 @@ def rubric_from_text(text: str | bytes, *, source: str = "<text>") -> Rubric:
     >>> rubric.question("thanks").text["en"]
     'Does the response thank the user?'
     """
-    return _rubric_of(document_from_text(text, source=source, what=WHAT))
+    return _read_rubric(document_from_text(text, source=source, what=WHAT))
 
 
-def _rubric_of(document: Document) -> Rubric:
+def _read_rubric(document: Document) -> Rubric:
     return rubric_of_layout(document) if is_rbr_layout(document) else read_rubric_form(document)
 
 
@@ -204,7 +204,7 @@ def rubric_to_yaml(rubric: Rubric) -> str:
     RubricError
         If the rubric was not read from a file and breaks a rule of the form.
     InputError
-        If it holds what no file can say, such as white space around a text.
+        If it holds a value that no file can hold, such as white space around a text.
 
     Examples
     --------
@@ -222,60 +222,62 @@ def rubric_to_yaml(rubric: Rubric) -> str:
         text: Does the response thank the user?
     <BLANKLINE>
     """
-    parts = [_dump(_head(rubric))]
-    parts += _dump_entries("questions", [[_question(row)] for row in rubric.questions])
+    parts = [_dump(_write_head(rubric))]
+    parts += _dump_entries("questions", [[_write_question(row)] for row in rubric.questions])
     if rubric.expressions:
         parts.append(_dump({"expressions": dict(rubric.expressions)}))
-    parts += _dump_entries("behaviors", [{row.id: _behavior(row)} for row in rubric.behaviors])
+    parts += _dump_entries(
+        "behaviors", [{row.id: _write_behavior(row)} for row in rubric.behaviors]
+    )
     text = "\n".join(parts)
     if rubric_from_text(text, source=f"rubric {rubric.name}") != rubric:
         msg = (
-            f"`rubric` must hold what a file can say, got {rubric.name!r}, which reads back "
-            "otherwise. Take white space off the ends of its texts."
+            f"`rubric` must be the same when its file is read, got {rubric.name!r}, which is "
+            "another one then. Take white space off the ends of its texts."
         )
         raise InputError(msg)
     return text
 
 
-def _head(rubric: Rubric) -> dict[str, Any]:
+def _write_head(rubric: Rubric) -> dict[str, Any]:
     rule = None if rubric.class_rule == "exact" else rubric.class_rule
     head = {
         "schema": RUBRIC_SCHEMA,
         "name": rubric.name,
         "version": rubric.version,
-        "description": _by_language(rubric.description),
+        "description": _write_texts(rubric.description),
         "class_rule": rule,
         "threshold": rubric.threshold,
     }
     return {key: value for key, value in head.items() if value not in (None, {})}
 
 
-def _question(row: Question) -> dict[str, Any]:
-    written = question_document(row)
+def _write_question(row: Question) -> dict[str, Any]:
+    fields = question_document(row)
     for key in ("text", "yes_examples", "no_examples"):
-        written[key] = _by_language(written[key])
-    labels = {name: _by_language(text) or None for name, text in row.labels.items()}
-    written["labels"] = labels if any(labels.values()) else list(labels)
+        fields[key] = _write_texts(fields[key])
+    labels = {name: _write_texts(text) or None for name, text in row.labels.items()}
+    fields["labels"] = labels if any(labels.values()) else list(labels)
     if row.kind == "pairwise":
-        del written["labels"]  # always the same
-    written["levels"] = {level: _by_language(text) for level, text in row.levels.items()}
-    return {key: value for key, value in written.items() if value not in (None, {}, [])}
+        del fields["labels"]  # always the same
+    fields["levels"] = {level: _write_texts(text) for level, text in row.levels.items()}
+    return {key: value for key, value in fields.items() if value not in (None, {}, [])}
 
 
-def _behavior(row: Behavior) -> dict[str, Any]:
-    written: dict[str, Any] = {}
+def _write_behavior(row: Behavior) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
     if row.description:
-        written["description"] = _by_language(row.description)
-    written["demands"] = {name: write_demand(demand) for name, demand in row.demands.items()}
-    condition = _added_condition(row)
+        fields["description"] = _write_texts(row.description)
+    fields["demands"] = {name: write_demand(demand) for name, demand in row.demands.items()}
+    condition = _find_extra_condition(row)
     if condition is not None:
-        written["unacceptable_when"] = condition
+        fields["unacceptable_when"] = condition
     elif row.classes != DEFAULT_CLASSES:
-        written["classes"] = {each.name: each.when for each in row.classes}
-    return written
+        fields["classes"] = {each.name: each.when for each in row.classes}
+    return fields
 
 
-def _added_condition(row: Behavior) -> str | None:
+def _find_extra_condition(row: Behavior) -> str | None:
     """Find the condition that makes `default_classes` give the classes of a behavior."""
     for default, own in zip(DEFAULT_CLASSES, row.classes, strict=False):
         condition = own.when.removeprefix(f"{default.when} or (").removesuffix(")")
@@ -288,15 +290,15 @@ def _added_condition(row: Behavior) -> str | None:
     return None
 
 
-def _by_language(texts: Mapping[Any, Any]) -> Any:
-    """Leave English alone without its language."""
+def _write_texts(texts: Mapping[Any, Any]) -> Any:
+    """Write a text that is in English only without its language."""
     return texts["en"] if list(texts) == ["en"] else dict(texts)
 
 
 def _dump_entries(key: str, entries: list[Any]) -> list[str]:
-    """Write entries one by one, so that an empty line parts them."""
-    written = [_dump({key: entry}) for entry in entries]
-    return [text if n == 0 else text.partition("\n")[2] for n, text in enumerate(written)]
+    """Write entries one by one, with an empty line between them."""
+    texts = [_dump({key: entry}) for entry in entries]
+    return [text if n == 0 else text.partition("\n")[2] for n, text in enumerate(texts)]
 
 
 def _dump(value: Any) -> str:
@@ -307,13 +309,13 @@ def _dump(value: Any) -> str:
 
 
 class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
-    """Writes as people do: lists indented below their key, whole numbers without a point."""
+    """Writes lists indented below their key, and whole numbers without a point."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002  # PyYAML's signature
         super().increase_indent(flow, False)  # noqa: FBT003
 
     def analyze_scalar(self, scalar: str) -> Any:
-        """Let lines that end in spaces stand in a block, as YAML does and PyYAML does not."""
+        """Allow a block where lines end in spaces, as YAML does and PyYAML does not."""
         analysis = super().analyze_scalar(scalar)
         if " \n" in scalar:
             bare = re.sub(r" +\n", "\n", scalar)
@@ -329,7 +331,7 @@ class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
         return self.represent_float(value)
 
     def represent_text(self, text: str) -> yaml.Node:
-        """Choose quotes where a word without them would mean something else; blocks for lines."""
+        """Write quotes where a word without them is no text, and a block for several lines."""
         style = None if isinstance(resolve_scalar(text), str) else '"'
         return self.represent_scalar(
             "tag:yaml.org,2002:str", text, style="|" if "\n" in text else style

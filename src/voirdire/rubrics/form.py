@@ -1,15 +1,13 @@
-"""The YAML form ``voirdire.rubric/1``: its keys, what they hold, and what must fit together.
+"""The YAML form ``voirdire.rubric/1``: its keys, their values, and how these fit together.
 
-The pydantic models say what can be said of one value; the functions below them check the rest.
-What can be checked is checked even where something else is wrong: one question that cannot be read
-hides neither the others nor the behaviors.
+The pydantic models check single values, the functions below them how the values fit together. A
+question that cannot be read hides no problem of the others, nor of the behaviors.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
@@ -19,7 +17,7 @@ from voirdire._validation import shorten
 from voirdire.documents import Filled, Form, Line, Name, Number, rule_error
 from voirdire.errors import InputError
 from voirdire.rubrics.expressions import RESERVED_WORDS, is_identifier
-from voirdire.rubrics.logic import logic_errors, wrong_keys
+from voirdire.rubrics.logic import find_key_errors
 from voirdire.rubrics.rubric import (
     RUBRIC_SCHEMA,
     Behavior,
@@ -31,23 +29,24 @@ from voirdire.rubrics.rubric import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from voirdire.documents import Document
     from voirdire.documents import Path as PathInFile
+    from voirdire.errors import LogicError
 
 __all__ = [
     "MOST_BEHAVIORS",
     "MOST_EXPRESSIONS",
     "Identifier",
-    "add_logic_errors",
+    "raise_logic_errors",
     "read_rubric_form",
 ]
 
 LABEL_FORMS = ("labels in a list", "labels in a mapping")
-"""Names of the two ways to write labels; pydantic puts them into the place of an error."""
+"""Names of the two forms of labels; pydantic puts them into the place of an error."""
 
-# Far more than people write; checking the logic of a hostile file must not take minutes.
+# Far more than people write: the check of a hostile file must not take minutes.
 MOST_QUESTIONS = 2_000
 MOST_EXPRESSIONS = 1_000
 MOST_BEHAVIORS = 100
@@ -55,7 +54,7 @@ MOST_BEHAVIORS = 100
 _PAIRWISE_LABELS = ("A", "B", "tie")
 
 
-def _identifier(word: str) -> str:
+def _check_identifier(word: str) -> str:
     if not is_identifier(word):
         raise rule_error(
             "be lower-case letters, digits and underscores, a letter first, at most 100"
@@ -63,39 +62,39 @@ def _identifier(word: str) -> str:
     return word
 
 
-def _expression(value: Any) -> Any:
-    """Let ``true`` be an expression, and let lines and spaces be formatting."""
+def _join_lines(value: Any) -> Any:
+    """Take ``true`` as an expression; line breaks and more spaces are formatting."""
     if isinstance(value, bool):
         return str(value).lower()
     return " ".join(value.split()) if isinstance(value, str) else value
 
 
-def _in_english(value: Any) -> Any:
-    """Let a bare text, or list of texts, be the English one."""
+def _add_language(value: Any) -> Any:
+    """Take a text, or list of texts, without a language as English."""
     return {"en": value} if isinstance(value, str | list) else value
 
 
-def _label_form(value: Any) -> str | None:
+def _name_label_form(value: Any) -> str | None:
     if isinstance(value, list | dict):
         return LABEL_FORMS[isinstance(value, dict)]
     return None
 
 
-Identifier = Annotated[str, AfterValidator(_identifier)]
-Expression = Annotated[Filled, BeforeValidator(_expression)]
+Identifier = Annotated[str, AfterValidator(_check_identifier)]
+Expression = Annotated[Filled, BeforeValidator(_join_lines)]
 Text: TypeAlias = Annotated[
-    dict[Language, Filled], Field(min_length=1), BeforeValidator(_in_english)
+    dict[Language, Filled], Field(min_length=1), BeforeValidator(_add_language)
 ]
 Texts: TypeAlias = Annotated[
     dict[Language, Annotated[list[Filled], Field(min_length=1), AfterValidator(tuple)]],
     Field(min_length=1),
-    BeforeValidator(_in_english),
+    BeforeValidator(_add_language),
 ]
 Labels: TypeAlias = Annotated[
     Annotated[list[Line], Field(min_length=1), Tag(LABEL_FORMS[0])]
     | Annotated[dict[Line, Text | None], Field(min_length=1), Tag(LABEL_FORMS[1])],
     Discriminator(
-        _label_form,
+        _name_label_form,
         custom_error_type="rule",
         custom_error_message="be a list of words, or a mapping of words to definitions",
     ),
@@ -155,26 +154,30 @@ def read_rubric_form(document: Document) -> Rubric:
     class_rule = "exact" if whole is None else whole.class_rule
     expressions = {} if whole is None else whole.expressions or {}
     rows, named = document.get(("questions",)), document.get(("behaviors",))
-    questions = [
-        document.read(QuestionForm, ("questions", place), what="a question")
-        for place in range(len(rows) if isinstance(rows, list) else 0)
-    ]
-    forms = {
-        str(name): document.read(BehaviorForm, ("behaviors", str(name)), what="a behavior")
-        for name in (named if isinstance(named, dict) else ())
-    }
+    n_questions = len(rows) if isinstance(rows, list) else 0
+    names = [str(name) for name in named] if isinstance(named, dict) else []
+    questions, behaviors = dict[int, QuestionForm](), dict[str, BehaviorForm]()
+    for place in range(n_questions):
+        question = document.read(QuestionForm, ("questions", place), what="a question")
+        if question is not None:
+            questions[place] = question
+    for name in names:
+        behavior = document.read(BehaviorForm, ("behaviors", name), what="a behavior")
+        if behavior is not None:
+            behaviors[name] = behavior
     kinds: dict[str, RubricKind | None] = {
-        str(document.get(("questions", place, "id"))): None if form is None else form.kind
-        for place, form in reversed([*enumerate(questions)])
+        str(document.get(("questions", place, "id"))): (
+            questions[place].kind if place in questions else None
+        )
+        for place in reversed(range(n_questions))  # the first of an id counts
     }
     _check_questions(questions, document)
-    demands = {name: form.demands for name, form in forms.items() if form is not None}
-    for where, message in wrong_keys(kinds, expressions=expressions, demands=demands):
+    demands = {name: form.demands for name, form in behaviors.items()}
+    for where, message in find_key_errors(kinds, expressions=expressions, demands=demands):
         document.add(where, message, at_key=True)
-    behaviors = tuple(
+    rubric_behaviors = tuple(
         _read_behavior(name, form, document, class_rule=class_rule)
-        for name, form in forms.items()
-        if form is not None
+        for name, form in behaviors.items()
     )
     if document.is_wrong or whole is None:
         raise document.error()
@@ -182,58 +185,52 @@ def read_rubric_form(document: Document) -> Rubric:
         name=whole.name,
         version=whole.version,
         description=whole.description or {},
-        questions=tuple(_read_question(form) for form in questions if form is not None),
+        questions=tuple(_read_question(form) for form in questions.values()),
         expressions=expressions,
-        behaviors=behaviors,
+        behaviors=rubric_behaviors,
         class_rule=class_rule,
         threshold=whole.threshold,
         source=document.source,
     )
-    widened = {
+    extra_conditions = {
         name: form.unacceptable_when
-        for name, form in forms.items()
-        if form is not None and form.unacceptable_when is not None
+        for name, form in behaviors.items()
+        if form.unacceptable_when is not None
     }
 
-    def place_of(where: tuple[str, ...]) -> PathInFile:
-        is_widened = where[2:] == ("classes", "unacceptable") and where[1] in widened
-        return (*where[:2], "unacceptable_when") if is_widened else where
+    def find_place(where: tuple[str, ...]) -> PathInFile:
+        is_extra = where[2:] == ("classes", "unacceptable") and where[1] in extra_conditions
+        return (*where[:2], "unacceptable_when") if is_extra else where
 
-    add_logic_errors(document, rubric, widened=widened, place_of=place_of)
+    raise_logic_errors(document, rubric.logic.find_errors(extra_conditions), find_place)
     return rubric
 
 
-def add_logic_errors(
+def raise_logic_errors(
     document: Document,
-    rubric: Rubric,
-    *,
-    widened: Mapping[str, str] = MappingProxyType({}),
-    place_of: Callable[[tuple[str, ...]], PathInFile],
+    errors: Iterable[LogicError],
+    find_place: Callable[[tuple[str, ...]], PathInFile],
 ) -> None:
-    """Raise what is wrong with the expressions of a rubric, or else with its behaviors.
-
-    `widened` is as for `logic_errors`; `place_of` gives the place in the file for a place in the
-    rubric that was read from it.
-    """
-    for error in logic_errors(rubric, widened=widened):
-        path = place_of(error.where)
-        stands_there = document.has(path) and not isinstance(document.get(path), dict | list)
-        document.add(path, str(error), at_key=not stands_there)
+    """Raise all errors of a rubric's logic; `find_place` maps a place in it to one in the file."""
+    for error in errors:
+        path = find_place(error.where)
+        is_text = document.has(path) and not isinstance(document.get(path), dict | list)
+        document.add(path, str(error), at_key=not is_text)
     document.raise_problems()
 
 
 def _read_question(form: QuestionForm) -> Question:
-    given = {key: value for key, value in form if value is not None}
+    values = {key: value for key, value in form if value is not None}
     labels = _PAIRWISE_LABELS if form.kind == "pairwise" else form.labels or ()
     texts = labels if isinstance(labels, dict) else {}
-    given["labels"] = {label: texts.get(label) or {} for label in labels}
-    return Question(**given)
+    values["labels"] = {label: texts.get(label) or {} for label in labels}
+    return Question(**values)
 
 
 def _read_behavior(
     name: str, form: BehaviorForm, document: Document, *, class_rule: ClassRule
 ) -> Behavior:
-    """Read a behavior, and note what is wrong with its demands and its classes."""
+    """Read a behavior, and add what is wrong with its demands and its classes to the problems."""
     path = ("behaviors", name)
     demands = {}
     for question, text in form.demands.items():
@@ -248,8 +245,9 @@ def _read_behavior(
     if class_rule == "product" and form.classes is None:
         message = "a behavior must have the key `classes` where `class_rule` is product. Add it."
         document.add(path, message, at_key=True)
-    own = (form.classes or {}).items()
-    classes = tuple(CompletionClass(name=each, when=when) for each, when in own)
+    classes = tuple(
+        CompletionClass(name=each, when=when) for each, when in (form.classes or {}).items()
+    )
     return Behavior(
         id=name,
         description=form.description or {},
@@ -270,12 +268,10 @@ _POSSIBLE: dict[RubricKind, tuple[str, ...]] = _NEEDED | {
 _SPECIAL = ("labels", "minimum", "maximum", "levels", "yes_examples", "no_examples")
 
 
-def _check_questions(forms: Sequence[QuestionForm | None], document: Document) -> None:
-    """Note everything that is wrong within and between questions that can be read."""
+def _check_questions(forms: Mapping[int, QuestionForm], document: Document) -> None:
+    """Add what is wrong within and between questions to the problems."""
     first: dict[str, int] = {}
-    for position, form in enumerate(forms):
-        if form is None:
-            continue
+    for position, form in forms.items():
         path = ("questions", position)
         if form.id in RESERVED_WORDS:
             rule = f"`id` must not be a word of expressions, got {form.id!r}. Rename."
@@ -303,14 +299,14 @@ def _check_keys(form: QuestionForm, document: Document, path: PathInFile) -> Non
 
 
 def _check_answers(form: QuestionForm, document: Document, path: PathInFile) -> None:
-    """Labels differ, and one response cannot be an example of both."""
+    """Check that labels differ, and that no example stands under both answers."""
     labels = list(form.labels or ()) if form.kind in ("choice", "multilabel") else []
-    seen: set[str] = set()
+    earlier: set[str] = set()
     for position, label in enumerate(labels):
-        if label in seen:
+        if label in earlier:
             message = f"an entry of `labels` must be unique, got {shorten(label)!r} again."
             document.add((*path, "labels", position), message)
-        seen.add(label)
+        earlier.add(label)
     if form.kind == "choice" and len(labels) == 1:
         message = "`labels` of a choice must be at least two, got one. Add another."
         document.add((*path, "labels"), message)
@@ -339,16 +335,15 @@ def _check_scale(form: QuestionForm, document: Document, path: PathInFile) -> No
             document.add((*path, "levels", level), f"a key of `levels` {rule}", at_key=True)
 
 
-def _check_languages(forms: Sequence[QuestionForm | None], document: Document) -> None:
-    """Every question is in the same languages; blame the fewer ones."""
-    valid = [(position, form) for position, form in enumerate(forms) if form is not None]
-    spoken = Counter(language for _, form in valid for language in form.text)
-    common = [x for x in get_args(Language) if 2 * spoken[x] >= len(valid) and spoken[x]]
-    for position, form in valid:
-        for path, texts in _translated(form):
+def _check_languages(forms: Mapping[int, QuestionForm], document: Document) -> None:
+    """Check that every question is in the languages that at least half of them are in."""
+    counts = Counter(language for form in forms.values() for language in form.text)
+    common = [x for x in get_args(Language) if counts[x] and 2 * counts[x] >= len(forms)]
+    for position, form in forms.items():
+        for path, texts in _list_translations(form):
             place = ("questions", position, *path)
             for language in (x for x in common if x not in texts):
-                # Examples may be missing in a language; what is asked may not.
+                # Examples may be missing in a language; questions and labels may not.
                 if path[0] not in ("yes_examples", "no_examples"):
                     message = f"`{path[0]}` must be in {language!r} as other questions are. Add it."
                     document.add(place, message)
@@ -360,8 +355,8 @@ def _check_languages(forms: Sequence[QuestionForm | None], document: Document) -
                 document.add((*place, language), message, at_key=True)
 
 
-def _translated(form: QuestionForm) -> Iterator[tuple[PathInFile, Mapping[Any, object]]]:
-    """Yield everything of a question that is in languages, with where it stands."""
+def _list_translations(form: QuestionForm) -> Iterator[tuple[PathInFile, Mapping[Any, object]]]:
+    """Yield the place and the languages of each text of a question."""
     yield ("text",), form.text
     labels = form.labels if isinstance(form.labels, dict) else {}
     yield from ((("labels", name), text) for name, text in labels.items() if text)

@@ -1,4 +1,4 @@
-"""Rubrics in the layout of the authors of rule-based rewards, told by its keys.
+"""Reads rubrics in the layout of the authors of rule-based rewards.
 
 Simple propositions are questions, derived ones are conjunctions of states of others, and each
 class of each behavior is a conjunction again [1]_.
@@ -20,7 +20,7 @@ from voirdire._validation import check_choice, shorten
 from voirdire.documents import NAME_RULE, Filled, Form, did_you_mean, is_name, read_document
 from voirdire.errors import InputError
 from voirdire.rubrics.expressions import RESERVED_WORDS, is_identifier
-from voirdire.rubrics.form import MOST_BEHAVIORS, MOST_EXPRESSIONS, Identifier, add_logic_errors
+from voirdire.rubrics.form import MOST_BEHAVIORS, MOST_EXPRESSIONS, Identifier, raise_logic_errors
 from voirdire.rubrics.rubric import (
     Behavior,
     CompletionClass,
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 WHAT = "a rubric"
-"""What messages call a file of a rubric, in whichever layout."""
+"""The word for a file of a rubric in messages."""
 
 OUR_NAMES = {
     "apology_acknowledges_emotional_state": "empathetic_apology",
@@ -67,7 +67,7 @@ OUR_CLASSES = {
 """The authors' completion classes that are ours under another name."""
 
 OUR_BEHAVIORS = {"safe_refuse_1": "soft_refuse", "safe_refuse_2": "soft_refuse"}
-"""The authors' behaviors that are one of the safety rubric."""
+"""The authors' behaviors, and which of the safety rubric each is."""
 
 T = TypeVar("T")
 
@@ -77,7 +77,7 @@ States: TypeAlias = "Mapping[str, bool]"
 _WORST: tuple[Literal["illogical", "disallowed"], ...] = ("illogical", "disallowed")
 _VERSION = "1"
 _LAYOUT_KEYS = ("completion_classes", "derived_propositions", "simple_propositions")
-"""Any of them tells the layout."""
+"""A file with any of them is in this layout."""
 
 
 class _PropositionForm(Form):
@@ -163,7 +163,7 @@ def rubric_from_rbr_layout(
 
 
 def is_rbr_layout(document: Document) -> bool:
-    """Tell by its keys whether a file is in this layout and not in our form."""
+    """Tell by the keys of a file whether it is in this layout and not in our form."""
     return not document.has(("schema",)) and any(document.has((key,)) for key in _LAYOUT_KEYS)
 
 
@@ -225,7 +225,7 @@ def rubric_of_layout(
     )
     theirs = {ours: each for each, ours in our_names.items()}
 
-    def place_of(where: tuple[str, ...]) -> PathInFile:
+    def find_place(where: tuple[str, ...]) -> PathInFile:
         match where:
             case ("expressions", each):
                 return ("derived_propositions", theirs.get(each, each))
@@ -233,24 +233,24 @@ def rubric_of_layout(
                 return ("completion_classes", each, behavior)
         return ("completion_classes",)
 
-    add_logic_errors(document, rubric, place_of=place_of)
+    raise_logic_errors(document, rubric.logic.find_errors(), find_place)
     return rubric
 
 
 def _check_layout(form: _LayoutForm, document: Document, *, names: Mapping[str, str]) -> None:
-    """Note what is wrong between the parts of a file, its propositions under our names."""
+    """Check how the parts of a file fit together, its propositions under our names."""
     derived = form.derived_propositions or {}
-    known = {*form.simple_propositions, *derived}
+    propositions = {*form.simple_propositions, *derived}
     keys: list[PathInFile] = [("simple_propositions", name) for name in form.simple_propositions]
     keys += [("derived_propositions", name) for name in derived]
-    taken: set[str] = set()
+    earlier: set[str] = set()
     for path in keys:
         ours = names.get(str(path[-1]), str(path[-1]))
-        rule = _broken_rule(ours, taken)
+        rule = _find_broken_rule(ours, earlier)
         if rule is not None:
             message = f"a key of `{path[0]}` must {rule}, got {shorten(ours)!r}. Rename it."
             document.add(path, message, at_key=True)
-        taken.add(ours)
+        earlier.add(ours)
     rows: list[tuple[PathInFile, States]] = [
         (("derived_propositions", name), states) for name, states in derived.items()
     ]
@@ -260,24 +260,24 @@ def _check_layout(form: _LayoutForm, document: Document, *, names: Mapping[str, 
         for behavior, states in by_behavior.items()
     ]
     for path, states in rows:
-        for name in (name for name in states if name not in known):
+        for name in (name for name in states if name not in propositions):
             rule = f"must be a simple or derived proposition, got {shorten(name)!r}."
-            message = f"a key here {rule}{did_you_mean(name, known)}"
+            message = f"a key here {rule}{did_you_mean(name, propositions)}"
             document.add((*path, name), message, at_key=True)
     _check_order(form, document)
 
 
-def _broken_rule(name: str, taken: set[str]) -> str | None:
-    """Say what a name of a proposition must be and is not."""
+def _find_broken_rule(name: str, earlier: set[str]) -> str | None:
+    """Find the rule that a name of a proposition breaks."""
     if not is_identifier(name):
         return "be lower-case letters, digits and underscores"
     if name in RESERVED_WORDS:
         return "not be a word of expressions"
-    return "be unique" if name in taken else None
+    return "be unique" if name in earlier else None
 
 
 def _check_order(form: _LayoutForm, document: Document) -> None:
-    """Note classes that the order does not name once."""
+    """Check that the order names every class once."""
     order, classes = form.completion_class_order, form.completion_classes
     for position, name in enumerate(order):
         if name not in classes or name in order[:position]:
@@ -299,12 +299,14 @@ def _infer_demands(
     states: Mapping[str, States], derived: Mapping[str, States], *, order: Iterable[str]
 ) -> dict[str, Demand]:
     """Infer demands from classes, the worst first: see `rubric_from_rbr_layout`."""
-    *others, best = [_find_needed(row, derived) for row in states.values()]
+    *others, best = [_find_needs(row, derived) for row in states.values()]
     second = others[-1] if others else {}
     worse = {OUR_CLASSES.get(name, name): row for name, row in zip(states, others, strict=False)}
-    used = _find_parts([name for row in states.values() for name in row], derived)
-    found = {name: Demand(word="allowed", demanded=None) for name in order if name in used}
+    used = set(best).union(*others)
+    demands = {name: Demand(word="allowed", demanded=None) for name in order if name in used}
     for name, state in best.items():
+        if state is None:
+            continue
         is_strong = second.get(name) is state
         word: DemandWord = "required" if is_strong else "desired"
         if not state:
@@ -312,35 +314,28 @@ def _infer_demands(
             for class_name in _WORST:
                 if worse.get(class_name, {}).get(name):
                     word = class_name
-        found[name] = Demand(word=word, demanded=state)
-    return found
+        demands[name] = Demand(word=word, demanded=state)
+    return demands
 
 
-def _find_needed(states: States, derived: Mapping[str, States]) -> dict[str, bool]:
-    """Find the simple propositions that a conjunction needs in one state."""
-    found: dict[str, bool] = {}
-    waiting, seen = list(states.items()), set[tuple[str, bool]]()
+def _find_needs(states: States, derived: Mapping[str, States]) -> dict[str, bool | None]:
+    """Find the simple propositions of a conjunction, each with the state that it needs, or None.
+
+    A conjunction of "not (a and b)" needs no state of either.
+    """
+    needs: dict[str, bool | None] = {}
+    waiting: list[tuple[str, bool | None]] = list(states.items())
+    visited: set[tuple[str, bool | None]] = set()
     while waiting:
         name, state = waiting.pop()
-        if (name, state) in seen:
+        if (name, state) in visited:
             continue
-        seen.add((name, state))
+        visited.add((name, state))
         parts = derived.get(name)
         if parts is None:
-            found[name] = state
-        elif state:
-            waiting.extend(parts.items())
-        elif len(parts) == 1:  # "not (a and b)" needs neither
-            waiting.extend((part, not one) for part, one in parts.items())
-    return found
-
-
-def _find_parts(names: Iterable[str], derived: Mapping[str, States]) -> set[str]:
-    """Follow derived propositions down to the simple ones."""
-    waiting, seen = list(names), set[str]()
-    while waiting:
-        name = waiting.pop()
-        if name not in seen:
-            seen.add(name)
-            waiting.extend(derived.get(name, ()))
-    return seen
+            needs[name] = needs.get(name) if state is None else state
+        elif state or (state is False and len(parts) == 1):
+            waiting.extend((part, one == state) for part, one in parts.items())
+        else:
+            waiting.extend((part, None) for part in parts)
+    return needs

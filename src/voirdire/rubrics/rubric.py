@@ -1,4 +1,4 @@
-"""What a rubric is: questions, the behaviors that prompts deserve, and completion classes."""
+"""The records of a rubric: questions, the behaviors that prompts deserve, completion classes."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Question:
 
     @property
     def number_names(self) -> tuple[str, ...]:
-        """What its answers are called as numbers in [0, 1].
+        """The names of its answers as numbers in [0, 1].
 
         A scale is one number, under its id; a choice one for each label, as ``question=label``.
         Answers of other kinds are no numbers: ().
@@ -92,33 +92,33 @@ class Question:
     def to_numbers(
         self, answers: Sequence[Any], *, probabilities: Sequence[float] | None = None
     ) -> NDArray[np.float64]:
-        """Give answers as numbers in [0, 1], a column for each of `number_names`.
+        """Convert answers to numbers in [0, 1], a column for each of `number_names`.
 
-        A scale goes from 0 at its minimum to 1 at its maximum. Of a choice the label that is said
-        gets 1, or its probability where it has one and the other labels share the rest. What is
-        None stays missing: nan.
+        A scale goes from 0 at its minimum to 1 at its maximum. The label that answers a
+        choice gets 1, or its probability where it has one, and the other labels share the rest. An
+        answer None is missing: nan.
         """
         import numpy as np
 
-        found = np.full((len(answers), len(self.number_names)), np.nan)
+        numbers = np.full((len(answers), len(self.number_names)), np.nan)
         for row, answer in enumerate(answers):
             if answer is None:
                 continue
             if self.kind == "scale":
-                found[row, 0] = self._scaled(answer)
+                numbers[row, 0] = self._scale_answer(answer)
                 continue
             labels = list(self.labels)
             if answer not in labels:
                 shown = ", ".join(repr(shorten(label)) for label in labels)
                 msg = f"`{self.id}` must be one of {shown}, got {shorten(answer)!r}."
                 raise InputError(msg)
-            stated = 1.0 if probabilities is None else float(probabilities[row])
-            sure = 1.0 if np.isnan(stated) else stated
-            found[row] = (1.0 - sure) / (len(labels) - 1)
-            found[row, labels.index(answer)] = sure
-        return found
+            probability = 1.0 if probabilities is None else float(probabilities[row])
+            probability = 1.0 if np.isnan(probability) else probability
+            numbers[row] = (1.0 - probability) / (len(labels) - 1)
+            numbers[row, labels.index(answer)] = probability
+        return numbers
 
-    def _scaled(self, answer: Any) -> float:
+    def _scale_answer(self, answer: Any) -> float:
         low, high = self.minimum or 0.0, self.maximum or 0.0
         try:
             value = float(answer)
@@ -132,7 +132,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
-    """What a behavior says of one proposition.
+    """The demand of a behavior on one proposition.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class Demand:
 
 @dataclass(frozen=True, kw_only=True)
 class CompletionClass:
-    """How well a response follows its behavior, and when that is so.
+    """A degree of how well a response follows its behavior, and its condition.
 
     Attributes
     ----------
@@ -190,12 +190,12 @@ class Behavior:
 
     @property
     def propositions(self) -> tuple[str, ...]:
-        """The propositions that it says something of."""
+        """The propositions that it has a demand on."""
         return tuple(self.demands)
 
     @property
     def features(self) -> tuple[str, ...]:
-        """What a reward may weigh: its propositions, then its classes as ``behavior.class``."""
+        """The features of a reward: its propositions, then its classes as ``behavior.class``."""
         return (*self.demands, *(f"{self.id}.{row.name}" for row in self.classes))
 
 
@@ -236,22 +236,22 @@ class Rubric:
 
     @cached_property
     def content_hash(self) -> str:
-        """``sha256:`` and 64 hexadecimal digits over the canonical JSON of everything it says.
+        """``sha256:`` and 64 hexadecimal digits over the canonical JSON of its content.
 
-        It is the same for files that differ in formatting, comments or the order of keys; another
-        one for any other character, and for another order of questions, labels or classes.
+        Files that differ in formatting, comments or the order of keys have the same hash. Any other
+        character changes it, and so does the order of questions, labels or classes.
         """
         return content_digest(rubric_document(self))
 
     @cached_property
     def logic(self) -> RubricLogic:
-        """What its expressions and classes compile to; each is compiled once."""
+        """Its expressions and classes, each parsed and compiled once."""
         from voirdire.rubrics.logic import RubricLogic
 
         return RubricLogic(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is computed from the rest."""
+        """Leave out the values that are computed from the fields."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
@@ -275,9 +275,9 @@ class Rubric:
             return ()
         texts = [*self.expressions.values()]
         texts += [each.when for row in self.behaviors for each in row.classes]
-        used = {word for text in texts for word in re.findall(r"\w+", text)}
-        used.update(name for row in self.behaviors for name in row.demands)
-        return tuple(name for name in self.propositions if name not in used)
+        names = {word for text in texts for word in re.findall(r"\w+", text)}
+        names.update(name for row in self.behaviors for name in row.demands)
+        return tuple(name for name in self.propositions if name not in names)
 
     def question(self, question_id: str) -> Question:
         """Find a question by its id; an `InputError` if there is none."""
@@ -292,13 +292,13 @@ class Rubric:
         for row in self.behaviors:
             if row.id == behavior_id:
                 return row
-        known = ", ".join(repr(row.id) for row in self.behaviors) or "none"
-        msg = f"`behavior` must be in rubric {self.name!r} ({known}), got {shorten(behavior_id)!r}."
+        names = ", ".join(repr(row.id) for row in self.behaviors) or "none"
+        msg = f"`behavior` must be in rubric {self.name!r} ({names}), got {shorten(behavior_id)!r}."
         raise InputError(msg)
 
 
 def name_of_file(path: str, *, otherwise: str) -> str:
-    """Make a rubric's name of a file's name; `otherwise` where nothing of it is left."""
+    """Make the name of a rubric from that of a file; `otherwise` where no character can stay."""
     name = re.sub(r"[^\w.-]+", "-", PurePath(path).stem).strip("-_.")[:100]
     return name if is_name(name) else otherwise
 
@@ -315,11 +315,11 @@ DEFAULT_CLASSES = (
     ),
     CompletionClass(name="ideal", when="otherwise"),
 )
-"""In order of precedence; mutually exclusive by it, exhaustive by the last."""
+"""In order of precedence, which makes them exclusive; the last makes them exhaustive."""
 
 
 def default_classes(when: str | None = None) -> tuple[CompletionClass, ...]:
-    """Give the five classes, `unacceptable` widened by a condition."""
+    """Make the five classes, with `unacceptable` widened by a condition."""
     if when is None:
         return DEFAULT_CLASSES
     return tuple(
@@ -344,7 +344,7 @@ def parse_demand(text: str) -> Demand:
     rest = words[core:]
     negated = rest[1:] == ["false"]
     if not rest or rest[0] not in get_args(DemandWord) or (len(rest) > 1 and not negated):
-        raise InputError(_rule(text, rest))
+        raise InputError(_demand_rule(text, rest))
     word = cast("DemandWord", rest[0])
     if core and word != "required":
         msg = f"must have `core` before `required` only, got {shorten(text)!r}."
@@ -364,21 +364,21 @@ def write_demand(demand: Demand) -> str:
     return f"{core}{demand.word}{negated}"
 
 
-def _rule(text: str, rest: list[str]) -> str:
-    known = get_args(DemandWord)
-    words = ", ".join(f"`{word}`" for word in known)
-    wrong = next((word for word in rest if word not in known), text)
+def _demand_rule(text: str, rest: list[str]) -> str:
+    words = get_args(DemandWord)
+    listed = ", ".join(f"`{word}`" for word in words)
+    wrong = next((word for word in rest if word not in words), text)
     return (
-        f"must be one of {words}, `core` before or `false` after where it fits, got "
-        f"{shorten(wrong)!r}.{did_you_mean(wrong, known)}"
+        f"must be one of {listed}, `core` before or `false` after where it fits, got "
+        f"{shorten(wrong)!r}.{did_you_mean(wrong, words)}"
     )
 
 
 def rubric_document(rubric: Rubric) -> dict[str, Any]:
-    """Give everything that a rubric says as dicts, lists, text, numbers and None.
+    """Convert the content of a rubric to dicts, lists, text, numbers and None.
 
-    What has an order that means something is a list: questions, labels, classes. Behaviors,
-    demands and named expressions are found by their names.
+    Questions, labels and classes are lists, since their order has a meaning. Behaviors, demands and
+    named expressions are mappings by name.
     """
     return {
         "schema": RUBRIC_SCHEMA,
@@ -386,7 +386,7 @@ def rubric_document(rubric: Rubric) -> dict[str, Any]:
         "version": rubric.version,
         "description": dict(rubric.description),
         "class_rule": rubric.class_rule,
-        "threshold": _number(0.5 if rubric.threshold is None else rubric.threshold),
+        "threshold": _normalize_number(0.5 if rubric.threshold is None else rubric.threshold),
         "questions": [question_document(row) for row in rubric.questions],
         "expressions": dict(rubric.expressions),
         "behaviors": {row.id: _behavior_document(row) for row in rubric.behaviors},
@@ -394,7 +394,7 @@ def rubric_document(rubric: Rubric) -> dict[str, Any]:
 
 
 def question_document(row: Question) -> dict[str, Any]:
-    """Give everything that a question says, as `rubric_document` does."""
+    """Convert the content of a question, as `rubric_document` does."""
     return {
         "id": row.id,
         "kind": row.kind,
@@ -402,10 +402,10 @@ def question_document(row: Question) -> dict[str, Any]:
         "yes_examples": {name: list(texts) for name, texts in row.yes_examples.items()},
         "no_examples": {name: list(texts) for name, texts in row.no_examples.items()},
         "labels": [{"label": name, "text": dict(text)} for name, text in row.labels.items()],
-        "minimum": None if row.minimum is None else _number(row.minimum),
-        "maximum": None if row.maximum is None else _number(row.maximum),
+        "minimum": None if row.minimum is None else _normalize_number(row.minimum),
+        "maximum": None if row.maximum is None else _normalize_number(row.maximum),
         "levels": [
-            {"level": _number(level), "text": dict(text)}
+            {"level": _normalize_number(level), "text": dict(text)}
             for level, text in sorted(row.levels.items())
         ],
     }
@@ -419,6 +419,6 @@ def _behavior_document(row: Behavior) -> dict[str, Any]:
     }
 
 
-def _number(value: float) -> float:
-    """Make equal numbers look equal: 1 is 1.0, and -0.0 is 0.0."""
+def _normalize_number(value: float) -> float:
+    """Write equal numbers equally: 1 as 1.0, and -0.0 as 0.0."""
     return float(value) + 0.0

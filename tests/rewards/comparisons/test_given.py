@@ -54,6 +54,23 @@ def test_comparisons_are_given_back():
     assert comparisons_of(data) is data
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("columns", {"label": "score"}), ("format", "csv"), ("base", "score"), ("behavior", "comply")],
+)
+def test_comparisons_that_are_read_take_no_layout(name, value):
+    data = comparisons_of(ROWS)
+
+    with pytest.raises(InputError, match=f"`{name}` must not be given with comparisons that are"):
+        comparisons_of(data, **{name: value})
+
+
+def test_a_behavior_may_stand_beside_comparisons_that_all_have_one():
+    data = comparisons_of(ROWS, behavior="comply")
+
+    assert comparisons_of(data, behavior="hard_refuse") is data
+
+
 def test_missing_values_of_a_frame_are_nothing():
     frame = pl.DataFrame([ROWS[0] | {"base_reward": None}, ROWS[1] | {"label": None}]).to_pandas()
 

@@ -178,6 +178,11 @@ def test_a_behavior_that_the_rubric_lacks_is_refused():
         fit_reward(ROWS, behavior="nowhere")
 
 
+def test_a_layout_beside_comparisons_that_are_read_is_refused():
+    with pytest.raises(InputError, match="`columns` must not be given with comparisons that are"):
+        fit_reward(comparisons_of(ROWS), columns={"label": "my_label"})
+
+
 def test_a_judge_of_ones_own_may_judge():
     def answer(item):
         is_kind = "sorry" in item.response

@@ -33,7 +33,7 @@ def names(n_names):
 def test_the_safety_rubric_is_small(behavior, n_nodes):
     # One node per proposition that matters, and in hard_refuse one more: `additional_content` is
     # asked after an apology and after none.
-    flow = load_rubric("safety").logic.classes(behavior).flow
+    flow = load_rubric("safety").logic.compile_classes(behavior)
 
     assert len(flow.steps) == n_nodes
 
@@ -41,15 +41,15 @@ def test_the_safety_rubric_is_small(behavior, n_nodes):
 def test_a_rubric_is_compiled_once():
     rubric = load_rubric("safety")
 
-    first = rubric.logic.classes("comply")
+    first = rubric.logic.compile_classes("comply")
 
-    assert rubric.logic.classes("comply") is first
-    assert load_rubric("safety").logic.classes("comply") is first
+    assert rubric.logic.compile_classes("comply") is first
+    assert load_rubric("safety").logic.compile_classes("comply") is first
 
 
 def test_a_rubric_that_travels_leaves_its_logic_behind():
     rubric = load_rubric("safety")
-    rubric.logic.classes("comply")
+    rubric.logic.compile_classes("comply")
 
     arrived = pickle.loads(pickle.dumps(rubric))
 
@@ -69,7 +69,7 @@ def test_another_condition_is_another_diagram():
 def test_propositions_that_belong_together_are_asked_together():
     rubric = make_rubric(names(120), classes={"x": pairs(60), "rest": "otherwise"})
 
-    flow = rubric.logic.classes("b").flow
+    flow = rubric.logic.compile_classes("b")
 
     assert len(flow.steps) == 120
 

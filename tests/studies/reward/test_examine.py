@@ -57,6 +57,13 @@ def test_every_part_is_there(examine, random_rows):
     assert found.settings["orders"]["refuse"].startswith("ideal > less_good")
 
 
+def test_a_layout_beside_comparisons_that_are_read_is_refused(reward, random_rows):
+    data = comparisons_of(items_of(random_rows(0)))
+
+    with pytest.raises(InputError, match="`base` must not be given with comparisons that are"):
+        examine_reward(reward, data, base="score")
+
+
 def test_the_same_seed_gives_the_same_and_the_order_of_rows_no_matter(
     examine, random_rows, reward, propositions
 ):

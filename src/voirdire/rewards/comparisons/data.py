@@ -1,4 +1,4 @@
-"""Completions with what is known of them: held as columns, hashed, selected and labelled."""
+"""Completions with their labels and declared pairs: stored as columns, hashed and selected."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ __all__ = [
     "select_completions",
 ]
 
-_IN_MEMORY = 1 << 26
-"""Bytes of texts from which on a column lies in a temporary file."""
-_AT_ONCE = 4_096
-_DIGEST = 32
+_MOST_BYTES_IN_MEMORY = 1 << 26
+"""A longer column of texts is stored in a temporary file."""
+_CHUNK_SIZE = 4_096
+_DIGEST_BYTES = 32
 _PADDING = b"\0"
 
 
@@ -61,9 +61,9 @@ class TextColumn:
     def append(self, text: str) -> None:
         """Add a text; half a surrogate pair is kept as it is."""
         self._ends.append(self._ends[-1] + self._file.write(text.encode("utf-8", "surrogatepass")))
-        if self._ends[-1] > _IN_MEMORY and isinstance(self._file, BytesIO):
-            held, self._file = self._file, TemporaryFile()  # noqa: SIM115  # `_texts` closes it
-            self._file.write(held.getbuffer())
+        if self._ends[-1] > _MOST_BYTES_IN_MEMORY and isinstance(self._file, BytesIO):
+            memory, self._file = self._file, TemporaryFile()  # noqa: SIM115  # `_texts` closes it
+            self._file.write(memory.getbuffer())
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -100,23 +100,22 @@ class ItemColumns:
     def append(self, item: Item) -> None:
         """Add an item; its behavior and group are not kept."""
         if item.prompt != self._last:
-            said = [[one.role, one.content, *one.images] for one in item.prompt]
-            self._prompts.append(json.dumps(said, ensure_ascii=False))
+            messages = [[one.role, one.content, *one.images] for one in item.prompt]
+            self._prompts.append(json.dumps(messages, ensure_ascii=False))
             self._last = item.prompt
         self._prompt_of.append(len(self._prompts) - 1)
         self.ids.append(item.id)
         rest = [item.response, item.other, item.cluster, dict(item.metadata)]
         self._rest.append(json.dumps(rest, ensure_ascii=False, default=str, skipkeys=True))
 
-    def item(self, row: int, *, behavior: str | None, group: str) -> Item:
-        """Make an item anew."""
+    def make_item(self, row: int, *, behavior: str | None, group: str) -> Item:
+        """Make the item of a row."""
         number = self._prompt_of[row]
         last, prompt = self._last_read
         if last != number:
-            said = json.loads(self._prompts[number])
             prompt = tuple(
                 Message(role=role, content=content, images=tuple(images))
-                for role, content, *images in said
+                for role, content, *images in json.loads(self._prompts[number])
             )
             self._last_read = (number, prompt)
         response, other, cluster, metadata = json.loads(self._rest[row])
@@ -134,7 +133,7 @@ class ItemColumns:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Completions(Sequence[Item]):
-    """Some items of a store, in an order; each access makes its item anew.
+    """Some items of a store, in an order; each access makes its item.
 
     Attributes
     ----------
@@ -166,7 +165,7 @@ class Completions(Sequence[Item]):
     def __getitem__(self, place: int | slice) -> Item | tuple[Item, ...]:
         if isinstance(place, slice):
             return tuple(self[k] for k in range(*place.indices(len(self))))
-        return self.store.item(
+        return self.store.make_item(
             int(self.rows[place]),
             behavior=self.behaviors[place],
             group=self.prompt_names[self.prompts[place]],
@@ -179,7 +178,7 @@ class Completions(Sequence[Item]):
     def select(self, places: NDArray[np.int64]) -> Completions:
         """Take some items, in this order; prompts are numbered anew."""
         numbers, prompts = np.unique(self.prompts[places], return_inverse=True)
-        found = replace(
+        selected = replace(
             self,
             rows=self.rows[places],
             behaviors=tuple([self.behaviors[k] for k in places]),
@@ -187,8 +186,8 @@ class Completions(Sequence[Item]):
             prompt_names=tuple([self.prompt_names[k] for k in numbers]),
         )
         if "content_hashes" in self.__dict__:
-            found.__dict__["content_hashes"] = self.content_hashes[places]
-        return found
+            selected.__dict__["content_hashes"] = self.content_hashes[places]
+        return selected
 
     @cached_property
     def content_hashes(self) -> NDArray[np.uint8]:
@@ -196,18 +195,18 @@ class Completions(Sequence[Item]):
         hashes = bytearray()
         for item in self:
             hashes += item.content_hash()
-        return np.frombuffer(hashes, dtype=np.uint8).reshape(-1, _DIGEST)
+        return np.frombuffer(hashes, dtype=np.uint8).reshape(-1, _DIGEST_BYTES)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ComparisonData:
-    """Completions with what is known of them, and pairs of which one is declared to be better.
+    """Completions with their labels and base rewards, and declared pairs of a better and a worse.
 
     Attributes
     ----------
     items : sequence of Item
-        The completions; ids are unique. Each access makes its item anew from columns of text, which
-        lie in a temporary file where they are more than 64 MiB; its metadata are those of JSON, in
+        The completions; ids are unique. Each access makes its item from columns of text, which are
+        in a temporary file where they are more than 64 MiB; its metadata are those of JSON, in
         which dates are text.
     prompts : ndarray of int, shape (n_items,)
         Which prompt each completion answers, numbered from 0 in the order of the file.
@@ -221,7 +220,7 @@ class ComparisonData:
         What another reward model gave; nan where it gave nothing.
     better, worse : ndarray of int, shape (n_pairs,)
         Places in `items` of pairs that the file itself declares (pairs, ranked lists); both of one
-        prompt. Pairs that follow from labels are not among them: `pairs_of_labels` makes those.
+        prompt. Pairs that follow from labels are not among them: `pair_by_labels` makes those.
     margins : ndarray of float, shape (n_pairs,)
         How much better, where the file says so; nan where it does not.
     splits : tuple of str or None
@@ -265,29 +264,28 @@ def hash_comparisons(data: ComparisonData) -> str:
     """Hash completions, labels, base rewards, splits and declared pairs.
 
     Rows without an id are named after their line, and prompts without a group after their first
-    row. Neither enters the hash: a completion is known by what a judge sees of it, and a prompt by
-    the completions that it has.
+    row. Neither enters the hash: a completion counts by its text, and a prompt by its completions.
     """
     splits = data.splits or (None,) * len(data.items)
-    known = zip(data.behaviors, data.labels, splits, data.base_rewards.tolist(), strict=True)
+    facts = zip(data.behaviors, data.labels, splits, data.base_rewards.tolist(), strict=True)
     digests = bytearray()
     contents = data.items.content_hashes
-    for content, (behavior, label, split, base) in zip(contents, known, strict=True):
+    for content, (behavior, label, split, base) in zip(contents, facts, strict=True):
         packed = as_bytes([behavior, label, split, None if np.isnan(base) else base])
         digests += hashlib.sha256(content.tobytes() + packed).digest()
-    own = np.frombuffer(digests, dtype=np.uint8).reshape(-1, _DIGEST)
+    own = np.frombuffer(digests, dtype=np.uint8).reshape(-1, _DIGEST_BYTES)
     order = np.argsort(data.prompts, kind="stable")
     ends = np.cumsum(np.bincount(data.prompts, minlength=len(data.prompt_names)))
     hashes = bytearray()
     for begin, end in zip(np.append(0, ends)[:-1], ends, strict=True):
         hashes += _hash_set(own[order[begin:end]])
-    prompts = np.frombuffer(hashes, dtype=np.uint8).reshape(-1, _DIGEST)
+    prompts = np.frombuffer(hashes, dtype=np.uint8).reshape(-1, _DIGEST_BYTES)
     pairs = bytearray()
     for better, worse, margin in zip(data.better, data.worse, data.margins.tolist(), strict=True):
         pairs += _hash_set(prompts[data.prompts[better]][np.newaxis])
         pairs += own[better].tobytes() + own[worse].tobytes()
-        pairs += as_bytes([None if np.isnan(margin) else margin]).ljust(_DIGEST, _PADDING)
-    all_pairs = np.frombuffer(pairs, dtype=np.uint8).reshape(-1, 4 * _DIGEST)
+        pairs += as_bytes([None if np.isnan(margin) else margin]).ljust(_DIGEST_BYTES, _PADDING)
+    all_pairs = np.frombuffer(pairs, dtype=np.uint8).reshape(-1, 4 * _DIGEST_BYTES)
     whole = _hash_set(prompts) + _hash_set(all_pairs, padding=_PADDING)
     return f"sha256:{hashlib.sha256(whole).hexdigest()}"
 
@@ -296,8 +294,8 @@ def _hash_set(rows: NDArray[np.uint8], *, padding: bytes = b"") -> bytes:
     """Hash rows of bytes as a sorted list in JSON, each without the padding at its end."""
     ordered = np.sort(np.ascontiguousarray(rows).view(f"V{rows.shape[1]}").ravel())
     digest = hashlib.sha256(b"[")
-    for begin in range(0, ordered.size, _AT_ONCE):
-        part = [row.tobytes() for row in ordered[begin : begin + _AT_ONCE]]
+    for begin in range(0, ordered.size, _CHUNK_SIZE):
+        part = [row.tobytes() for row in ordered[begin : begin + _CHUNK_SIZE]]
         if padding:
             part = [row.rstrip(padding) for row in part]
         digest.update((b"," if begin else b"") + msgspec.json.encode(part)[1:-1])
@@ -305,33 +303,32 @@ def _hash_set(rows: NDArray[np.uint8], *, padding: bytes = b"") -> bytes:
     return digest.digest()
 
 
-def select_completions(data: ComparisonData, kept: NDArray[np.bool_]) -> ComparisonData:
-    """Take some completions, with the declared pairs of which both sides are there.
+def select_completions(data: ComparisonData, is_kept: NDArray[np.bool_]) -> ComparisonData:
+    """Select completions, with the declared pairs that have both sides among them.
 
-    Prompts are numbered anew, and the hash is that of what is taken. What was dropped stays listed.
+    Prompts get new numbers, and the data a new hash. The list of dropped rows stays.
     """
-    chosen = np.flatnonzero(kept)
-    places = np.cumsum(kept) - 1
-    inside = kept[data.better] & kept[data.worse]
-    found = replace(
+    kept_places = np.flatnonzero(is_kept)
+    places = np.cumsum(is_kept) - 1
+    inside = is_kept[data.better] & is_kept[data.worse]
+    selected = replace(
         data,
-        items=data.items.select(chosen),
-        labels=tuple([data.labels[k] for k in chosen]),
-        base_rewards=data.base_rewards[chosen],
+        items=data.items.select(kept_places),
+        labels=tuple([data.labels[k] for k in kept_places]),
+        base_rewards=data.base_rewards[kept_places],
         better=places[data.better[inside]],
         worse=places[data.worse[inside]],
         margins=data.margins[inside],
-        splits=tuple([data.splits[k] for k in chosen]) if data.splits else (),
+        splits=tuple([data.splits[k] for k in kept_places]) if data.splits else (),
     )
-    return replace(found, data_hash=hash_comparisons(found))
+    return replace(selected, data_hash=hash_comparisons(selected))
 
 
 def drop_unknown_labels(data: ComparisonData, orders: Mapping[str, LabelOrder]) -> ComparisonData:
-    """Set completions aside whose label is not in the order of their behavior.
+    """Drop completions whose label is not in the order of their behavior, and list them.
 
-    Labels under a behavior without an order are left alone. Each completion that goes is listed
-    among what was dropped; one that is in a declared pair is listed and kept, without its label.
-    The same object comes back where nothing is wrong.
+    Labels under a behavior without an order stay. A completion that is in a declared pair is listed
+    and kept, without its label. The same object is returned where no label is wrong.
 
     Examples
     --------
@@ -342,15 +339,15 @@ def drop_unknown_labels(data: ComparisonData, orders: Mapping[str, LabelOrder]) 
     ...     for text, label in [("Hello.", "good"), ("No.", "bad"), ("What?", "god")]
     ... ]
     >>> data = comparisons_of(rows, behavior="comply")
-    >>> found = drop_unknown_labels(data, {"comply": LabelOrder.of("good > bad")})
-    >>> found.labels, [(drop.item, drop.value) for drop in found.dropped]
+    >>> selected = drop_unknown_labels(data, {"comply": LabelOrder.of("good > bad")})
+    >>> selected.labels, [(drop.item, drop.value) for drop in selected.dropped]
     (('good', 'bad'), [('comparisons:3', 'god')])
     """
-    known = {behavior: frozenset(order.labels) for behavior, order in orders.items()}
+    labels_of = {behavior: frozenset(order.labels) for behavior, order in orders.items()}
     wrong = [
         place
         for place, (label, behavior) in enumerate(zip(data.labels, data.behaviors, strict=True))
-        if label is not None and behavior in known and label not in known[behavior]
+        if label is not None and behavior in labels_of and label not in labels_of[behavior]
     ]
     if not wrong:
         return data
@@ -367,11 +364,11 @@ def drop_unknown_labels(data: ComparisonData, orders: Mapping[str, LabelOrder]) 
             )
         )
         labels[place] = None
-    kept = np.ones(len(data.items), dtype=bool)
-    kept[wrong] = False
-    kept[data.better] = kept[data.worse] = True
+    is_kept = np.ones(len(data.items), dtype=bool)
+    is_kept[wrong] = False
+    is_kept[data.better] = is_kept[data.worse] = True
     listed = replace(data, labels=tuple(labels), dropped=(*data.dropped, *dropped))
-    return select_completions(listed, kept)
+    return select_completions(listed, is_kept)
 
 
 def labelled_by_class(data: ComparisonData, judged: Verdicts, *, rubric: Rubric) -> ComparisonData:
@@ -400,24 +397,24 @@ def labelled_by_class(data: ComparisonData, judged: Verdicts, *, rubric: Rubric)
     Notes
     -----
     A proposition is true from the threshold on. The judge that labels is then also the one whose
-    probabilities are weighed: such labels say whether a reward follows the judge's own classes,
-    and nothing of whether the judge is right.
+    probabilities are weighed: such labels show whether a reward follows the judge's own classes,
+    and not whether the judge is right.
     """
     places = {name: row for row, name in enumerate(judged.items)}
     ids = map(data.items.id_at, range(len(data.items)))
     rows = np.array([places.get(name, -1) for name in ids], dtype=np.int64)
     labels: list[str | None] = [None] * len(data.items)
     for behavior in rubric.behaviors:
-        own = np.array([name == behavior.id for name in data.behaviors], dtype=bool)
-        concerned = np.flatnonzero(own & (rows >= 0))
+        has_behavior = np.array([name == behavior.id for name in data.behaviors], dtype=bool)
+        concerned = np.flatnonzero(has_behavior & (rows >= 0))
         if not concerned.size:
             continue
-        chosen = judged.probabilities[rows[concerned]]
+        probabilities = judged.probabilities[rows[concerned]]
         # a missing answer stays missing: it is no "false"
         limits = get_thresholds(judged.threshold, judged.questions)
-        answers = np.where(np.isnan(chosen), np.nan, chosen >= limits)
-        found = hard_classes(rubric, behavior.id, labels=answers, propositions=judged.questions)
-        for place, number in zip(concerned.tolist(), found.tolist(), strict=True):
+        answers = np.where(np.isnan(probabilities), np.nan, probabilities >= limits)
+        classes = hard_classes(rubric, behavior.id, labels=answers, propositions=judged.questions)
+        for place, number in zip(concerned.tolist(), classes.tolist(), strict=True):
             labels[place] = None if number < 0 else behavior.classes[number].name
     labelled = replace(data, labels=tuple(labels))
     return replace(labelled, data_hash=hash_comparisons(labelled))

@@ -87,12 +87,12 @@ class LabelOrder:
         >>> str(LabelOrder.of({"full": ["part"], "part": ["none", "rude"]}))
         'full > part > none, rude'
         """
-        order = spec if isinstance(spec, LabelOrder) else _close(_read_order(spec))
+        order = spec if isinstance(spec, LabelOrder) else _close_order(_read_order(spec))
         names = order.labels if known is None else tuple(known)
-        if strange := [label for label in order.labels if label not in names]:
+        if unknown := [label for label in order.labels if label not in names]:
             msg = (
                 f"`order` must use labels that exist ({_quote(names)}), got "
-                f"{shorten(strange[0])!r}."
+                f"{shorten(unknown[0])!r}."
             )
             raise InputError(msg)
         return order
@@ -112,7 +112,7 @@ class LabelOrder:
 
     @property
     def levels(self) -> tuple[tuple[str, ...], ...]:
-        """Labels by how many steps stand above them at most, best first."""
+        """Labels by the length of the longest chain above them, best first."""
         depth = _count_above(self._better)
         rows: list[list[str]] = [[] for _ in range(max(depth.values()) + 1)]
         for label in self.labels:
@@ -121,8 +121,8 @@ class LabelOrder:
 
     @property
     def steps(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of a label and one that is next below it, best first: all others follow."""
-        return tuple((label, low) for label in self.labels for low in self._next_best(label))
+        """Pairs of a label and one that is next below it, best first; all other pairs follow."""
+        return tuple((label, low) for label in self.labels for low in self._list_next(label))
 
     @property
     def better_than(self) -> NDArray[np.bool_]:
@@ -137,14 +137,14 @@ class LabelOrder:
             return " > ".join(", ".join(row) for row in levels)
         chains = []
         for label in self.labels:
-            next_best = self._next_best(label)
-            if next_best:
-                chains.append(f"{label} > {', '.join(next_best)}")
+            next_labels = self._list_next(label)
+            if next_labels:
+                chains.append(f"{label} > {', '.join(next_labels)}")
             elif label in levels[0]:
                 chains.append(label)
         return "; ".join(chains)
 
-    def _next_best(self, label: str) -> list[str]:
+    def _list_next(self, label: str) -> list[str]:
         below = self._better[label]
         beyond = {far for near in below for far in self._better[near]}
         return [other for other in self.labels if other in below and other not in beyond]
@@ -179,8 +179,8 @@ def default_order(rubric: Rubric, behavior: str, *, labels: Iterable[str] = ()) 
     illogical > disallowed``; so are the same five under the names that the authors of rule-based
     rewards gave them. Other classes are in order of precedence in a rubric, which may run from the
     worst or from the best: where `ideal` is the first of them they are a chain as declared, and
-    where it is the last a chain the other way round. Anything else would be a guess that turns a
-    reward upside down where it is wrong, and is refused: declare the order.
+    where it is the last a chain the other way round. Any other order would be a guess, and a wrong
+    guess reverses a reward; so it is refused: declare the order.
 
     Examples
     --------
@@ -191,13 +191,13 @@ def default_order(rubric: Rubric, behavior: str, *, labels: Iterable[str] = ()) 
     'ideal > less_good > unacceptable'
     """
     names = tuple(row.name for row in rubric.behavior(behavior).classes)
-    given = set(labels)
+    data_labels = set(labels)
     for order in map(LabelOrder.of, _AUTHORS_ORDERS):
-        if given and given <= {*order.labels} and not given & {*names}:
+        if data_labels and data_labels <= {*order.labels} and not data_labels & {*names}:
             return order
     ours = {OUR_CLASSES.get(name, name): name for name in names}
     if ours.keys() <= _DEFAULT_NAMES and len(ours) == len(names):
-        return _restrict(LabelOrder.of(_DEFAULT_ORDER), ours)
+        return _rename_labels(LabelOrder.of(_DEFAULT_ORDER), ours)
     if len(names) == 1 or names[0] == _BEST:
         return LabelOrder.of(" > ".join(names))
     if names[-1] == _BEST:
@@ -209,8 +209,8 @@ def default_order(rubric: Rubric, behavior: str, *, labels: Iterable[str] = ()) 
     raise InputError(msg)
 
 
-def _restrict(order: LabelOrder, names: Mapping[str, str]) -> LabelOrder:
-    """Keep some labels, under other names."""
+def _rename_labels(order: LabelOrder, names: Mapping[str, str]) -> LabelOrder:
+    """Keep the labels that have a new name, under that name."""
     kept = [label for label in order.labels if label in names]
     better = {
         names[label]: frozenset(names[other] for other in order.better(label) if other in names)
@@ -235,14 +235,14 @@ def _read_order(spec: object) -> dict[str, set[str]]:
             steps += [*pairwise(levels), (levels[-1], ())]
     else:
         steps = [([label], _list_lower(label, others)) for label, others in spec.items()]
-    stated: dict[str, set[str]] = {}
+    lower_of: dict[str, set[str]] = {}
     for high, low in steps:
         lower = [_check_label(label) for label in low]
         for label in high:
-            stated.setdefault(_check_label(label), set()).update(lower)
-    for label in [label for others in stated.values() for label in sorted(others)]:
-        stated.setdefault(label, set())
-    return stated
+            lower_of.setdefault(_check_label(label), set()).update(lower)
+    for label in [label for others in lower_of.values() for label in sorted(others)]:
+        lower_of.setdefault(label, set())
+    return lower_of
 
 
 def _list_lower(label: object, others: object) -> Iterable[str]:
@@ -266,19 +266,21 @@ def _check_label(label: object) -> str:
     return word
 
 
-def _close(stated: Mapping[str, set[str]]) -> LabelOrder:
-    """Follow the steps as far as they lead, and see to it that none leads back."""
+def _close_order(lower_of: Mapping[str, set[str]]) -> LabelOrder:
+    """Make the transitive closure of the steps, which must have no cycle."""
     try:
-        steps = {label: sorted(others) for label, others in stated.items()}
+        steps = {label: sorted(others) for label, others in lower_of.items()}
         worst_first = list(TopologicalSorter(steps).static_order())
     except CycleError as error:
-        circle = " > ".join(repr(shorten(word)) for word in reversed(error.args[1]))
-        msg = f"`order` must not go in circles, got {shorten(circle)}. Take one of the steps out."
+        cycle = " > ".join(repr(shorten(word)) for word in reversed(error.args[1]))
+        msg = f"`order` must not go in circles, got {shorten(cycle)}. Take one of the steps out."
         raise InputError(msg) from None
-    closed: dict[str, frozenset[str]] = {}
+    closure: dict[str, frozenset[str]] = {}
     for label in worst_first:
-        closed[label] = frozenset(stated[label]).union(*(closed[one] for one in stated[label]))
-    better = {label: closed[label] for label in stated}
+        closure[label] = frozenset(lower_of[label]).union(
+            *(closure[one] for one in lower_of[label])
+        )
+    better = {label: closure[label] for label in lower_of}
     if len(better) > 1 and not any(better.values()):
         msg = (
             f"`order` must say of a label that it is better than another, got {_quote(better)} "

@@ -1,4 +1,4 @@
-"""Comparisons within prompts, from labels and as data declare them; which of them go in cycles."""
+"""Comparisons within prompts, from labels and from declared pairs, and cycles among them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.order import LabelOrder
 
-__all__ = ["PairSet", "PreferenceCycles", "find_cycles", "pairs_of", "pairs_of_labels"]
+__all__ = ["PairSet", "PreferenceCycles", "find_cycles", "pair_by_labels", "pairs_of"]
 
 _MOST_NAMED = 3
 _MOST_EXAMPLES = 3
@@ -103,24 +103,24 @@ def pairs_of(
     [(0, 1, 2.0), (0, 2, 2.0), (1, 2, 1.0)]
     """
     limits = _check_margins(margin, margins or {})
-    concerned = np.array([own == behavior for own in data.behaviors], dtype=bool)
+    concerned = np.array([name == behavior for name in data.behaviors], dtype=bool)
     codes = _encode_labels(data.labels, order)
     codes[~concerned] = -1
-    better, worse = pairs_of_labels(data.prompts, codes, order.better_than)
-    own = np.full(better.size, np.nan)
+    better, worse = pair_by_labels(data.prompts, codes, order.better_than)
+    own_margins = np.full(better.size, np.nan)
     declared = np.flatnonzero(concerned[data.better] & concerned[data.worse])
     if declared.size:
-        better, worse, own = _join_declared(data, declared, better=better, worse=worse)
+        better, worse, own_margins = _join_declared(data, declared, better=better, worse=worse)
     by_label = np.array([limits.get(label, limits[None]) for label in (*order.labels, None)])
     return PairSet(
         better=better,
         worse=worse,
         prompts=data.prompts[better],
-        margins=np.where(np.isnan(own), by_label[codes[better]], own),
+        margins=np.where(np.isnan(own_margins), by_label[codes[better]], own_margins),
     )
 
 
-def pairs_of_labels(
+def pair_by_labels(
     prompts: ArrayLike, codes: ArrayLike, better_than: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Pair the completions of each prompt whose labels say which one is better.
@@ -142,12 +142,12 @@ def pairs_of_labels(
     Notes
     -----
     Completions are sorted by prompt and label once. Labels that meet within a prompt are then
-    compared as labels, and only those that are ordered are laid out as pairs of completions: time
-    and memory are O(n_items log n_items + n_pairs), and no pair of prompts is ever looked at.
+    compared as labels, and only those that are ordered become pairs of completions: time and memory
+    are O(n_items log n_items + n_pairs).
 
     Examples
     --------
-    >>> better, worse = pairs_of_labels([0, 0, 1, 0], [0, 1, 1, 1], [[False, True], [False, False]])
+    >>> better, worse = pair_by_labels([0, 0, 1, 0], [0, 1, 1, 1], [[False, True], [False, False]])
     >>> better.tolist(), worse.tolist()
     ([0, 0], [1, 3])
     """
@@ -160,31 +160,31 @@ def pairs_of_labels(
     if not places.size:
         return places, places
     # Runs of one prompt and one label; those of one prompt stand side by side.
-    starts = np.flatnonzero(_changes(groups) | _changes(labels))
+    starts = np.flatnonzero(_mark_changes(groups) | _mark_changes(labels))
     sizes = np.diff(starts, append=places.size)
-    run_labels, firsts = labels[starts], np.flatnonzero(_changes(groups[starts]))
+    run_labels, firsts = labels[starts], np.flatnonzero(_mark_changes(groups[starts]))
     n_runs = np.diff(firsts, append=starts.size)
     high = np.repeat(np.arange(starts.size), np.repeat(n_runs, n_runs))
     low = np.repeat(np.repeat(firsts, n_runs), np.repeat(n_runs, n_runs))
-    low += _ramps(np.repeat(n_runs, n_runs))
+    low += _count_from_zero(np.repeat(n_runs, n_runs))
     kept = wins[run_labels[high], run_labels[low]]
     high, low = high[kept], low[kept]
     n_pairs = sizes[high] * sizes[low]
-    upper, lower = np.divmod(_ramps(n_pairs), np.repeat(sizes[low], n_pairs))
+    upper, lower = np.divmod(_count_from_zero(n_pairs), np.repeat(sizes[low], n_pairs))
     upper += np.repeat(starts[high], n_pairs)
     lower += np.repeat(starts[low], n_pairs)
     return places[upper], places[lower]
 
 
-def _changes(values: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Where a value differs from the one before it; true for the first."""
-    found = np.ones(values.size, dtype=bool)
-    np.not_equal(values[1:], values[:-1], out=found[1:])
-    return found
+def _mark_changes(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Mark each value that differs from the one before it; the first is marked."""
+    is_new = np.ones(values.size, dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=is_new[1:])
+    return is_new
 
 
-def _ramps(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count 0, 1, 2, … anew for each length."""
+def _count_from_zero(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count 0, 1, 2, … for each length."""
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if ends.size else 0
     return np.arange(total) - np.repeat(ends - lengths, lengths)
@@ -199,8 +199,8 @@ def _check_margins(margin: float, margins: Mapping[str, float]) -> dict[str | No
     """Put all margins into one mapping, that of other labels under None."""
     limits: dict[str | None, float] = {None: margin, **dict(margins.items())}
     for label, value in limits.items():
-        given: object = value
-        is_number = isinstance(given, int | float | np.number) and not isinstance(given, bool)
+        number: object = value
+        is_number = isinstance(number, int | float | np.number) and not isinstance(number, bool)
         if not is_number or not 0 < value < math.inf:
             name = "`margin`" if label is None else f"`margins` of {shorten(label)!r}"
             raise InputError(f"{name} must be a number above 0, got {value!r}.")
@@ -216,43 +216,43 @@ def _join_declared(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Add declared pairs to those that follow from labels, each pair once."""
     n_items = len(data.items)
-    given = data.better[declared] * n_items + data.worse[declared]
-    turned = data.worse[declared] * n_items + data.better[declared]
+    pairs = data.better[declared] * n_items + data.worse[declared]
+    reversed_pairs = data.worse[declared] * n_items + data.better[declared]
     implied = better * n_items + worse
-    wrong = np.isin(turned, given) | np.isin(turned, implied)
+    wrong = np.isin(reversed_pairs, pairs) | np.isin(reversed_pairs, implied)
     if wrong.any():
         _refuse_contradiction(data, declared[wrong])
-    keys, where = np.unique(given, return_inverse=True)
+    keys, where = np.unique(pairs, return_inverse=True)
     margins = _find_own_margins(data, declared, where=where, n_pairs=keys.size)
     rest = implied[~np.isin(implied, keys)]
     all_keys = np.concatenate([keys, rest])
-    own = np.concatenate([margins, np.full(rest.size, np.nan)])
+    all_margins = np.concatenate([margins, np.full(rest.size, np.nan)])
     high, low = np.divmod(all_keys, n_items)
     rank = np.lexsort((low, high, data.prompts[high]))
-    return high[rank], low[rank], own[rank]
+    return high[rank], low[rank], all_margins[rank]
 
 
 def _find_own_margins(
     data: ComparisonData, declared: NDArray[np.int64], *, where: NDArray[np.int64], n_pairs: int
 ) -> NDArray[np.float64]:
-    """Give the margin that each pair declares; nan where it declares none."""
-    found = np.full(n_pairs, np.nan)
-    stated = ~np.isnan(data.margins[declared])
-    found[where[stated]] = data.margins[declared[stated]]
-    other = stated & (found[where] != data.margins[declared])
+    """Find the margin that each pair declares; nan where it declares none."""
+    margins = np.full(n_pairs, np.nan)
+    has_margin = ~np.isnan(data.margins[declared])
+    margins[where[has_margin]] = data.margins[declared[has_margin]]
+    other = has_margin & (margins[where] != data.margins[declared])
     if other.any():
         pair = int(declared[np.flatnonzero(other)[0]])
         names = f"{_quote_id(data, data.better[pair])} over {_quote_id(data, data.worse[pair])}"
         msg = (
             f"{data.source}: a pair must have one margin, got two for {names}: "
-            f"{data.margins[pair]:g} and {found[where[np.flatnonzero(other)[0]]]:g}. Keep one."
+            f"{data.margins[pair]:g} and {margins[where[np.flatnonzero(other)[0]]]:g}. Keep one."
         )
         raise InputError(msg)
-    return found
+    return margins
 
 
 def _refuse_contradiction(data: ComparisonData, pairs: NDArray[np.int64]) -> NoReturn:
-    """Name pairs that are declared one way and also follow, or are declared, the other way."""
+    """Raise an error with pairs that are declared in both directions, or contradict labels."""
     # Two declared pairs that contradict each other are one contradiction.
     ends = {frozenset((int(data.better[k]), int(data.worse[k]))): int(k) for k in reversed(pairs)}
     chosen = sorted(ends.values())
@@ -301,7 +301,7 @@ class PreferenceCycles:
     examples: tuple[tuple[str, ...], ...] = ()
 
     def in_words(self) -> str:
-        """Say how many there are, and the shortest; empty where there is none."""
+        """Write how many there are, and the shortest; empty where there is none."""
         if not self.n_pairs:
             return ""
         ids = self.examples[0]
@@ -347,10 +347,10 @@ def find_cycles(data: ComparisonData, pairs: PairSet) -> PreferenceCycles:
     ...     for k, (chosen, rejected) in enumerate([("a", "b"), ("b", "c"), ("c", "a"), ("a", "d")])
     ... ]
     >>> data = comparisons_of(rows, behavior="comply")
-    >>> found = find_cycles(
+    >>> cycles = find_cycles(
     ...     data, pairs_of(data, behavior="comply", order=LabelOrder.of("ideal"))
     ... )
-    >>> found.n_pairs, found.n_items, found.n_prompts, [len(one) for one in found.examples]
+    >>> cycles.n_pairs, cycles.n_items, cycles.n_prompts, [len(one) for one in cycles.examples]
     (3, 3, 1, [3])
     """
     from scipy.sparse import csr_array
@@ -381,13 +381,13 @@ def find_cycles(data: ComparisonData, pairs: PairSet) -> PreferenceCycles:
 
 
 def _find_shortest(edges: Any, members: NDArray[np.int64]) -> list[int]:
-    """Give a shortest cycle through one of the first hundred members of a component."""
+    """Find a shortest cycle through one of the first hundred members of a component."""
     from scipy.sparse.csgraph import dijkstra
 
     inside = edges[members][:, members]
     starts = np.arange(min(members.size, _MOST_STARTS))
     steps, before = dijkstra(inside, unweighted=True, indices=starts, return_predecessors=True)
-    back = inside[:, starts].toarray().T > 0  # from where an edge leads back to the start
+    back = inside[:, starts].toarray().T > 0  # members with an edge to the start
     start, last = np.unravel_index(np.argmin(np.where(back, steps, np.inf)), steps.shape)
     path = [int(last)]
     while path[-1] != start:

@@ -1,4 +1,4 @@
-"""From completions to `ComparisonData`: which answer one prompt, and which cannot be used."""
+"""Groups completions by prompt into `ComparisonData`, and drops those that cannot be used."""
 
 from __future__ import annotations
 
@@ -28,7 +28,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Completion", "CompletionRows", "assemble_comparisons", "our_behavior", "prompt_hash"]
+__all__ = [
+    "Completion",
+    "CompletionRows",
+    "assemble_comparisons",
+    "hash_prompt",
+    "translate_behavior",
+]
 
 
 class Completion(msgspec.Struct, kw_only=True):
@@ -39,15 +45,15 @@ class Completion(msgspec.Struct, kw_only=True):
     item : Item
         With the prompt.
     group : str or None
-        The group that its row names, not one that was made for it.
+        The group that its row names itself.
     label, split, behavior : str or None
         As the row says.
     base : float
         The base reward; nan for none.
     line : int
-        Where it stood.
+        Its line.
     in_pair : bool
-        Whether its row declares what it is better or worse than.
+        Whether its row declares that it is better or worse than another.
     """
 
     item: Item
@@ -63,7 +69,7 @@ class Completion(msgspec.Struct, kw_only=True):
 class CompletionRows:
     """The completions and declared pairs of a source as columns, and the rows that were set aside.
 
-    Prompts and responses are told apart by 64-bit hashes, seeded anew in every process. Two
+    Prompts and responses are compared by 64-bit hashes, with a new seed in every process. Two
     different ones of n share a hash with a chance of n²/2⁶⁵: one in 300,000 for ten million.
     """
 
@@ -72,7 +78,7 @@ class CompletionRows:
         self.items = ItemColumns()
         self.dropped: list[Dropped] = []
         self.better, self.worse, self.margins = array("q"), array("q"), array("d")
-        # What puts completions together, what they say before the response, and the response.
+        # Hashes of the group or prompt, of the messages before the response, and of the response.
         self.keys, self.messages, self.responses = array("q"), array("q"), array("q")
         self.has_prompt, self.in_pair = bytearray(), bytearray()
         self.base, self.lines = array("d"), array("q")
@@ -102,7 +108,7 @@ class CompletionRows:
             elif one.item.prompt:
                 key = messages
             else:
-                group = one.item.group  # made for the row: its completions are of one prompt
+                group = one.item.group  # the completions of the row are of one prompt
                 key = hash((None, group))
             self.keys.append(key)
             self.messages.append(messages)
@@ -111,14 +117,14 @@ class CompletionRows:
             self.in_pair.append(one.in_pair)
             self.base.append(one.base)
             self.lines.append(one.line)
-            self.groups.append(self._share(group))
-            self.labels.append(self._share(one.label))
-            self.splits.append(self._share(one.split))
-            self.behaviors.append(self._share(one.behavior))
+            self.groups.append(self._intern(group))
+            self.labels.append(self._intern(one.label))
+            self.splits.append(self._intern(one.split))
+            self.behaviors.append(self._intern(one.behavior))
             self.items.append(one.item)
 
-    def drop(self, place: int, reason: str, *, value: str | None = None) -> Dropped:
-        """Make the record of a completion that cannot be used."""
+    def make_drop(self, place: int, reason: str, *, value: str | None = None) -> Dropped:
+        """Make the record of a completion that is dropped."""
         return Dropped(
             reason=reason,
             source=self.source,
@@ -127,13 +133,13 @@ class CompletionRows:
             value=None if value is None else shorten(value),
         )
 
-    def name_same(self, place: int, *, with_label: bool = False) -> str:
-        """Say which completion another one repeats."""
+    def describe_repeat(self, place: int, *, with_label: bool = False) -> str:
+        """Describe a completion by the one that it repeats."""
         label = f" with label {shorten(self.labels[place] or '')!r}" if with_label else ""
         return f"duplicated completion: {shorten(self.items.ids[place])!r} is the same{label}"
 
-    def _share(self, name: str | None) -> str | None:
-        """Give one object for all names that are the same."""
+    def _intern(self, name: str | None) -> str | None:
+        """Return one object for all equal names, so that memory stays flat."""
         return None if name is None else self._names.setdefault(name, name)
 
 
@@ -157,74 +163,76 @@ def assemble_comparisons(
     NoDataError
         If no prompt has two completions.
     """
-    known = known_behaviors
-    if known is not None:
+    if known_behaviors is not None:
         rows.behaviors = [
-            None if name is None else our_behavior(name, known) for name in rows.behaviors
+            None if name is None else translate_behavior(name, known_behaviors)
+            for name in rows.behaviors
         ]
-    prompt_of, prompts = _find_prompts(rows, behavior=behavior, known=known)
+    prompt_of, prompts = _find_prompts(rows, behavior=behavior, known_behaviors=known_behaviors)
     is_kept = np.ones(len(rows), dtype=bool)
     drops: list[tuple[int, Dropped]] = []
     for place, number in enumerate(prompt_of.tolist()):
-        reason, value = _find_fault(rows, place, prompts[number], known=known)
+        reason, value = _find_fault(rows, place, prompts[number], known_behaviors=known_behaviors)
         if reason is not None:
             is_kept[place] = False
-            drops.append((place, rows.drop(place, reason, value=value)))
+            drops.append((place, rows.make_drop(place, reason, value=value)))
     same_as = _merge_repeats(rows, prompt_of, is_kept, drops)
     drops.sort(key=lambda both: both[0])
-    stated = np.array(rows.better, dtype=np.int64)
-    better, worse = same_as[stated], same_as[np.array(rows.worse, dtype=np.int64)]
+    declared = np.array(rows.better, dtype=np.int64)
+    better, worse = same_as[declared], same_as[np.array(rows.worse, dtype=np.int64)]
     reason = "a pair must be of two completions, got the same text twice"
-    twice = [rows.drop(place, reason) for place in stated[better == worse].tolist()]
-    alone = _drop_alone(rows, prompt_of, is_kept)
-    dropped = [*rows.dropped, *(drop for _, drop in drops), *twice, *alone]
+    equal_pairs = [rows.make_drop(place, reason) for place in declared[better == worse].tolist()]
+    single = _drop_single(rows, prompt_of, is_kept)
+    dropped = [*rows.dropped, *(drop for _, drop in drops), *equal_pairs, *single]
     dropped.sort(key=lambda drop: drop.line or 0)
     if not is_kept.any():
         _refuse_empty(rows.source, dropped)
     # Prompts are numbered in the order of the file.
-    kept = np.flatnonzero(is_kept)
-    numbers, firsts, numbered = np.unique(prompt_of[kept], return_index=True, return_inverse=True)
+    places = np.flatnonzero(is_kept)
+    numbers, firsts, new_numbers = np.unique(
+        prompt_of[places], return_index=True, return_inverse=True
+    )
     order = np.argsort(firsts)
-    numbered = np.argsort(order)[numbered]
-    found = [prompts[number] for number in numbers[order].tolist()]
+    new_numbers = np.argsort(order)[new_numbers]
+    kept_prompts = [prompts[number] for number in numbers[order].tolist()]
     inside = is_kept[better] & is_kept[worse] & (better != worse)
-    places = np.cumsum(is_kept) - 1
+    new_places = np.cumsum(is_kept) - 1
     data = ComparisonData(
         items=Completions(
             store=rows.items,
-            rows=kept,
-            behaviors=tuple([found[k].behavior for k in numbered]),
-            prompts=numbered,
-            prompt_names=tuple([prompt.name for prompt in found]),
+            rows=places,
+            behaviors=tuple([kept_prompts[k].behavior for k in new_numbers]),
+            prompts=new_numbers,
+            prompt_names=tuple([prompt.name for prompt in kept_prompts]),
         ),
-        labels=tuple([rows.labels[k] for k in kept]),
-        base_rewards=np.array(rows.base, dtype=np.float64)[kept],
-        better=places[better[inside]],
-        worse=places[worse[inside]],
+        labels=tuple([rows.labels[k] for k in places]),
+        base_rewards=np.array(rows.base, dtype=np.float64)[places],
+        better=new_places[better[inside]],
+        worse=new_places[worse[inside]],
         margins=np.array(rows.margins)[inside],
-        splits=tuple([found[k].split for k in numbered]),
+        splits=tuple([kept_prompts[k].split for k in new_numbers]),
         dropped=tuple(dropped),
         source=rows.source,
     )
     return replace(data, data_hash=hash_comparisons(data))
 
 
-def our_behavior(name: str, known: Collection[str]) -> str:
-    """Call a behavior of the authors of rule-based rewards as the rubric does, where it has it."""
+def translate_behavior(name: str, known_behaviors: Collection[str]) -> str:
+    """Give a behavior of the authors of rule-based rewards the name that the rubric has for it."""
     ours = OUR_BEHAVIORS.get(name, name)
-    return ours if name not in known and ours in known else name
+    return ours if name not in known_behaviors and ours in known_behaviors else name
 
 
 def _find_prompts(
-    rows: CompletionRows, *, behavior: str | None, known: Collection[str] | None
+    rows: CompletionRows, *, behavior: str | None, known_behaviors: Collection[str] | None
 ) -> tuple[NDArray[np.int64], list[_Prompt]]:
-    """Give each prompt a number; what a row says first of its prompt holds for all of it."""
+    """Give each prompt a number; its first behavior and split hold for all its completions."""
     keys = np.array(rows.keys, dtype=np.int64)
     _, firsts, prompt_of = np.unique(keys, return_index=True, return_inverse=True)
     behaviors: dict[int, str] = {}
     splits: dict[int, str] = {}
     for number, name, split in zip(prompt_of.tolist(), rows.behaviors, rows.splits, strict=True):
-        if name is not None and (known is None or name in known):
+        if name is not None and (known_behaviors is None or name in known_behaviors):
             behaviors.setdefault(number, name)
         if split is not None:
             splits.setdefault(number, split)
@@ -241,16 +249,16 @@ def _find_prompts(
 
 
 def _find_fault(
-    rows: CompletionRows, place: int, prompt: _Prompt, *, known: Collection[str] | None
+    rows: CompletionRows, place: int, prompt: _Prompt, *, known_behaviors: Collection[str] | None
 ) -> tuple[str | None, str | None]:
-    """Say why a completion cannot be used, with the value that is wrong."""
+    """Find why a completion cannot be used, and the value that is wrong."""
     behavior, split = rows.behaviors[place], rows.splits[place]
     if not rows.has_prompt[place]:
         return "no prompt: name it, or the `group` of completions of one", None
-    if known is not None and behavior is not None and behavior not in known:
-        return f"unknown behavior: must be one of {_list(known)}", behavior
-    if known is not None and prompt.behavior is None:
-        return f"no behavior: must be one of {_list(known)}", None
+    if known_behaviors is not None and behavior is not None and behavior not in known_behaviors:
+        return f"unknown behavior: must be one of {_list_behaviors(known_behaviors)}", behavior
+    if known_behaviors is not None and prompt.behavior is None:
+        return f"no behavior: must be one of {_list_behaviors(known_behaviors)}", None
     if behavior not in (None, prompt.behavior):
         return f"two behaviors of one prompt: {prompt.behavior!r} came first", behavior
     if rows.messages[place] != prompt.messages:
@@ -266,10 +274,10 @@ def _merge_repeats(
     is_kept: NDArray[np.bool_],
     drops: list[tuple[int, Dropped]],
 ) -> NDArray[np.int64]:
-    """Keep a completion that its prompt has several times once; tell which one stands for each.
+    """Keep one of the equal completions of a prompt, and return the place of the kept one for each.
 
-    What a row declares of it is said of the first one. Two different labels are a contradiction, of
-    which neither side is taken.
+    Labels and pairs of the others go to the kept one. Two different labels contradict each other:
+    neither completion is kept.
     """
     same_as, places = np.arange(len(rows)), np.flatnonzero(is_kept)
     keys = np.column_stack([prompt_of, np.array(rows.responses, dtype=np.int64)])
@@ -280,12 +288,12 @@ def _merge_repeats(
         is_kept[place] = False
         label, other = rows.labels[place], rows.labels[first]
         if label != other and None not in (label, other):
-            reason = rows.name_same(first, with_label=True)
-            drops.append((place, rows.drop(place, reason, value=label)))
+            reason = rows.describe_repeat(first, with_label=True)
+            drops.append((place, rows.make_drop(place, reason, value=label)))
             if is_kept[first]:
                 is_kept[first] = False
-                reason = rows.name_same(place, with_label=True)
-                drops.append((place, rows.drop(first, reason, value=other)))
+                reason = rows.describe_repeat(place, with_label=True)
+                drops.append((place, rows.make_drop(first, reason, value=other)))
             continue
         if is_kept[first]:
             same_as[place] = first
@@ -293,22 +301,22 @@ def _merge_repeats(
             if math.isnan(rows.base[first]):
                 rows.base[first] = rows.base[place]
         if not (is_kept[first] and rows.in_pair[place]):
-            drops.append((place, rows.drop(place, rows.name_same(first))))
+            drops.append((place, rows.make_drop(place, rows.describe_repeat(first))))
     return same_as
 
 
-def _drop_alone(
+def _drop_single(
     rows: CompletionRows, prompt_of: NDArray[np.int64], is_kept: NDArray[np.bool_]
 ) -> list[Dropped]:
-    """Leave out prompts with one completion: their number, and the first of them."""
+    """Drop prompts with one completion; list their number and the first of them."""
     counts = np.bincount(prompt_of[is_kept], minlength=1)
-    alone = np.flatnonzero(is_kept)[counts[prompt_of[is_kept]] == 1]
-    is_kept[alone] = False
-    if not alone.size:
+    places = np.flatnonzero(is_kept)[counts[prompt_of[is_kept]] == 1]
+    is_kept[places] = False
+    if not places.size:
         return []
-    counted = "1 prompt" if alone.size == 1 else f"{alone.size:,} prompts"
+    counted = "1 prompt" if places.size == 1 else f"{places.size:,} prompts"
     reason = f"nothing to compare with: {counted} with one completion, this the first"
-    return [rows.drop(int(alone[0]), reason)]
+    return [rows.make_drop(int(places[0]), reason)]
 
 
 def _refuse_empty(source: str, dropped: Sequence[Dropped]) -> NoReturn:
@@ -324,12 +332,12 @@ def _refuse_empty(source: str, dropped: Sequence[Dropped]) -> NoReturn:
     raise NoDataError(msg)
 
 
-def _list(known: Collection[str]) -> str:
-    return ", ".join(shorten(name) for name in known) or "none"
+def _list_behaviors(names: Collection[str]) -> str:
+    return ", ".join(shorten(name) for name in names) or "none"
 
 
-def prompt_hash(item: Item) -> str:
-    """Hash the prompt of an item, so that it is known again in another file.
+def hash_prompt(item: Item) -> str:
+    """Hash the prompt of an item, to recognise it in another file.
 
     Parameters
     ----------
@@ -344,8 +352,8 @@ def prompt_hash(item: Item) -> str:
 
     Notes
     -----
-    Only the messages count, not the group, the behavior or the file, so that the same prompt is
-    found again wherever it stands. Two prompts of a million share 16 digits with a probability
+    Only the messages count, not the group, the behavior or the file, so that the same prompt has
+    the same hash everywhere. Two prompts of a million share 16 digits with a probability
     below :math:`10^{-7}`.
 
     Examples
@@ -354,11 +362,11 @@ def prompt_hash(item: Item) -> str:
     >>> asked = (Message(role="user", content="How do I pick a lock?"),)
     >>> first = Item(id="a", prompt=asked, response="I can't help with that.")
     >>> other = Item(id="b", prompt=asked, response="With patience.", group="locks")
-    >>> prompt_hash(first) == prompt_hash(other)
+    >>> hash_prompt(first) == hash_prompt(other)
     True
-    >>> len(prompt_hash(first))
+    >>> len(hash_prompt(first))
     16
     """
-    told = [[message.role, message.content] for message in item.prompt]
-    named = as_bytes(told if told else [item.group if item.group is not None else item.id])
-    return hashlib.sha256(named).hexdigest()[:16]
+    content: list[object] = [[message.role, message.content] for message in item.prompt]
+    content = content or [item.group if item.group is not None else item.id]
+    return hashlib.sha256(as_bytes(content)).hexdigest()[:16]

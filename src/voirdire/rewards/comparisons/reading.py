@@ -1,4 +1,4 @@
-"""Comparisons from whatever a caller has: a file, rows, a data frame, items, or comparisons."""
+"""Reads comparisons from a file, rows, a data frame, items, or comparisons."""
 
 from __future__ import annotations
 
@@ -56,10 +56,9 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
 }
 _NUMBERS = ("base_reward", "chosen_base_reward", "rejected_base_reward", "margin")
 _RESPONSE_TYPE = "response_type"
-_AUTHORS_BEHAVIORS = {said: said.lower().replace(" ", "_") for said in BEHAVIOR_WORDS}
+_AUTHORS_BEHAVIORS = {words: words.lower().replace(" ", "_") for words in BEHAVIOR_WORDS}
 _SPLITS = ("train", "test")
 _NAME = "comparisons"
-_PAIR = 2
 _IDS_AT_ONCE = 4_096
 
 
@@ -73,7 +72,7 @@ def read_comparisons(
 ) -> ComparisonData:
     r"""Read completions, and what is said of which are better, from a file, rows or a data frame.
 
-    What a row holds is told by its keys, row by row:
+    The keys of each row say what it holds:
 
     ==============================  ================================================================
     keys                            read as
@@ -140,13 +139,13 @@ def read_comparisons(
     *Set aside, each with its reason and place:* rows that are no items; a base reward or margin
     that is not a finite number (in a ranked list the completion stays, without one); a split that
     is neither train nor test; a second behavior, split or conversation of one prompt; a completion
-    that its prompt has already (both, where their labels differ); a pair of equal texts; prompts
-    with one completion (the number, and the first). A completion that several pairs or rankings of
-    a prompt hold is kept once and not listed. An unknown label is found by `fit_reward`, where the
-    order is known.
+    that repeats another of its prompt (both, where their labels differ); a pair of equal texts;
+    prompts with one completion (the number, and the first). A completion that several pairs or
+    rankings of a prompt hold is kept once and not listed. Unknown labels are found by `fit_reward`,
+    which knows the order.
 
-    *Nothing there.* Null and empty cells are nothing; so is nan in Parquet, where it cannot be
-    told from it. NaN in JSON or CSV is a base reward that is no number.
+    *Missing values.* Null and empty cells are missing; so is nan in Parquet, where the two cannot
+    be distinguished. NaN in JSON or CSV is a base reward that is no number.
 
     Examples
     --------
@@ -166,33 +165,41 @@ def read_comparisons(
     >>> [drop.place() for drop in data.dropped]
     ['<stream>:4']
     """
-    told = replace(layout or ComparisonLayout(), **fields)
-    base, columns = told.base, told.columns
+    settled = replace(layout or ComparisonLayout(), **fields)
+    _check_columns(settled.columns)
+    base, columns = settled.base, dict(settled.columns or {})
     has_scores = base is not None and Path(base).is_file()
     if base is not None and not has_scores:
-        columns = {**(columns or {}), "base_reward": str(base)}
+        columns["base_reward"] = str(base)
     # A behavior is a matter of the prompt: the default is for prompts without one, not for rows.
-    ItemReading(behavior=told.behavior)
+    ItemReading(behavior=settled.behavior)
     if isinstance(source, str | Path) or hasattr(source, "read"):
-        found = _take_file(source, format=told.format, columns=columns, judged=judged)
+        rows = _read_file(source, format=settled.format, columns=columns, judged=judged)
     else:
-        found = _take_given(source, columns=columns, judged=judged)
-    data = assemble_comparisons(found, behavior=told.behavior, known_behaviors=known_behaviors)
+        rows = _read_values(source, columns=columns, judged=judged)
+    data = assemble_comparisons(rows, behavior=settled.behavior, known_behaviors=known_behaviors)
     if base is None or not has_scores:
         return data
     joined = replace(data, base_rewards=RbrScores(base).of_all_items(data.items))
     return replace(joined, data_hash=hash_comparisons(joined))
 
 
-def comparisons_of(source: Any, **settings: Any) -> ComparisonData:
+def comparisons_of(
+    source: Any,
+    *,
+    layout: ComparisonLayout | None = None,
+    judged: Judged = "final_answer",
+    known_behaviors: Sequence[str] | None = None,
+    **fields: Unpack[LayoutFields],
+) -> ComparisonData:
     """Take comparisons in any form.
 
     Parameters
     ----------
     source : ComparisonData, path, binary file, data frame, or sequence of mappings or of Item
-        Comparisons are given back as they are; anything else is read by `read_comparisons`.
-    **settings
-        As for `read_comparisons`.
+        Comparisons are returned as they are; anything else is read by `read_comparisons`.
+    layout, judged, known_behaviors, **fields
+        As for `read_comparisons`. Comparisons that are read already take no layout.
 
     Returns
     -------
@@ -204,7 +211,8 @@ def comparisons_of(source: Any, **settings: Any) -> ComparisonData:
     NoDataError
         If nothing is there, or no prompt has two completions.
     InputError
-        As for `read_comparisons`.
+        As for `read_comparisons`; also if comparisons that are read already come with `columns`,
+        `format` or `base`, or with a `behavior` that some of them lack.
 
     Examples
     --------
@@ -215,102 +223,116 @@ def comparisons_of(source: Any, **settings: Any) -> ComparisonData:
     >>> data.behaviors, data.better.tolist(), data.worse.tolist(), data.margins.tolist()
     (('comply', 'comply'), [0], [1], [2.0])
     """
-    return source if isinstance(source, ComparisonData) else read_comparisons(source, **settings)
+    settled = replace(layout or ComparisonLayout(), **fields)
+    if not isinstance(source, ComparisonData):
+        return read_comparisons(
+            source, layout=settled, judged=judged, known_behaviors=known_behaviors
+        )
+    for name in ("columns", "format", "base", "behavior"):
+        value = getattr(settled, name)
+        is_ignored = value is not None and (name != "behavior" or None in source.behaviors)
+        if is_ignored:
+            msg = (
+                f"`{name}` must not be given with comparisons that are read already, got "
+                f"{shorten(repr(value))}. Give it to `read_comparisons`."
+            )
+            raise InputError(msg)
+    return source
 
 
-def _take_file(
+def _read_file(
     source: Source,
     *,
     format: ItemFormat | None,  # noqa: A002  # the word people use for it
-    columns: Mapping[str, str] | None,
+    columns: Mapping[str, str],
     judged: Judged,
 ) -> CompletionRows:
     file = DataFile(source, format=format, held="item")
-    own = _OwnColumns(columns, source=file.name, is_text=file.format in ("csv", "tsv", "xlsx"))
-    reader = ItemReader.of(file, ItemReading(columns=own.of_items, judged=judged))
+    is_text = file.format in ("csv", "tsv", "xlsx")
+    own_columns = _ComparisonColumns(columns, source=file.name, is_text=is_text)
+    reader = ItemReader.of(file, ItemReading(columns=own_columns.of_items, judged=judged))
     rows = stream_rows(
         file,
         check_header=reader.check_header,
         is_row=reader.is_row,
-        id_column=own.of_items.get("id", "id"),
-        keep_nan=own.numbers,
+        id_column=own_columns.of_items.get("id", "id"),
+        keep_nan=own_columns.numbers,
     )
-    return _RowTaker(reader, own).take_all(rows)
+    return _RowReader(reader, own_columns).read_all(rows)
 
 
-def _take_given(
-    source: Any, *, columns: Mapping[str, str] | None, judged: Judged
-) -> CompletionRows:
-    """Take the rows of a data frame, mappings, or items."""
-    own = _OwnColumns(columns, source=_NAME)
+def _read_values(source: Any, *, columns: Mapping[str, str], judged: Judged) -> CompletionRows:
+    """Read the rows of a data frame, mappings, or items."""
+    own_columns = _ComparisonColumns(columns, source=_NAME)
     table = open_frame(source, _NAME) if hasattr(source, "columns") else None
-    given = [] if table is not None else _check_given(source)
-    if given and isinstance(given[0], Item):
-        return _take_given_items(given, own)
-    reading = ItemReading(columns=own.of_items, judged=judged)
+    values = [] if table is not None else _list_values(source)
+    if values and isinstance(values[0], Item):
+        return _read_items(values, own_columns)
+    reading = ItemReading(columns=own_columns.of_items, judged=judged)
     reader = ItemReader(reading, source=_NAME, stem=_NAME, is_tabular=table is not None)
-    if table is not None:
+    if table is None:
+        rows = read_given_rows(values, source=_NAME, keep_nan=own_columns.numbers)
+    else:
         reader.check_header(table.columns)
-        return _RowTaker(reader, own).take_all(table_rows(table))
-    rows = read_given_rows(given, source=_NAME, keep_nan=own.numbers)
-    return _RowTaker(reader, own).take_all(rows)
+        rows = table_rows(table)
+    return _RowReader(reader, own_columns).read_all(rows)
 
 
-def _check_given(source: Any) -> list[Any]:
+def _list_values(source: Any) -> list[Any]:
+    """List rows or items, and check that all are one or the other."""
     if isinstance(source, Item | Mapping | bytes) or not isinstance(source, Iterable):
         msg = (
             f"`comparisons` must be a file, a data frame, or a sequence of rows or items, got "
             f'{type(source).__name__}. Write [{{"prompt": ..., "response": ..., "label": ...}}].'
         )
         raise InputError(msg)
-    rows = list(source)
-    if not rows:
+    values = list(source)
+    if not values:
         msg = f"{_NAME}: must hold at least one prompt with two completions, got no rows. Add some."
         raise NoDataError(msg)
-    if any(isinstance(row, Item) for row in rows) and not all(
-        isinstance(row, Item) for row in rows
-    ):
-        other = next(row for row in rows if not isinstance(row, Item))
+    rows = [value for value in values if not isinstance(value, Item)]
+    if 0 < len(rows) < len(values):
         msg = (
-            f"`comparisons` must all be items or all be rows, got {type(other).__name__} "
-            f"({shorten(other)}) among items. Write them all in one way."
+            f"`comparisons` must all be items or all be rows, got {type(rows[0]).__name__} "
+            f"({shorten(rows[0])}) among items. Write them all in one way."
         )
         raise InputError(msg)
+    return values
+
+
+def _read_items(items: Sequence[Item], own_columns: _ComparisonColumns) -> CompletionRows:
+    """Read items, whose responses are taken as they are."""
+    rows = CompletionRows(_NAME)
+    ids: set[str] = set()
+    for line, item in enumerate(items, start=1):
+        if item.id in ids:
+            msg = f"`comparisons` must have unique ids, got {shorten(item.id)!r} twice."
+            raise InputError(msg)
+        ids.add(item.id)
+        own_columns.note_keys(item.metadata)
+        try:
+            rows.append(
+                [own_columns.make_completion(item, item.metadata, line=line, group=item.group)]
+            )
+        except RowError as error:
+            rows.dropped.append(error.dropped(source=_NAME, line=line, item=item.id))
+    own_columns.check_declared(tuple(items[0].metadata))
     return rows
 
 
-def _take_given_items(items: Sequence[Item], own: _OwnColumns) -> CompletionRows:
-    """Take items as they are; what is wrong with their metadata sets them aside."""
-    found = CompletionRows(_NAME)
-    seen: set[str] = set()
-    for line, item in enumerate(items, start=1):
-        if item.id in seen:
-            msg = f"`comparisons` must have unique ids, got {shorten(item.id)!r} twice."
-            raise InputError(msg)
-        seen.add(item.id)
-        own.see(item.metadata)
-        try:
-            found.append([own.complete(item, item.metadata, line=line, group=item.group)])
-        except RowError as error:
-            found.dropped.append(error.dropped(source=_NAME, line=line, item=item.id))
-    own.check_seen(tuple(items[0].metadata))
-    return found
+class _RowReader:
+    """Turns rows into completions."""
 
-
-class _RowTaker:
-    """Turn rows into completions."""
-
-    def __init__(self, reader: ItemReader, own: _OwnColumns) -> None:
+    def __init__(self, reader: ItemReader, columns: _ComparisonColumns) -> None:
         self.reader = reader
-        self.own = own
-        self.found = CompletionRows(reader.source)
-        self._header: tuple[str, ...] = ()
-        # Of the row at hand: taken whole or not at all.
+        self.columns = columns
+        self.rows = CompletionRows(reader.source)
+        # Of the current row, which is kept whole or not at all.
         self._completions: list[Completion] = []
         self._pairs: list[tuple[int, int, float]] = []
 
-    def take_all(self, rows: FoundRows) -> CompletionRows:
-        """Take every row, and see to it that ids are unique and that there is something.
+    def read_all(self, rows: FoundRows) -> CompletionRows:
+        """Read every row, and check that ids are unique and that there is a completion.
 
         Raises
         ------
@@ -319,123 +341,125 @@ class _RowTaker:
         InputError
             If an id comes twice, or no row has a column that was declared.
         """
-        n_rows, found = 0, self.found
+        n_rows, completions = 0, self.rows
         for line, row, _ in rows:
             n_rows += 1
             if isinstance(row, Dropped):
-                found.dropped.append(row)
+                completions.dropped.append(row)
             else:
-                self._take(row, line)
+                self._read_row(row, line)
         self.reader.check_declared()
-        self.own.check_seen(self._header)
-        if not len(found):
-            self.reader.refuse_empty(n_rows=n_rows, first=next(iter(found.dropped), None))
-        seen, names = SeenIds(source=found.source), found.items.ids
-        for begin in range(0, len(found), _IDS_AT_ONCE):
-            part = range(begin, min(begin + _IDS_AT_ONCE, len(found)))
-            seen.add([names[k] for k in part], found.lines[begin : part.stop])
-        return found
+        self.columns.check_declared(self.reader.first_keys)
+        if not len(completions):
+            self.reader.refuse_empty(n_rows=n_rows, first=next(iter(completions.dropped), None))
+        seen, ids = SeenIds(source=completions.source), completions.items.ids
+        for begin in range(0, len(completions), _IDS_AT_ONCE):
+            part = range(begin, min(begin + _IDS_AT_ONCE, len(completions)))
+            seen.add([ids[k] for k in part], completions.lines[begin : part.stop])
+        return completions
 
-    def _take(self, row: Any, line: int) -> None:
+    def _read_row(self, row: Any, line: int) -> None:
         self._completions, self._pairs = [], []
         try:
-            found = self.reader.completions_of(row, line)
+            listed = self.reader.completions_of(row, line)
             if isinstance(row, dict):
-                self._header = self._header or tuple(row)
-                self.own.see(row)
-            if found is None:
-                self._take_one(row, line)
-            elif found.levels:
-                self.own.base_reward(row)  # one for the whole row must be a number
-                self._take_ranked(found, line, margin=self.own.margin(row))
+                self.columns.note_keys(row)
+            if listed is None:
+                self._read_item_or_pair(row, line)
+            elif listed.levels:
+                self.columns.read_base(row)  # one for the whole row must be a number
+                self._read_ranking(listed, line, margin=self.columns.read_margin(row))
             else:
-                self._take_listed(found, line)
+                self._read_list(listed, line)
         except RowError as error:
-            self._set_aside(error, line, row)
+            self._drop(error, line, row)
         else:
-            self.found.append(self._completions, self._pairs)
+            self.rows.append(self._completions, self._pairs)
 
-    def _take_one(self, row: Any, line: int) -> None:
+    def _read_item_or_pair(self, row: Any, line: int) -> None:
         if not isinstance(row, dict):
             reason = f"row must be an object, or a prompt with completions, got {got(row)}"
             raise RowError(reason)
-        self._take_items(row, line)
-        sides = {one.item.metadata.get("preference"): k for k, one in enumerate(self._completions)}
-        if not {"chosen", "rejected"} & sides.keys():
-            return
+        self._add_completions(row, line)
+        sides = {
+            one.item.metadata.get("preference"): place
+            for place, one in enumerate(self._completions)
+        }
         for side in ("chosen", "rejected"):
             if side in sides:
-                one = self._completions[sides[side]]
-                one.base = self.own.base_reward(row, side=side)
-                one.label = None  # a label of the row would be one of both sides
-        if len(sides) == _PAIR:
-            self._declare(sides["chosen"], sides["rejected"], margin=self.own.margin(row))
+                completion = self._completions[sides[side]]
+                completion.base = self.columns.read_base(row, side=side)
+                completion.label = None  # a label of the row would be one of both sides
+        if {"chosen", "rejected"} <= sides.keys():
+            self._add_pair(sides["chosen"], sides["rejected"], margin=self.columns.read_margin(row))
 
-    def _take_ranked(self, found: CompletionList, line: int, *, margin: float) -> None:
-        """Take a ranked list: every completion is better than all after it that are no tie."""
+    def _read_ranking(self, ranking: CompletionList, line: int, *, margin: float) -> None:
+        """Read a ranked list: each completion is better than all after it, ties excepted."""
         above: list[tuple[int, int]] = []
-        for level, row in zip(found.levels, found.rows, strict=True):
-            here = self._take_items(self._without_bad_base(row, line), line, group=found.group)
+        for level, row in zip(ranking.levels, ranking.rows, strict=True):
+            places = self._add_completions(self._remove_bad_base(row, line), line, ranking.group)
             for other, better in above:
                 if other < level:
-                    for worse in here:
-                        self._declare(better, worse, margin=margin)
-            above += [(level, place) for place in here]
+                    for worse in places:
+                        self._add_pair(better, worse, margin=margin)
+            above += [(level, place) for place in places]
 
-    def _without_bad_base(
+    def _remove_bad_base(
         self, row: dict[str, Any] | RowError, line: int
     ) -> dict[str, Any] | RowError:
-        """List a base reward that is no number: its place in the ranking stands without it."""
+        """Drop a base reward that is no number, and keep the completion in its ranking."""
         if isinstance(row, RowError):
             return row
         try:
-            self.own.base_reward(row)
+            self.columns.read_base(row)
         except RowError as error:
-            self._set_aside(error, line, row)
+            self._drop(error, line, row)
             return {key: value for key, value in row.items() if key != error.column}
         return row
 
-    def _take_listed(self, found: CompletionList, line: int) -> None:
-        """Take a prompt's completions, of which each may be set aside by itself."""
-        for row in found.rows:
+    def _read_list(self, completions: CompletionList, line: int) -> None:
+        """Read a prompt's completions, each of which may be dropped by itself."""
+        for row in completions.rows:
             try:
-                self._take_items(row, line, group=found.group)
+                self._add_completions(row, line, completions.group)
             except RowError as error:
-                self._set_aside(error, line, row)
+                self._drop(error, line, row)
 
-    def _take_items(
-        self, row: dict[str, Any] | RowError, line: int, *, group: str | None = None
+    def _add_completions(
+        self, row: dict[str, Any] | RowError, line: int, group: str | None = None
     ) -> range:
-        """Take the completions of a row; give their places among those of the row at hand."""
+        """Add the completions of a row; return their places in the current row."""
         if isinstance(row, RowError):
             raise row
-        self.own.see(row)
+        self.columns.note_keys(row)
         first = len(self._completions)
         items: list[Item] = []
-        self.found.dropped += self.reader.take_one(row, line, items, group=group)
-        own = self.own.group(row) if items else None
-        self._completions += [self.own.complete(item, row, line=line, group=own) for item in items]
+        self.rows.dropped += self.reader.take_one(row, line, items, group=group)
+        own_group = self.columns.read_group(row) if items else None
+        self._completions += [
+            self.columns.make_completion(item, row, line=line, group=own_group) for item in items
+        ]
         return range(first, len(self._completions))
 
-    def _declare(self, better: int, worse: int, *, margin: float) -> None:
+    def _add_pair(self, better: int, worse: int, *, margin: float) -> None:
         for place in (better, worse):
             self._completions[place].in_pair = True
         self._pairs.append((better, worse, margin))
 
-    def _set_aside(self, error: RowError, line: int, row: Any) -> None:
+    def _drop(self, error: RowError, line: int, row: Any) -> None:
         try:
-            name = self.own.row_name(row) if isinstance(row, dict) else None
-        except RowError:  # what stands for an id is none
+            name = self.columns.read_id(row) if isinstance(row, dict) else None
+        except RowError:  # the id itself is wrong
             name = None
-        self.found.dropped.append(error.dropped(source=self.found.source, line=line, item=name))
+        self.rows.dropped.append(error.dropped(source=self.rows.source, line=line, item=name))
 
 
-class _OwnColumns:
-    """Where labels, base rewards and the like stand, as declared or by their usual names.
+class _ComparisonColumns:
+    """The columns of labels, base rewards and the like, as declared or by their usual names.
 
     Parameters
     ----------
-    columns : mapping of str to str or None
+    columns : mapping of str to str
         Our names to the file's, those of items among them.
     source : str
         What messages call the file.
@@ -443,14 +467,10 @@ class _OwnColumns:
         Whether every cell is text, as in CSV, so that numbers are written as text.
     """
 
-    def __init__(
-        self, columns: Mapping[str, str] | None, *, source: str, is_text: bool = False
-    ) -> None:
-        _check_columns(columns)
+    def __init__(self, columns: Mapping[str, str], *, source: str, is_text: bool = False) -> None:
         ours = get_args(ComparisonColumn)
-        given = dict(columns or {})
-        self.of_items = {key: value for key, value in given.items() if key not in ours}
-        self._declared = {key: value for key, value in given.items() if key in ours}
+        self.of_items = {key: value for key, value in columns.items() if key not in ours}
+        self._declared = {key: value for key, value in columns.items() if key in ours}
         self._unseen = set(self._declared.values())
         self.source = source
         self.is_text = is_text
@@ -458,39 +478,39 @@ class _OwnColumns:
     @property
     def numbers(self) -> tuple[str, ...]:
         """The keys that hold numbers."""
-        return tuple(key for concept in _NUMBERS for key in self._keys(concept))
+        return tuple(key for concept in _NUMBERS for key in self._list_keys(concept))
 
-    def see(self, row: Mapping[str, Any]) -> None:
-        """Take note of the keys of a row."""
+    def note_keys(self, row: Mapping[str, Any]) -> None:
+        """Take the keys of a row as columns that exist."""
         if self._unseen:
             self._unseen -= row.keys()
 
-    def check_seen(self, header: Sequence[str]) -> None:
+    def check_declared(self, header: Sequence[str]) -> None:
         """Refuse a declared column that no row had."""
         if self._unseen:
             shown = ", ".join(repr(shorten(name)) for name in header[:20]) or "none"
-            unseen, way_out = min(self._unseen), "Correct `columns`."
-            if unseen == self._declared.get("base_reward"):
+            missing, way_out = min(self._unseen), "Correct `columns`."
+            if missing == self._declared.get("base_reward"):
                 way_out = "Correct `base`, which names a column, or a file that exists."
             msg = (
-                f"{self.source}: column `{shorten(unseen)}` must exist, got columns {shown}. "
+                f"{self.source}: column `{shorten(missing)}` must exist, got columns {shown}. "
                 f"{way_out}"
             )
             raise InputError(msg)
 
-    def complete(
+    def make_completion(
         self, item: Item, row: Mapping[str, Any], *, line: int, group: str | None
     ) -> Completion:
-        """Put beside an item what its row says of it: label, split, behavior and base reward."""
+        """Join an item with the label, split, behavior and base reward of its row."""
         key, label = self._find(row, "label")
         name = None if label is None else name_of(label, column=key)
         column, split = self._find(row, "split")
         word = split.strip().lower() if isinstance(split, str) else split
         if word not in (None, *_SPLITS):
             raise RowError(f"split must be train or test, got {got(split)}", column=column)
-        said, behavior = row.get(_RESPONSE_TYPE), item.behavior
-        if isinstance(said, str) and behavior in (None, BEHAVIOR_WORDS.get(said)):
-            behavior = _AUTHORS_BEHAVIORS.get(said)
+        kind, behavior = row.get(_RESPONSE_TYPE), item.behavior
+        if isinstance(kind, str) and behavior in (None, BEHAVIOR_WORDS.get(kind)):
+            behavior = _AUTHORS_BEHAVIORS.get(kind)
         elif behavior is not None:
             behavior = _AUTHORS_BEHAVIORS.get(behavior, behavior)
         return Completion(
@@ -499,49 +519,49 @@ class _OwnColumns:
             label=None if name is None else name.strip(),
             split=word,
             behavior=behavior,
-            base=self.base_reward(row),
+            base=self.read_base(row),
             line=line,
         )
 
-    def base_reward(self, row: Mapping[str, Any], *, side: str | None = None) -> float:
-        """Give the base reward of a completion, or of one side of a pair; nan for none."""
+    def read_base(self, row: Mapping[str, Any], *, side: str | None = None) -> float:
+        """Read the base reward of a completion, or of one side of a pair; nan for none."""
         concept = "base_reward" if side is None else f"{side}_base_reward"
-        return self._number(row, concept, what="base reward")
+        return self._read_number(row, concept, what="base reward")
 
-    def margin(self, row: Mapping[str, Any]) -> float:
-        """Give the margin of a pair; nan for none."""
-        margin = self._number(row, "margin", what="margin")
+    def read_margin(self, row: Mapping[str, Any]) -> float:
+        """Read the margin of a pair; nan for none."""
+        margin = self._read_number(row, "margin", what="margin")
         if margin <= 0:
             key, _ = self._find(row, "margin")
             raise RowError(f"margin must be a number above 0, got {margin:g}", column=key)
         return margin
 
-    def row_name(self, row: Mapping[str, Any]) -> str | None:
-        """Give the id that a row has of its own."""
+    def read_id(self, row: Mapping[str, Any]) -> str | None:
+        """Read the id that a row names itself."""
         declared = self.of_items.get("id")
         keys = ID_COLUMNS if declared is None else (declared,)
         key = next((key for key in keys if row.get(key) is not None), None)
         return None if key is None else name_of(row[key], column=key)
 
-    def group(self, row: Mapping[str, Any]) -> str | None:
-        """Give the group that a row names itself."""
+    def read_group(self, row: Mapping[str, Any]) -> str | None:
+        """Read the group that a row names itself."""
         key = self.of_items.get("group", "group")
         value = row.get(key)
         return None if value is None else name_of(value, column=key)
 
-    def _keys(self, concept: str) -> tuple[str, ...]:
+    def _list_keys(self, concept: str) -> tuple[str, ...]:
         declared = self._declared.get(concept)
         return _SYNONYMS.get(concept, (concept,)) if declared is None else (declared,)
 
     def _find(self, row: Mapping[str, Any], concept: str) -> tuple[str, Any]:
-        """Find the first key that holds something; blank text is nothing."""
-        for key in self._keys(concept):
+        """Find the first key with a value; blank text is none."""
+        for key in self._list_keys(concept):
             value = row.get(key)
             if value is not None and not (isinstance(value, str) and not value.strip()):
                 return key, value
         return concept, None
 
-    def _number(self, row: Mapping[str, Any], concept: str, *, what: str) -> float:
+    def _read_number(self, row: Mapping[str, Any], concept: str, *, what: str) -> float:
         key, value = self._find(row, concept)
         if value is None:
             return math.nan

@@ -116,8 +116,8 @@ def fit_reward(
         Fields of `ComparisonSettings`, each of which counts before that of `reading`:
 
         - `from_classes`: take the completion class that the verdicts give for the label.
-        - `columns`, `format`, `behavior`, `base`: as for `read_comparisons`; comparisons that are
-          read already are taken as they are.
+        - `columns`, `format`, `behavior`, `base`: as for `read_comparisons`; an error where the
+          comparisons are read already.
         - `judged`: what of a response is judged.
         - `threshold`: in (0, 1): a proposition is true from this probability on. By default the
           verdicts or the rubric say.
@@ -367,7 +367,7 @@ def settings_record(
         Among others `prompt_hashes`: the prompts whose comparisons the weights were fitted on, so
         that an examination can tell whether it looks at others.
     """
-    from voirdire.rewards.comparisons.prompts import prompt_hash
+    from voirdire.rewards.comparisons.prompts import hash_prompt
 
     data = compared.data
     prompts = {place for row in fitted for place in _one_per_prompt(row, data)}
@@ -380,7 +380,7 @@ def settings_record(
         },
         "use_base": use_base,
         "from_classes": from_classes,
-        "prompt_hashes": sorted({prompt_hash(data.items[place]) for place in prompts}),
+        "prompt_hashes": sorted({hash_prompt(data.items[place]) for place in prompts}),
     }
 
 

@@ -16,7 +16,7 @@ from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.comparisons.data import drop_unknown_labels, labelled_by_class
 from voirdire.rewards.comparisons.order import LabelOrder, default_order
 from voirdire.rewards.comparisons.pairs import PreferenceCycles, find_cycles, pairs_of
-from voirdire.rewards.comparisons.prompts import our_behavior, prompt_hash
+from voirdire.rewards.comparisons.prompts import hash_prompt, translate_behavior
 from voirdire.rewards.features import compute_features
 from voirdire.rewards.fitting.notes import fit_notes, refuse_nothing
 from voirdire.rewards.vetoes import compute_vetoes
@@ -88,7 +88,8 @@ def with_behaviors(data: ComparisonData, rubric: Rubric) -> ComparisonData:
     known = [row.id for row in rubric.behaviors]
     only = known[0] if len(known) == 1 else None
     found = [
-        only if behavior is None else our_behavior(behavior, known) for behavior in data.behaviors
+        only if behavior is None else translate_behavior(behavior, known)
+        for behavior in data.behaviors
     ]
     drops = []
     for place, behavior in enumerate(found):
@@ -401,7 +402,7 @@ def _by_prompt_hash(
     which have the same data hash, are to give the same figures.
     """
     _, firsts, numbers = np.unique(pairs.prompts, return_index=True, return_inverse=True)
-    hashes = [prompt_hash(data.items[place]) for place in pairs.better[firsts].tolist()]
+    hashes = [hash_prompt(data.items[place]) for place in pairs.better[firsts].tolist()]
     order = sorted(range(len(hashes)), key=hashes.__getitem__)
     renumbered = np.empty(len(order), dtype=np.int64)
     renumbered[order] = np.arange(len(order))

@@ -174,7 +174,7 @@ def _find_misordered_classes(
 
 def _list_needed_propositions(reward: RewardModel, about: FeatureSet) -> dict[str, set[str]]:
     """Name the propositions that each feature depends on."""
-    classes = set(reward.rubric.logic.classes(about.behavior).flow.variables)
+    classes = set(reward.rubric.logic.compile_classes(about.behavior).variables)
     vetoed = list_veto_propositions(reward.rubric, about.behavior, about.vetoes)
     own = {name: {name.partition("=")[0]} for name in about.asked}
     return own | {VETO: vetoed} | dict.fromkeys(about.classes, classes)

@@ -85,8 +85,8 @@ def examine_reward(
         Fields of `RewardExaminationSettings`, each of which counts before that of `settings`:
 
         - `behavior`: of completions, responses and rows of the benchmark that have none.
-        - `columns`, `format`, `base`: of comparisons, as for `read_comparisons`; those that are
-          read already are taken as they are.
+        - `columns`, `format`, `base`: of comparisons, as for `read_comparisons`; an error where
+          these are read already.
         - `from_classes`: whether the classes of the verdicts stand for labels; by default where
           nothing says which completions are better, and where it is false that is an error.
         - `orders`: per behavior which labels are better than which, ``"*"`` for all others; by

@@ -13,7 +13,7 @@ from voirdire.errors import InputError
 from voirdire.judging.judges.token_estimate import estimate_tokens
 from voirdire.judging.plan import asks_a_model
 from voirdire.records import Usage
-from voirdire.rewards.comparisons.prompts import prompt_hash
+from voirdire.rewards.comparisons.prompts import hash_prompt
 from voirdire.rewards.verdict_source import plan_of
 from voirdire.studies.reward.notes import note
 from voirdire.studies.reward.ranking import TIE, per_prompt
@@ -60,7 +60,7 @@ def check_policy(policy: Any, request: ExaminationRequest, verdicts: Any) -> Par
         policy,
         request,
         name="policy",
-        prompt_of=lambda x: (x.group, None if x.group is not None else prompt_hash(x)),
+        prompt_of=lambda x: (x.group, None if x.group is not None else hash_prompt(x)),
         base_of=lambda x: read_base_reward(x.metadata),
     )
     started = time.perf_counter()

@@ -16,7 +16,7 @@ from voirdire.judging.given_items import read_items_in_memory
 from voirdire.judging.settings import StoredReplies
 from voirdire.records import Dropped
 from voirdire.records.verdicts import NO_VERDICT
-from voirdire.rewards.comparisons.prompts import prompt_hash
+from voirdire.rewards.comparisons.prompts import hash_prompt
 from voirdire.rewards.scoring.scores import select_columns, sum_features
 from voirdire.rewards.verdict_source import VerdictSource, open_verdicts_for, plan_of
 from voirdire.studies.reward.notes import note
@@ -194,7 +194,7 @@ def read_responses(
     request: ExaminationRequest,
     *,
     name: str,
-    prompt_of: Callable[[Item], Hashable] = prompt_hash,
+    prompt_of: Callable[[Item], Hashable] = hash_prompt,
     base_of: Callable[[Item], float],
 ) -> Responses:
     """Read items from a file, a data frame, rows, or take them as they are."""
@@ -317,7 +317,7 @@ def _drop_unrated(
 
 def find_held_out(reward: RewardModel, items: Iterable[Item], *, data_hash: str = "") -> HeldOut:
     """Tell whether a fit has seen the prompts of items; weights given by hand have seen none."""
-    hashes = {prompt_hash(item) for item in items}
+    hashes = {hash_prompt(item) for item in items}
     seen = reward.settings.get("prompt_hashes")
     n_seen, is_known = 0, True
     if isinstance(seen, list | tuple | set | frozenset):
