@@ -195,7 +195,7 @@ def _reward_responses(folder: Path) -> tuple[RewardFit, RewardExamination]:
 def _with_nonsense(comparisons: Path) -> str:
     """Put nonsense below the good responses to a prompt; its base reward is their average."""
     from voirdire.io import read_items
-    from voirdire.studies.reward.degenerate import degenerate_texts
+    from voirdire.studies.reward.degenerate import write_degenerate_texts
 
     text = comparisons.read_text(encoding="utf-8")
     rows = {row["id"]: row for row in map(json.loads, text.splitlines())}
@@ -212,7 +212,7 @@ def _with_nonsense(comparisons: Path) -> str:
         }
         for item in read_items(comparisons).items
         if rows[item.id]["label"] == "ideal"
-        for kind, nonsense in degenerate_texts(item, has_refusal=False, reads_cues=True)
+        for kind, nonsense in write_degenerate_texts(item, has_refusal=False, reads_cues=True)
         if kind in _NONSENSE
     ]
     return text + "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in made)

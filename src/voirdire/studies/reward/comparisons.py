@@ -21,18 +21,18 @@ from voirdire.rewards.comparisons.order import LabelOrder, default_order
 from voirdire.rewards.comparisons.pairs import pairs_of
 from voirdire.rewards.comparisons.reading import comparisons_of
 from voirdire.rewards.fitting.judged_comparisons import with_behaviors
-from voirdire.studies.reward.degenerate import check_degenerate, notes_on_degenerate
-from voirdire.studies.reward.drives import feature_drives
-from voirdire.studies.reward.notes import note, notes_on_drives, notes_on_errors, notes_on_scales
+from voirdire.studies.reward.degenerate import check_degenerate, note_degenerate
+from voirdire.studies.reward.drives import describe_drives
+from voirdire.studies.reward.notes import note_drives, note_errors, note_scales, write_note
 from voirdire.studies.reward.ranking import (
-    behavior_scales,
-    error_rates,
-    label_histograms,
-    misranked_pairs,
-    near_ideal,
-    prompts_without_best,
+    compare_near_ideal,
+    compute_error_rates,
+    describe_scales,
+    find_prompts_without_best,
+    list_misranked_pairs,
+    make_histograms,
 )
-from voirdire.studies.reward.refusals import refusal_errors, refusal_expression
+from voirdire.studies.reward.refusals import count_refusal_errors, find_refusal_expression
 from voirdire.studies.reward.resampling import PromptResamples
 from voirdire.studies.reward.responses import Part, find_held_out, judge_responses, rate_items
 
@@ -111,7 +111,7 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
     is_test = np.array([split == "test" for split in read.splits], dtype=bool)
     notes = []
     if is_test.any() and not is_test.all():
-        notes.append(note("train_left_out", n=int((~is_test).sum())))
+        notes.append(write_note("train_left_out", n=int((~is_test).sum())))
         read = select_completions(read, is_test)
     items = [
         item if item.behavior == behavior else msgspec.structs.replace(item, behavior=behavior)
@@ -121,7 +121,7 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
     by_people = _says_what_is_better(read)
     if not by_people:
         read = labelled_by_class(read, judged, rubric=reward.rubric)
-        notes.append(note("labels_from_classes"))
+        notes.append(write_note("labels_from_classes"))
     orders = _settle_orders(reward, read, asked=request.settings.orders)
     data = drop_unknown_labels(read, orders)
     comparisons = _rate_completions(data, judged, reward, orders, is_labelled_by_people=by_people)
@@ -134,31 +134,31 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
         "n_prompts": int(np.unique(comparisons.rated.prompts[comparisons.rated.is_rated]).size),
         "n_comparisons": sum(row.better.size for row in comparisons.behaviors),
         "is_held_out": seen.is_held_out,
-        "error_rates": error_rates(comparisons, resamples),
-        "histograms": label_histograms(comparisons, n_bins=request.settings.n_bins),
-        "near_ideal": near_ideal(comparisons, resamples),
-        "misranked": misranked_pairs(comparisons, texts=request.settings.texts),
-        "refusals": refusal_errors(comparisons, resamples),
-        "drives": feature_drives(comparisons),
-        "scales": behavior_scales(comparisons),
+        "error_rates": compute_error_rates(comparisons, resamples),
+        "histograms": make_histograms(comparisons, n_bins=request.settings.n_bins),
+        "near_ideal": compare_near_ideal(comparisons, resamples),
+        "misranked": list_misranked_pairs(comparisons, texts=request.settings.texts),
+        "refusals": count_refusal_errors(comparisons, resamples),
+        "drives": describe_drives(comparisons),
+        "scales": describe_scales(comparisons),
     }
     if not seen.is_known:
-        notes.append(note("held_out_unknown"))
+        notes.append(write_note("held_out_unknown"))
     notes += [
-        *seen.notes("seen_prompts"),
+        *seen.list_notes("seen_prompts"),
         *_note_judge(reward, judged),
         *_note_comparisons(comparisons),
-        *notes_on_errors(figures["error_rates"]),
-        *notes_on_drives(figures["drives"], _find_uncertified(reward)),
-        *notes_on_scales(figures["scales"]),
+        *note_errors(figures["error_rates"]),
+        *note_drives(figures["drives"], _find_uncertified(reward)),
+        *note_scales(figures["scales"]),
     ]
-    if refusal_expression(reward.rubric) is None and not figures["refusals"]:
-        notes.append(note("no_refusals"))
+    if find_refusal_expression(reward.rubric) is None and not figures["refusals"]:
+        notes.append(write_note("no_refusals"))
     if request.settings.n_degenerate:
         checks = check_degenerate(
             comparisons, request, judged=judged, is_stored=verdicts is not None
         )
-        notes += notes_on_degenerate(checks, texts=request.settings.texts)
+        notes += note_degenerate(checks, texts=request.settings.texts)
         figures["degenerate"] = tuple(
             check if request.settings.texts else replace(check, examples=())
             for check in checks or ()
@@ -284,7 +284,7 @@ def _note_judge(reward: RewardModel, judged: Verdicts) -> list[RewardNote]:
     if not own.fingerprint or not judged.fingerprint or own.fingerprint == judged.fingerprint:
         return []
     return [
-        note(
+        write_note(
             "other_judge",
             words={"own": own.name},
             judge=judged.judge,
@@ -301,21 +301,21 @@ def _note_comparisons(comparisons: RatedComparisons) -> list[RewardNote]:
     silent = [row.behavior for row in comparisons.behaviors if not row.better.size]
     silent += [name for name in reward.behaviors if name not in rated.features]
     if silent:
-        found.append(note("no_comparisons", behaviors=tuple(silent)))
+        found.append(write_note("no_comparisons", behaviors=tuple(silent)))
     few = {row.behavior: len(set(row.prompts.tolist())) for row in comparisons.behaviors}
     few = {name: n for name, n in few.items() if 0 < n < FEW_PROMPTS}
     if few:
-        found.append(note("few_prompts", prompts=few, least=FEW_PROMPTS))
+        found.append(write_note("few_prompts", prompts=few, least=FEW_PROMPTS))
     if not any(label is not None for label in comparisons.labels):
-        found.append(note("no_labels"))
+        found.append(write_note("no_labels"))
     if reward.uses_base and not rated.has_base:
-        found.append(note("base_missing"))
+        found.append(write_note("base_missing"))
     if rated.has_base and reward.data_hash and not reward.uses_base:
-        found.append(note("base_not_in_fit"))
-    if without := set(prompts_without_best(comparisons)):
+        found.append(write_note("base_not_in_fit"))
+    if without := set(find_prompts_without_best(comparisons)):
         first: dict[int, str] = {}  # a prompt is named by its first completion
         for prompt, item in zip(rated.prompts.tolist(), rated.items, strict=True):
             if prompt in without:
                 first.setdefault(prompt, shorten(item.group or item.id, width=40))
-        found.append(note("without_best", n=len(without), prompts=tuple(first.values())))
+        found.append(write_note("without_best", n=len(without), prompts=tuple(first.values())))
     return found

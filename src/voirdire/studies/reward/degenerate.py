@@ -17,13 +17,13 @@ from voirdire.models import is_model_name
 from voirdire.probes import degradations
 from voirdire.probes.text import draw_for, join_sentences, language_of, read_data
 from voirdire.rewards.reward_judge import choose_judge
-from voirdire.studies.reward.notes import note
+from voirdire.studies.reward.notes import write_note
 from voirdire.studies.reward.ranking import TIE
-from voirdire.studies.reward.refusals import kind_of, refusal_expression
+from voirdire.studies.reward.refusals import find_refusal_error, find_refusal_expression
 from voirdire.studies.reward.responses import (
     Responses,
+    get_last_question,
     judge_responses,
-    last_question,
     order_probabilities,
     rate_items,
 )
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from voirdire.studies.reward.responses import ExaminationRequest
     from voirdire.studies.reward.result import DegenerateKind, RewardNote
 
-__all__ = ["check_degenerate", "degenerate_texts", "notes_on_degenerate"]
+__all__ = ["check_degenerate", "note_degenerate", "write_degenerate_texts"]
 
 _N_REPEATS = 12
 _N_DRAWN = 8
@@ -112,12 +112,10 @@ def check_degenerate(
     return tuple(found)
 
 
-def notes_on_degenerate(
-    found: Sequence[DegenerateCheck] | None, *, texts: bool
-) -> list[RewardNote]:
+def note_degenerate(found: Sequence[DegenerateCheck] | None, *, texts: bool) -> list[RewardNote]:
     """Say which nonsense outranks the best real responses, or that nobody has looked."""
     if found is None:
-        return [note("degenerate_not_judged")]
+        return [write_note("degenerate_not_judged")]
     worst = sorted(
         (row for row in found if row.share_above_best >= _WORTH_A_NOTE),
         key=lambda row: -row.share_above_best,
@@ -131,7 +129,7 @@ def notes_on_degenerate(
     ]
     first = worst[0].examples[0]
     return [
-        note(
+        write_note(
             "degenerate_outranks",
             words={"said": cases, "quoted": f": {first.response!r}" if texts else ""},
             n=len(worst),
@@ -164,18 +162,18 @@ def _write_responses(
     """Write the degenerate responses for prompts that are drawn, as many of each behavior."""
     rated, rng = comparisons.rated, np.random.default_rng(request.settings.seed)
     n_each = -(-request.settings.n_degenerate // max(1, len(comparisons.behaviors)))
-    word = refusal_expression(request.reward.rubric)
+    word = find_refusal_expression(request.reward.rubric)
     found = []
     for row in comparisons.behaviors:
         prompts = np.unique(rated.prompts[row.rows])
         has_refusal = word is not None and (
-            kind_of(request.reward.rubric, row.behavior, word) == "false_refusal"
+            find_refusal_error(request.reward.rubric, row.behavior, word) == "false_refusal"
         )
         for prompt in np.sort(rng.permutation(prompts)[:n_each]).tolist():
             own = row.rows[rated.prompts[row.rows] == prompt]
             own = own[np.argsort(-rated.rules[own], kind="stable")]
             best = msgspec.structs.replace(rated.items[own[0]], behavior=row.behavior)
-            for kind, text in degenerate_texts(
+            for kind, text in write_degenerate_texts(
                 best, has_refusal=has_refusal, reads_cues=reads_cues
             ):
                 item = msgspec.structs.replace(best, id=f"{best.id}+{kind}", response=text)
@@ -191,11 +189,11 @@ def _write_responses(
     return found
 
 
-def degenerate_texts(
+def write_degenerate_texts(
     best: Item, *, has_refusal: bool, reads_cues: bool
 ) -> Iterator[tuple[DegenerateKind, str]]:
     """Give the degenerate responses to the prompt of an item, in its language."""
-    asked, texts = last_question(best), read_data(_TEXTS)
+    asked, texts = get_last_question(best), read_data(_TEXTS)
     language = language_of(f"{asked} {best.response}")
     for change in degradations():
         worse = change.change(best) if change.id in _BY_RULE else None
@@ -232,7 +230,7 @@ def _check(
         share_above_median=float(_is_above(rewards, median).mean()),
         examples=tuple(
             DegenerateExample(
-                prompt=shorten(last_question(row.best), width=_WIDTH),
+                prompt=shorten(get_last_question(row.best), width=_WIDTH),
                 response=shorten(row.item.response, width=_WIDTH),
                 reward=reward,
                 best_response=shorten(row.best.response, width=_WIDTH),

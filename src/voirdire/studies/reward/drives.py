@@ -11,7 +11,8 @@ from voirdire.rewards.certification import certified
 from voirdire.rewards.scoring.scores import compute_contributions
 from voirdire.rewards.vetoes import VETO, list_veto_propositions
 from voirdire.rubrics.rubric import write_demand
-from voirdire.studies.reward.ranking import per_prompt, wrongness
+from voirdire.studies.reward.ranking import find_errors
+from voirdire.studies.reward.resampling import center_by_prompt
 from voirdire.studies.reward.result import FeatureDrive
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from voirdire.studies.reward.comparisons import BehaviorComparisons, RatedComparisons
     from voirdire.studies.reward.responses import BehaviorFeatures
 
-__all__ = ["DEAD_SHARE", "SEEN_SPREAD", "feature_drives"]
+__all__ = ["DEAD_SHARE", "SEEN_SPREAD", "describe_drives"]
 
 DEAD_SHARE = 0.001
 """A feature that makes less than this share of all spread has almost no effect."""
@@ -34,7 +35,7 @@ completion in 400 is of. How its weight stands to those of others is then no fin
 _BLOCK_PAIRS = 50_000
 
 
-def feature_drives(comparisons: RatedComparisons) -> tuple[FeatureDrive, ...]:
+def describe_drives(comparisons: RatedComparisons) -> tuple[FeatureDrive, ...]:
     r"""Tell what each feature does to rankings, and what would be lost without it.
 
     Parameters
@@ -115,14 +116,12 @@ def _of_behavior(
 
 def _compute_spread_within(prompts: NDArray[np.int64], values: NDArray[np.float64]) -> float:
     """Pooled standard deviation within prompts; nan where no prompt has two values."""
-    known = ~np.isnan(values)
-    own, places = np.unique(prompts[known], return_inverse=True)
-    free = int(known.sum()) - own.size
-    if free < 1:
-        return float("nan")
-    counts = per_prompt(places, None, n_prompts=own.size)
-    means = per_prompt(places, values[known], n_prompts=own.size) / counts
-    return float(np.sqrt(np.square(values[known] - means[places]).sum() / free))
+    is_known = ~np.isnan(values)
+    deviations, counts = center_by_prompt(
+        prompts[is_known], values[is_known], n_prompts=int(prompts.max(initial=0)) + 1
+    )
+    n_free = int(is_known.sum() - np.count_nonzero(counts))
+    return float(np.sqrt(np.square(deviations).sum() / n_free)) if n_free else float("nan")
 
 
 def _compute_mean(values: NDArray[np.float64]) -> float:
@@ -145,7 +144,7 @@ def _compute_errors_without(
             chosen = places[start : start + _BLOCK_PAIRS]
             own = compute_contributions(features.at(chosen), features.weights)
             sides.append(total[chosen, None] - own)
-        wrong += wrongness(*sides)[0].sum(axis=0)
+        wrong += find_errors(*sides)[0].sum(axis=0)
     return [float(x) for x in wrong / row.better.size]
 
 

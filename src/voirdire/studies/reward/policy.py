@@ -15,8 +15,9 @@ from voirdire.judging.plan import asks_a_model
 from voirdire.records import Usage
 from voirdire.rewards.comparisons.prompts import prompt_hash
 from voirdire.rewards.verdict_source import plan_of
-from voirdire.studies.reward.notes import note
-from voirdire.studies.reward.ranking import TIE, per_prompt
+from voirdire.studies.reward.notes import write_note
+from voirdire.studies.reward.ranking import TIE
+from voirdire.studies.reward.resampling import center_by_prompt, sum_by_prompt
 from voirdire.studies.reward.responses import (
     Part,
     judge_responses,
@@ -95,7 +96,7 @@ def _note_policy(policy: PolicyCheck) -> list[RewardNote]:
     if policy.n_without_variance:
         share = policy.n_without_variance / policy.n_groups
         found.append(
-            note(
+            write_note(
                 "policy_without_variance",
                 words={"n_groups": policy.n_groups},
                 n=policy.n_without_variance,
@@ -103,15 +104,15 @@ def _note_policy(policy: PolicyCheck) -> list[RewardNote]:
             )
         )
     if policy.spread_ratio > _DROWNED:
-        found.append(note("base_drowned", ratio=policy.spread_ratio))
+        found.append(write_note("base_drowned", ratio=policy.spread_ratio))
     if policy.spread_ratio < 1 / _DROWNED:
-        found.append(note("rules_drowned", ratio=policy.spread_ratio))
+        found.append(write_note("rules_drowned", ratio=policy.spread_ratio))
     if policy.n_missing:
-        found.append(note("policy_missing", n=policy.n_missing))
+        found.append(write_note("policy_missing", n=policy.n_missing))
     if policy.group_size < 2:
-        found.append(note("groups_of_one", group_size=policy.group_size))
+        found.append(write_note("groups_of_one", group_size=policy.group_size))
     if math.isnan(policy.step_seconds):
-        found.append(note("policy_not_timed"))
+        found.append(write_note("policy_not_timed"))
     return found
 
 
@@ -136,14 +137,12 @@ def _describe_groups(rated: RatedItems) -> dict[str, Any]:
 
 def _compute_spreads(rated: RatedItems, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
     """Compute the standard deviation within each group of at least two."""
-    known = np.isfinite(rewards) & rated.is_rated
-    prompts, values, n = rated.prompts[known], rewards[known], rated.n_prompts
-    counts = per_prompt(prompts, None, n_prompts=n)
-    sums = per_prompt(prompts, values, n_prompts=n)
-    means = np.divide(sums, counts, out=np.zeros(n), where=counts > 0)
-    squares = per_prompt(prompts, np.square(values - means[prompts]), n_prompts=n)
-    several = counts > 1
-    return np.sqrt(squares[several] / (counts[several] - 1))
+    is_rated, n = np.isfinite(rewards) & rated.is_rated, rated.n_prompts
+    prompts = rated.prompts[is_rated]
+    deviations, counts = center_by_prompt(prompts, rewards[is_rated], n_prompts=n)
+    squares = sum_by_prompt(prompts, np.square(deviations), n_prompts=n)
+    is_several = counts > 1
+    return np.sqrt(squares[is_several] / (counts[is_several] - 1))
 
 
 def _is_flat(rated: RatedItems) -> NDArray[np.bool_]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from voirdire._validation import printable
 from voirdire.rewards.scoring.scores import compute_contributions
-from voirdire.studies.reward.responses import last_question
+from voirdire.studies.reward.resampling import sum_by_prompt
+from voirdire.studies.reward.responses import get_last_question
 from voirdire.studies.reward.result import (
     BehaviorScale,
     ErrorRate,
@@ -26,19 +27,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.studies.reward.comparisons import BehaviorComparisons, RatedComparisons
-    from voirdire.studies.reward.resampling import PromptResamples
-    from voirdire.studies.reward.result import Signal
+    from voirdire.studies.reward.resampling import Column, PromptResamples
 
 __all__ = [
     "TIE",
-    "behavior_scales",
-    "error_rates",
-    "label_histograms",
-    "misranked_pairs",
-    "near_ideal",
-    "per_prompt",
-    "prompts_without_best",
-    "wrongness",
+    "compare_near_ideal",
+    "compute_error_rates",
+    "describe_scales",
+    "find_errors",
+    "find_prompts_without_best",
+    "list_misranked_pairs",
+    "make_histograms",
 ]
 
 TIE = 1e-9
@@ -50,90 +49,61 @@ MOST_CHARACTERS = 2_000
 _MOST_FEATURES = 3
 _NAN = float("nan")
 
-Against: TypeAlias = Literal["all", "best"]
 
-
-def wrongness(
+def find_errors(
     better: NDArray[np.float64], worse: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Give 1 for each pair that is ranked the wrong way, a half for a tie, else 0; and the ties."""
     scale = np.maximum(1.0, np.maximum(np.abs(better), np.abs(worse)))
-    tied = np.asarray(np.abs(better - worse) <= TIE * scale)
-    return np.where(tied, 0.5, (better < worse).astype(np.float64)), tied
+    is_tie = np.asarray(np.abs(better - worse) <= TIE * scale)
+    return np.where(is_tie, 0.5, (better < worse).astype(np.float64)), is_tie
 
 
-def per_prompt(
-    prompts: NDArray[np.int64], values: NDArray[Any] | None, *, n_prompts: int
-) -> NDArray[np.float64]:
-    """Add up values, or count, by prompt."""
-    return np.bincount(prompts, weights=values, minlength=n_prompts).astype(np.float64)
-
-
-def error_rates(comparisons: RatedComparisons, resamples: PromptResamples) -> tuple[ErrorRate, ...]:
+def compute_error_rates(
+    comparisons: RatedComparisons, resamples: PromptResamples
+) -> tuple[ErrorRate, ...]:
     """Compute how often every signal ranks the wrong way, overall and per behavior."""
-    places: list[tuple[str | None, Signal, Against]] = []
-    sums: list[NDArray[np.float64]] = []
-    cases: tuple[Against, ...] = ("all", "best")
-    for signal in comparisons.rated.signals:
-        for against in cases:
-            rows = [
-                _sum_errors_by_prompt(comparisons, row, signal, against)
-                for row in comparisons.behaviors
-            ]
-            places += [(None, signal, against)]
-            places += [(row.behavior, signal, against) for row in comparisons.behaviors]
-            sums += [np.sum(rows, axis=0), *rows] if rows else []
-    if not sums:
-        return ()
-    table = np.stack(sums, axis=2)  # errors, comparisons and ties by prompt, for each figure
-    rates = resamples.estimates(table[0], table[1])
-    found = [
-        ErrorRate(
-            behavior=behavior,
-            signal=signal,
-            against=against,
-            rate=rate,
-            tie_share=float(tied) / rate.n if rate.n else _NAN,
+    places: list[dict[str, Any]] = []
+    columns: list[Column] = []
+    rows = comparisons.behaviors
+    groups = [(None, rows), *((row.behavior, (row,)) for row in rows)] if rows else []
+    for behavior, group in groups:
+        better, worse, prompts, is_best = (
+            np.concatenate([getattr(row, name) for row in group])
+            for name in ("better", "worse", "prompts", "is_best")
         )
-        for (behavior, signal, against), rate, tied in zip(
-            places, rates, table[2].sum(axis=0), strict=True
-        )
-    ]
-    order = [None, *(row.behavior for row in comparisons.behaviors)]
-    return tuple(sorted(found, key=lambda row: order.index(row.behavior)))
+        for signal, reward in comparisons.rated.signals.items():
+            errors, is_tie = find_errors(reward[better], reward[worse])
+            for against, kept in (("all", slice(None)), ("best", is_best)):
+                tie_share = float(is_tie[kept].mean()) if is_tie[kept].size else _NAN
+                place = {"behavior": behavior, "signal": signal, "against": against}
+                places.append(place | {"tie_share": tie_share})
+                columns.append((prompts[kept], errors[kept]))
+    rates = resamples.estimate_means(columns)
+    return tuple(ErrorRate(**place, rate=rate) for place, rate in zip(places, rates, strict=True))
 
 
-def _sum_errors_by_prompt(
-    comparisons: RatedComparisons, row: BehaviorComparisons, signal: Signal, against: Against
-) -> NDArray[np.float64]:
-    chosen = row.is_best if against == "best" else np.ones(row.better.size, dtype=bool)
-    reward, n = comparisons.rated.signals[signal], comparisons.rated.n_prompts
-    wrong, tied = wrongness(reward[row.better[chosen]], reward[row.worse[chosen]])
-    prompts = row.prompts[chosen]
-    return np.stack([per_prompt(prompts, each, n_prompts=n) for each in (wrong, None, tied)])
-
-
-def near_ideal(comparisons: RatedComparisons, resamples: PromptResamples) -> tuple[NearIdeal, ...]:
+def compare_near_ideal(
+    comparisons: RatedComparisons, resamples: PromptResamples
+) -> tuple[NearIdeal, ...]:
     """Compare the completions of each best label with those of the next label that occurs."""
     places: list[dict[str, Any]] = []
-    sums: list[list[NDArray[np.float64]]] = []  # errors, gaps and comparisons by prompt
-    n = comparisons.rated.n_prompts
+    errors: list[Column] = []
+    gaps: list[Column] = []
     for row in comparisons.behaviors:
         for best, following, chosen in _find_nearest(comparisons, row):
+            prompts = row.prompts[chosen]
             for signal, reward in comparisons.rated.signals.items():
                 high, low = reward[row.better[chosen]], reward[row.worse[chosen]]
-                which = {"behavior": row.behavior, "signal": signal}
-                places.append(which | {"best": best, "next": following})
-                values = (wrongness(high, low)[0], high - low, None)
-                sums.append([per_prompt(row.prompts[chosen], each, n_prompts=n) for each in values])
-    if not places:
-        return ()
-    errors, gaps, counts = (np.stack(each, axis=1) for each in zip(*sums, strict=True))
-    rates = resamples.estimates(errors, counts)
-    means = resamples.estimates(gaps, counts, is_share=False)
+                place = {"behavior": row.behavior, "signal": signal}
+                places.append(place | {"best": best, "next": following})
+                errors.append((prompts, find_errors(high, low)[0]))
+                gaps.append((prompts, high - low))
+    rates = resamples.estimate_means(errors)
+    means = resamples.estimate_means(gaps, is_share=False)
     return tuple(
-        NearIdeal(**place, error_rate=rate, mean_gap=gap)
-        for place, rate, gap in zip(places, rates, means, strict=True)
+        NearIdeal(**place, error_rate=rate, mean_gap=mean)
+        for place, rate, mean in zip(places, rates, means, strict=True)
     )
 
 
@@ -153,7 +123,9 @@ def _find_nearest(
     return []
 
 
-def misranked_pairs(comparisons: RatedComparisons, *, texts: bool) -> tuple[MisrankedPair, ...]:
+def list_misranked_pairs(
+    comparisons: RatedComparisons, *, texts: bool
+) -> tuple[MisrankedPair, ...]:
     """Name the pairs of each behavior that the whole reward ranks the wrong way by most.
 
     At most twenty of a behavior; of pairs that are as wrong, those with the first ids.
@@ -163,7 +135,7 @@ def misranked_pairs(comparisons: RatedComparisons, *, texts: bool) -> tuple[Misr
     for row in comparisons.behaviors:
         high, low = reward[row.better], reward[row.worse]
         gaps = low - high
-        wrong = np.flatnonzero(wrongness(high, low)[0] == 1.0)
+        wrong = np.flatnonzero(find_errors(high, low)[0] == 1.0)
         if wrong.size > MOST_MISRANKED:
             least = np.partition(gaps[wrong], -MOST_MISRANKED)[-MOST_MISRANKED]
             wrong = wrong[gaps[wrong] >= least]
@@ -182,7 +154,7 @@ def misranked_pairs(comparisons: RatedComparisons, *, texts: bool) -> tuple[Misr
 def _describe_pair(
     comparisons: RatedComparisons, row: BehaviorComparisons, better: int, worse: int, *, texts: bool
 ) -> MisrankedPair:
-    prompt = last_question(comparisons.rated.items[better])
+    prompt = get_last_question(comparisons.rated.items[better])
     sides = [_describe_side(comparisons, place, texts=texts) for place in (better, worse)]
     return MisrankedPair(
         behavior=row.behavior,
@@ -228,7 +200,7 @@ def _truncate(text: str) -> str:
     return printable(text if whole else f"{text[: MOST_CHARACTERS - 1]}…")
 
 
-def label_histograms(comparisons: RatedComparisons, *, n_bins: int) -> tuple[LabelHistogram, ...]:
+def make_histograms(comparisons: RatedComparisons, *, n_bins: int) -> tuple[LabelHistogram, ...]:
     """Centre rewards on the best label's completions of their prompt, and count them by label.
 
     The base reward differs between prompts by far more than between the completions of one. What
@@ -240,7 +212,7 @@ def label_histograms(comparisons: RatedComparisons, *, n_bins: int) -> tuple[Lab
         labelled, best, n_best = _find_best(comparisons, row)
         centred = labelled[n_best[prompts[labelled]] > 0]
         for signal, reward in comparisons.rated.signals.items():
-            sums = per_prompt(prompts[best], reward[best], n_prompts=n)
+            sums = sum_by_prompt(prompts[best], reward[best], n_prompts=n)
             values = reward[centred] - sums[prompts[centred]] / n_best[prompts[centred]]
             edges = _choose_bin_edges(values, n_bins=n_bins) if values.size else None
             for label in row.order.labels:
@@ -261,7 +233,7 @@ def label_histograms(comparisons: RatedComparisons, *, n_bins: int) -> tuple[Lab
     return tuple(found)
 
 
-def prompts_without_best(comparisons: RatedComparisons) -> list[int]:
+def find_prompts_without_best(comparisons: RatedComparisons) -> list[int]:
     """Find the prompts with labels, none of which is the best: they are in no histogram."""
     found: set[int] = set()
     for row in comparisons.behaviors:
@@ -275,10 +247,10 @@ def _find_best(
     comparisons: RatedComparisons, row: BehaviorComparisons
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Find the completions with a label, those with the best, and how many of these by prompt."""
-    labelled = row.rows[np.array([x is not None for x in comparisons.labels[row.rows]], dtype=bool)]
-    best = labelled[np.isin(comparisons.labels[labelled].astype(str), row.order.best)]
+    labelled = row.rows[[label is not None for label in comparisons.labels[row.rows]]]
+    best = labelled[_is_among(comparisons.labels[labelled], row.order.best)]
     rated = comparisons.rated
-    return labelled, best, per_prompt(rated.prompts[best], None, n_prompts=rated.n_prompts)
+    return labelled, best, sum_by_prompt(rated.prompts[best], None, n_prompts=rated.n_prompts)
 
 
 def _choose_bin_edges(values: NDArray[np.float64], *, n_bins: int) -> NDArray[np.float64]:
@@ -289,7 +261,7 @@ def _choose_bin_edges(values: NDArray[np.float64], *, n_bins: int) -> NDArray[np
     return np.linspace(low, high, n_bins + 1)
 
 
-def behavior_scales(comparisons: RatedComparisons) -> tuple[BehaviorScale, ...]:
+def describe_scales(comparisons: RatedComparisons) -> tuple[BehaviorScale, ...]:
     """Describe the rule rewards of every behavior.
 
     A fit looks at differences within prompts only, so that every behavior has an origin of its
@@ -302,7 +274,9 @@ def behavior_scales(comparisons: RatedComparisons) -> tuple[BehaviorScale, ...]:
         if not row.rows.size:
             continue
         rules = rated.rules[row.rows]
-        levels = [rules[_is_labelled(comparisons, row, level)] for level in row.order.levels]
+        levels = [
+            rules[_is_among(comparisons.labels[row.rows], level)] for level in row.order.levels
+        ]
         labelled = [level for level in levels if level.size]
         found.append(
             BehaviorScale(
@@ -323,7 +297,5 @@ def behavior_scales(comparisons: RatedComparisons) -> tuple[BehaviorScale, ...]:
     return tuple(found)
 
 
-def _is_labelled(
-    comparisons: RatedComparisons, row: BehaviorComparisons, level: Sequence[str]
-) -> NDArray[np.bool_]:
-    return np.array([label in level for label in comparisons.labels[row.rows]], dtype=bool)
+def _is_among(labels: NDArray[np.object_], names: Sequence[str]) -> NDArray[np.bool_]:
+    return np.array([label in names for label in labels], dtype=bool)

@@ -18,7 +18,7 @@ from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.comparisons.prompts import prompt_hash
 from voirdire.rewards.scoring.scores import select_columns, sum_features
 from voirdire.rewards.verdict_source import VerdictSource, open_verdicts_for, plan_of
-from voirdire.studies.reward.notes import note
+from voirdire.studies.reward.notes import write_note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -42,8 +42,8 @@ __all__ = [
     "RatedItems",
     "Responses",
     "find_held_out",
+    "get_last_question",
     "judge_responses",
-    "last_question",
     "order_probabilities",
     "rate_items",
     "read_base_reward",
@@ -182,10 +182,11 @@ class HeldOut:
     n_seen: int
     is_known: bool
 
-    def notes(self, code: str) -> list[RewardNote]:
-        """Say how many prompts the fit has seen, where it has any."""
-        found = note(code, n_seen=self.n_seen, n_prompts=self.n_prompts)
-        return [found] if self.n_seen else []
+    def list_notes(self, code: str) -> list[RewardNote]:
+        """Say how many prompts were used in the fit, where any was."""
+        if not self.n_seen:
+            return []
+        return [write_note(code, n_seen=self.n_seen, n_prompts=self.n_prompts)]
 
 
 def read_responses(
@@ -345,7 +346,7 @@ def read_base_reward(metadata: Mapping[str, Any], *names: str) -> float:
     return math.nan
 
 
-def last_question(item: Item) -> str:
+def get_last_question(item: Item) -> str:
     """Give the last text of the user."""
     said = [one.content for one in item.prompt or () if one.role == "user"]
     return said[-1] if said else ""
