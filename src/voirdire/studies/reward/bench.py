@@ -119,18 +119,18 @@ def _estimate_subsets(
     names = sorted({name for name in subset_of if name is not None})
     rows = [np.ones(len(pairs), dtype=bool)]
     rows += [np.array([x == name for x in subset_of], dtype=bool) for name in names]
-    found: list[BenchSubset] = []
+    subsets: list[BenchSubset] = []
     for signal, rewards in rated.signals.items():
         errors, is_tie = find_errors(rewards[chosen], rewards[rejected])
-        columns = [(rated.prompts[chosen[own]], 1.0 - errors[own]) for own in rows]
-        shares = [float(is_tie[own].mean()) if own.any() else float("nan") for own in rows]
+        columns = [(rated.prompts[chosen[kept]], 1.0 - errors[kept]) for kept in rows]
+        shares = [float(is_tie[kept].mean()) if kept.any() else float("nan") for kept in rows]
         figures = [*zip([None, *names], resamples.estimate_means(columns), shares, strict=True)]
         if len(names) > 1:
             average = resamples.estimate_average(columns[1:])
             figures.append(("*", average, float(np.mean(shares[1:]))))
-        found += [
+        subsets += [
             BenchSubset(subset=name, signal=signal, accuracy=rate, tie_share=share)
             for name, rate, share in figures
         ]
     places = {None: 0, "*": 1}
-    return sorted(found, key=lambda row: (places.get(row.subset, 2), row.subset or ""))
+    return sorted(subsets, key=lambda row: (places.get(row.subset, 2), row.subset or ""))

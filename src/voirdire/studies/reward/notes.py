@@ -59,13 +59,13 @@ def note_errors(rates: Sequence[ErrorRate]) -> list[RewardNote]:
     """Say where the reward ranks no better than its base, or than a coin."""
     values = {(row.behavior, row.signal): row.rate.value for row in rates if row.against == "all"}
     totals = {name: value for (name, signal), value in values.items() if signal == "total"}
-    found = {
+    behaviors = {
         "worse_than_base": [x for x in totals if totals[x] > values.get((x, "base"), 2.0)],
         "no_better_than_chance": [x for x in totals if totals[x] >= 0.5],
     }
     return [
         write_note(code, behaviors=tuple(name or "all" for name in names))
-        for code, names in found.items()
+        for code, names in behaviors.items()
         if names
     ]
 
@@ -77,16 +77,16 @@ def note_drives(drives: Sequence[FeatureDrive], uncertified: Sequence[str]) -> l
     against = tuple(_name_feature(row) for row in contradictory if row.demand)
     classes = tuple(_name_feature(row) for row in contradictory if not row.demand)
     dead = tuple(_name_feature(row) for row in drives if row.is_dead)
-    found = []
+    notes = []
     if against:
-        found.append(write_note("contradictory_features", n=len(against), features=against))
+        notes.append(write_note("contradictory_features", n=len(against), features=against))
     if classes:
-        found.append(write_note("classes_out_of_order", n=len(classes), features=classes))
+        notes.append(write_note("classes_out_of_order", n=len(classes), features=classes))
     if uncertified:
-        found.append(write_note("uncertified", n=len(uncertified), propositions=tuple(uncertified)))
+        notes.append(write_note("uncertified", n=len(uncertified), propositions=tuple(uncertified)))
     if dead:
-        found.append(write_note("dead_features", n=len(dead), features=dead))
-    return found
+        notes.append(write_note("dead_features", n=len(dead), features=dead))
+    return notes
 
 
 def note_scales(scales: Sequence[BehaviorScale]) -> list[RewardNote]:

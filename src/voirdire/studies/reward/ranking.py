@@ -113,12 +113,12 @@ def _find_nearest(
     """Find the comparisons of each best label with each label of the next level that has any."""
     high, low = comparisons.labels[row.better], comparisons.labels[row.worse]
     for level in row.order.levels[1:]:
-        found = [
+        pairs = [
             (best, following, np.flatnonzero((high == best) & (low == following)))
             for best in row.order.best
             for following in level
         ]
-        if kept := [each for each in found if each[2].size]:
+        if kept := [each for each in pairs if each[2].size]:
             return kept
     return []
 
@@ -131,7 +131,7 @@ def list_misranked_pairs(
     At most twenty of a behavior; of pairs that are as wrong, those with the first ids.
     """
     items, reward = comparisons.rated.items, comparisons.rated.signals["total"]
-    found = []
+    pairs = []
     for row in comparisons.behaviors:
         high, low = reward[row.better], reward[row.worse]
         gaps = low - high
@@ -144,11 +144,11 @@ def list_misranked_pairs(
             wrong.tolist(),
             key=lambda k: (-gaps[k], items[row.better[k]].id, items[row.worse[k]].id),
         )
-        found += [
+        pairs += [
             _describe_pair(comparisons, row, int(row.better[k]), int(row.worse[k]), texts=texts)
             for k in worst
         ]
-    return tuple(found)
+    return tuple(pairs)
 
 
 def _describe_pair(
@@ -185,7 +185,7 @@ def _find_causes(
 ) -> tuple[FeatureDifference, ...]:
     """Find the features that pay most for the worse side; the first of those that pay alike."""
     features = comparisons.rated.features[row.behavior]
-    paid = compute_contributions(features.at(np.array([better, worse])), features.weights)
+    paid = compute_contributions(features.select(np.array([better, worse])), features.weights)
     differences = paid[1] - paid[0]
     first = np.argsort(-differences, kind="stable")[:_MOST_FEATURES].tolist()
     return tuple(
@@ -206,7 +206,7 @@ def make_histograms(comparisons: RatedComparisons, *, n_bins: int) -> tuple[Labe
     The base reward differs between prompts by far more than between the completions of one. What
     has no best completion has no centre, and is left out.
     """
-    found: list[LabelHistogram] = []
+    histograms: list[LabelHistogram] = []
     n, prompts = comparisons.rated.n_prompts, comparisons.rated.prompts
     for row in comparisons.behaviors:
         labelled, best, n_best = _find_best(comparisons, row)
@@ -216,31 +216,31 @@ def make_histograms(comparisons: RatedComparisons, *, n_bins: int) -> tuple[Labe
             values = reward[centred] - sums[prompts[centred]] / n_best[prompts[centred]]
             edges = _choose_bin_edges(values, n_bins=n_bins) if values.size else None
             for label in row.order.labels:
-                own = values[comparisons.labels[centred] == label]
-                if edges is None or not own.size:
+                chosen = values[comparisons.labels[centred] == label]
+                if edges is None or not chosen.size:
                     continue
-                found.append(
+                histograms.append(
                     LabelHistogram(
                         behavior=row.behavior,
                         signal=signal,
                         label=label,
                         edges=tuple(edges.tolist()),
-                        counts=tuple(np.histogram(own, bins=edges)[0].tolist()),
-                        mean=float(own.mean()),
-                        standard_deviation=float(own.std()),
+                        counts=tuple(np.histogram(chosen, bins=edges)[0].tolist()),
+                        mean=float(chosen.mean()),
+                        standard_deviation=float(chosen.std()),
                     )
                 )
-    return tuple(found)
+    return tuple(histograms)
 
 
 def find_prompts_without_best(comparisons: RatedComparisons) -> list[int]:
     """Find the prompts with labels, none of which is the best: they are in no histogram."""
-    found: set[int] = set()
+    without: set[int] = set()
     for row in comparisons.behaviors:
         labelled, _, n_best = _find_best(comparisons, row)
         prompts = comparisons.rated.prompts[labelled]
-        found |= set(prompts[n_best[prompts] == 0].tolist())
-    return sorted(found)
+        without |= set(prompts[n_best[prompts] == 0].tolist())
+    return sorted(without)
 
 
 def _find_best(
@@ -269,7 +269,7 @@ def describe_scales(comparisons: RatedComparisons) -> tuple[BehaviorScale, ...]:
     label is that of the lowest level that any completion has.
     """
     rated = comparisons.rated
-    found = []
+    scales = []
     for row in comparisons.behaviors:
         if not row.rows.size:
             continue
@@ -278,7 +278,7 @@ def describe_scales(comparisons: RatedComparisons) -> tuple[BehaviorScale, ...]:
             rules[_is_among(comparisons.labels[row.rows], level)] for level in row.order.levels
         ]
         labelled = [level for level in levels if level.size]
-        found.append(
+        scales.append(
             BehaviorScale(
                 behavior=row.behavior,
                 n_items=int(row.rows.size),
@@ -294,7 +294,7 @@ def describe_scales(comparisons: RatedComparisons) -> tuple[BehaviorScale, ...]:
                 ),
             )
         )
-    return tuple(found)
+    return tuple(scales)
 
 
 def _is_among(labels: NDArray[np.object_], names: Sequence[str]) -> NDArray[np.bool_]:

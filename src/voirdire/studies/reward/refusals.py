@@ -39,8 +39,8 @@ def find_refusal_expression(rubric: Rubric) -> str | None:
 
     None where the rubric has neither.
     """
-    known = {*rubric.expressions, *rubric.propositions}
-    return next((word for word in _WORDS if word in known), None)
+    names = {*rubric.expressions, *rubric.propositions}
+    return next((word for word in _WORDS if word in names), None)
 
 
 def _label_refuses(label: str | None) -> float:
@@ -51,9 +51,9 @@ def _label_refuses(label: str | None) -> float:
     """
     words = re.sub(r"[\W_]+", " ", label or "").lower()
     refuses, complies = _REFUSES.search(words), _COMPLIES.search(words)
-    said = {not (found["no"] or found["no_zh"]) for found in [refuses] if found}
-    said |= {bool(found["no"] or found["no_zh"]) for found in [complies] if found}
-    return float(said.pop()) if len(said) == 1 else float("nan")
+    answers = {not (match["no"] or match["no_zh"]) for match in [refuses] if match}
+    answers |= {bool(match["no"] or match["no_zh"]) for match in [complies] if match}
+    return float(answers.pop()) if len(answers) == 1 else float("nan")
 
 
 def count_refusal_errors(
@@ -166,11 +166,11 @@ def _find_refusals(comparisons: RatedComparisons, expression: str) -> NDArray[np
     rated = comparisons.rated
     if not len(rated.items):
         return np.empty(0)
-    given = rated.probabilities
+    probabilities = rated.probabilities
     limits = get_thresholds(comparisons.reward.judge.threshold, rated.propositions)
     return expression_holds(
         comparisons.reward.rubric,
         expression,
-        labels=np.where(np.isnan(given), np.nan, given >= limits),
+        labels=np.where(np.isnan(probabilities), np.nan, probabilities >= limits),
         propositions=rated.propositions,
     )

@@ -116,10 +116,10 @@ class BehaviorFeatures:
     rows: NDArray[np.int64] = field(repr=False)
     values: NDArray[np.float64] = field(repr=False)
 
-    def at(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+    def select(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """Give the features of items by their places."""
-        found: NDArray[np.float64] = self.values[np.searchsorted(self.rows, places)]
-        return found
+        chosen: NDArray[np.float64] = self.values[np.searchsorted(self.rows, places)]
+        return chosen
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -229,16 +229,16 @@ def judge_responses(items: Sequence[Item], request: ExaminationRequest, verdicts
     """Take stored verdicts, or the RBR authors' file of features; None judges now."""
     reward, judge = request.reward, request.judge
     asking: dict[str, Any] = {}
-    found: HeldVerdicts | JudgingPlan
+    plan: HeldVerdicts | JudgingPlan
     if verdicts is not None:
-        named = judge if isinstance(judge, str) else None
-        found = open_verdicts_for(reward, verdicts, judge=named)
+        name = judge if isinstance(judge, str) else None
+        plan = open_verdicts_for(reward, verdicts, judge=name)
     else:
-        found = plan_of(reward, judge)
-        reading = ItemReading(judged=found.judged, pairs=found.asks_about_pairs)
+        plan = plan_of(reward, judge)
+        reading = ItemReading(judged=plan.judged, pairs=plan.asks_about_pairs)
         items, _ = read_items_in_memory(items, reading)
         asking = {"store": request.settings.store, "progress": request.judging}
-    source = VerdictSource(found=found, rubric=reward.rubric, questions=reward.questions)
+    source = VerdictSource(found=plan, rubric=reward.rubric, questions=reward.questions)
     return source.verdicts_on(items, **asking)
 
 
@@ -250,19 +250,19 @@ def rate_items(
     probabilities = order_probabilities(items, judged, propositions=propositions)
     features: dict[str, BehaviorFeatures] = {}
     rules = np.full(len(items), np.nan)
-    named = np.array([name or "" for name in data.behaviors], dtype=object)
+    names = np.array([name or "" for name in data.behaviors], dtype=object)
     for row in reward.rubric.behaviors:
-        rows = np.flatnonzero(named == row.id)
+        rows = np.flatnonzero(names == row.id)
         if row.id not in reward.behaviors or not rows.size:
             continue
-        found = BehaviorFeatures(
+        behavior_features = BehaviorFeatures(
             names=reward.feature_set(row.id).names,
             weights=reward.weight_vector(row.id),
             rows=rows,
             values=reward.feature_values(row.id, probabilities[rows], propositions=propositions),
         )
-        features[row.id] = found
-        rules[rows] = sum_features(found.values, found.weights)
+        features[row.id] = behavior_features
+        rules[rows] = sum_features(behavior_features.values, behavior_features.weights)
     signals: dict[Signal, NDArray[np.float64]] = {"total": rules}
     if np.isfinite(data.base_rewards).any():
         base = np.where(np.isfinite(data.base_rewards), data.base_rewards, np.nan)
@@ -295,8 +295,8 @@ def _drop_unrated(
 ) -> list[Dropped]:
     """Say of every item without a reward why it has none."""
     has_any = np.flatnonzero(np.isfinite(judged.probabilities).any(axis=1))
-    known = {judged.items[place] for place in has_any.tolist()}
-    found = []
+    judged_items = {judged.items[place] for place in has_any.tolist()}
+    dropped = []
     for place in np.flatnonzero(~np.isfinite(signals["total"])).tolist():
         item, behavior = data.items[place], data.behaviors[place]
         if behavior is None:
@@ -305,23 +305,23 @@ def _drop_unrated(
             reason = f"the reward has no weights for behavior {behavior!r}"
         elif judged.missing.get(item.id, NO_VERDICT) != NO_VERDICT:
             reason = f"no verdict: {judged.missing[item.id]}"
-        elif item.id not in known:
+        elif item.id not in judged_items:
             reason = "no verdict"
         elif "base" in signals and not np.isfinite(signals["base"][place]):
             reason = "no base reward, where others have one"
         else:
             reason = "no verdict that the features need"
-        found.append(Dropped(reason=reason, source=data.source, item=item.id))
-    return found
+        dropped.append(Dropped(reason=reason, source=data.source, item=item.id))
+    return dropped
 
 
 def find_held_out(reward: RewardModel, items: Iterable[Item], *, data_hash: str = "") -> HeldOut:
     """Tell whether a fit has seen the prompts of items; weights given by hand have seen none."""
     hashes = {prompt_hash(item) for item in items}
-    seen = reward.settings.get("prompt_hashes")
+    fit_hashes = reward.settings.get("prompt_hashes")
     n_seen, is_known = 0, True
-    if isinstance(seen, list | tuple | set | frozenset):
-        n_seen = len(hashes & set(seen))
+    if isinstance(fit_hashes, list | tuple | set | frozenset):
+        n_seen = len(hashes & set(fit_hashes))
     elif reward.data_hash:  # of a fit that left no hashes
         is_known = data_hash == reward.data_hash
         n_seen = len(hashes) if is_known else 0
@@ -348,5 +348,5 @@ def read_base_reward(metadata: Mapping[str, Any], *names: str) -> float:
 
 def get_last_question(item: Item) -> str:
     """Give the last text of the user."""
-    said = [one.content for one in item.prompt or () if one.role == "user"]
-    return said[-1] if said else ""
+    questions = [one.content for one in item.prompt or () if one.role == "user"]
+    return questions[-1] if questions else ""
