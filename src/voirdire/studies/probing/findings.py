@@ -220,9 +220,9 @@ def _measure_stability(
 
 def _average_alpha(labels: NDArray[np.int64]) -> float:
     """Return the mean α over the questions where it is defined."""
-    found = []
+    alphas = []
     for runs in np.moveaxis(labels, 1, 0):
         answered = runs[(runs >= 0).sum(axis=1) > 1]
         if len(np.unique(answered[answered >= 0])) > 1:
-            found.append(krippendorff_alpha(answered).alpha)
-    return float(np.mean(found)) if found else float("nan")
+            alphas.append(krippendorff_alpha(answered).alpha)
+    return float(np.mean(alphas)) if alphas else float("nan")
