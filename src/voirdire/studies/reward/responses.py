@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,8 @@ from voirdire.errors import NoDataError
 from voirdire.io import ItemReading, read_items
 from voirdire.judging.given_items import read_items_in_memory
 from voirdire.records import Dropped
-from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.comparisons.prompts import prompt_hash
-from voirdire.rewards.scoring.scores import select_columns, sum_features
+from voirdire.rewards.scoring.scores import Combiner, select_columns
 from voirdire.rewards.verdict_source import VerdictSource, open_verdicts_for, plan_of
 from voirdire.studies.reward.notes import write_note
 
@@ -246,37 +245,44 @@ def rate_items(
     data: Responses | ComparisonData, reward: RewardModel, judged: Verdicts
 ) -> RatedItems:
     """Compute the rewards of items; where no item has a base reward, the rules are the reward."""
-    items, prompts, propositions = data.items, data.prompts, reward.columns
-    probabilities = order_probabilities(items, judged, propositions=propositions)
-    features: dict[str, BehaviorFeatures] = {}
-    rules = np.full(len(items), np.nan)
-    names = np.array([name or "" for name in data.behaviors], dtype=object)
-    for row in reward.rubric.behaviors:
-        rows = np.flatnonzero(names == row.id)
-        if row.id not in reward.behaviors or not rows.size:
-            continue
-        behavior_features = BehaviorFeatures(
-            names=reward.feature_set(row.id).names,
-            weights=reward.weight_vector(row.id),
-            rows=rows,
-            values=reward.feature_values(row.id, probabilities[rows], propositions=propositions),
-        )
-        features[row.id] = behavior_features
-        rules[rows] = sum_features(behavior_features.values, behavior_features.weights)
+    items, ids = data.items, [item.id for item in data.items]
+    taken = replace(judged.take(ids), behaviors=tuple(data.behaviors))
+    base = np.where(np.isfinite(data.base_rewards), data.base_rewards, np.nan)
+    has_base = bool(np.isfinite(base).any())
+    without_base = [ids[place] for place in np.flatnonzero(np.isnan(base)).tolist()]
+    scores = Combiner(reward).score(
+        taken,
+        behaviors=data.behaviors,
+        base=base if has_base else np.zeros(len(items)),
+        base_reasons=dict.fromkeys(without_base, "no base reward, where others have one"),
+    )
+    behaviors = np.array([name or "" for name in data.behaviors], dtype=object)
+    rules = scores.rule_rewards
     signals: dict[Signal, NDArray[np.float64]] = {"total": rules}
-    if np.isfinite(data.base_rewards).any():
-        base = np.where(np.isfinite(data.base_rewards), data.base_rewards, np.nan)
-        signals = {"base": base, "total": base + rules, "rules": rules}
+    if has_base:
+        signals = {"base": base, "total": scores.rewards, "rules": rules}
     return RatedItems(
         items=tuple(items),
-        prompts=prompts,
-        n_prompts=int(prompts.max()) + 1 if prompts.size else 0,
-        probabilities=probabilities,
-        propositions=propositions,
-        features=features,
+        prompts=data.prompts,
+        n_prompts=int(data.prompts.max(initial=-1)) + 1,
+        probabilities=select_columns(taken, reward.columns),
+        propositions=reward.columns,
+        features={
+            row.id: BehaviorFeatures(
+                names=reward.feature_set(row.id).names,
+                weights=reward.weight_vector(row.id),
+                rows=np.flatnonzero(behaviors == row.id),
+                values=scores.features[row.id],
+            )
+            for row in reward.rubric.behaviors
+            if row.id in scores.features
+        },
         signals=signals,
         rules=rules,
-        dropped=tuple(_drop_unrated(data, features, signals, judged)),
+        dropped=tuple(
+            Dropped(reason=scores.missing[ids[place]], source=data.source, item=ids[place])
+            for place in np.flatnonzero(~np.isfinite(signals["total"])).tolist()
+        ),
     )
 
 
@@ -285,34 +291,6 @@ def order_probabilities(
 ) -> NDArray[np.float64]:
     """Put what the judge said in the order of items and propositions; nan for what it did not."""
     return select_columns(judged.take([item.id for item in items]), propositions)
-
-
-def _drop_unrated(
-    data: Responses | ComparisonData,
-    features: Mapping[str, BehaviorFeatures],
-    signals: Mapping[Signal, NDArray[np.float64]],
-    judged: Verdicts,
-) -> list[Dropped]:
-    """Say of every item without a reward why it has none."""
-    has_any = np.flatnonzero(np.isfinite(judged.probabilities).any(axis=1))
-    judged_items = {judged.items[place] for place in has_any.tolist()}
-    dropped = []
-    for place in np.flatnonzero(~np.isfinite(signals["total"])).tolist():
-        item, behavior = data.items[place], data.behaviors[place]
-        if behavior is None:
-            reason = "no behavior, so that no weights apply"
-        elif behavior not in features:
-            reason = f"the reward has no weights for behavior {behavior!r}"
-        elif judged.missing.get(item.id, NO_VERDICT) != NO_VERDICT:
-            reason = f"no verdict: {judged.missing[item.id]}"
-        elif item.id not in judged_items:
-            reason = "no verdict"
-        elif "base" in signals and not np.isfinite(signals["base"][place]):
-            reason = "no base reward, where others have one"
-        else:
-            reason = "no verdict that the features need"
-        dropped.append(Dropped(reason=reason, source=data.source, item=item.id))
-    return dropped
 
 
 def find_held_out(reward: RewardModel, items: Iterable[Item], *, data_hash: str = "") -> HeldOut:
