@@ -10,7 +10,7 @@ import numpy as np
 from voirdire.errors import NoDataError
 from voirdire.studies.reward.notes import write_note
 from voirdire.studies.reward.ranking import find_errors
-from voirdire.studies.reward.resampling import PromptResamples
+from voirdire.studies.reward.resampling import PromptResamples, compute_mean
 from voirdire.studies.reward.responses import (
     Part,
     find_held_out,
@@ -123,7 +123,7 @@ def _estimate_subsets(
     for signal, rewards in rated.signals.items():
         errors, is_tie = find_errors(rewards[chosen], rewards[rejected])
         columns = [(rated.prompts[chosen[kept]], 1.0 - errors[kept]) for kept in rows]
-        shares = [float(is_tie[kept].mean()) if kept.any() else float("nan") for kept in rows]
+        shares = [compute_mean(is_tie[kept]) for kept in rows]
         figures = [*zip([None, *names], resamples.estimate_means(columns), shares, strict=True)]
         if len(names) > 1:
             average = resamples.estimate_average(columns[1:])

@@ -12,7 +12,7 @@ from voirdire.rewards.scoring.scores import compute_contributions
 from voirdire.rewards.vetoes import VETO, list_veto_propositions
 from voirdire.rubrics.rubric import write_demand
 from voirdire.studies.reward.ranking import find_errors
-from voirdire.studies.reward.resampling import center_by_prompt
+from voirdire.studies.reward.resampling import center_by_prompt, compute_mean
 from voirdire.studies.reward.result import FeatureDrive
 
 if TYPE_CHECKING:
@@ -59,10 +59,9 @@ def describe_drives(comparisons: RatedComparisons) -> tuple[FeatureDrive, ...]:
     as good as no weight. A proposition is contradictory where `find_paid_against_demands` names
     it, dead or not: what these completions do not vary in, those of a policy may. Of two classes
     that vary by `SEEN_SPREAD`, the lower one in the order of labels is contradictory where it is
-    paid better;
-    the higher one where the lower one is dead, since only differences between classes count. That
-    is about single weights: classes and propositions are computed from the same verdicts, so that
-    what one of them pays against may be made up for by another.
+    paid better; the higher one where the lower one is dead, since only differences between classes
+    count. That is about single weights: classes and propositions are computed from the same
+    verdicts, so that what one of them pays against may be made up for by another.
     """
     statuses = certified(comparisons.reward)
     vouched_names = {name for name, status in statuses.items() if status.is_valid}
@@ -102,7 +101,7 @@ def _describe_behavior(
             weight=float(features.weights[k]),
             low=intervals.get(name, nowhere)[0],
             high=intervals.get(name, nowhere)[1],
-            mean=_compute_mean(values[:, k]),
+            mean=compute_mean(values[:, k]),
             spread=spreads[k],
             share=shares[k],
             error_rate_without=without[k],
@@ -123,11 +122,6 @@ def _compute_spread_within(prompts: NDArray[np.int64], values: NDArray[np.float6
     )
     n_free = int(is_known.sum() - np.count_nonzero(counts))
     return float(np.sqrt(np.square(deviations).sum() / n_free)) if n_free else float("nan")
-
-
-def _compute_mean(values: NDArray[np.float64]) -> float:
-    defined = values[~np.isnan(values)]
-    return float(defined.mean()) if defined.size else float("nan")
 
 
 def _compute_errors_without(

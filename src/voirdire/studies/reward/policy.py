@@ -17,7 +17,7 @@ from voirdire.rewards.comparisons.prompts import prompt_hash
 from voirdire.rewards.verdict_source import plan_of
 from voirdire.studies.reward.notes import write_note
 from voirdire.studies.reward.ranking import TIE
-from voirdire.studies.reward.resampling import center_by_prompt, sum_by_prompt
+from voirdire.studies.reward.resampling import center_by_prompt, compute_mean, sum_by_prompt
 from voirdire.studies.reward.responses import (
     Part,
     judge_responses,
@@ -122,7 +122,7 @@ def _describe_groups(rated: RatedItems) -> dict[str, Any]:
     is_rated = rated.is_rated
     rules = _compute_spreads(rated, rated.rules)
     base = _compute_spreads(rated, rated.signals["base"]) if rated.has_base else np.empty(0)
-    base_spread, rule_spread = _compute_mean(base), _compute_mean(rules)
+    base_spread, rule_spread = compute_mean(base), compute_mean(rules)
     return {
         "n_items": len(rated.items),
         "n_groups": n,
@@ -166,7 +166,7 @@ def _compute_class_shares(rated: RatedItems) -> dict[str, float]:
         classes = features.values[:, places]
         complete = classes[~np.isnan(classes).any(axis=1)]
         for k, place in enumerate(places):
-            shares[features.names[place]] = _compute_mean(complete.argmax(axis=1) == k)
+            shares[features.names[place]] = compute_mean(complete.argmax(axis=1) == k)
     return shares
 
 
@@ -180,15 +180,11 @@ def _describe_behaviors(rated: RatedItems) -> Mapping[str, Mapping[str, float]]:
         figures[behavior] = {
             "n_items": int(features.rows.size),
             "n_groups": int(groups.size),
-            "mean": _compute_mean(values),
+            "mean": compute_mean(values),
             "standard_deviation": float(values.std()) if values.size else _NAN,
             "share_without_variance": float(flat[groups].mean()),
         }
     return figures
-
-
-def _compute_mean(values: NDArray[Any]) -> float:
-    return float(values.mean()) if values.size else _NAN
 
 
 def _estimate_cost(

@@ -9,7 +9,7 @@ import numpy as np
 
 from voirdire._validation import printable
 from voirdire.rewards.scoring.scores import compute_contributions
-from voirdire.studies.reward.resampling import sum_by_prompt
+from voirdire.studies.reward.resampling import compute_mean, sum_by_prompt
 from voirdire.studies.reward.responses import get_last_question
 from voirdire.studies.reward.result import (
     BehaviorScale,
@@ -75,7 +75,7 @@ def compute_error_rates(
         for signal, reward in comparisons.rated.signals.items():
             errors, is_tie = find_errors(reward[better], reward[worse])
             for against, kept in (("all", slice(None)), ("best", is_best)):
-                tie_share = float(is_tie[kept].mean()) if is_tie[kept].size else _NAN
+                tie_share = compute_mean(is_tie[kept])
                 place = {"behavior": behavior, "signal": signal, "against": against}
                 places.append(place | {"tie_share": tie_share})
                 columns.append((prompts[kept], errors[kept]))
@@ -287,7 +287,7 @@ def describe_scales(comparisons: RatedComparisons) -> tuple[BehaviorScale, ...]:
                 standard_deviation=float(rules.std()),
                 lowest=float(rules.min()),
                 highest=float(rules.max()),
-                mean_ideal=float(levels[0].mean()) if levels[0].size else _NAN,
+                mean_ideal=compute_mean(levels[0]),
                 mean_worst=float(labelled[-1].mean()) if len(labelled) > 1 else _NAN,
                 base_standard_deviation=(
                     float(rated.signals["base"][row.rows].std()) if rated.has_base else _NAN

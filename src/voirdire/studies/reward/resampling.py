@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from voirdire.studies.reward.settings import RewardExaminationSettings
 
-__all__ = ["Column", "PromptResamples", "center_by_prompt", "sum_by_prompt"]
+__all__ = ["Column", "PromptResamples", "center_by_prompt", "compute_mean", "sum_by_prompt"]
 
 Column: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.float64]]"
 """The prompt and the value of each item."""
@@ -26,6 +26,12 @@ _BLOCK_DRAWS = 1 << 20
 
 _MAX_KEPT_BYTES = 1 << 28
 """Counts are kept between calls up to this size; beyond, they are drawn again from the seed."""
+
+
+def compute_mean(values: NDArray[Any]) -> float:
+    """Compute the mean of the values that are not nan; nan without any."""
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if defined.size else float("nan")
 
 
 def sum_by_prompt(
