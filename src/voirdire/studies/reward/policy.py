@@ -11,7 +11,7 @@ import numpy as np
 
 from voirdire.errors import InputError
 from voirdire.judging.judges.token_estimate import estimate_tokens
-from voirdire.judging.plan import asks_a_model
+from voirdire.judging.plan import asks_a_model, is_jury
 from voirdire.records import Usage
 from voirdire.rewards.comparisons.prompts import prompt_hash
 from voirdire.rewards.verdict_source import plan_of
@@ -210,37 +210,40 @@ def _estimate_cost(
         figures["step_seconds"] = seconds / len(items) * request.settings.step_size
     n_kept = 0 if calls is None else calls.n_kept or 0
     share_asked = 1 - n_kept / len(items)  # a cascade asks about the others only
-    free = figures | {"cost": 0.0, "step_calls": 0.0, "step_cost": 0.0}
-    if not asks_a_model(plan.judge):
-        return free
-    step_calls = len(plan.judge.calls.specs) * request.settings.step_size * share_asked
+    members = [row.judge for row in plan.judge.members] if is_jury(plan.judge) else [plan.judge]
+    models = [judge for judge in members if asks_a_model(judge)]
+    n_item_calls = sum(len(model.calls.specs) for model in models)
+    step_calls = n_item_calls * request.settings.step_size * share_asked
     if not step_calls:
-        return free
+        return figures | {"cost": 0.0, "step_calls": 0.0, "step_cost": 0.0}
     if calls is not None and calls.n_calls:
         n_calls, cost = calls.n_calls, _NAN if calls.cost is None else calls.cost
         n_tokens = calls.prompt_tokens + calls.completion_tokens
     else:
-        n_calls, n_tokens, cost = _estimate_calls(plan.judge, items, share_asked=share_asked)
+        n_calls, n_tokens, cost = _estimate_calls(models, items, share_asked=share_asked)
     figures |= {"n_calls": n_calls, "n_tokens": n_tokens, "cost": cost}
     return figures | {"step_calls": step_calls, "step_cost": cost / n_calls * step_calls}
 
 
 def _estimate_calls(
-    bound: BoundJudge, items: Sequence[Item], *, share_asked: float
+    models: Sequence[BoundJudge], items: Sequence[Item], *, share_asked: float
 ) -> tuple[int, int, float]:
     """Estimate the tokens of some responses, and take the others to be like them."""
-    price = bound.judge.known_price
     sample = items[:_MOST_ESTIMATED]
-    used = Usage(0, 0)
-    for spec in bound.calls.specs:
-        answer = json.dumps({row.id: True for row in spec.builder.ask.questions})
-        for item in sample:
-            shown = spec.request(item, "json_schema", nonce=_NONCE).messages
-            used = Usage(
-                used.prompt_tokens + sum(estimate_tokens(each.content) for each in shown),
-                used.completion_tokens + estimate_tokens(answer),
-            )
     scale = share_asked * len(items) / len(sample)
-    n_tokens = round((used.prompt_tokens + used.completion_tokens) * scale)
-    cost = _NAN if price is None else price.cost(used) * scale
-    return round(len(bound.calls.specs) * len(items) * share_asked), n_tokens, cost
+    n_calls, n_tokens, cost = 0.0, 0.0, 0.0
+    for model in models:
+        used = Usage(0, 0)
+        for spec in model.calls.specs:
+            answer = json.dumps({row.id: True for row in spec.builder.ask.questions})
+            for item in sample:
+                messages = spec.request(item, "json_schema", nonce=_NONCE).messages
+                used = Usage(
+                    used.prompt_tokens + sum(estimate_tokens(row.content) for row in messages),
+                    used.completion_tokens + estimate_tokens(answer),
+                )
+        price = model.judge.known_price
+        n_calls += len(model.calls.specs) * len(sample) * scale
+        n_tokens += (used.prompt_tokens + used.completion_tokens) * scale
+        cost += _NAN if price is None else price.cost(used) * scale
+    return round(n_calls), round(n_tokens), cost
