@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -139,14 +138,13 @@ def list_misranked_pairs(
         if wrong.size > MOST_MISRANKED:
             least = np.partition(gaps[wrong], -MOST_MISRANKED)[-MOST_MISRANKED]
             wrong = wrong[gaps[wrong] >= least]
-        worst = heapq.nsmallest(
-            MOST_MISRANKED,
+        worst = sorted(
             wrong.tolist(),
             key=lambda k: (-gaps[k], items[row.better[k]].id, items[row.worse[k]].id),
         )
         pairs += [
             _describe_pair(comparisons, row, int(row.better[k]), int(row.worse[k]), texts=texts)
-            for k in worst
+            for k in worst[:MOST_MISRANKED]
         ]
     return tuple(pairs)
 
