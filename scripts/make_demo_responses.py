@@ -25,7 +25,7 @@ from make_demo_data import SCRIPTS, TARGET, Errors, stale_files, write_or_compar
 
 from voirdire.records import Item, Message
 from voirdire.rubrics import load_rubric
-from voirdire.studies.reward.degenerate import degenerate_texts
+from voirdire.studies.reward.degenerate import write_degenerate_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -193,7 +193,7 @@ def nonsense_rows(rows: Sequence[Row]) -> list[Row]:
         }
         for row in rows
         if row["label"] == "ideal"
-        for kind, text in degenerate_texts(
+        for kind, text in write_degenerate_texts(
             Item(
                 id=row["id"],
                 prompt=(Message(role="user", content=row["prompt"]),),

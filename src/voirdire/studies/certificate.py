@@ -69,10 +69,10 @@ def certify(
     Certificate
         Its `content_hash` covers everything but the time, the versions and itself.
     """
-    known = judges.fingerprints if fingerprints is None else fingerprints
+    fingerprints_by_judge = judges.fingerprints if fingerprints is None else fingerprints
     if isinstance(reading, Reading):
         reading = _declared_reading(reading, judges)
-    declared = {"epsilon_reason": epsilon_reason} | dict(reading or {})
+    reading_settings = {"epsilon_reason": epsilon_reason} | dict(reading or {})
     content: dict[str, Any] = {
         "schema": CERTIFICATE_SCHEMA,
         "data_hash": hash_labels(humans.frame),
@@ -80,14 +80,14 @@ def certify(
         "judges": {
             name: {
                 "labels_hash": hash_labels(judges.frame.filter(judges.frame["rater"] == name)),
-                "fingerprint": _unwrap_single(known.get(name)),
+                "fingerprint": _unwrap_single(fingerprints_by_judge.get(name)),
             }
             for name in sorted(examination.judges)
         },
         "rubric_hash": rubric_hash,
         "settings": examination.settings
         | {"threshold": _thresholds(examination, judges)}
-        | {name: value for name, value in declared.items() if value is not None},
+        | {name: value for name, value in reading_settings.items() if value is not None},
         "examinations": tuple(
             sorted(
                 map(result_as_dict, examination.results),
@@ -101,7 +101,7 @@ def certify(
     }
     if population is not None:
         content["population"] = population
-    beside = {
+    majority_figures = {
         f"{row.question} | {row.judge}": {
             name: [each.estimate, each.low, each.high]
             for name, each in row.classification.figures.items()
@@ -109,8 +109,8 @@ def certify(
         for found in examination.questions
         for row in found.against_majority
     }
-    if beside:
-        content["against_majority"] = beside
+    if majority_figures:
+        content["against_majority"] = majority_figures
     return Certificate(
         **content,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -159,18 +159,18 @@ def _declared_reading(reading: Reading, judges: LabelTable) -> dict[str, Any]:
 
 def _thresholds(examination: Examination, judges: LabelTable) -> Any:
     """Return the thresholds of all questions, as one value where they are the same."""
-    found = {
+    thresholds = {
         name: _unwrap_single(judges.thresholds[name])
         for name in sorted({row.question for row in examination.results} & {*judges.thresholds})
     }
-    same = list(found.values())
-    if not same:
+    values = list(thresholds.values())
+    if not values:
         return "none"
-    return same[0] if all(value == same[0] for value in same) else found
+    return values[0] if all(value == values[0] for value in values) else thresholds
 
 
-def _unwrap_single(found: Any) -> Any:
+def _unwrap_single(values: Any) -> Any:
     """Return a single value as it is, and several as a list."""
-    if found is None or isinstance(found, str):
-        return found
-    return found[0] if len(found) == 1 else list(found)
+    if values is None or isinstance(values, str):
+        return values
+    return values[0] if len(values) == 1 else list(values)

@@ -93,21 +93,21 @@ def check_certificate(
     NoDataError
         If nothing is left to examine.
     """
-    found = list(_settings_changes(certificate, settings or {}))
+    changes = list(_settings_changes(certificate, settings or {}))
     if rubric_hash is not None and rubric_hash != certificate.rubric_hash:
         row = CertificateChange(what="rubric", certified=certificate.rubric_hash, found=rubric_hash)
-        found.append(row)
-    known = [name for name in certificate.judges if name in judges.raters]
-    found += [
+        changes.append(row)
+    raters = [name for name in certificate.judges if name in judges.raters]
+    changes += [
         CertificateChange(what=f"judge {name}", certified="labels", found=None)
         for name in certificate.judges
-        if name not in known
+        if name not in raters
     ]
-    if not known:
-        return tuple(found)
+    if not raters:
+        return tuple(changes)
     recorded = certificate.settings
     examination = examine(
-        judges=judges.of_raters(known),
+        judges=judges.of_raters(raters),
         humans=humans,
         gold=gold,
         alignment=_read_setting(certificate, "alignments"),
@@ -117,7 +117,7 @@ def check_certificate(
         plan=_plan(certificate),
         around=False,
     )
-    again = certify(
+    repeated = certify(
         examination,
         humans=humans,
         judges=judges,
@@ -125,8 +125,8 @@ def check_certificate(
         rubric_hash=certificate.rubric_hash,
         reading={name: recorded.get(name) for name in ("threshold", "missing")},
     )
-    found += _changes(certificate, again, known)
-    return tuple(found)
+    changes += _changes(certificate, repeated, raters)
+    return tuple(changes)
 
 
 def recorded_reading(certificate: Certificate, reading: Reading) -> Reading:
@@ -176,33 +176,35 @@ def _plan(certificate: Certificate) -> TestPlan:
 def _settings_changes(
     certificate: Certificate, settings: Mapping[str, Any]
 ) -> Iterator[CertificateChange]:
-    wanted = replace(_plan(certificate), **settings).as_settings()
+    now = replace(_plan(certificate), **settings).as_settings()
     for name in settings:
         before = certificate.settings.get(name)
-        if not _are_equal(before, wanted[name]):
-            yield CertificateChange(what=f"setting {name}", certified=before, found=wanted[name])
+        if not _are_equal(before, now[name]):
+            yield CertificateChange(what=f"setting {name}", certified=before, found=now[name])
 
 
 def _changes(
-    certificate: Certificate, again: Certificate, judges: list[str]
+    certificate: Certificate, repeated: Certificate, judges: list[str]
 ) -> Iterator[CertificateChange]:
     pairs = [
-        ("data", certificate.data_hash, again.data_hash),
-        ("gold", certificate.gold_hash, again.gold_hash),
+        ("data", certificate.data_hash, repeated.data_hash),
+        ("gold", certificate.gold_hash, repeated.gold_hash),
     ]
     for name in judges:
         for part in ("labels_hash", "fingerprint"):
-            before, now = (record.judges[name].get(part) for record in (certificate, again))
+            before, now = (record.judges[name].get(part) for record in (certificate, repeated))
             pairs.append((f"judge {name}", before, now))
-    lost = [f"outcome {place}" for place in certificate.outcomes if place not in again.outcomes]
-    pairs += [(place, "examined", None) for place in lost]
+    missing = [
+        f"outcome {place}" for place in certificate.outcomes if place not in repeated.outcomes
+    ]
+    pairs += [(place, "examined", None) for place in missing]
     pairs += [
         (f"outcome {place}", certificate.outcomes.get(place), outcome)
-        for place, outcome in again.outcomes.items()
+        for place, outcome in repeated.outcomes.items()
     ]
     changes = [(what, before, now) for what, before, now in pairs if before != now]
     if not changes:  # where labels differ, so do figures
-        for before, now in zip(certificate.examinations, again.examinations, strict=True):
+        for before, now in zip(certificate.examinations, repeated.examinations, strict=True):
             place = " | ".join(str(before.get(name)) for name in ("question", "judge", "epsilon"))
             names = [name for name in before if not _are_equal(before[name], now.get(name))]
             if names:

@@ -119,28 +119,28 @@ def _count_code_pairs(
     name: Callable[[Any], str],
     binning: Binning | None = None,
 ) -> ConfusionTable:
-    found = confusion_counts(answers, humans, in_order=binning is not None)
+    confusion = confusion_counts(answers, humans, in_order=binning is not None)
     return ConfusionTable(
-        labels=tuple(name(code) for code in found.codes),
-        counts=tuple(tuple(row) for row in found.counts.tolist()),
-        n_other=found.n_other,
-        n_pairs=found.n_pairs,
+        labels=tuple(name(code) for code in confusion.codes),
+        counts=tuple(tuple(row) for row in confusion.counts.tolist()),
+        n_other=confusion.n_other,
+        n_pairs=confusion.n_pairs,
         binning=binning,
     )
 
 
 def _count_set_pairs(matrix: LabelMatrix, sets: LabelSets, answers: NDArray[Any]) -> ConfusionTable:
-    held, n_pairs = confusion_of_sets(answers, matrix.humans, sets)
-    frequency = 2 * held["both"] + held["judge_only"] + held["human_only"]
-    used = [label for label in np.argsort(-frequency, kind="stable") if frequency[label]]
+    counts, n_pairs = confusion_of_sets(answers, matrix.humans, sets)
+    frequency = 2 * counts["both"] + counts["judge_only"] + counts["human_only"]
+    frequent = [label for label in np.argsort(-frequency, kind="stable") if frequency[label]]
     names = matrix.universe or ()
     rows = tuple(
         LabelConfusion(
-            label=label_text(names[label]), **{kind: n[label].item() for kind, n in held.items()}
+            label=label_text(names[label]), **{kind: n[label].item() for kind, n in counts.items()}
         )
-        for label in used[:_MOST_LABELS]
+        for label in frequent[:_MOST_LABELS]
     )
-    return ConfusionTable(n_other=len(used) - len(rows), n_pairs=n_pairs, per_label=rows)
+    return ConfusionTable(n_other=len(frequent) - len(rows), n_pairs=n_pairs, per_label=rows)
 
 
 # Slices ---------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ class SkippedColumn:
 
 
 def _cut_items(
-    frame: Any, wanted: Sequence[str] | None, items: Sequence[str]
+    frame: Any, columns: Sequence[str] | None, items: Sequence[str]
 ) -> tuple[dict[str, _Cut], tuple[SkippedColumn, ...], int]:
     """Make slices by every column of the metadata, and count items without metadata.
 
@@ -173,9 +173,9 @@ def _cut_items(
 
     from voirdire.io.metadata import metadata_from_frame
 
-    metadata = metadata_from_frame(frame, columns=wanted)
+    metadata = metadata_from_frame(frame, columns=columns)
     place = metadata.select("item").with_row_index("place")
-    found = pl.DataFrame({"item": pl.Series(items, dtype=pl.String)}).join(
+    places = pl.DataFrame({"item": pl.Series(items, dtype=pl.String)}).join(
         place, on="item", how="left", maintain_order="left"
     )["place"]
     cuts: dict[str, _Cut] = {}
@@ -183,12 +183,12 @@ def _cut_items(
     for column in metadata.iter_columns():
         if column.name == "item":
             continue
-        cut = _cut(column.gather(found))
+        cut = _cut(column.gather(places))
         if isinstance(cut, str):
             skipped.append(SkippedColumn(column=column.name, reason=cut))
         else:
             cuts[column.name] = cut
-    return cuts, tuple(skipped), found.null_count()
+    return cuts, tuple(skipped), places.null_count()
 
 
 def _cut(values: pl.Series) -> _Cut | str:
@@ -391,7 +391,7 @@ def diagnose(
     slices = _slices(matrix, cuts, plan, alignment) if cuts else [()] * len(matrix.judges)
     return Diagnosis(
         annotators=annotators,
-        judges=tuple(replace(row, slices=found) for row, found in zip(judges, slices, strict=True)),
+        judges=tuple(replace(row, slices=own) for row, own in zip(judges, slices, strict=True)),
         slices_skipped=skipped,
         n_items_unknown=n_unknown,
     )
@@ -427,18 +427,18 @@ def find_level(matrix: LabelMatrix) -> PanelLevel:
 
 
 def _annotators(matrix: LabelMatrix, rate: float) -> tuple[AnnotatorDiagnosis, ...]:
-    found = outlier_annotators(
+    outliers = outlier_annotators(
         matrix.humans,
         level=find_level(matrix),
         label_sets=matrix.label_sets,
         clusters=matrix.clusters,
         false_discovery_rate=rate,
     )
-    figures = {name: x.tolist() for name, x in vars(found).items() if name != "reasons"}
+    figures = {name: x.tolist() for name, x in vars(outliers).items() if name != "reasons"}
     return tuple(
         AnnotatorDiagnosis(annotator=name, reason=reason, **dict(zip(figures, row, strict=True)))
         for name, reason, *row in zip(
-            matrix.annotators, found.reasons, *figures.values(), strict=True
+            matrix.annotators, outliers.reasons, *figures.values(), strict=True
         )
     )
 
@@ -460,8 +460,8 @@ def _slices(
             confidence_level=plan.confidence_level,
             false_discovery_rate=plan.false_discovery_rate,
         )
-        found = []
+        results = []
         for row in rows:
             column, values = columns[int(row.column)]
-            found.append(replace(row, column=column, value=values[int(row.value)]))
-        yield tuple(found)
+            results.append(replace(row, column=column, value=values[int(row.value)]))
+        yield tuple(results)

@@ -11,7 +11,7 @@ import numpy as np
 from voirdire.stats.label_arrays import is_present
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -59,8 +59,7 @@ class DisputedItem:
 
 def find_disputed(matrix: LabelMatrix, metadata: pl.DataFrame | None) -> tuple[DisputedItem, ...]:
     """Find items on which judges and annotators disagree most: 50 of each judge, 200 in all."""
-    further = _distance_to_judges(matrix) - _distance_among_annotators(matrix)[:, None]
-    further = np.where(np.isnan(further), -1, further)
+    further = np.nan_to_num(_measure_distances(matrix), nan=-1.0)
     chosen = {
         place
         for column in further.T
@@ -93,66 +92,64 @@ def add_texts(
     texts: dict[str, dict[str, str]] = {}
     for table in (humans, judges):
         columns = {name: getattr(table, name) for name in ("reason", "prompt", "response")}
-        given = {name: column for name, column in columns.items() if column is not None}
-        if not given:
+        filled = {name: column for name, column in columns.items() if column is not None}
+        if not filled:
             continue
         codes = [code for code, item in enumerate(table.item.values) if item in wanted]
         for row in np.flatnonzero(np.isin(table.item.codes, codes)).tolist():
             item = table.item.value(row)
-            for name, column in given.items():
-                if (said := column.value(row)) is None:
+            for name, column in filled.items():
+                if (text := column.value(row)) is None:
                     continue
                 if name == "reason":
-                    reasons.setdefault(item, {})[table.rater.value(row)] = said
+                    reasons.setdefault(item, {})[table.rater.value(row)] = text
                 else:
-                    texts.setdefault(item, {}).setdefault(name, said)
+                    texts.setdefault(item, {}).setdefault(name, text)
     return tuple(
         replace(row, reasons=reasons.get(row.item, {}), texts=texts.get(row.item, {}) | row.texts)
         for row in disputed
     )
 
 
-def _distance(matrix: LabelMatrix, one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the distance of two columns of labels, nan where one of them is missing."""
-    both = is_present(one) & is_present(other)
-    if not matrix.is_numeric:
-        return np.where(both, (one != other).astype(np.float64), np.nan)
-    labels = np.concatenate([matrix.humans.ravel(), matrix.answers.ravel()])
-    span = np.nanmax(labels) - np.nanmin(labels) if is_present(labels).any() else 0.0
-    return np.where(both, np.abs(one - other) / (span or 1.0), np.nan)
+def _measure_distances(matrix: LabelMatrix) -> NDArray[np.float64]:
+    """Measure how much further each judge is from annotators than they are from each other.
+
+    Where only one annotator labelled an item, that is the judge's distance to it. nan where there
+    is nothing to compare a judge with.
+    """
+    span = None
+    if matrix.is_numeric:
+        labels = np.concatenate([matrix.humans.ravel(), matrix.answers.ravel()])
+        span = np.nanmax(labels) - np.nanmin(labels) if is_present(labels).any() else 0.0
+    humans, n_items = matrix.humans.T, len(matrix.items)
+    to_judges = [
+        _average_distances(((answers, human) for human in humans), span, n_items)
+        for answers in matrix.answers.T
+    ]
+    among = np.nan_to_num(_average_distances(combinations(humans, 2), span, n_items))
+    return np.stack(to_judges, axis=1) - among[:, None] if to_judges else np.empty((n_items, 0))
 
 
-def _mean_present(columns: list[NDArray[np.float64]], n_items: int) -> NDArray[np.float64]:
+def _average_distances(
+    pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]], span: float | None, n_items: int
+) -> NDArray[np.float64]:
+    """Average the distances of columns of labels per item; nan where no pair has two labels."""
     total, count = np.zeros(n_items), np.zeros(n_items)
-    for column in columns:
-        known = ~np.isnan(column)
-        total[known] += column[known]
-        count += known
+    for one, other in pairs:
+        both = is_present(one) & is_present(other)
+        distances = one != other if span is None else np.abs(one - other) / (span or 1.0)
+        total += np.where(both, distances, 0.0)
+        count += both
     with np.errstate(invalid="ignore"):
         return total / count
 
 
-def _distance_to_judges(matrix: LabelMatrix) -> NDArray[np.float64]:
-    n_items = len(matrix.items)
-    means = [
-        _mean_present([_distance(matrix, answers, human) for human in matrix.humans.T], n_items)
-        for answers in matrix.answers.T
-    ]
-    return np.stack(means, axis=1) if means else np.empty((n_items, 0))
-
-
-def _distance_among_annotators(matrix: LabelMatrix) -> NDArray[np.float64]:
-    """Return the mean distance of two annotators; 0 where only one labelled an item."""
-    pairs = [_distance(matrix, one, other) for one, other in combinations(matrix.humans.T, 2)]
-    return np.nan_to_num(_mean_present(pairs, len(matrix.items)))
-
-
 def _labels_of(matrix: LabelMatrix, names: Sequence[str], codes: NDArray[Any]) -> dict[str, str]:
-    known = is_present(codes)
+    is_given = is_present(codes)
     return {
         name: matrix.label_of(code)
-        for name, code, is_known in zip(names, codes, known.tolist(), strict=True)
-        if is_known
+        for name, code, is_there in zip(names, codes, is_given.tolist(), strict=True)
+        if is_there
     }
 
 
@@ -163,12 +160,12 @@ def _texts_of(items: Sequence[str], metadata: Any) -> dict[str, dict[str, str]]:
 
     from voirdire.io.metadata import metadata_from_frame
 
-    found = metadata_from_frame(metadata).filter(pl.col("item").is_in(list(items)))
+    rows = metadata_from_frame(metadata).filter(pl.col("item").is_in(list(items)))
     return {
         row["item"]: {
             name: str(value)[:_MOST_CHARACTERS]
             for name, value in list(row.items())[: _MOST_COLUMNS + 1]
             if name != "item" and value is not None
         }
-        for row in found.iter_rows(named=True)
+        for row in rows.iter_rows(named=True)
     }

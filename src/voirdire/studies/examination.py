@@ -66,7 +66,7 @@ def examine_matrix(
         # over all items of a rater, whether or not others labelled them
         scaled = partial(np.apply_along_axis, stats.normalize_scale, 0, method=plan.normalize)
         matrix, plan = matrix.with_labels(scaled), replace(plan, normalize=None)
-    fixed = {name: value for name, value in vars(plan).items() if name != "epsilon_reason"}
+    fields = {name: value for name, value in vars(plan).items() if name != "epsilon_reason"}
     results = [
         result
         for part in _split_by_seen_answers(matrix)
@@ -80,19 +80,19 @@ def examine_matrix(
                 label=part.label_of,
                 settings=settings,
             ),
-            **fixed | comparison_settings(part, plan, alignment),
+            **fields | comparison_settings(part, plan, alignment),
         )
     ]
     shared = tuple(_panel_cautions(matrix, alignment))
     common = matrix.dropped.get(None, ()) + _thin_items(matrix, plan, question)
-    judged = {
+    judge_cautions = {
         judge: tuple(_cautions(matrix, alignment, column))
         for column, judge in enumerate(matrix.judges)
     }
     return [
         replace(
             result,
-            cautions=result.cautions + shared + judged[result.judge],
+            cautions=result.cautions + shared + judge_cautions[result.judge],
             dropped=common + matrix.dropped.get(result.judge, ()),
         )
         for result in sorted(results, key=lambda result: matrix.judges.index(result.judge))
@@ -181,9 +181,9 @@ def _expert(matrix: LabelMatrix, plan: TestPlan) -> int | None:
 def _settings(matrix: LabelMatrix, plan: TestPlan) -> dict[str, Any]:
     """Return all settings of a result besides its labels, margin, method and alignment."""
     told_apart = {"epsilon", "epsilon_mode", "method"}
-    fixed = {name: value for name, value in plan.as_settings().items() if name not in told_apart}
+    fields = {name: value for name, value in plan.as_settings().items() if name not in told_apart}
     n_labels = len(matrix.universe or ())
-    return fixed | {
+    return fields | {
         "labels": list(matrix.universe or ()) if 0 < n_labels <= _MOST_LABELS_LISTED else None,
         "n_labels": None if matrix.universe is None else n_labels,
         "labels_declared": matrix.declared,
@@ -240,11 +240,11 @@ def _strange_annotators(matrix: LabelMatrix) -> list[str]:
     """Name annotators whose labels no other one uses, such as a column that is not a rater."""
     if len(matrix.annotators) < _FEWEST_TO_COMPARE:
         return []
-    used = [np.unique(column[column >= 0]) for column in matrix.humans.T]
-    n_users = np.bincount(np.concatenate(used), minlength=len(matrix.categories) + 1)
+    codes_by_annotator = [np.unique(column[column >= 0]) for column in matrix.humans.T]
+    n_users = np.bincount(np.concatenate(codes_by_annotator), minlength=len(matrix.categories) + 1)
     return [
         name
-        for name, codes in zip(matrix.annotators, used, strict=True)
+        for name, codes in zip(matrix.annotators, codes_by_annotator, strict=True)
         if codes.size and (n_users[codes] == 1).all()
     ]
 
@@ -256,12 +256,12 @@ def _strange_labels(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterator[Caut
         for label in matrix.categories
     ]
     counts = np.bincount(answers[answers >= 0], minlength=len(words))
-    given = np.unique(matrix.humans[matrix.humans >= 0]).tolist()
-    human_words = sorted(set().union(*(words[code] for code in given)))
+    human_codes = np.unique(matrix.humans[matrix.humans >= 0]).tolist()
+    human_words = sorted(set().union(*(words[code] for code in human_codes)))
     strange = {
-        code: found
+        code: unknown_words
         for code in np.flatnonzero(counts).tolist()
-        if (found := words[code].difference(human_words))
+        if (unknown_words := words[code].difference(human_words))
     }
     n_strange, n_answers = int(counts[list(strange)].sum()), int(counts.sum())
     if human_words and strange and n_strange >= _MANY_STRANGE * n_answers:

@@ -185,8 +185,8 @@ def _declared_categories(matrix: LabelMatrix) -> list[Any] | None:
         return [float(label) for label in universe]
     code_of = {label_text(label): code for code, label in enumerate(matrix.categories)}
     unused = iter(range(len(matrix.categories), len(matrix.categories) + len(universe)))
-    shown = (label_text(label) for label in universe)
-    return sorted({code_of[label] if label in code_of else next(unused) for label in shown})
+    texts = (label_text(label) for label in universe)
+    return sorted({code_of[label] if label in code_of else next(unused) for label in texts})
 
 
 def _comparisons(
@@ -210,13 +210,13 @@ def _label_shares(matrix: LabelMatrix) -> tuple[tuple[LabelShare, ...], int]:
         return (), len(np.unique(numbers))
     codes = matrix.humans[matrix.humans >= 0]
     counts = np.bincount(codes, minlength=len(matrix.categories)).tolist()
-    held: Counter[str] = Counter()
+    counter: Counter[str] = Counter()
     for label, count in zip(matrix.categories, counts, strict=True):
         for word in sorted(label) if isinstance(label, frozenset) else [label_text(label)]:
-            held[word] += count
-    used = [(label, count) for label, count in held.most_common() if count]
+            counter[word] += count
+    frequent = [(label, count) for label, count in counter.most_common() if count]
     shares = (
         LabelShare(label=shorten(label), n_human=count, share=count / max(len(codes), 1))
-        for label, count in used[:MOST_LABELS]
+        for label, count in frequent[:MOST_LABELS]
     )
-    return tuple(shares), len(used)
+    return tuple(shares), len(frequent)

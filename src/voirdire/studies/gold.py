@@ -152,15 +152,15 @@ class GoldExamination:
                 f"`judge` must be one of {list_names(judges)}, got {judge!r}. Give verdicts of one."
             )
             raise InputError(msg)
-        found = self.fingerprints.get(name, ())
-        if len(found) != 1:
+        fingerprints = self.fingerprints.get(name, ())
+        if len(fingerprints) != 1:
             msg = (
                 f"`judges` must carry one fingerprint for a calibration of {shorten(name)!r}, got "
-                f"{len(found)}. Give the verdicts of one run of `voirdire judge`."
+                f"{len(fingerprints)}. Give the verdicts of one run of `voirdire judge`."
             )
             raise InputError(msg)
-        own = (row for row in self.results if row.judge == name)
-        rows = {row.question: row.recommended for row in own if row.recommended is not None}
+        results = (row for row in self.results if row.judge == name)
+        rows = {row.question: row.recommended for row in results if row.recommended is not None}
         if not rows:
             msg = (
                 f"a calibration of {shorten(name)!r} must lower the Brier score of a question on "
@@ -168,27 +168,27 @@ class GoldExamination:
                 "calibration, or label more items."
             )
             raise InputError(msg)
-        declared = {question: values[0] for question, values in self.thresholds.items()}
+        thresholds = {question: values[0] for question, values in self.thresholds.items()}
         return JudgeCalibration(
             judge=name,
-            fingerprint=found[0],
-            threshold=select_threshold(declared, list(declared)),
+            fingerprint=fingerprints[0],
+            threshold=select_threshold(thresholds, list(thresholds)),
             gold_hash=self.gold_hash,
             questions=rows,
         )
 
 
 def _row(result: GoldResult) -> dict[str, Any]:
-    found = result.classification
+    classification = result.classification
     row: dict[str, Any] = {
         "question": result.question,
         "judge": result.judge,
-        "n_items": found.n_items,
-        "n_failures": found.n_failures,
-        "always": found.always["accuracy"],
+        "n_items": classification.n_items,
+        "n_failures": classification.n_failures,
+        "always": classification.always["accuracy"],
     }
     for name in _FIGURES:
-        each = found.figures.get(name)
+        each = classification.figures.get(name)
         for ending, end in (("", "estimate"), ("_low", "low"), ("_high", "high")):
             row[name + ending] = None if each is None else getattr(each, end)
     return row | {"threshold": None if result.threshold is None else result.threshold.threshold}
@@ -256,25 +256,25 @@ def examine_gold(
     """
     check_fraction("confidence_level", confidence_level)
     reading = reading or Reading()
-    given: dict[str, Any] = {"kind": kind, "labels": labels}
-    reading = replace(reading, **{name: x for name, x in given.items() if x is not None})
-    asked = tuple(questions or ())
+    declared_fields: dict[str, Any] = {"kind": kind, "labels": labels}
+    reading = replace(reading, **{name: x for name, x in declared_fields.items() if x is not None})
+    names = tuple(questions or ())
     as_gold = replace(reading, raters=None, judge_columns=None, threshold=None)
-    truth = read_side("gold", gold, as_gold, asked)
+    truth = read_side("gold", gold, as_gold, names)
     _check_gold(truth)
-    answered = asked or tuple(truth.questions)
-    machines = read_side("judges", judges, replace(reading, kind=truth.kind), asked)
-    both = [name for name in answered if name in machines.questions and name in truth.questions]
-    if not both:
+    answered = names or tuple(truth.questions)
+    machines = read_side("judges", judges, replace(reading, kind=truth.kind), names)
+    shared = [name for name in answered if name in machines.questions and name in truth.questions]
+    if not shared:
         msg = (
             f"no judge answered a question that has gold labels ({list_names(truth.questions)}); "
             f"judges answered {list_names(machines.questions)}."
         )
         raise NoDataError(msg)
-    unanswered = [name for name in answered if name not in both]
+    unanswered = [name for name in answered if name not in shared]
     results: list[GoldResult] = []
     dropped = [*truth.dropped, *machines.dropped]
-    for question in both:
+    for question in shared:
         matrix = align(
             machines, truth, question=question, labels=reading.labels, clusters=clustered
         )
@@ -294,7 +294,7 @@ def examine_gold(
     return GoldExamination(
         results=tuple(results),
         dropped=tuple(dict.fromkeys(dropped)),
-        understood=_understand(truth, machines, both, len(set(dropped)), unanswered),
+        understood=_understand(truth, machines, shared, len(set(dropped)), unanswered),
         fingerprints=machines.fingerprints,
         thresholds=machines.thresholds,
         gold_hash=hash_labels(truth.frame),
@@ -315,23 +315,23 @@ def measure_matrix(
     if matrix.kind != "boolean":  # sorted, so that the order of rows changes no figure
         names = sorted(matrix.categories, key=label_text)
     place = [names.index(label) for label in matrix.categories]
-    moved = np.array([*place, -1], np.int64)
-    true = moved[gold]
+    code_of = np.array([*place, -1], np.int64)
+    true = code_of[gold]
     results = []
     for column, judge in enumerate(matrix.judges):
-        stated = None
+        probabilities = None
         if matrix.probabilities is not None and matrix.kind == "boolean":
-            stated = matrix.probabilities[:, column]
-        if stated is not None and np.isnan(stated).all():
-            stated = None
+            probabilities = matrix.probabilities[:, column]
+        if probabilities is not None and np.isnan(probabilities).all():
+            probabilities = None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DegenerateDataWarning)
-            found = measure_classification(
-                moved[matrix.answers[:, column]],
+            classification = measure_classification(
+                code_of[matrix.answers[:, column]],
                 true,
                 n_labels=max(len(names), 2),
                 names=[*map(label_text, names), "another label"],
-                probabilities=stated,
+                probabilities=probabilities,
                 failed=matrix.failed[:, column],
                 clusters=matrix.clusters,
                 confidence_level=confidence_level,
@@ -340,15 +340,15 @@ def measure_matrix(
                 question=question,
                 judge=judge,
                 labels=tuple(map(label_text, names)),
-                classification=found,
+                classification=classification,
             )
-            if stated is not None:
-                known = ~np.isnan(stated) & (true >= 0)
+            if probabilities is not None:
+                is_known = ~np.isnan(probabilities) & (true >= 0)
                 result = _add_probability_figures(
                     result,
-                    stated[known],
-                    true[known],
-                    take_units(matrix.clusters, known),
+                    probabilities[is_known],
+                    true[is_known],
+                    take_units(matrix.clusters, is_known),
                     seed=seed,
                     with_calibrators=with_calibrators,
                 )
@@ -358,7 +358,7 @@ def measure_matrix(
 
 def _add_probability_figures(
     result: GoldResult,
-    stated: np.ndarray[Any, Any],
+    probabilities: np.ndarray[Any, Any],
     true: np.ndarray[Any, Any],
     clusters: np.ndarray[Any, Any] | None,
     *,
@@ -372,22 +372,24 @@ def _add_probability_figures(
         return result
     after: dict[str, BrierDecomposition] = {}
     if with_calibrators:
-        after = _recalibrate(stated, true == 1, clusters, level, seed=seed)
-    before = decompose_brier(stated, true == 1, groups=clusters, confidence_level=level)
+        after = _recalibrate(probabilities, true == 1, clusters, level, seed=seed)
+    before = decompose_brier(probabilities, true == 1, groups=clusters, confidence_level=level)
     return replace(
         result,
-        threshold=cross_threshold(stated, true, groups=clusters, confidence_level=level, seed=seed),
+        threshold=cross_threshold(
+            probabilities, true, groups=clusters, confidence_level=level, seed=seed
+        ),
         calibration=measure_calibration(
-            stated, true == 1, groups=clusters, confidence_level=level, rng=seed
+            probabilities, true == 1, groups=clusters, confidence_level=level, rng=seed
         ),
         brier=before,
         recalibrated=after,
-        recommended=_recommend_calibrator(stated, true == 1, before, after),
+        recommended=_recommend_calibrator(probabilities, true == 1, before, after),
     )
 
 
 def _recalibrate(
-    stated: np.ndarray[Any, Any],
+    probabilities: np.ndarray[Any, Any],
     true: np.ndarray[Any, Any],
     clusters: np.ndarray[Any, Any] | None,
     confidence_level: float,
@@ -398,21 +400,21 @@ def _recalibrate(
 
     {} where a fold has one label only.
     """
-    found: dict[str, BrierDecomposition] = {}
+    decompositions: dict[str, BrierDecomposition] = {}
     methods: tuple[CalibrationMethod, ...] = get_args(CalibrationMethod)
     for method in methods:
         try:
-            better = cross_calibrate(stated, true, groups=clusters, method=method, seed=seed)
+            better = cross_calibrate(probabilities, true, groups=clusters, method=method, seed=seed)
         except InputError:  # the items outside of a fold all have one label
             return {}
-        found[method] = decompose_brier(
+        decompositions[method] = decompose_brier(
             better, true, groups=clusters, confidence_level=confidence_level
         )
-    return found
+    return decompositions
 
 
 def _recommend_calibrator(
-    stated: np.ndarray[Any, Any],
+    probabilities: np.ndarray[Any, Any],
     true: np.ndarray[Any, Any],
     before: BrierDecomposition,
     recalibrated: dict[str, BrierDecomposition],
@@ -425,11 +427,11 @@ def _recommend_calibrator(
         return None
     method = min(_RECOMMENDED, key=lambda name: recalibrated[name].brier)
     after = recalibrated[method]
-    found = fit_calibrator(stated, true, method=method)
-    if after.brier >= before.brier or found.apply_one(0.25) >= found.apply_one(0.75):
+    calibrator = fit_calibrator(probabilities, true, method=method)
+    if after.brier >= before.brier or calibrator.apply_one(0.25) >= calibrator.apply_one(0.75):
         return None
     return QuestionCalibration(
-        calibrator=found,
+        calibrator=calibrator,
         n_items=before.n_items,
         brier=before.brier,
         calibrated_brier=after.brier,
@@ -472,5 +474,5 @@ def _understand(
         truth.kind,
         format_set_aside(n_dropped),
     ]
-    said = ", ".join(parts)
-    return f"{said}; no judge answered {list_names(unanswered)}" if unanswered else said
+    sentence = ", ".join(parts)
+    return f"{sentence}; no judge answered {list_names(unanswered)}" if unanswered else sentence

@@ -261,22 +261,22 @@ def _shared_labels(parts: Sequence[LabelTable]) -> tuple[list[Any], list[NDArray
             what="labels of annotators and judges",
             way_out="Correct one of them, or accept them as one with `normalize_labels`.",
         )
-    known: dict[Any, int] = {}
-    moved = []
+    code_of: dict[Any, int] = {}
+    codes = []
     for part in parts:
         counts = np.bincount(part.label.codes + 1, minlength=len(part.label.values) + 1)[1:]
         place = [
-            known.setdefault(label, len(known)) if count else -1
+            code_of.setdefault(label, len(code_of)) if count else -1
             for label, count in zip(part.label.values, counts.tolist(), strict=True)
         ]
-        moved.append(np.array([*place, -1], np.int32)[part.label.codes])
-    return list(known), moved
+        codes.append(np.array([*place, -1], np.int32)[part.label.codes])
+    return list(code_of), codes
 
 
 def _count_unmatched(side: Side, name: str, question: str) -> dict[str | None, tuple[Dropped, ...]]:
     """Count the items without annotations by rater; refuse a rater with only such items."""
     strange = side.rows < 0
-    found: dict[str | None, tuple[Dropped, ...]] = {}
+    dropped: dict[str | None, tuple[Dropped, ...]] = {}
     counts = zip(side.raters, side.count(~strange), side.count(strange), strict=True)
     for column, (rater, n_common, n_strange) in enumerate(counts):
         if not n_common:
@@ -292,18 +292,18 @@ def _count_unmatched(side: Side, name: str, question: str) -> dict[str | None, t
             row = Dropped(
                 reason=reason, source=source.values[first], rater=rater, question=question
             )
-            found[rater] = (row,)
-    return found
+            dropped[rater] = (row,)
+    return dropped
 
 
 def _unusable_gold(truth: Side, question: str) -> tuple[Dropped, ...]:
     """Count gold rows about items without annotations, and those without a label."""
-    found = [row for rows in _count_unmatched(truth, "gold", question).values() for row in rows]
+    dropped = [row for rows in _count_unmatched(truth, "gold", question).values() for row in rows]
     n_missing = np.count_nonzero((truth.rows >= 0) & (truth.table.label.codes < 0))
     if n_missing:
         reason = f"{n_missing} gold labels are missing or cannot be read"
-        found.append(Dropped(reason=reason, source="gold", question=question))
-    return tuple(replace(row, source="gold", rater="gold") for row in found)
+        dropped.append(Dropped(reason=reason, source="gold", question=question))
+    return tuple(replace(row, source="gold", rater="gold") for row in dropped)
 
 
 def _find_seen_labels(people: Side, judges: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
@@ -311,13 +311,13 @@ def _find_seen_labels(people: Side, judges: Sequence[str]) -> dict[str, NDArray[
     column = people.table.seen
     if column is None:
         return {}
-    found = {}
+    masks = {}
     for judge in judges:
-        shown = [name == judge or name.strip().casefold() in TRUE_WORDS for name in column.values]
-        mask = people.fill(np.array([*shown, False])[column.codes], nothing=False)
+        is_seen = [name == judge or name.strip().casefold() in TRUE_WORDS for name in column.values]
+        mask = people.fill(np.array([*is_seen, False])[column.codes], nothing=False)
         if mask.any():
-            found[judge] = mask
-    return found
+            masks[judge] = mask
+    return masks
 
 
 def _check_independent(
@@ -331,21 +331,22 @@ def _check_independent(
 
     Labels whose annotator had seen the judge's answer are not used for it.
     """
-    both = [name for name in judges if name in annotators]
-    if both:
+    names = [name for name in judges if name in annotators]
+    if names:
         msg = (
-            f"a judge must not be one of its annotators, got {shorten(both[0])!r} on both sides. "
+            f"a judge must not be one of its annotators, got {shorten(names[0])!r} on both sides. "
             "Name the annotators with `raters`, the judges with `judge_columns`, or rename one."
         )
         raise InputError(msg)
     for judge, its in zip(judges, answers.T, strict=True):
         unseen = np.where(seen[judge], -1, humans) if judge in seen else humans
-        given = unseen >= 0
-        never_differ = given.any(axis=0) & ~(given & (unseen != its[:, np.newaxis])).any(axis=0)
+        labelled = unseen >= 0
+        differs = labelled & (unseen != its[:, np.newaxis])
+        never_differ = labelled.any(axis=0) & ~differs.any(axis=0)
         for place in np.flatnonzero(never_differ).tolist():
-            annotator, theirs, known = annotators[place], unseen[:, place], given[:, place]
-            others = unseen[known]
-            is_same = others == theirs[known][:, np.newaxis]
+            annotator, labels, is_given = annotators[place], unseen[:, place], labelled[:, place]
+            others = unseen[is_given]
+            is_same = others == labels[is_given][:, np.newaxis]
             contested = ~(is_same | (others < 0)).all(axis=1)
             n_contested = np.count_nonzero(contested)
             n_asked = np.count_nonzero(others[contested] >= 0) - n_contested
@@ -367,17 +368,17 @@ def _sets(
 
     These are the empty set, and the set of labels in most answers.
     """
-    given = humans[humans >= 0]
-    held: Counter[str] = Counter()
+    codes = humans[humans >= 0]
+    counter: Counter[str] = Counter()
     for labels, count in zip(
-        categories, np.bincount(given, minlength=len(categories)), strict=True
+        categories, np.bincount(codes, minlength=len(categories)), strict=True
     ):
-        held.update(dict.fromkeys(labels, int(count)))
-    most = frozenset(label for label, count in held.items() if count > len(given) / 2)
+        counter.update(dict.fromkeys(labels, int(count)))
+    most = frozenset(label for label, count in counter.items() if count > len(codes) / 2)
     categories = list(dict.fromkeys([*categories, frozenset(), most]))
-    used = frozenset().union(*categories)
-    universe = declared or tuple(sorted(used))
-    if strange := used.difference(universe):
+    used_labels = frozenset().union(*categories)
+    universe = declared or tuple(sorted(used_labels))
+    if strange := used_labels.difference(universe):
         msg = (
             f"`labels` must hold every label of the tables, got none {shorten(min(strange))!r}. "
             "Declare the same labels where they are read."
@@ -393,10 +394,12 @@ def _clusters(
 ) -> NDArray[np.intp]:
     """Find the cluster of every item, from the caller or the tables."""
     if isinstance(given, Mapping):
-        found = {format_name(item): format_name(plain_value(unit)) for item, unit in given.items()}
+        unit_of = {
+            format_name(item): format_name(plain_value(unit)) for item, unit in given.items()
+        }
     else:
-        found = units_by_item(sides, items)
-    units = [found.get(item) for item in items]
+        unit_of = units_by_item(sides, items)
+    units = [unit_of.get(item) for item in items]
     if None in units:
         msg = (
             f"column `cluster` must be given for every annotated item, got none for "
@@ -408,7 +411,7 @@ def _clusters(
 
 def units_by_item(sides: Iterable[Side], items: Sequence[str]) -> dict[Any, Any]:
     """Collect the clusters of items in the tables."""
-    found: dict[Any, Any] = {}
+    unit_of: dict[Any, Any] = {}
     for side in sides:
         column = side.table.cluster
         if column is None:
@@ -416,10 +419,10 @@ def units_by_item(sides: Iterable[Side], items: Sequence[str]) -> dict[Any, Any]
         pairs = np.stack([side.rows, column.codes], axis=1)
         for row, code in np.unique(pairs[(pairs >= 0).all(axis=1)], axis=0).tolist():
             item, unit = items[row], column.values[code]
-            if found.setdefault(item, unit) != unit:
+            if unit_of.setdefault(item, unit) != unit:
                 msg = (
                     "column `cluster` must be one value per item, got "
-                    f"{sorted([found[item], unit])!r} for {shorten(item)!r}."
+                    f"{sorted([unit_of[item], unit])!r} for {shorten(item)!r}."
                 )
                 raise InputError(msg)
-    return found
+    return unit_of

@@ -168,7 +168,7 @@ def power_from_pilot(
         "pilot_annotators": n_pilot,
         "pilot_clusters": n_clusters,
     }
-    asked = {"question": question, "alignment": alignment, "clustered": clustered}
+    request = {"question": question, "alignment": alignment, "clustered": clustered}
     rows, kappas, model = _simulate(matrix, grid, alignment)
     return PowerResult.of(
         rows,
@@ -178,7 +178,7 @@ def power_from_pilot(
         human_noise=math.nan if model is None else model.human_noise,
         judge_noise=math.nan if model is None else model.judge_noise,
         cautions=tuple(_cautions(matrix, n_clusters, simulated=grid.n_annotators[-1] > n_pilot)),
-        settings=as_plain(grid) | pilot | asked,
+        settings=as_plain(grid) | pilot | request,
     )
 
 
@@ -238,16 +238,16 @@ def _simulate(
     return rows, kappas, model
 
 
-def _choose_one(names: Sequence[str], wanted: str | None, *, what: str) -> str:
+def _choose_one(names: Sequence[str], name: str | None, *, what: str) -> str:
     """Return the named value, or the only one."""
     if not names:
         msg = f"the tables must hold at least one {what}, got none."
-    elif wanted is None and len(names) > 1:
+    elif name is None and len(names) > 1:
         msg = f"`{what}` must name one of {list_names(names)}, got {len(names)} to choose from."
-    elif wanted is not None and wanted not in names:
-        msg = f"`{what}` must be one of {list_names(names)}, got {shorten(wanted)!r}."
+    elif name is not None and name not in names:
+        msg = f"`{what}` must be one of {list_names(names)}, got {shorten(name)!r}."
     else:
-        return wanted or names[0]
+        return name or names[0]
     raise InputError(msg)
 
 
@@ -257,13 +257,13 @@ def _cautions(matrix: LabelMatrix, n_clusters: int | None, *, simulated: bool) -
         yield f"the pilot has {n_items} items: its own error is larger than the figures show"
     if n_clusters is not None and n_clusters < _FEW_CLUSTERS:
         yield f"the pilot has {n_clusters} clusters: its own error is larger than shown"
-    known = is_present(matrix.humans)
-    if not known.all():
+    is_labelled = is_present(matrix.humans)
+    if not is_labelled.all():
         where = "; where noise is simulated, they are at random" if simulated else ""
         yield (
             # rounded down, so that a gap never shows as 100%
-            f"annotators of the pilot labelled {math.floor(100 * known.mean())}% of its items on "
-            f"average, and studies have as many gaps{where}"
+            f"annotators of the pilot labelled {math.floor(100 * is_labelled.mean())}% of its "
+            f"items on average, and studies have as many gaps{where}"
         )
     n_failed = int(np.count_nonzero(matrix.failed))
     if n_failed:

@@ -94,28 +94,28 @@ class RateReport:
         import polars as pl
 
         rows = [
-            _row(each, group, found)
+            _row(each, group, result)
             for each in self.results
-            for group, found in ((None, each.result), *each.groups.items())
+            for group, result in ((None, each.result), *each.groups.items())
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _row(each: QuestionRate, group: str | None, found: RateResult) -> dict[str, Any]:
+def _row(each: QuestionRate, group: str | None, result: RateResult) -> dict[str, Any]:
     return {
         "question": each.question,
         "judge": each.judge,
         "group": group,
-        "rate": found.rate.estimate,
-        "low": found.rate.low,
-        "high": found.rate.high,
-        "method": found.method,
-        "human": found.human.estimate,
-        "human_low": found.human.low,
-        "human_high": found.human.high,
-        "naive": found.naive.estimate,
-        "n_items": found.n_items,
-        "n_labelled": found.n_labelled,
+        "rate": result.rate.estimate,
+        "low": result.rate.low,
+        "high": result.rate.high,
+        "method": result.method,
+        "human": result.human.estimate,
+        "human_low": result.human.low,
+        "human_high": result.human.high,
+        "naive": result.naive.estimate,
+        "n_items": result.n_items,
+        "n_labelled": result.n_labelled,
     }
 
 
@@ -196,21 +196,22 @@ def rate(
     """
     check_choice("truth", truth, TruthOf)
     reading = reading or Reading()
-    asked = tuple(questions or ())
-    people = read_side("humans", humans, replace(reading, threshold=None), asked)
+    names = tuple(questions or ())
+    people = read_side("humans", humans, replace(reading, threshold=None), names)
     as_judges = replace(reading, kind=people.kind, raters=None, cluster=None)
-    machines = read_side("judges", judges, as_judges, asked)
+    machines = read_side("judges", judges, as_judges, names)
     yes = _find_counted_label(people, label)
-    both = [name for name in asked or people.questions if name in machines.questions]
-    if not both:
+    shared = [name for name in names or people.questions if name in machines.questions]
+    if not shared:
         msg = f"no judge answered a question that people labelled ({shorten(people.questions)})."
         raise NoDataError(msg)
     group_of = _groups(by, metadata)
     results = []
-    for question in both:
-        own, theirs = machines.of_questions([question]), people.of_questions([question])
-        for judge in own.raters:
-            data = _Question(own.of_raters([judge]), theirs, yes, truth=truth)
+    for question in shared:
+        verdict_table = machines.of_questions([question])
+        label_table = people.of_questions([question])
+        for judge in verdict_table.raters:
+            data = _Question(verdict_table.of_raters([judge]), label_table, yes, truth=truth)
             settings: dict[str, Any] = {
                 "labelled": labelled,
                 "clusters": data.clusters() if clustered else None,
@@ -219,16 +220,16 @@ def rate(
             verdicts = data.verdicts(probabilities=probabilities)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DegenerateDataWarning)
-                found = QuestionRate(
+                question_rate = QuestionRate(
                     question=question,
                     judge=judge,
                     result=estimate_rate(verdicts, data.labels, method=method, **settings),
-                    n_annotators=len(theirs.raters),
+                    n_annotators=len(label_table.raters),
                 )
-                results.append(_add_groups(found, data, verdicts, group_of, settings))
-    lost = [row.result.reason for row in results if row.result.reason is not None]
-    if lost:
-        msg = f"{len(lost)} of {len(results)} rates are undefined: {lost[0]}."
+                results.append(_add_groups(question_rate, data, verdicts, group_of, settings))
+    reasons = [row.result.reason for row in results if row.result.reason is not None]
+    if reasons:
+        msg = f"{len(reasons)} of {len(results)} rates are undefined: {reasons[0]}."
         warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
     dropped = tuple(dict.fromkeys([*people.dropped, *machines.dropped]))
     return RateReport(
@@ -259,29 +260,29 @@ class _Question:
                 msg = "`probabilities` must be false for judges that state none, got true."
                 raise InputError(msg)
             return self._own.stated
-        said = self._is_counted(self._own).astype(np.float64)
-        return np.where(said < 0, np.nan, said)
+        codes = self._is_counted(self._own).astype(np.float64)
+        return np.where(codes < 0, np.nan, codes)
 
     def clusters(self) -> NDArray[np.intp]:
         """Return the cluster of each item; one without a cluster is its own."""
-        named = units_by_item(self._sides, self.items)
-        if not named:
+        cluster_of = units_by_item(self._sides, self.items)
+        if not cluster_of:
             msg = "`clustered` must be false for labels without a column `cluster`, got true."
             raise InputError(msg)
-        known: dict[Any, int] = {}
-        units = [("cluster", named[x]) if x in named else x for x in self.items]
-        return np.array([known.setdefault(unit, len(known)) for unit in units])
+        code_of: dict[Any, int] = {}
+        units = [("cluster", cluster_of[x]) if x in cluster_of else x for x in self.items]
+        return np.array([code_of.setdefault(unit, len(code_of)) for unit in units])
 
 
 def _add_groups(
-    found: QuestionRate,
+    question_rate: QuestionRate,
     data: _Question,
     verdicts: NDArray[np.float64],
     group_of: dict[str, str] | None,
     settings: dict[str, Any],
 ) -> QuestionRate:
     if group_of is None:
-        return found
+        return question_rate
     names = np.array([group_of.get(item) for item in data.items], dtype=object)
     clusters = settings.pop("clusters")
 
@@ -293,9 +294,9 @@ def _add_groups(
     rates = {group: estimate_among(names == group, estimate_rate) for group in groups}
     difference = None
     if len(groups) == 2:
-        known = np.isin(names, groups)
-        difference = estimate_among(known, compare_rates, is_second=names[known] == groups[1])
-    return replace(found, groups=rates, difference=difference)
+        kept = np.isin(names, groups)
+        difference = estimate_among(kept, compare_rates, is_second=names[kept] == groups[1])
+    return replace(question_rate, groups=rates, difference=difference)
 
 
 def _find_counted_label(people: LabelTable, label: str | None) -> Any:
@@ -304,10 +305,10 @@ def _find_counted_label(people: LabelTable, label: str | None) -> Any:
             msg = f"`label` must be left out for booleans, whose true is counted, got {label!r}."
             raise InputError(msg)
         return True
-    known = people.label.used()
-    if people.kind not in ("choice", "pairwise") or label not in known:
+    labels = people.label.used()
+    if people.kind not in ("choice", "pairwise") or label not in labels:
         msg = (
-            f"`label` must be one of the labels of a choice ({list_names(known, most=10)}), got "
+            f"`label` must be one of the labels of a choice ({list_names(labels, most=10)}), got "
             f"{label!r} for a {people.kind} question."
         )
         raise InputError(msg)
@@ -318,8 +319,8 @@ def _groups(by: str | None, metadata: pl.DataFrame | None) -> dict[str, str] | N
     if by is None:
         return None
     if metadata is None or by not in metadata.columns:
-        known = [] if metadata is None else metadata.columns
-        msg = f"`by` must be a column of `metadata` ({', '.join(known)}), got {by!r}."
+        columns = [] if metadata is None else metadata.columns
+        msg = f"`by` must be a column of `metadata` ({', '.join(columns)}), got {by!r}."
         raise InputError(msg)
     return {
         str(item): format_name(group) or ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
@@ -74,14 +75,14 @@ class Study:
             parts.append(format_count(len(self.questions), "question"))
         parts += [format_count(n_items, "item"), humans.kind]
         if humans.kind in ("choice", "multilabel"):
-            used = humans.label.used()
-            labels = used if humans.kind == "choice" else frozenset().union(*used)
+            used_labels = humans.label.used()
+            labels = used_labels if humans.kind == "choice" else frozenset().union(*used_labels)
             parts.append(format_count(len(labels), "label"))
         parts.append(format_set_aside(len(self.dropped)))
         # a seen judge that is not in the study may be a mistake
-        known = {*judges.rater.values, *TRUE_WORDS, *FALSE_WORDS}
+        expected = {*judges.rater.values, *TRUE_WORDS, *FALSE_WORDS}
         seen = [] if humans.seen is None else humans.seen.values
-        others = [name for name in seen if not {name, name.strip().casefold()} & known]
+        others = [name for name in seen if not {name, name.strip().casefold()} & expected]
         parts += [f"annotators had seen answers of {shorten(name)!r}" for name in others[:1]]
         notes = dict.fromkeys([*humans.notes, *judges.notes])
         return " ".join([", ".join(parts), *(f"({note})" for note in notes)])
@@ -129,16 +130,19 @@ def read_study(
             raise NoDataError(msg)
         asked = asked or (judged if len(judged) == 1 else [])
     piped = any(_is_pipe(x) for side in (humans, judges, gold) for x in _several(side))
-    known = _find_columns((humans, judges, gold), reading) if reading.columns and not piped else {}
+    columns_of_file: Mapping[str, frozenset[str]] = {}
+    if reading.columns and not piped:
+        columns_of_file = _find_columns((humans, judges, gold), reading)
+    read_tables = partial(_read, piped=piped, columns_of_file=columns_of_file)
     by_people = replace(reading, kind=kind)
-    people = join_tables(_read("humans", humans, by_people, asked, piped=piped, known=known))
+    people = join_tables(read_tables("humans", humans, by_people, asked))
     by_judges = replace(reading, kind=people.kind, raters=None, cluster=None)
-    tables = _read("judges", judges, by_judges, asked, piped=piped, known=known)
+    tables = read_tables("judges", judges, by_judges, asked)
     machines, truth = join_tables(tables), None
     if gold is not None:
         unnamed = {ours: x for ours, x in (reading.columns or {}).items() if ours not in _RATERS}
         by_gold = replace(by_judges, columns=unnamed, threshold=None, judge_columns=None)
-        truth = join_tables(_read("gold", gold, by_gold, asked, piped=piped, known=known))
+        truth = join_tables(read_tables("gold", gold, by_gold, asked))
     check_kinds([x.kind for x in (people, machines, truth) if x is not None], alignments)
     return Study(
         humans=people,
@@ -158,13 +162,13 @@ def read_study(
 
 def _notes_on_models(annotators: Sequence[str]) -> list[str]:
     """Say that annotators with the name of a model count as people, and how to declare judges."""
-    found = [name for name in annotators if _MODEL_NAME.search(name)]
-    if not found:
+    models = [name for name in annotators if _MODEL_NAME.search(name)]
+    if not models:
         return []
-    what = "counts as a person" if len(found) == 1 else "count as people"
+    what = "counts as a person" if len(models) == 1 else "count as people"
     note = (
-        f"{list_names(found)} {what}, among the annotators. If a model gave these labels, name its "
-        "column with `--judge-column`, or exchange the files of `--humans` and `--judges`."
+        f"{list_names(models)} {what}, among the annotators. If a model gave these labels, name "
+        "its column with `--judge-column`, or exchange the files of `--humans` and `--judges`."
     )
     return [note]
 
@@ -186,7 +190,7 @@ def read_side(
 
 def _kind_before(
     reading: Reading,
-    given: Sequence[Any],
+    sides: Sequence[Any],
     alignments: Sequence[Any],
     kinds: Mapping[str, QuestionKind],
     questions: Sequence[str] | None,
@@ -194,15 +198,15 @@ def _kind_before(
     """Return the kind before labels are read: declared, or of a table, verdicts, or alignments."""
     from voirdire.io import LabelTable
 
-    known: QuestionKind | None = next((x.kind for x in given if isinstance(x, LabelTable)), None)
-    if known is not None and reading.kind not in (None, known):
-        msg = f"`kind` must be that of the tables, {known!r}, got {reading.kind!r}."
+    of_table: QuestionKind | None = next((x.kind for x in sides if isinstance(x, LabelTable)), None)
+    if of_table is not None and reading.kind not in (None, of_table):
+        msg = f"`kind` must be that of the tables, {of_table!r}, got {reading.kind!r}."
         raise InputError(msg)
-    if known is not None or reading.kind is not None:
-        return known or reading.kind
+    if of_table is not None or reading.kind is not None:
+        return of_table or reading.kind
     implied = {kind_of(alignment) for alignment in alignments} - {"choice"}
-    asked = [*(questions or kinds)] if kinds else []
-    first = {kinds.get(name, "boolean"): name for name in reversed(asked)}
+    names = [*(questions or kinds)] if kinds else []
+    first = {kinds.get(name, "boolean"): name for name in reversed(names)}
     if len(first) == 1:
         return next(iter(first))
     if len(implied) == 1 and (not first or implied <= set(first)):
@@ -210,9 +214,9 @@ def _kind_before(
     if not first:
         return None
     word, name = min(first.items())
-    shown = ", ".join(f"{kind} ({shorten(name)!r})" for kind, name in sorted(first.items()))
+    listing = ", ".join(f"{kind} ({shorten(name)!r})" for kind, name in sorted(first.items()))
     msg = (
-        f"`kind` must be given for verdicts on several kinds of question, got {shown}. Name it "
+        f"`kind` must be given for verdicts on several kinds of question, got {listing}. Name it "
         f"with the questions: kind={word!r}, questions=[{shorten(name)!r}]."
     )
     raise InputError(msg)
@@ -230,19 +234,19 @@ def check_kinds(kinds: Sequence[QuestionKind], alignments: Sequence[Any]) -> Non
             raise InputError(msg)
 
 
-def _questions(humans: LabelTable, wanted: Sequence[str] | None) -> list[str]:
-    known = humans.questions
-    if not known:
+def _questions(humans: LabelTable, names: Sequence[str] | None) -> list[str]:
+    answered = humans.questions
+    if not answered:
         first = humans.dropped[0] if humans.dropped else None
         why = "" if first is None else f" The first: {first.place()}: {first.reason}."
         msg = f"no annotation is left to examine, {len(humans.dropped):,} are dropped.{why}"
         raise NoDataError(msg)
-    for question in wanted or ():
-        if question not in known:
-            names = list_names(known, most=_MOST_SHOWN)
-            msg = f"`question` must be one of {names}, got {shorten(question)!r}."
+    for question in names or ():
+        if question not in answered:
+            listing = list_names(answered, most=_MOST_SHOWN)
+            msg = f"`question` must be one of {listing}, got {shorten(question)!r}."
             raise NoDataError(msg)
-    return list(dict.fromkeys(wanted or known))
+    return list(dict.fromkeys(names or answered))
 
 
 # Sources --------------------------------------------------------------------------------------
@@ -255,12 +259,12 @@ def _read(
     questions: Sequence[str],
     *,
     piped: bool,
-    known: Mapping[str, frozenset[str]] = MappingProxyType({}),
+    columns_of_file: Mapping[str, frozenset[str]] = MappingProxyType({}),
 ) -> list[LabelTable]:
     """Read every source of a side, question by question, since kinds may differ.
 
     The path of judges may be a folder. A column that the caller names is not looked for in a file
-    without it where another file has it; `known` are the columns of the files.
+    without it where another file has it; `columns_of_file` has the columns of each.
     """
     from voirdire.io import LabelTable, read_labels
     from voirdire.io.files import files_of
@@ -284,26 +288,28 @@ def _read(
             raise InputError(msg)
         for file in files_of(source) if is_path and side != "humans" else [source]:
             settings = reading if _is_pipe(file) or not piped else replace(reading, format=None)
-            if str(file) in known:
-                lacking = frozenset().union(*known.values()) - known[str(file)]
-                named = settings.columns or {}
-                named = {ours: yours for ours, yours in named.items() if yours not in lacking}
-                settings = replace(settings, columns=named)
+            if str(file) in columns_of_file:
+                lacking = frozenset().union(*columns_of_file.values()) - columns_of_file[str(file)]
+                column_names = settings.columns or {}
+                column_names = {
+                    ours: yours for ours, yours in column_names.items() if yours not in lacking
+                }
+                settings = replace(settings, columns=column_names)
             # a stream can be read only once
             asked = questions if len(questions) == 1 or not _is_pipe(file) else ()
-            found = [
+            of_questions = [
                 read_labels(file, role=role, reading=settings, question=question, rater_name=name)
                 for question in asked or (None,)
             ]
-            if len(found) > 1 and found[0].frame.drop("question").equals(
-                found[1].frame.drop("question")
+            if len(of_questions) > 1 and of_questions[0].frame.drop("question").equals(
+                of_questions[1].frame.drop("question")
             ):
                 msg = (
                     "`questions` must name one question for labels without a column `question`, "
                     f"got {len(questions)}."
                 )
                 raise InputError(msg)
-            tables += found
+            tables += of_questions
     return tables
 
 
@@ -333,21 +339,21 @@ def _is_frame(given: Any) -> bool:
 
 def _verdicts_in_memory(judges: Any) -> list[tuple[str | None, Verdicts]]:
     """Return verdicts in memory with the caller's names; empty for other sources."""
-    found: list[tuple[str | None, Any]] = [(None, one) for one in _several(judges)]
+    sources: list[tuple[str | None, Any]] = [(None, one) for one in _several(judges)]
     if isinstance(judges, Mapping):
-        found = [(str(name), one) for name, one in judges.items()]
-    return found if all(callable(getattr(type(one), "frame", None)) for _, one in found) else []
+        sources = [(str(name), one) for name, one in judges.items()]
+    return sources if all(callable(getattr(type(one), "frame", None)) for _, one in sources) else []
 
 
 def _kinds_of_verdicts(verdicts: Sequence[tuple[str | None, Verdicts]]) -> dict[str, QuestionKind]:
     """Return the kind of every question; pairs are a choice of A, B and tie."""
-    found: dict[str, QuestionKind] = {}
+    kind_of_question: dict[str, QuestionKind] = {}
     for _, one in verdicts:
-        found |= dict.fromkeys(one.questions, "boolean")
+        kind_of_question |= dict.fromkeys(one.questions, "boolean")
         for row in () if one.calls is None else one.calls.answers:
             kind = "choice" if row.kind == "pairwise" else row.kind
-            found[row.question] = cast("QuestionKind", kind)
-    return found
+            kind_of_question[row.question] = cast("QuestionKind", kind)
+    return kind_of_question
 
 
 def _verdict_frame(
@@ -364,6 +370,6 @@ def _verdict_frame(
     ]
     frame = pl.concat(frames, how="diagonal_relaxed")
     # completion classes are boolean too
-    known = frame["question"].unique()
-    wanted = [name for name in known if kind is not None and kinds.get(name, "boolean") == kind]
-    return frame.filter(pl.col("question").is_in(wanted)) if wanted else frame
+    questions = frame["question"].unique()
+    chosen = [name for name in questions if kind is not None and kinds.get(name, "boolean") == kind]
+    return frame.filter(pl.col("question").is_in(chosen)) if chosen else frame

@@ -157,19 +157,19 @@ class Examination:
         KeyError
             If no result, or more than one, is called so.
         """
-        wanted = key if isinstance(key, tuple) else (key,)
+        parts = key if isinstance(key, tuple) else (key,)
         names = ("judge", "question", "alignment", "epsilon")
-        found = [
+        rows = [
             row
             for row in self.results
-            if all(x in (None, getattr(row, name)) for name, x in zip(names, wanted, strict=False))
+            if all(x in (None, getattr(row, name)) for name, x in zip(names, parts, strict=False))
         ]
-        if len(found) != 1 or len(wanted) > len(names):
-            several = {name: {getattr(row, name): None for row in self.results} for name in names}
-            known = "; ".join(f"{name} {', '.join(map(repr, x))}" for name, x in several.items())
+        if len(rows) != 1 or len(parts) > len(names):
+            values = {name: {getattr(row, name): None for row in self.results} for name in names}
+            listing = "; ".join(f"{name} {', '.join(map(repr, x))}" for name, x in values.items())
             msg = f"[judge, question, alignment, epsilon] must name one result, got {key!r} for "
-            raise KeyError(f"{msg}{len(found)} of {len(self.results)} results. There are {known}.")
-        return found[0]
+            raise KeyError(f"{msg}{len(rows)} of {len(self.results)} results. There are {listing}.")
+        return rows[0]
 
     def frame(self) -> pl.DataFrame:
         """Return the results as a table, a row each, without the annotators' rows.
@@ -286,17 +286,17 @@ def examine(
     [('mine', 1.0), ('yours', 0.0)]
     """
     plan = replace(plan or TestPlan(), **settings)
-    several: Any = alignment
+    names: Any = alignment
     if not isinstance(alignment, list | tuple | set | frozenset):
-        several = [alignment]
-    alignments = {each: check_alignment(each) for each in several}
+        names = [alignment]
+    alignments = {each: check_alignment(each) for each in names}
     if not alignments:
         msg = "`alignment` must name at least one alignment, got none."
         raise InputError(msg)
-    declared: dict[str, Any] = {
+    given_fields: dict[str, Any] = {
         name: x for name, x in (("kind", kind), ("labels", labels)) if x is not None
     }
-    reading = replace(reading or Reading(), **declared)
+    reading = replace(reading or Reading(), **given_fields)
     if slices is not None:
         slices = _distinct("slices", slices)
         if metadata is None:
@@ -331,9 +331,11 @@ def examine(
         for name, labelled in matrices:
             results += examine_matrix(labelled, plan, alignment=name, question=question)
         if around:
-            found = find_around(matrices, plan, question=question, metadata=metadata, slices=slices)
+            beside = find_around(
+                matrices, plan, question=question, metadata=metadata, slices=slices
+            )
             tables = (table.of_questions([question]) for table in (study.judges, study.humans))
-            findings.append(replace(found, disputed=add_texts(found.disputed, *tables)))
+            findings.append(replace(beside, disputed=add_texts(beside.disputed, *tables)))
     _warn(study.dropped, results)
     unmatched = chain(*(row.dropped for row in results), _list_unanswered(study, results))
     if metadata is not None:
@@ -360,10 +362,12 @@ def examine(
 
 def _warn(dropped: Sequence[Dropped], results: Sequence[AltTestResult]) -> None:
     """Issue the warnings of an examination."""
-    lost = [row for row in dropped if row.reason != "missing label"]
-    if lost:
-        first = f"{lost[0].place()}: {lost[0].reason}"
-        msg = f"{format_count(len(lost), 'label')} set aside, the first: {first}; see `dropped`."
+    set_aside = [row for row in dropped if row.reason != "missing label"]
+    if set_aside:
+        first = f"{set_aside[0].place()}: {set_aside[0].reason}"
+        msg = (
+            f"{format_count(len(set_aside), 'label')} set aside, the first: {first}; see `dropped`."
+        )
         warnings.warn(msg, DroppedRowsWarning, stacklevel=3)
     doubts = {
         caution.sentence: None
@@ -611,7 +615,7 @@ def alt_test(
             "examine(judges=..., humans=..., epsilon=[...])."
         )
         raise InputError(msg)
-    found = examine(
+    examination = examine(
         judges=judge,
         humans=humans,
         alignment=alignment,
@@ -625,11 +629,11 @@ def alt_test(
         epsilon=margins[0],
         **settings,
     )
-    if len(found.results) > 1:
-        names = ", ".join(repr(shorten(name)) for name in found.judges)
+    if len(examination.results) > 1:
+        names = ", ".join(repr(shorten(name)) for name in examination.judges)
         msg = f"`judge` must hold one judge's labels, got {names}. Use examine(judges=...)."
         raise InputError(msg)
-    return replace(found.results[0], dropped=found.dropped)
+    return replace(examination.results[0], dropped=examination.dropped)
 
 
 def outperforms_humans(

@@ -263,7 +263,7 @@ def test_what_cannot_be_examined_is_listed_with_its_reason(examine, reward):
     assert "unknown label" in reasons["i2"][0]
     assert reasons["i4"] == ["no verdict"]
     assert any("none of rubric" in reason for reason in reasons["i5"])
-    assert reasons["i7"] == ["the reward has no weights for behavior 'comply'"]
+    assert reasons["i7"] == ["no weights for behavior 'comply'"]
     assert found.n_comparisons == 1
 
 

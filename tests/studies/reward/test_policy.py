@@ -9,7 +9,7 @@ import pytest
 from asked_models import Asked
 from studies.reward.small_reward import items_of, judged_of
 from voirdire.errors import InputError, NoDataError
-from voirdire.judging import CascadeJudge, LlmJudge, Price, ScriptedJudge
+from voirdire.judging import CascadeJudge, JuryJudge, LlmJudge, Price, ScriptedJudge
 from voirdire.studies import examine_reward
 
 SORRY, RUDE, HELPS = [1.0, 0, 0, 0], [1.0, 1, 0, 0], [0.0, 0, 1, 0]
@@ -192,6 +192,23 @@ def test_of_a_cascade_only_what_the_first_judge_passes_on_is_counted(reward, rub
     assert (again.n_calls, again.step_calls) == (1, 25)  # that it would take
     assert again.step_cost == pytest.approx(25 * again.cost)
     assert again.n_tokens == pytest.approx(alone.n_tokens / 4, abs=1) != 0
+
+
+def test_of_a_jury_the_calls_of_all_its_models_are_counted(reward, rubric, tmp_path):
+    items = items_of(_rows({"a": [SORRY] * 4}))
+    quiet = ScriptedJudge(questions=rubric.propositions, answer=lambda item: SORRY, name="quiet")
+    store = tmp_path / "replies.sqlite"
+    models = [_language_model(name="one"), _language_model(mode="single", name="many")]
+
+    def check(*judges):
+        jury = JuryJudge(judges=judges)
+        return check_policy(items, reward, judge=jury, store=store, step_size=100)[0]
+
+    paid, again = check(quiet, *models), check(quiet, *models)
+
+    assert (paid.n_calls, paid.step_calls) == (again.n_calls, again.step_calls) == (20, 500)
+    assert again.cost > 0
+    assert again.step_cost == pytest.approx(25 * again.cost)
 
 
 def test_given_verdicts_of_an_unknown_judge_leave_costs_unknown(check):

@@ -86,11 +86,11 @@ def test_every_item_without_a_reward_is_listed_with_its_reason(
 
     assert {drop.item: drop.reason for drop in found.dropped} == {
         "i1": "no base reward, where others have one",
-        "i2": "no verdict: timeout",
-        "i3": "the reward has no weights for behavior 'comply'",
-        "i4": "the reward has no weights for behavior 'comply'",
-        "i5": "no behavior, so that no weights apply",
-        "i6": "no behavior, so that no weights apply",
+        "i2": "failed verdict: timeout",
+        "i3": "no weights for behavior 'comply'",
+        "i4": "no weights for behavior 'comply'",
+        "i5": "no behavior",
+        "i6": "no behavior",
         "i7": "no verdict",
     }
     assert found.n_items == 1

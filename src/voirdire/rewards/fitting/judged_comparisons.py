@@ -23,7 +23,7 @@ from voirdire.rewards.vetoes import compute_vetoes
 from voirdire.stats.cautions import list_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -42,6 +42,7 @@ __all__ = [
     "JudgedComparisons",
     "behavior_parts",
     "judged_comparisons",
+    "settle_orders",
     "with_behaviors",
 ]
 
@@ -117,8 +118,13 @@ def with_behaviors(data: ComparisonData, rubric: Rubric) -> ComparisonData:
     )
 
 
-def behavior_orders(
-    data: ComparisonData, rubric: Rubric, settings: FitSettings, *, from_classes: bool
+def settle_orders(
+    data: ComparisonData,
+    rubric: Rubric,
+    asked_orders: Mapping[str, str | Mapping[str, Sequence[str]]],
+    *,
+    behaviors: Collection[str],
+    from_classes: bool = False,
 ) -> dict[str, LabelOrder]:
     """Settle for each behavior which labels are better than which.
 
@@ -128,9 +134,11 @@ def behavior_orders(
         The completions.
     rubric : Rubric
         Its classes are the labels, where nothing else is declared.
-    settings : FitSettings
-        With `orders` and `margins`.
-    from_classes : bool
+    asked_orders : mapping of str to (str or mapping)
+        By behavior; ``"*"`` for all others.
+    behaviors : collection of str
+        Those that need one.
+    from_classes : bool, optional
         Whether the labels are the classes, as a judge finds them.
 
     Returns
@@ -141,11 +149,11 @@ def behavior_orders(
     Raises
     ------
     InputError
-        If an order names a behavior or class that there is not, a margin a label that no order
-        has, or the classes of a behavior with labels have no order of their own.
+        If an order names a behavior or class that there is not, or the classes of a behavior with
+        labels have no order of their own.
     """
     known = [row.id for row in rubric.behaviors]
-    for behavior in settings.orders:
+    for behavior in asked_orders:
         if behavior not in (*known, _ANY):
             msg = (
                 f"`orders` must name behaviors of rubric {rubric.name!r} or '*', got "
@@ -156,8 +164,10 @@ def behavior_orders(
     labelled = {name for name, label in given if from_classes or label is not None}
     orders = {}
     for row in rubric.behaviors:
+        if row.id not in behaviors:
+            continue
         classes = [one.name for one in row.classes]
-        spec = settings.orders.get(row.id, settings.orders.get(_ANY))
+        spec = asked_orders.get(row.id, asked_orders.get(_ANY))
         if spec is not None:
             orders[row.id] = LabelOrder.of(spec, known=classes if from_classes else None)
             continue
@@ -168,7 +178,6 @@ def behavior_orders(
             if row.id in labelled:
                 raise
             orders[row.id] = LabelOrder.of(_UNLABELLED)  # pairs are declared, or there are none
-    _check_margins(settings, orders)
     return orders
 
 
@@ -504,7 +513,14 @@ def judged_comparisons(
     notes: tuple[str, ...] = ()
     if from_classes:
         data, notes = _without_declared(data)
-    orders = behavior_orders(data, rubric, settings, from_classes=from_classes)
+    orders = settle_orders(
+        data,
+        rubric,
+        settings.orders,
+        behaviors=[row.id for row in rubric.behaviors],
+        from_classes=from_classes,
+    )
+    _check_margins(settings, orders)
     pairs: Mapping[str, PairSet] = {}
     if not from_classes:
         data = drop_unknown_labels(data, orders)

@@ -60,8 +60,8 @@ class Codes:
 
     def of(self, question: str, label: Any) -> int:
         """Return the code of a label; -1 for none."""
-        known = self._known[question]
-        return -1 if label is None else known.setdefault(label, len(known))
+        codes = self._known[question]
+        return -1 if label is None else codes.setdefault(label, len(codes))
 
     def answers(self, verdicts: Verdicts, items: Sequence[str]) -> Answers:
         """Return the answers about these items, in their order."""
@@ -86,12 +86,14 @@ class Codes:
         self, question: Question, verdicts: Verdicts, places: list[int]
     ) -> tuple[list[float], list[int]]:
         if question.kind == "boolean":
-            found = verdicts.probability(question.id)[places]
+            probabilities = verdicts.probability(question.id)[places]
             [threshold] = get_thresholds(verdicts.threshold, [question.id])
-            codes = np.where(np.isnan(found), -1, found >= threshold).astype(np.int64)
-            return found.tolist(), codes.tolist()
-        said = verdicts.answers(question.id)
-        labels = [said[place] for place in places]
+            codes = np.where(np.isnan(probabilities), -1, probabilities >= threshold).astype(
+                np.int64
+            )
+            return probabilities.tolist(), codes.tolist()
+        answers = verdicts.answers(question.id)
+        labels = [answers[place] for place in places]
         values = [_read_value(question, label) for label in labels]
         return values, [self.of(question.id, label) for label in labels]
 

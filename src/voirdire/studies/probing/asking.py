@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -17,11 +17,11 @@ from voirdire.judging import CascadeJudge, JuryJudge, LlmJudge
 from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.given_items import read_items_in_memory
 from voirdire.judging.plan import asks_a_model, is_cascade, is_jury, plan_judging
-from voirdire.probes import degradations, neutral_probe, probes
+from voirdire.probes import Degradation, Probe, degradations, neutral_probe, probes
 from voirdire.stats.cautions import list_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.settings import StoredReplies
-    from voirdire.probes import Degradation, Probe
     from voirdire.records import Dropped, Item, Verdicts
     from voirdire.rubrics import Rubric
     from voirdire.studies.probing.settings import ProbeSettings
@@ -40,7 +39,7 @@ __all__ = [
     "Layout",
     "Pairing",
     "Request",
-    "change_models",
+    "change_plan",
     "get_public_judge",
     "lay_out",
     "replan",
@@ -72,28 +71,24 @@ class Pairing:
         Places of the items with both versions.
     before, after : tuple of str
         Ids of the control and of the changed version.
+    versions : tuple of Item
+        The changed versions, and the controls that are not the items themselves.
     """
 
-    places: tuple[int, ...] = ()
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
+    places: tuple[int, ...]
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    versions: tuple[Item, ...] = field(repr=False)
 
 
-NOTHING = Pairing()
-
-
-def pair_up(
-    probe: Probe | Degradation, items: Sequence[Item], *, pairs: bool = False
-) -> tuple[Pairing, tuple[Item, ...]]:
+def pair_up(probe: Probe | Degradation, items: Sequence[Item], *, pairs: bool = False) -> Pairing:
     """Make both versions of every item that a probe can change.
 
     With `pairs` the changed response is B of a pair with the original.
     """
     control = getattr(probe, "control", None)
-    places: list[int] = []
-    before: list[str] = []
-    after: list[str] = []
-    made: list[Item] = []
+    rows: list[tuple[int, Item, Item]] = []
+    versions: list[Item] = []
     for place, item in enumerate(items):
         changed = probe.change(item)
         plain = item if control is None else control(item)
@@ -103,11 +98,14 @@ def pair_up(
             changed = msgspec.structs.replace(
                 changed, response=item.response, other=changed.response
             )
-        places.append(place)
-        before.append(plain.id)
-        after.append(changed.id)
-        made += [changed] if plain is item else [plain, changed]
-    return Pairing(places=tuple(places), before=tuple(before), after=tuple(after)), tuple(made)
+        rows.append((place, plain, changed))
+        versions += [changed] if plain is item else [plain, changed]
+    return Pairing(
+        places=tuple(place for place, _, _ in rows),
+        before=tuple(plain.id for _, plain, _ in rows),
+        after=tuple(changed.id for _, _, changed in rows),
+        versions=tuple(versions),
+    )
 
 
 # Other plans for the same items ---------------------------------------------------------------
@@ -121,8 +119,8 @@ def get_public_judge(judge: Any) -> JudgeLike:
         # its judges may be names, which are loaded now
         judges: tuple[Any, ...] = tuple(get_public_judge(row.judge) for row in judge.members)
         return replace(judge.jury, judges=judges)
-    found: JudgeLike = judge.judge if asks_a_model(judge) else judge
-    return found
+    public: JudgeLike = judge.judge if asks_a_model(judge) else judge
+    return public
 
 
 def change_models(judge: JudgeLike, change: Callable[[LlmJudge], LlmJudge]) -> JudgeLike:
@@ -132,7 +130,7 @@ def change_models(judge: JudgeLike, change: Callable[[LlmJudge], LlmJudge]) -> J
     if isinstance(judge, CascadeJudge):
         return replace(judge, then=change(judge.then))
     if isinstance(judge, JuryJudge):
-        judges = [change_models(row, change) for row in judge.judges]
+        judges = [change_models(member, change) for member in judge.judges]
         return replace(judge, judges=tuple(judges))  # type: ignore[arg-type]  # no jury in a jury
     return judge
 
@@ -149,17 +147,21 @@ def replan(
     )
 
 
+def change_plan(plan: JudgingPlan, change: Callable[[LlmJudge], LlmJudge]) -> JudgingPlan:
+    """Make the same plan with every language model changed."""
+    judge = get_public_judge(plan.judge)
+    changed = change_models(judge, change)
+    return plan if changed == judge else replan(plan, judge=changed)
+
+
 def repeat_plan(plan: JudgingPlan, run: int) -> JudgingPlan:
     """Make the same plan with another seed, which has separate replies in the store."""
-    asked = get_public_judge(plan.judge)
-    again = change_models(asked, lambda judge: replace(judge, seed=judge.seed + 7_919 * run))
-    return plan if again is asked else replan(plan, judge=again)
+    return change_plan(plan, lambda judge: replace(judge, seed=judge.seed + 7_919 * run))
 
 
-def single_order_plan(plan: JudgingPlan) -> JudgingPlan:
+def make_single_order_plan(plan: JudgingPlan) -> JudgingPlan:
     """Make a plan that shows every pair in one order."""
-    asked = get_public_judge(plan.judge)
-    return replan(plan, judge=change_models(asked, lambda judge: replace(judge, both_orders=False)))
+    return change_plan(plan, lambda judge: replace(judge, both_orders=False))
 
 
 def swap_responses(item: Item) -> Item:
@@ -179,7 +181,7 @@ _REWORDED = {
 }
 
 
-def prompt_plans(plan: JudgingPlan) -> Iterator[tuple[str, str, JudgingPlan]]:
+def make_prompt_plans(plan: JudgingPlan) -> Iterator[tuple[str, str, JudgingPlan]]:
     """Return plans with other prompts for the same questions, with names and descriptions."""
     judge = get_public_judge(plan.judge)
     if not isinstance(judge, LlmJudge):
@@ -199,8 +201,8 @@ def prompt_plans(plan: JudgingPlan) -> Iterator[tuple[str, str, JudgingPlan]]:
         what = what if other == "single" else "all questions are asked in one call"
         yield other, what, replan(plan, judge=replace(judge, mode=other))
     if any(row.yes_examples or row.no_examples for row in rubric.questions):
-        shown = judge.shown_examples
-        number, word = (1, "with_example") if shown == 0 else (0, "without_examples")
+        n_shown = judge.shown_examples
+        number, word = (1, "with_example") if n_shown == 0 else (0, "without_examples")
         what = "an example of yes and of no is shown" if number else "no examples are shown"
         yield word, what, replan(plan, judge=replace(judge, n_examples=number))
     language: Language = "zh" if judge.language == "en" else "en"
@@ -242,10 +244,6 @@ class Layout:
         Rows that are not items.
     probes, worse : tuple of (Probe or Degradation, Pairing)
         Changes that fit at least one item.
-    versions : tuple of Item
-        All changed versions and controls, and translations.
-    translated : Pairing
-        Items with their translations.
     neutral : Pairing
         Items with two different neutral lines, to measure the floor of flips.
     prompts : tuple of (str, str, JudgingPlan)
@@ -258,11 +256,9 @@ class Layout:
     settings: ProbeSettings
     items: tuple[Item, ...]
     dropped: tuple[Dropped, ...] = ()
-    probes: tuple[tuple[Probe, Pairing], ...] = ()
-    worse: tuple[tuple[Degradation, Pairing], ...] = ()
-    versions: tuple[Item, ...] = ()
-    translated: Pairing = NOTHING
-    neutral: Pairing = NOTHING
+    probes: tuple[tuple[Probe, Pairing], ...]
+    worse: tuple[tuple[Degradation, Pairing], ...]
+    neutral: Pairing
     prompts: tuple[tuple[str, str, JudgingPlan], ...] = ()
     single_order: JudgingPlan | None = None
     notes: tuple[str, ...] = ()
@@ -271,6 +267,12 @@ class Layout:
     def ids(self) -> tuple[str, ...]:
         """Ids of the unchanged items."""
         return tuple(item.id for item in self.items)
+
+    @property
+    def versions(self) -> tuple[Item, ...]:
+        """All changed versions and controls."""
+        pairings = [pairing for _, pairing in (*self.probes, *self.worse)]
+        return tuple(item for each in (*pairings, self.neutral) for item in each.versions)
 
     @property
     def swapped_pairs(self) -> tuple[Item, ...]:
@@ -291,52 +293,53 @@ class Layout:
     @cached_property
     def requests(self) -> tuple[Request, ...]:
         """The requests of the study."""
-        made = {item.id: item for item in (*self.items, *self.versions)}
+        items = {item.id: item for item in (*self.items, *self.versions)}
         repeats = range(1, self.settings.n_runs)
-        found = [Request(name="items", plan=self.plan, items=tuple(made.values()))]
-        found += [
+        requests = [Request(name="items", plan=self.plan, items=tuple(items.values()))]
+        requests += [
             Request(name=f"repeat {run}", plan=repeat_plan(self.plan, run), items=self.items)
             for run in repeats
         ]
         if self.single_order is not None:
             both = (*self.items, *self.swapped_pairs)
-            found.append(Request(name="position", plan=self.single_order, items=both))
-        found += [
+            requests.append(Request(name="position", plan=self.single_order, items=both))
+        requests += [
             Request(name=f"prompt/{name}", plan=plan, items=self.items)
             for name, _, plan in self.prompts
         ]
-        return tuple(found)
+        return tuple(requests)
 
     def extend(
         self, more: Sequence[Probe], prompts: Sequence[tuple[str, str, JudgingPlan]]
     ) -> Layout:
         """Return a layout with more probes and prompts."""
-        made = [(row, *pair_up(row, self.items)) for row in more]
-        versions = (item for _, _, items in made for item in items)
         return replace(
             self,
-            probes=(*self.probes, *((row, pair) for row, pair, _ in made if pair.places)),
-            versions=(*self.versions, *versions),
+            probes=(*self.probes, *_pair_all(more, self.items)),
             prompts=(*self.prompts, *prompts),
         )
 
     def only(self, names: Container[str], plan: JudgingPlan) -> Layout:
         """Return the layout for some probes and another judge."""
-        probes = tuple(row for row in self.probes if row[0].id in names)
-        pairs = (self.neutral, *(pair for _, pair in probes))
-        kept = {name for pair in pairs for name in (*pair.before, *pair.after)}
-        translated = self.translated if "language/translated" in names else NOTHING
-        kept |= set(translated.after)
         return replace(
             self,
             plan=plan,
-            probes=probes,
+            probes=tuple(row for row in self.probes if row[0].id in names),
             worse=(),
-            versions=tuple(item for item in self.versions if item.id in kept),
-            translated=translated,
             prompts=(),
-            single_order=single_order_plan(plan) if "position/first" in names else None,
+            single_order=make_single_order_plan(plan) if "position/first" in names else None,
         )
+
+
+_Change = TypeVar("_Change", Probe, Degradation)
+
+
+def _pair_all(
+    changes: Sequence[_Change], items: Sequence[Item], *, pairs: bool = False
+) -> tuple[tuple[_Change, Pairing], ...]:
+    """Pair up items for each change that fits at least one of them."""
+    paired = ((change, pair_up(change, items, pairs=pairs)) for change in changes)
+    return tuple((change, pairing) for change, pairing in paired if pairing.places)
 
 
 def lay_out(
@@ -348,78 +351,71 @@ def lay_out(
 ) -> Layout:
     """Make the layout of a study of probes."""
     is_pair = plan.asks_about_pairs
-    found, dropped = read_items_in_memory(items, plan.reading(settings))
-    found = [item for item in found if not is_pair or item.other is not None]
-    originals, translations = _split_translations(found, settings.translation_of)
-    drawn = sample_items(originals, settings.n_items, settings.seed)
-    if len(drawn) < 2:
+    all_items, dropped = read_items_in_memory(items, plan.reading(settings))
+    all_items = [item for item in all_items if not is_pair or item.other is not None]
+    originals, translations = _split_translations(all_items, settings.translation_of)
+    items = sample_items(originals, settings.n_items, settings.seed)
+    if len(items) < 2:
         why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
-        msg = f"`items` must hold at least two items that can be judged, got {len(drawn)}.{why}"
+        msg = f"`items` must hold at least two items that can be judged, got {len(items)}.{why}"
         raise NoDataError(msg)
     chosen, families = _choose_probes(settings, own_probes)
-    made = [(row, *pair_up(row, drawn)) for row in chosen]
-    worse = [(row, *pair_up(row, drawn, pairs=is_pair)) for row in degradations()]
-    worse = worse if "degradation" in families else []
-    pairs = [
-        (place, item.id, translations[item.id])
-        for place, item in enumerate(drawn)
-        if item.id in translations and "language" in families
-    ]
-    places, before, other = zip(*pairs, strict=True) if pairs else ((), (), ())
-    neutral, plain = pair_up(neutral_probe(), drawn)
-    unfit = [row.id for row, pairing, _ in made if not pairing.places]
-    versions = [*(versions for _, _, versions in (*made, *worse)), other, plain]
-    _check_ids(drawn, [item for each in versions for item in each])
-    laid_out = Layout(
+    if "language" in families and any(item.id in translations for item in items):
+        chosen.append(_make_translation_probe(translations))
+    layout = Layout(
         plan=plan,
         settings=settings,
-        items=drawn,
+        items=items,
         dropped=dropped,
-        probes=tuple((row, pairing) for row, pairing, _ in made if pairing.places),
-        worse=tuple((row, pairing) for row, pairing, _ in worse if pairing.places),
-        versions=tuple(item for each in versions for item in each),
-        neutral=neutral,
-        translated=Pairing(places=places, before=before, after=tuple(x.id for x in other)),
-        prompts=tuple(prompt_plans(plan)) if "prompt" in families else (),
-        single_order=single_order_plan(plan) if is_pair and "position" in families else None,
-        notes=tuple(f"{name}: no item can be changed that way" for name in unfit),
+        probes=_pair_all(chosen, items),
+        worse=_pair_all(degradations(), items, pairs=is_pair) if "degradation" in families else (),
+        neutral=pair_up(neutral_probe(), items),
+        prompts=tuple(make_prompt_plans(plan)) if "prompt" in families else (),
+        single_order=make_single_order_plan(plan) if is_pair and "position" in families else None,
     )
-    if not (
-        laid_out.probes
-        or laid_out.worse
-        or laid_out.translated.places
-        or laid_out.prompts
-        or laid_out.single_order
-    ):
+    _check_ids(layout)
+    fitting = {row.id for row, _ in layout.probes}
+    unfit = [row.id for row in chosen if row.id not in fitting]
+    notes = tuple(f"{name}: no item can be changed that way" for name in unfit)
+    if not (layout.probes or layout.worse or layout.prompts or layout.single_order):
         msg = "`only` and `without` must leave at least one probe, got none"
-        why = f": {laid_out.notes[0]}." if laid_out.notes else ". Name other families."
+        why = f": {notes[0]}." if notes else ". Name other families."
         raise InputError(f"{msg}{why}")
-    return laid_out
+    return replace(layout, notes=notes)
 
 
-def _check_ids(items: Sequence[Item], versions: Sequence[Item]) -> None:
+def _make_translation_probe(translations: Mapping[str, Item]) -> Probe:
+    return Probe(
+        id="language/translated",
+        family="language",
+        summary="the item is given in the other language",
+        change=lambda item: translations.get(item.id),
+    )
+
+
+def _check_ids(layout: Layout) -> None:
     """Refuse items with the ids of versions, such as those of an earlier study."""
-    seen = {item.id for item in items}
-    for version in versions:
-        if version.id in seen:
+    ids = set(layout.ids)
+    for version in layout.versions:
+        if version.id in ids:
             msg = (
                 f"`items` must not have ids of versions of items, got {shorten(version.id)!r}."
                 " Probe the originals, or change the items' ids."
             )
             raise InputError(msg)
-        seen.add(version.id)
+        ids.add(version.id)
 
 
 def _choose_probes(
     settings: ProbeSettings, own_probes: Sequence[Probe]
 ) -> tuple[list[Probe], frozenset[str]]:
     """Return the chosen probes, and the chosen families without changes of single items."""
-    known = (*probes(), *own_probes)
-    words = {*OTHER_FAMILIES, *(word for row in known for word in (row.id, row.family))}
+    all_probes = (*probes(), *own_probes)
+    words = {*OTHER_FAMILIES, *(word for row in all_probes for word in (row.id, row.family))}
     for word in (*settings.only, *settings.without):
         if word not in words:
             families = list_names(
-                sorted({*OTHER_FAMILIES, *(row.family for row in known)}), most=30
+                sorted({*OTHER_FAMILIES, *(row.family for row in all_probes)}), most=30
             )
             msg = (
                 f"`only` and `without` must name families or probes, got {shorten(word)!r}."
@@ -428,33 +424,38 @@ def _choose_probes(
             raise InputError(msg)
 
     def is_wanted(*names: str) -> bool:
-        named = not {*settings.only}.isdisjoint(names)
-        named = named or (not settings.only and ONE_BY_ONE not in names)
-        return named and {*settings.without}.isdisjoint(names)
+        is_named = not {*settings.only}.isdisjoint(names)
+        is_named = is_named or (not settings.only and ONE_BY_ONE not in names)
+        return is_named and {*settings.without}.isdisjoint(names)
 
-    chosen = [row for row in known if row in own_probes or is_wanted(row.id, row.family)]
+    chosen = [row for row in all_probes if row in own_probes or is_wanted(row.id, row.family)]
     return chosen, frozenset(word for word in OTHER_FAMILIES if is_wanted(word))
 
 
 def _split_translations(
     items: Sequence[Item], column: str | None
 ) -> tuple[list[Item], dict[str, Item]]:
-    """Return translated items by the id of their original, and the other items."""
+    """Return the original items, and translations by the id of their original."""
     if column is None:
         return list(items), {}
-    named = {item.id: item.metadata.get(column) for item in items}
-    found = {str(named[item.id]): item for item in items if named[item.id] not in (None, "")}
-    if not found:
+    originals, translations = [], {}
+    for item in items:
+        original = item.metadata.get(column)
+        if original in (None, ""):
+            originals.append(item)
+        else:
+            translations[str(original)] = item
+    if not translations:
         msg = f"`translation_of` must be a column of the items, got {shorten(column)!r} in none."
         raise InputError(msg)
-    originals = [item for item in items if named[item.id] in (None, "")]
-    if not {item.id for item in originals} & found.keys():
+    if not {item.id for item in originals} & translations.keys():
+        first = next(iter(translations))
         msg = (
-            f"`translation_of` must name ids of other items, got {shorten(next(iter(found)))!r}, "
-            "which no item has."
+            f"`translation_of` must name ids of other items, got {shorten(first)!r}, which no item "
+            "has."
         )
         raise InputError(msg)
-    return originals, found
+    return originals, translations
 
 
 # Asking ---------------------------------------------------------------------------------------
@@ -477,17 +478,17 @@ class Asker:
     def ask(self, name: str, plan: JudgingPlan, items: Sequence[Item]) -> Verdicts:
         """Judge items; `name` is shown in the progress."""
         judge, progress = plan.judge.name, self._progress
-        found = judge_by_plan(
+        verdicts = judge_by_plan(
             items,
             _reduce_limits(plan, self._spent[judge]),
             replies=self._replies,
             progress=None if progress is None else partial(progress, name),
         )
         self.n_judged += len(items)
-        if found.calls is not None:
-            self.calls.append(found.calls)
-            self._spent[judge] += found.calls.cost or 0.0  # type: ignore[assignment]  # dollars
-        return found
+        if verdicts.calls is not None:
+            self.calls.append(verdicts.calls)
+            self._spent[judge] += verdicts.calls.cost or 0.0  # type: ignore[assignment]  # dollars
+        return verdicts
 
 
 def _reduce_limits(plan: JudgingPlan, spent: float) -> JudgingPlan:
@@ -496,10 +497,12 @@ def _reduce_limits(plan: JudgingPlan, spent: float) -> JudgingPlan:
         return plan
 
     def reduce_limit(judge: LlmJudge) -> LlmJudge:
-        most = judge.limits.max_cost
-        if most is None:
+        max_cost = judge.limits.max_cost
+        if max_cost is None:
             return judge
-        left = max(most - spent, 1e-9)  # a limit must be above 0; the first call then exceeds it
+        left = max(
+            max_cost - spent, 1e-9
+        )  # a limit must be above 0; the first call then exceeds it
         return replace(judge, limits=replace(judge.limits, max_cost=left))
 
-    return replan(plan, judge=change_models(get_public_judge(plan.judge), reduce_limit))
+    return change_plan(plan, reduce_limit)

@@ -56,7 +56,7 @@ def find_degradations(
     questions = _choose_quality_questions(layout.plan.rubric, layout.settings.quality)
     codes = Codes(questions)
     column = {name: k for k, name in enumerate(layout.questions)}
-    found = []
+    findings = []
     for change, pairing in layout.worse:
         before = codes.answers(verdicts, pairing.before)
         after = codes.answers(verdicts, pairing.after)
@@ -71,7 +71,7 @@ def find_degradations(
                 continue
             wins = np.where(first > second, 1.0, np.where(first == second, 0.5, 0.0))[kept]
             units = take_units(layout.units[list(pairing.places)], kept)
-            found.append(
+            findings.append(
                 DegradationFinding(
                     degradation=change.id,
                     summary=change.summary,
@@ -82,7 +82,7 @@ def find_degradations(
                     share=_compute_share(wins, units, layout.settings),
                 )
             )
-    return tuple(found)
+    return tuple(findings)
 
 
 def _compute_share(
@@ -97,10 +97,10 @@ def _compute_share(
     return estimate_share(wins, units, confidence_level=level)
 
 
-def _choose_quality_questions(rubric: Rubric, named: Sequence[str]) -> list[Question]:
-    known = {row.id: row for row in rubric.questions}
-    for name in named:
-        if name not in known or known[name].kind not in ("boolean", "scale", "pairwise"):
+def _choose_quality_questions(rubric: Rubric, names: Sequence[str]) -> list[Question]:
+    questions = {row.id: row for row in rubric.questions}
+    for name in names:
+        if name not in questions or questions[name].kind not in ("boolean", "scale", "pairwise"):
             msg = (
                 "`quality` must name boolean, scale or pairwise questions of the rubric, got "
                 f"{shorten(name)!r}."
@@ -108,7 +108,7 @@ def _choose_quality_questions(rubric: Rubric, named: Sequence[str]) -> list[Ques
             raise InputError(msg)
     usual = [row for row in rubric.questions if row.kind in ("scale", "pairwise")]
     usual += [row for row in rubric.questions if row.id == _USUAL_QUALITY]
-    return [known[name] for name in named] or usual
+    return [questions[name] for name in names] or usual
 
 
 # People's labels ------------------------------------------------------------------------------
@@ -184,27 +184,27 @@ def _list_authors(layout: Layout) -> dict[str, Any]:
 
 
 def _read_labels(verdicts: Verdicts, question: str, ids: Sequence[str]) -> dict[str, Any]:
-    said = verdicts.answers(question)
-    return {name: said[verdicts.places[name]] for name in ids}
+    answers = verdicts.answers(question)
+    return {name: answers[verdicts.places[name]] for name in ids}
 
 
 def find_prompt_agreement(
-    layout: Layout, found: dict[str, Verdicts], people: People | None
+    layout: Layout, verdicts_by_request: dict[str, Verdicts], people: People | None
 ) -> tuple[PromptAgreement, ...]:
     """Compute for each prompt the agreement of its labels, and the outcome of the test."""
     if not layout.prompts:
         return ()
-    named = {"usual": found["items"]} | {
-        name: found[f"prompt/{name}"] for name, _, _ in layout.prompts
+    verdicts_by_prompt = {"usual": verdicts_by_request["items"]} | {
+        name: verdicts_by_request[f"prompt/{name}"] for name, _, _ in layout.prompts
     }
-    outcomes = {} if people is None else _examine_prompts(named, people)
+    outcomes = {} if people is None else _examine_prompts(verdicts_by_prompt, people)
     rows = []
     for question in layout.plan.rubric.questions:
         if question.kind not in ("boolean", "choice", "pairwise"):
             continue
-        usual = _read_labels(named["usual"], question.id, layout.ids)
+        usual = _read_labels(verdicts_by_prompt["usual"], question.id, layout.ids)
         truth = usual if people is None else people.majority.get(question.id, {})
-        for name, verdicts in named.items():
+        for name, verdicts in verdicts_by_prompt.items():
             labels = _read_labels(verdicts, question.id, layout.ids)
             outcome, rate = outcomes.get((question.id, name), (None, float("nan")))
             rows.append(
@@ -225,24 +225,24 @@ def find_prompt_agreement(
 def _compute_kappa(first: Sequence[Any], second: Sequence[Any]) -> float:
     """Compute Cohen's κ over the items that both label; nan where there is one label only."""
     both = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
-    known = {
+    codes_by_label = {
         label: code for code, label in enumerate(dict.fromkeys(x for pair in both for x in pair))
     }
-    if len(known) < 2:
+    if len(codes_by_label) < 2:
         return float("nan")
-    codes = np.array([[known[a], known[b]] for a, b in both])
+    codes = np.array([[codes_by_label[a], codes_by_label[b]] for a, b in both])
     return cohen_kappa(codes[:, 0], codes[:, 1]).estimate
 
 
 def _examine_prompts(
-    named: dict[str, Verdicts], people: People
+    verdicts_by_prompt: dict[str, Verdicts], people: People
 ) -> dict[tuple[str, str], tuple[str, float]]:
     from voirdire.studies.whole_study import examine
 
-    judges = [replace(verdicts, judge=name) for name, verdicts in named.items()]
+    judges = [replace(verdicts, judge=name) for name, verdicts in verdicts_by_prompt.items()]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateDataWarning)  # the outcome covers it
-        found = examine(
+        examination = examine(
             judges=judges,
             humans=people.table,
             kind=people.table.kind,
@@ -250,7 +250,8 @@ def _examine_prompts(
             around=False,
         )
     return {
-        (str(row.question), row.judge): (row.outcome, row.winning_rate) for row in found.results
+        (str(row.question), row.judge): (row.outcome, row.winning_rate)
+        for row in examination.results
     }
 
 
@@ -262,19 +263,19 @@ def find_self_preference(
     if settings.own is None or people is None:
         return ()
     authors = _list_authors(layout)
-    found = []
+    findings = []
     for question in people.questions:
-        truth, passed = people.majority[question], _read_labels(verdicts, question, layout.ids)
-        failed = [x for x in layout.ids if truth.get(x) is False and passed[x] is not None]
-        own = [bool(passed[x]) for x in failed if authors[x] == settings.own]
-        others = [bool(passed[x]) for x in failed if authors[x] not in (None, settings.own)]
+        truth, labels = people.majority[question], _read_labels(verdicts, question, layout.ids)
+        failed = [x for x in layout.ids if truth.get(x) is False and labels[x] is not None]
+        own = [bool(labels[x]) for x in failed if authors[x] == settings.own]
+        others = [bool(labels[x]) for x in failed if authors[x] not in (None, settings.own)]
         if own and others:
-            found.append(_measure_preference(question, own, others, settings))
-    adjusted = adjust_p_values([row.p_value for row in found], harmonic=False).tolist()
+            findings.append(_measure_preference(question, own, others, settings))
+    adjusted = adjust_p_values([row.p_value for row in findings], harmonic=False).tolist()
     rate = settings.false_discovery_rate
     return tuple(
         replace(row, adjusted_p_value=p, is_found=p <= rate and row.ratio.estimate > 1)
-        for row, p in zip(found, adjusted, strict=True)
+        for row, p in zip(findings, adjusted, strict=True)
     )
 
 

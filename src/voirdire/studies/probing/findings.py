@@ -73,10 +73,10 @@ class Comparison:
         """Shifts between two versions with different neutral lines."""
         if self.noise is None:
             return [0.0] * len(self.kept)
-        moved = self._values(self.noise[1]) - self._values(self.noise[0])
-        known = ~np.isnan(moved)
-        sums = np.where(known, moved, 0.0).sum(axis=0)
-        return [float(x) for x in np.abs(sums / np.maximum(known.sum(axis=0), 1))]
+        shifts = self._values(self.noise[1]) - self._values(self.noise[0])
+        is_known = ~np.isnan(shifts)
+        sums = np.where(is_known, shifts, 0.0).sum(axis=0)
+        return [float(x) for x in np.abs(sums / np.maximum(is_known.sum(axis=0), 1))]
 
     def differences(self) -> NDArray[np.float64]:
         """Return after minus before, in the direction of the aim: (n_items, n_kept)."""
@@ -99,8 +99,8 @@ def find_biases(
 
 def _combine_p_values(result: ChangeResult | PairedChange) -> float:
     """Return twice the smaller p-value of shift and flips; nan values are ignored."""
-    known = [p for p in (result.p_value, result.excess_p_value) if not np.isnan(p)]
-    return min(1.0, len(known) * min(known)) if known else float("nan")
+    p_values = [p for p in (result.p_value, result.excess_p_value) if not np.isnan(p)]
+    return min(1.0, len(p_values) * min(p_values)) if p_values else float("nan")
 
 
 def _make_finding(
@@ -207,22 +207,22 @@ def _measure_stability(
         level = settings.confidence_level
         rate = estimate_share(shares, take_units(units, kept), confidence_level=level)
     distances = np.abs(values[..., 0] - values[..., 1])
-    known = distances[~np.isnan(distances)]
+    defined = distances[~np.isnan(distances)]
     return Stability(
         question=question,
         n_runs=labels.shape[-1],
         n_items=int(kept.sum()),
         flip_rate=rate,
-        mean_difference=float(known.mean()) if known.size else float("nan"),
+        mean_difference=float(defined.mean()) if defined.size else float("nan"),
         alpha=_average_alpha(labels),
     )
 
 
 def _average_alpha(labels: NDArray[np.int64]) -> float:
     """Return the mean α over the questions where it is defined."""
-    found = []
+    alphas = []
     for runs in np.moveaxis(labels, 1, 0):
         answered = runs[(runs >= 0).sum(axis=1) > 1]
         if len(np.unique(answered[answered >= 0])) > 1:
-            found.append(krippendorff_alpha(answered).alpha)
-    return float(np.mean(found)) if found else float("nan")
+            alphas.append(krippendorff_alpha(answered).alpha)
+    return float(np.mean(alphas)) if alphas else float("nan")

@@ -50,11 +50,11 @@ _ADVICE = {
 }
 
 
-def advice_on(found: ProbeFinding, plan: JudgingPlan) -> str:
+def advice_on(finding: ProbeFinding, plan: JudgingPlan) -> str:
     """Return advice against a bias that was found."""
     if not needs_engine(plan.judge):
         return _IN_PROCESS
-    return _ADVICE.get(found.family, _ANOTHER)
+    return _ADVICE.get(finding.family, _ANOTHER)
 
 
 def plan_mitigation(
@@ -71,8 +71,8 @@ def plan_mitigation(
         other = replan(plan, judge=replace(judge, mode="single"))
         return other, "each question has a call of its own, with its examples"
     if judge.probability != "vote":
-        asked = replace(judge, probability="vote", temperature=None)
-        return replan(plan, judge=asked), f"a vote of {asked.n_samples} samples"
+        voting = replace(judge, probability="vote", temperature=None)
+        return replan(plan, judge=voting), f"a vote of {voting.n_samples} samples"
     return None
 
 
@@ -80,17 +80,17 @@ def compare_mitigated(
     before: Sequence[Comparison],
     after: Sequence[Comparison],
     judge: str,
-    what: str,
+    description: str,
     settings: ProbeSettings,
 ) -> Mitigation:
     """Compare the shifts of the same probes under two judges."""
-    still = {row.probe: row for row in find_biases(after, settings)}
-    other = {row.probe: row for row in after}
-    found = []
+    findings = {row.probe: row for row in find_biases(after, settings)}
+    comparisons = {row.probe: row for row in after}
+    mitigated_probes = []
     for stream, row in enumerate(before):
-        if row.probe not in other:
+        if row.probe not in comparisons:
             continue
-        second = other[row.probe]
+        second = comparisons[row.probe]
         results = row.measured(settings, stream=stream), second.measured(settings, stream=stream)
         sizes = [abs(x.shift.estimate) for x in results[0].questions]
         largest = 0 if np.isnan(sizes).all() else int(np.nanargmax(sizes))
@@ -101,14 +101,14 @@ def compare_mitigated(
             n_swaps=settings.n_swaps,
             rng=np.random.default_rng([settings.seed, stream, 1]),
         )
-        found.append(
+        mitigated_probes.append(
             MitigatedProbe(
                 probe=row.probe,
                 question=row.questions[row.kept[largest]],
                 before=results[0].questions[largest].shift,
                 after=results[1].questions[largest].shift,
                 p_value=change.p_value,
-                still_found=still[row.probe].is_found,
+                still_found=findings[row.probe].is_found,
             )
         )
-    return Mitigation(judge=judge, what=what, probes=tuple(found))
+    return Mitigation(judge=judge, what=description, probes=tuple(mitigated_probes))

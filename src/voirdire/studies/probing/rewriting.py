@@ -47,11 +47,11 @@ def _rubric(name: str, *questions: Question) -> Rubric:
 
 
 def _text(name: str, texts: dict[str, str], **words: dict[str, str]) -> Question:
-    said = {
+    texts_by_language = {
         code: text.format(**{key: value[code] for key, value in words.items()})
         for code, text in texts.items()
     }
-    return Question(id=name, kind="text", text=said)  # type: ignore[arg-type]  # en and zh
+    return Question(id=name, kind="text", text=texts_by_language)  # type: ignore[arg-type]  # en and zh
 
 
 def _ask_writer(items: Sequence[Item], writer: LlmJudge, rubric: Rubric, asker: Asker) -> Verdicts:
@@ -72,21 +72,15 @@ def write_probes(
         _text("translated_prompt", _TRANSLATED, what=_WHAT["prompt"]),
     )
     written = _ask_writer(items, writer, texts, asker)
-    checked, made = [], {}
+    pairs: list[tuple[Item, Item]] = []
     for row, item in enumerate(items):
         for name in ("paraphrase", "translation"):
             text = written.answers(name)[row]
             prompt = written.answers("translated_prompt")[row] if name == "translation" else None
             if text is None or text == item.response or (name == "translation" and not prompt):
                 continue
-            same = (Message(role="user", content=item.response),)
-            key = f"{item.id}+{name}"
-            checked.append(Item(id=key, prompt=same, response=text))
-            made[key] = _make_version(item, text, prompt, key)
-    kept: dict[str, Item] = {}
-    if checked:
-        said = _ask_writer(checked, writer, _make_check_rubric(), asker).answers("same_meaning")
-        kept = {row.id: made[row.id] for row, same in zip(checked, said, strict=True) if same}
+            pairs.append((item, _make_version(item, text, prompt, f"{item.id}+{name}")))
+    kept = _select_same_meaning(pairs, writer, asker)
     notes = [
         f"rewriting: {len(items) - n} of {len(items)} items have no {name} that keeps its meaning"
         for name in ("paraphrase", "translation")
@@ -103,8 +97,20 @@ def write_probes(
     return probes, tuple(notes)
 
 
-def _make_check_rubric() -> Rubric:
-    return _rubric("rewriting_check", Question(id="same_meaning", kind="boolean", text=_SAME))  # type: ignore[arg-type]
+def _select_same_meaning(
+    pairs: Sequence[tuple[Item, Item]], writer: LlmJudge, asker: Asker
+) -> dict[str, Item]:
+    """Select, by id, the rewritten items whose response means what the original says."""
+    items = []
+    for before, after in pairs:
+        prompt = (Message(role="user", content=before.response),)
+        items.append(Item(id=after.id, prompt=prompt, response=after.response))
+    if not items:
+        return {}
+    question = Question(id="same_meaning", kind="boolean", text=_SAME)  # type: ignore[arg-type]
+    verdicts = _ask_writer(items, writer, _rubric("rewriting_check", question), asker)
+    same = verdicts.answers("same_meaning")
+    return {after.id: after for (_, after), is_same in zip(pairs, same, strict=True) if is_same}
 
 
 def _make_version(item: Item, text: str, prompt: str | None, key: str) -> Item:
@@ -128,27 +134,24 @@ def _make_lookup_probe(name: str, family: str, summary: str, kept: dict[str, Ite
 
 def paraphrase_rubric(rubric: Rubric, writer: LlmJudge, asker: Asker) -> Rubric:
     """Paraphrase the questions; keep the original of one whose meaning is not kept."""
-    shown = [
+    items = [
         Item(id=f"{row.id}/{code}", response=text)
         for row in rubric.questions
         for code, text in row.text.items()
     ]
     texts = _rubric("rewording", _text("paraphrase", _PARAPHRASED))
-    written = _ask_writer(shown, writer, texts, asker).answers("paraphrase")
-    checked = [
-        Item(id=item.id, prompt=(Message(role="user", content=item.response),), response=text)
-        for item, text in zip(shown, written, strict=True)
+    written = _ask_writer(items, writer, texts, asker).answers("paraphrase")
+    pairs = [
+        (item, msgspec.structs.replace(item, response=text))
+        for item, text in zip(items, written, strict=True)
         if text is not None
     ]
-    said = _ask_writer(checked, writer, _make_check_rubric(), asker).answers("same_meaning")
-    kept = {row.id: row.response for row, same in zip(checked, said, strict=True) if same}
-    return replace(
-        rubric,
-        questions=tuple(
-            replace(
-                row,
-                text={code: kept.get(f"{row.id}/{code}", text) for code, text in row.text.items()},
-            )
-            for row in rubric.questions
-        ),
+    wording = {item.id: item.response for item in items}
+    wording |= {
+        name: item.response for name, item in _select_same_meaning(pairs, writer, asker).items()
+    }
+    questions = (
+        replace(row, text={code: wording[f"{row.id}/{code}"] for code in row.text})
+        for row in rubric.questions
     )
+    return replace(rubric, questions=tuple(questions))

@@ -17,8 +17,7 @@ from voirdire.stats.intervals import estimate_mean
 from voirdire.studies.probing.answers import Codes
 from voirdire.studies.probing.asking import (
     Asker,
-    change_models,
-    get_public_judge,
+    change_plan,
     lay_out,
     replan,
     swap_responses,
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from voirdire.rubrics import Rubric
     from voirdire.stats import Estimate
     from voirdire.studies.probing.answers import Answers
-    from voirdire.studies.probing.asking import Layout, Pairing
+    from voirdire.studies.probing.asking import Layout
     from voirdire.studies.probing.settings import ProbeFields
     from voirdire.studies.study import Labels
 
@@ -133,53 +132,57 @@ def probe_judge(
     >>> [row.probe for row in report.probes]
     ['bandwagon/majority']
     """
-    chosen = replace(settings or ProbeSettings(), **fields)
-    layout = _make_layout(items, judge, rubric, chosen, own_probes)
-    people = check_beside(layout, humans)
-    tried = None if mitigation is None else plan_mitigation(layout.plan, mitigation)
-    asker = Asker(chosen.replies, progress)
+    settings = replace(settings or ProbeSettings(), **fields)
+    layout = _make_layout(items, judge, rubric, settings, own_probes)
+    annotations = check_beside(layout, humans)
+    mitigation_plan = None if mitigation is None else plan_mitigation(layout.plan, mitigation)
+    asker = Asker(settings.replies, progress)
     if writer is not None:
         layout = _add_written_versions(layout, writer, asker)
-    asked = _ask(layout, asker)
-    found = tuple(
+    answers = _ask(layout, asker)
+    findings = tuple(
         replace(
             row,
             reward_shift=None
             if reward is None
-            else _compute_reward_shift(row.probe, asked, reward),
+            else _compute_reward_shift(row.probe, answers, reward),
             advice=advice_on(row, layout.plan) if row.is_found else None,
         )
-        for row in find_biases(asked.comparisons, layout.settings)
+        for row in find_biases(answers.comparisons, layout.settings)
     )
-    names = {row.probe for row in found if row.is_found and row.family != "prompt"}
+    names = {row.probe for row in findings if row.is_found and row.family != "prompt"}
     if mitigation == "auto":  # pairs are shown in both orders already
         names.discard("position/first")
-    again = None
-    if tried is not None and names:
-        plan, what = tried
-        other = _ask(layout.only(names, plan), asker)
-        kept = [row for row in asked.comparisons if row.probe in names]
-        again = compare_mitigated(kept, other.comparisons, plan.judge.name, what, layout.settings)
-    verdicts = asked.verdicts["items"]
-    neutral = measure_stability(asked.floor, layout.questions, units=layout.units, settings=chosen)
+    mitigated = None
+    if mitigation_plan is not None and names:
+        plan, description = mitigation_plan
+        new_answers = _ask(layout.only(names, plan), asker)
+        kept = [row for row in answers.comparisons if row.probe in names]
+        mitigated = compare_mitigated(
+            kept, new_answers.comparisons, plan.judge.name, description, layout.settings
+        )
+    verdicts = answers.verdicts["items"]
+    neutral = measure_stability(
+        answers.floor, layout.questions, units=layout.units, settings=settings
+    )
     return ProbeReport(
         judge=layout.plan.judge.name,
         rubric=f"{layout.plan.rubric.name} {layout.plan.rubric.version}",
         fingerprint=layout.plan.fingerprint,
         n_items=len(layout.items),
-        confidence_level=chosen.confidence_level,
-        false_discovery_rate=chosen.false_discovery_rate,
-        least_effect=chosen.least_effect,
-        seed=chosen.seed,
-        probes=found,
+        confidence_level=settings.confidence_level,
+        false_discovery_rate=settings.false_discovery_rate,
+        least_effect=settings.least_effect,
+        seed=settings.seed,
+        probes=findings,
         stability=measure_stability(
-            asked.runs, layout.questions, units=layout.units, settings=chosen
+            answers.runs, layout.questions, units=layout.units, settings=settings
         ),
         neutral=next(iter(neutral), None),
-        degradations=find_degradations(layout, verdicts, asked.runs),
-        prompts=find_prompt_agreement(layout, asked.verdicts, people),
-        self_preference=find_self_preference(layout, verdicts, people),
-        mitigation=again,
+        degradations=find_degradations(layout, verdicts, answers.runs),
+        prompts=find_prompt_agreement(layout, answers.verdicts, annotations),
+        self_preference=find_self_preference(layout, verdicts, annotations),
+        mitigation=mitigated,
         n_judged=asker.n_judged,
         calls=tuple(asker.calls),
         dropped=layout.dropped,
@@ -209,16 +212,16 @@ def estimate_probing(
         Versions of items to judge, repeats included; and one estimate per prompt, none for a judge
         that makes no calls.
     """
-    chosen = replace(settings or ProbeSettings(), **fields)
-    layout = _make_layout(items, judge, rubric, chosen, own_probes)
-    found = []
-    with open_replies(chosen.replies, makes=False) as replies:
+    settings = replace(settings or ProbeSettings(), **fields)
+    layout = _make_layout(items, judge, rubric, settings, own_probes)
+    estimates = []
+    with open_replies(settings.replies, makes=False) as replies:
         for request in layout.requests:
             if needs_engine(request.plan.judge):
-                apart = {hash_item(item): item for item in request.items}  # one call each
-                row = estimate_calls(partial(list, apart.values()), request.plan, replies)
-                found.append(replace(row, judge=f"{row.judge}: {request.name}"))
-    return sum(len(row.items) for row in layout.requests), tuple(found)
+                distinct = {hash_item(item): item for item in request.items}  # one call each
+                row = estimate_calls(partial(list, distinct.values()), request.plan, replies)
+                estimates.append(replace(row, judge=f"{row.judge}: {request.name}"))
+    return sum(len(row.items) for row in layout.requests), tuple(estimates)
 
 
 def _make_layout(
@@ -232,14 +235,12 @@ def _make_layout(
         judge, rubric, threshold=settings.threshold, judged=settings.judged, whole=False
     )
     check_behavior(settings.behavior, plan.rubric)
-    asked = get_public_judge(plan.judge)
-    raw = change_models(asked, lambda each: replace(each, calibration=None))
-    notes: tuple[str, ...] = ()
-    if raw != asked:
-        plan = replan(plan, judge=raw)
-        notes = ("the judge's calibration is left out: it was fitted for one way of asking",)
-    layout = lay_out(items, plan, settings, own_probes=own_probes)
-    return replace(layout, notes=(*layout.notes, *notes))
+    raw = change_plan(plan, lambda judge: replace(judge, calibration=None))
+    layout = lay_out(items, raw, settings, own_probes=own_probes)
+    if raw is plan:
+        return layout
+    note = "the judge's calibration is left out: it was fitted for one way of asking"
+    return replace(layout, notes=(*layout.notes, note))
 
 
 def _add_written_versions(layout: Layout, writer: LlmJudge | str, asker: Asker) -> Layout:
@@ -252,8 +253,8 @@ def _add_written_versions(layout: Layout, writer: LlmJudge | str, asker: Asker) 
     prompts = []
     if layout.prompts:
         rubric = paraphrase_rubric(layout.plan.rubric, writer, asker)
-        what = "the questions are reworded by the writer"
-        prompts = [("paraphrased", what, replan(layout.plan, rubric=rubric))]
+        summary = "the questions are reworded by the writer"
+        prompts = [("paraphrased", summary, replan(layout.plan, rubric=rubric))]
     return replace(layout.extend(more, prompts), notes=(*layout.notes, *notes))
 
 
@@ -270,24 +271,24 @@ class _JudgeAnswers:
 
 def _ask(layout: Layout, asker: Asker) -> _JudgeAnswers:
     """Judge the whole layout, and pair the answers."""
-    found = {row.name: asker.ask(row.name, row.plan, row.items) for row in layout.requests}
+    verdicts = {row.name: asker.ask(row.name, row.plan, row.items) for row in layout.requests}
     codes = Codes(layout.plan.rubric.questions)
-    names = ["items", *(name for name in found if name.startswith("repeat "))]
-    runs = tuple(codes.answers(found[name], layout.ids) for name in names)
+    names = ["items", *(name for name in verdicts if name.startswith("repeat "))]
+    runs = tuple(codes.answers(verdicts[name], layout.ids) for name in names)
     n_items, pairing = len(layout.items), layout.neutral
     floor = (
-        codes.answers(found["items"], pairing.before).expand_to(pairing.places, n_items),
-        codes.answers(found["items"], pairing.after).expand_to(pairing.places, n_items),
+        codes.answers(verdicts["items"], pairing.before).expand_to(pairing.places, n_items),
+        codes.answers(verdicts["items"], pairing.after).expand_to(pairing.places, n_items),
     )
-    comparisons = tuple(_list_comparisons(layout, found, codes, runs[0], floor))
+    comparisons = tuple(_list_comparisons(layout, verdicts, codes, runs[0], floor))
     return _JudgeAnswers(
-        layout=layout, verdicts=found, runs=runs, floor=floor, comparisons=comparisons
+        layout=layout, verdicts=verdicts, runs=runs, floor=floor, comparisons=comparisons
     )
 
 
 def _list_comparisons(
     layout: Layout,
-    found: dict[str, Verdicts],
+    verdicts: dict[str, Verdicts],
     codes: Codes,
     usual: Answers,
     floor: tuple[Answers, Answers],
@@ -295,10 +296,10 @@ def _list_comparisons(
     everything = range(len(layout.items))
 
     def compare(
-        before: Answers, after: Answers, *, places: Sequence[int] = everything, **said: Any
+        before: Answers, after: Answers, *, places: Sequence[int] = everything, **description: Any
     ) -> Comparison:
         # pairs in one order have no noise floor, since the other answers are over both orders
-        is_place = said["family"] == "position"
+        is_place = description["family"] == "position"
         noise = None if is_place else (floor[0].rows(places), floor[1].rows(places))
         return Comparison(
             before=before,
@@ -308,64 +309,55 @@ def _list_comparisons(
             units=layout.units[list(places)],
             noise=noise,
             n_unfit=len(everything) - len(places),
-            **said,
-        )
-
-    def compare_pairing(pairing: Pairing, **said: Any) -> Comparison:
-        return compare(
-            codes.answers(found["items"], pairing.before),
-            codes.answers(found["items"], pairing.after),
-            places=pairing.places,
-            **said,
+            **description,
         )
 
     for probe, pairing in layout.probes:
-        yield compare_pairing(
-            pairing,
+        yield compare(
+            codes.answers(verdicts["items"], pairing.before),
+            codes.answers(verdicts["items"], pairing.after),
+            places=pairing.places,
             probe=probe.id,
             family=probe.family,
             summary=probe.summary,
             touches=probe.touches,
             aim=probe.aim,
         )
-    if layout.translated.places:
-        yield compare_pairing(
-            layout.translated,
-            probe="language/translated",
-            family="language",
-            summary="the item is given in the other language",
-        )
     if layout.single_order is not None:
         swapped = codes.answers(
-            found["position"], [swap_responses(item).id for item in layout.items]
+            verdicts["position"], [swap_responses(item).id for item in layout.items]
         )
         yield compare(
             codes.unswap(swapped),
-            codes.answers(found["position"], layout.ids),
+            codes.answers(verdicts["position"], layout.ids),
             probe="position/first",
             family="position",
             summary="a response is shown first instead of second",
         )
-    for name, what, _ in layout.prompts:
-        answers = codes.answers(found[f"prompt/{name}"], layout.ids)
-        yield compare(usual, answers, probe=f"prompt/{name}", family="prompt", summary=what)
+    for name, summary, _ in layout.prompts:
+        answers = codes.answers(verdicts[f"prompt/{name}"], layout.ids)
+        yield compare(usual, answers, probe=f"prompt/{name}", family="prompt", summary=summary)
 
 
-def _compute_reward_shift(probe: str, asked: _JudgeAnswers, reward: RewardModel) -> Estimate | None:
+def _compute_reward_shift(
+    probe: str, answers: _JudgeAnswers, reward: RewardModel
+) -> Estimate | None:
     """Compute the effect of a change on a reward, in standard deviations of the unchanged items."""
-    layout = asked.layout
+    layout = answers.layout
     pairing = next((pair for row, pair in layout.probes if row.id == probe), None)
     if pairing is None:
         return None
-    known = {item.id: item for item in (*layout.items, *layout.versions)}
+    items = {item.id: item for item in (*layout.items, *layout.versions)}
     plain, before, after = (
         reward.score(
-            [known[name] for name in names], verdicts=asked.verdicts["items"], other_judge=True
+            [items[name] for name in names], verdicts=answers.verdicts["items"], other_judge=True
         ).rule_rewards
         for names in (layout.ids, pairing.before, pairing.after)
     )
-    moved = (after - before) / float(np.nanstd(plain, ddof=1))
-    kept = np.isfinite(moved)
+    shifts = (after - before) / float(np.nanstd(plain, ddof=1))
+    kept = np.isfinite(shifts)
+    if not kept.any():
+        return None
     units = np.unique(layout.units[list(pairing.places)][kept], return_inverse=True)[1]
     level = layout.settings.confidence_level
-    return estimate_mean(moved[kept], units, confidence_level=level)
+    return estimate_mean(shifts[kept], units, confidence_level=level)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from voirdire.errors import NoDataError
-from voirdire.studies.reward.notes import note
-from voirdire.studies.reward.ranking import per_prompt, wrongness
-from voirdire.studies.reward.resampling import PromptResamples
+from voirdire.studies.reward.notes import write_note
+from voirdire.studies.reward.ranking import find_errors
+from voirdire.studies.reward.resampling import PromptResamples, compute_mean
 from voirdire.studies.reward.responses import (
     Part,
     find_held_out,
@@ -19,30 +19,20 @@ from voirdire.studies.reward.responses import (
     read_base_reward,
     read_responses,
 )
-from voirdire.studies.reward.result import BenchSubset, RateEstimate
+from voirdire.studies.reward.result import BenchSubset
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from voirdire.records import Item
-    from voirdire.studies.reward.responses import ExaminationRequest, Responses
-    from voirdire.studies.reward.result import RewardNote, Signal
+    from voirdire.studies.reward.responses import ExaminationRequest, RatedItems
+    from voirdire.studies.reward.result import RewardNote
 
 __all__ = ["check_bench"]
 
 _SIDES = ("chosen", "rejected")
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Pairs:
-    """Places of the two sides of each pair, its prompt, and its subset."""
-
-    chosen: NDArray[np.int64]
-    rejected: NDArray[np.int64]
-    prompts: NDArray[np.int64]
-    subsets: NDArray[np.object_]
 
 
 def check_bench(bench: Any, request: ExaminationRequest, verdicts: Any) -> Part:
@@ -54,28 +44,26 @@ def check_bench(bench: Any, request: ExaminationRequest, verdicts: Any) -> Part:
     """
     reward = request.reward
     read = read_responses(bench, request, name="bench", base_of=_read_base)
-    items, pairs = read.items, _find_pairs(read)
-    if not pairs.chosen.size:
+    items, pairs = read.items, _find_pairs(read.items)
+    if not pairs.size:
         msg = (
             f"`bench` must have rows with `chosen` and `rejected`, got {len(items)} items of "
             f"{read.source} without. Write a prompt and two responses into each row."
         )
         raise NoDataError(msg)
     judged = judge_responses(items, request, verdicts)
-    theirs = dict(zip(judged.items, judged.behaviors, strict=True))
-    behaviors = [item.behavior or theirs.get(item.id) for item in items]
+    judged_behaviors = dict(zip(judged.items, judged.behaviors, strict=True))
+    behaviors = [item.behavior or judged_behaviors.get(item.id) for item in items]
     rated = rate_items(replace(read, behaviors=behaviors), reward, judged)
-    known = rated.is_rated[pairs.chosen] & rated.is_rated[pairs.rejected]
-    kept = _Pairs(**{name: getattr(pairs, name)[known] for name in _Pairs.__dataclass_fields__})
+    is_complete = rated.is_rated[pairs[:, 0]] & rated.is_rated[pairs[:, 1]]
     resamples = PromptResamples(rated.n_prompts, request.settings)
-    subsets = _estimate_subsets(kept, rated.signals, resamples)
-    seen = find_held_out(reward, (items[place] for place in kept.chosen.tolist()))
-    notes = seen.notes("bench_seen_prompts")
+    subsets = _estimate_subsets(rated, pairs[is_complete], resamples)
+    held_out = find_held_out(reward, (items[place] for place in pairs[is_complete, 0].tolist()))
+    notes = held_out.list_notes("bench_seen_prompts")
     if reward.uses_base and not rated.has_base:
-        notes.append(note("bench_base_missing"))
-    lost = pairs.chosen[~known]
-    n_without = sum(behaviors[place] is None for place in lost.tolist())
-    notes += _note_missing(subsets, known, n_without=n_without)
+        notes.append(write_note("bench_base_missing"))
+    n_without = sum(behaviors[place] is None for place in pairs[~is_complete, 0].tolist())
+    notes += _note_missing(subsets, is_complete, n_without=n_without)
     return Part(
         figures={"bench": tuple(subsets)},
         notes=notes,
@@ -85,42 +73,35 @@ def check_bench(bench: Any, request: ExaminationRequest, verdicts: Any) -> Part:
 
 
 def _note_missing(
-    subsets: Sequence[BenchSubset], known: NDArray[np.bool_], *, n_without: int
+    subsets: Sequence[BenchSubset], is_complete: NDArray[np.bool_], *, n_without: int
 ) -> list[RewardNote]:
     """Say what the accuracy of the total reward would be if each missing pair was wrong."""
-    if known.all():
+    if is_complete.all():
         return []
     total = next(row for row in subsets if row.subset is None and row.signal == "total")
-    right = total.accuracy.value * known.sum() if known.any() else 0.0
+    n_right = total.accuracy.value * is_complete.sum() if is_complete.any() else 0.0
     why = f" ({n_without:,} have no behavior, so that no weights apply)" if n_without else ""
     return [
-        note(
+        write_note(
             "bench_missing",
             words={"why": why},
-            n_missing=int((~known).sum()),
-            n_pairs=int(known.size),
+            n_missing=int((~is_complete).sum()),
+            n_pairs=int(is_complete.size),
             n_without_behavior=n_without,
-            worst_case=float(right / known.size),
+            worst_case=float(n_right / is_complete.size),
         )
     ]
 
 
-def _find_pairs(read: Responses) -> _Pairs:
-    """Find the two sides of each row by the group that reading has given them."""
-    items, sides = read.items, dict[str, dict[str, int]]()
+def _find_pairs(items: Sequence[Item]) -> NDArray[np.int64]:
+    """Find the places of the chosen and the rejected response of each row: (n_pairs, 2)."""
+    sides = dict[str, dict[str, int]]()  # by the group that reading has given a row
     for place, item in enumerate(items):
         side = item.metadata.get("preference")
         if side in _SIDES and item.group is not None:
             sides.setdefault(item.group, {})[side] = place
-    whole = [both for both in sides.values() if len(both) == len(_SIDES)]
-    chosen = np.array([both["chosen"] for both in whole], dtype=np.int64)
-    subsets = [items[place].metadata.get("subset") for place in chosen.tolist()]
-    return _Pairs(
-        chosen=chosen,
-        rejected=np.array([both["rejected"] for both in whole], dtype=np.int64),
-        prompts=read.prompts[chosen],
-        subsets=np.array([None if name is None else str(name) for name in subsets], dtype=object),
-    )
+    pairs = [[row[side] for side in _SIDES] for row in sides.values() if len(row) == len(_SIDES)]
+    return np.array(pairs, dtype=np.int64).reshape(-1, len(_SIDES))
 
 
 def _read_base(item: Item) -> float:
@@ -129,45 +110,27 @@ def _read_base(item: Item) -> float:
 
 
 def _estimate_subsets(
-    pairs: _Pairs, signals: Mapping[Signal, NDArray[np.float64]], resamples: PromptResamples
+    rated: RatedItems, pairs: NDArray[np.int64], resamples: PromptResamples
 ) -> list[BenchSubset]:
     """Compute accuracies of all pairs, the mean over subsets where there are several, and each."""
-    names = sorted({name for name in pairs.subsets if name is not None})
-    chosen = [np.ones(pairs.chosen.size, dtype=bool), *(pairs.subsets == name for name in names)]
-    found: list[BenchSubset] = []
-    for signal, rewards in signals.items():
-        wrong, tied = wrongness(rewards[pairs.chosen], rewards[pairs.rejected])
-        n = resamples.n_prompts
-        tops = [per_prompt(pairs.prompts[rows], 1.0 - wrong[rows], n_prompts=n) for rows in chosen]
-        counts = [per_prompt(pairs.prompts[rows], None, n_prompts=n) for rows in chosen]
-        sums = np.stack(tops, axis=1), np.stack(counts, axis=1)
-        rates = resamples.estimates(*sums)
-        shares = [float(tied[rows].mean()) if rows.any() else float("nan") for rows in chosen]
-        found += [
-            BenchSubset(subset=name, signal=signal, accuracy=rate, tie_share=share)
-            for name, rate, share in zip([None, *names], rates, shares, strict=True)
-        ]
+    chosen, rejected = pairs.T
+    subset_of = [rated.items[place].metadata.get("subset") for place in chosen.tolist()]
+    subset_of = [None if name is None else str(name) for name in subset_of]
+    names = sorted({name for name in subset_of if name is not None})
+    rows = [np.ones(len(pairs), dtype=bool)]
+    rows += [np.array([x == name for x in subset_of], dtype=bool) for name in names]
+    subsets: list[BenchSubset] = []
+    for signal, rewards in rated.signals.items():
+        errors, is_tie = find_errors(rewards[chosen], rewards[rejected])
+        columns = [(rated.prompts[chosen[kept]], 1.0 - errors[kept]) for kept in rows]
+        shares = [compute_mean(is_tie[kept]) for kept in rows]
+        figures = [*zip([None, *names], resamples.estimate_means(columns), shares, strict=True)]
         if len(names) > 1:
-            mean, share = _average_subsets(rates, sums, resamples), float(np.mean(shares[1:]))
-            found.append(BenchSubset(subset="*", signal=signal, accuracy=mean, tie_share=share))
+            average = resamples.estimate_average(columns[1:])
+            figures.append(("*", average, float(np.mean(shares[1:]))))
+        subsets += [
+            BenchSubset(subset=name, signal=signal, accuracy=rate, tie_share=share)
+            for name, rate, share in figures
+        ]
     places = {None: 0, "*": 1}
-    return sorted(found, key=lambda row: (places.get(row.subset, 2), row.subset or ""))
-
-
-def _average_subsets(
-    rates: Sequence[RateEstimate],
-    sums: tuple[NDArray[np.float64], NDArray[np.float64]],
-    resamples: PromptResamples,
-) -> RateEstimate:
-    """Average over subsets with equal weights, also in every resample."""
-    drawn = resamples.ratios(sums[0][:, 1:], sums[1][:, 1:])
-    known = ~np.isnan(drawn)
-    totals, counts = np.where(known, drawn, 0.0).sum(axis=1), known.sum(axis=1)
-    means = np.divide(totals, counts, out=np.full(len(drawn), np.nan), where=counts > 0)
-    lows, highs = resamples.interval(means[:, None], n_prompts=[rates[0].n_prompts])
-    low, high = float(lows[0]), float(highs[0])
-    value = float(np.mean([row.value for row in rates[1:]]))
-    if resamples.n_resamples and value in (0.0, 1.0):  # no resample says otherwise
-        reach = resamples.farthest([row.n_prompts for row in rates[1:]])
-        low, high = (0.0, reach) if value == 0.0 else (1.0 - reach, 1.0)
-    return RateEstimate(value=value, low=low, high=high, n=rates[0].n, n_prompts=rates[0].n_prompts)
+    return sorted(subsets, key=lambda row: (places.get(row.subset, 2), row.subset or ""))

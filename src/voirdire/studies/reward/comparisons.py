@@ -9,40 +9,39 @@ import msgspec
 import numpy as np
 
 from voirdire._validation import shorten
-from voirdire.documents import did_you_mean
-from voirdire.errors import InputError, NoDataError
+from voirdire.errors import NoDataError
 from voirdire.rewards.certification import certified, list_paying_propositions
 from voirdire.rewards.comparisons.data import (
     drop_unknown_labels,
     labelled_by_class,
     select_completions,
 )
-from voirdire.rewards.comparisons.order import LabelOrder, default_order
 from voirdire.rewards.comparisons.pairs import pairs_of
 from voirdire.rewards.comparisons.reading import comparisons_of
-from voirdire.rewards.fitting.judged_comparisons import with_behaviors
-from voirdire.studies.reward.degenerate import check_degenerate, notes_on_degenerate
-from voirdire.studies.reward.drives import feature_drives
-from voirdire.studies.reward.notes import note, notes_on_drives, notes_on_errors, notes_on_scales
+from voirdire.rewards.fitting.judged_comparisons import settle_orders, with_behaviors
+from voirdire.studies.reward.degenerate import check_degenerate, note_degenerate
+from voirdire.studies.reward.drives import describe_drives
+from voirdire.studies.reward.notes import note_drives, note_errors, note_scales, write_note
 from voirdire.studies.reward.ranking import (
-    behavior_scales,
-    error_rates,
-    label_histograms,
-    misranked_pairs,
-    near_ideal,
-    prompts_without_best,
+    compare_near_ideal,
+    compute_error_rates,
+    describe_scales,
+    find_prompts_without_best,
+    list_misranked_pairs,
+    make_histograms,
 )
-from voirdire.studies.reward.refusals import refusal_errors, refusal_expression
+from voirdire.studies.reward.refusals import count_refusal_errors, find_refusal_expression
 from voirdire.studies.reward.resampling import PromptResamples
 from voirdire.studies.reward.responses import Part, find_held_out, judge_responses, rate_items
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
     from voirdire.records import Verdicts
     from voirdire.rewards.comparisons.data import ComparisonData
+    from voirdire.rewards.comparisons.order import LabelOrder
     from voirdire.rewards.model import RewardModel
     from voirdire.studies.reward.responses import ExaminationRequest, RatedItems
     from voirdire.studies.reward.result import RewardNote
@@ -111,54 +110,58 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
     is_test = np.array([split == "test" for split in read.splits], dtype=bool)
     notes = []
     if is_test.any() and not is_test.all():
-        notes.append(note("train_left_out", n=int((~is_test).sum())))
+        notes.append(write_note("train_left_out", n=int((~is_test).sum())))
         read = select_completions(read, is_test)
     items = [
         item if item.behavior == behavior else msgspec.structs.replace(item, behavior=behavior)
         for item, behavior in zip(read.items, read.behaviors, strict=True)
     ]
     judged = judge_responses(items, request, verdicts)
-    by_people = _says_what_is_better(read)
-    if not by_people:
+    is_labelled = _says_what_is_better(read)
+    if not is_labelled:
         read = labelled_by_class(read, judged, rubric=reward.rubric)
-        notes.append(note("labels_from_classes"))
-    orders = _settle_orders(reward, read, asked=request.settings.orders)
+        notes.append(write_note("labels_from_classes"))
+    asked_orders = request.settings.orders
+    fit_orders = {} if "*" in asked_orders else reward.settings.get("orders") or {}
+    orders = settle_orders(
+        read, reward.rubric, {**fit_orders, **asked_orders}, behaviors=reward.behaviors
+    )
     data = drop_unknown_labels(read, orders)
-    comparisons = _rate_completions(data, judged, reward, orders, is_labelled_by_people=by_people)
+    comparisons = _rate_completions(data, judged, reward, orders, is_labelled_by_people=is_labelled)
     resamples = PromptResamples(comparisons.rated.n_prompts, request.settings)
-    seen = find_held_out(
+    held_out = find_held_out(
         reward, _find_first_of_prompts(data, comparisons), data_hash=data.data_hash
     )
     figures: dict[str, Any] = {
         "n_items": int(comparisons.rated.is_rated.sum()),
         "n_prompts": int(np.unique(comparisons.rated.prompts[comparisons.rated.is_rated]).size),
         "n_comparisons": sum(row.better.size for row in comparisons.behaviors),
-        "is_held_out": seen.is_held_out,
-        "error_rates": error_rates(comparisons, resamples),
-        "histograms": label_histograms(comparisons, n_bins=request.settings.n_bins),
-        "near_ideal": near_ideal(comparisons, resamples),
-        "misranked": misranked_pairs(comparisons, texts=request.settings.texts),
-        "refusals": refusal_errors(comparisons, resamples),
-        "drives": feature_drives(comparisons),
-        "scales": behavior_scales(comparisons),
+        "is_held_out": held_out.is_held_out,
+        "error_rates": compute_error_rates(comparisons, resamples),
+        "histograms": make_histograms(comparisons, n_bins=request.settings.n_bins),
+        "near_ideal": compare_near_ideal(comparisons, resamples),
+        "misranked": list_misranked_pairs(comparisons, texts=request.settings.texts),
+        "refusals": count_refusal_errors(comparisons, resamples),
+        "drives": describe_drives(comparisons),
+        "scales": describe_scales(comparisons),
     }
-    if not seen.is_known:
-        notes.append(note("held_out_unknown"))
+    if not held_out.is_known:
+        notes.append(write_note("held_out_unknown"))
     notes += [
-        *seen.notes("seen_prompts"),
+        *held_out.list_notes("seen_prompts"),
         *_note_judge(reward, judged),
         *_note_comparisons(comparisons),
-        *notes_on_errors(figures["error_rates"]),
-        *notes_on_drives(figures["drives"], _find_uncertified(reward)),
-        *notes_on_scales(figures["scales"]),
+        *note_errors(figures["error_rates"]),
+        *note_drives(figures["drives"], _find_uncertified(reward)),
+        *note_scales(figures["scales"]),
     ]
-    if refusal_expression(reward.rubric) is None and not figures["refusals"]:
-        notes.append(note("no_refusals"))
+    if find_refusal_expression(reward.rubric) is None and not figures["refusals"]:
+        notes.append(write_note("no_refusals"))
     if request.settings.n_degenerate:
         checks = check_degenerate(
             comparisons, request, judged=judged, is_stored=verdicts is not None
         )
-        notes += notes_on_degenerate(checks, texts=request.settings.texts)
+        notes += note_degenerate(checks, texts=request.settings.texts)
         figures["degenerate"] = tuple(
             check if request.settings.texts else replace(check, examples=())
             for check in checks or ()
@@ -192,40 +195,6 @@ def _settle_labels(data: ComparisonData, *, from_classes: bool | None) -> Compar
         "judge's verdicts with `from_classes=True`."
     )
     raise NoDataError(msg)
-
-
-def _settle_orders(
-    reward: RewardModel,
-    data: ComparisonData,
-    *,
-    asked: Mapping[str, str | Mapping[str, Sequence[str]]],
-) -> dict[str, LabelOrder]:
-    """Settle which labels are better than which: as asked, else as in the fit, else as declared."""
-    of_fit = reward.settings.get("orders") or {}
-    known = [row.id for row in reward.rubric.behaviors]
-    for behavior in asked:
-        if behavior not in (*known, "*"):
-            msg = (
-                f"`orders` must name behaviors of rubric {reward.rubric.name!r} or '*', got "
-                f"{shorten(behavior)!r}.{did_you_mean(behavior, known)}"
-            )
-            raise InputError(msg)
-    found = {}
-    for behavior in reward.behaviors:
-        own = of_fit.get(behavior, of_fit.get("*"))
-        spec = asked.get(behavior, asked.get("*", own))
-        if spec is not None:
-            found[behavior] = LabelOrder.of(spec)
-            continue
-        pairs = zip(data.behaviors, data.labels, strict=True)
-        labels = {label for name, label in pairs if name == behavior and label is not None}
-        try:
-            found[behavior] = default_order(reward.rubric, behavior, labels=labels)
-        except InputError:
-            if labels:
-                raise
-            found[behavior] = LabelOrder.of("unlabelled")
-    return found
 
 
 def _rate_completions(
@@ -280,42 +249,42 @@ def _find_uncertified(reward: RewardModel) -> list[str]:
 
 def _note_judge(reward: RewardModel, judged: Verdicts) -> list[RewardNote]:
     """Say where the verdicts are not those of the reward's own judge."""
-    own = reward.judge
-    if not own.fingerprint or not judged.fingerprint or own.fingerprint == judged.fingerprint:
+    expected = reward.judge
+    if not judged.fingerprint or expected.fingerprint in ("", judged.fingerprint):
         return []
     return [
-        note(
+        write_note(
             "other_judge",
-            words={"own": own.name},
+            words={"own": expected.name},
             judge=judged.judge,
             fingerprint=judged.fingerprint,
-            expected=own.fingerprint,
+            expected=expected.fingerprint,
         )
     ]
 
 
 def _note_comparisons(comparisons: RatedComparisons) -> list[RewardNote]:
     """Say what is missing in the comparisons."""
-    found = []
+    notes = []
     reward, rated = comparisons.reward, comparisons.rated
-    silent = [row.behavior for row in comparisons.behaviors if not row.better.size]
-    silent += [name for name in reward.behaviors if name not in rated.features]
-    if silent:
-        found.append(note("no_comparisons", behaviors=tuple(silent)))
-    few = {row.behavior: len(set(row.prompts.tolist())) for row in comparisons.behaviors}
-    few = {name: n for name, n in few.items() if 0 < n < FEW_PROMPTS}
-    if few:
-        found.append(note("few_prompts", prompts=few, least=FEW_PROMPTS))
+    uncompared = [row.behavior for row in comparisons.behaviors if not row.better.size]
+    uncompared += [name for name in reward.behaviors if name not in rated.features]
+    if uncompared:
+        notes.append(write_note("no_comparisons", behaviors=tuple(uncompared)))
+    n_prompts = {row.behavior: len(set(row.prompts.tolist())) for row in comparisons.behaviors}
+    n_prompts = {name: n for name, n in n_prompts.items() if 0 < n < FEW_PROMPTS}
+    if n_prompts:
+        notes.append(write_note("few_prompts", prompts=n_prompts, least=FEW_PROMPTS))
     if not any(label is not None for label in comparisons.labels):
-        found.append(note("no_labels"))
+        notes.append(write_note("no_labels"))
     if reward.uses_base and not rated.has_base:
-        found.append(note("base_missing"))
+        notes.append(write_note("base_missing"))
     if rated.has_base and reward.data_hash and not reward.uses_base:
-        found.append(note("base_not_in_fit"))
-    if without := set(prompts_without_best(comparisons)):
+        notes.append(write_note("base_not_in_fit"))
+    if unbest := set(find_prompts_without_best(comparisons)):
         first: dict[int, str] = {}  # a prompt is named by its first completion
         for prompt, item in zip(rated.prompts.tolist(), rated.items, strict=True):
-            if prompt in without:
+            if prompt in unbest:
                 first.setdefault(prompt, shorten(item.group or item.id, width=40))
-        found.append(note("without_best", n=len(without), prompts=tuple(first.values())))
-    return found
+        notes.append(write_note("without_best", n=len(unbest), prompts=tuple(first.values())))
+    return notes

@@ -17,13 +17,13 @@ from voirdire.models import is_model_name
 from voirdire.probes import degradations
 from voirdire.probes.text import draw_for, join_sentences, language_of, read_data
 from voirdire.rewards.reward_judge import choose_judge
-from voirdire.studies.reward.notes import note
+from voirdire.studies.reward.notes import write_note
 from voirdire.studies.reward.ranking import TIE
-from voirdire.studies.reward.refusals import kind_of, refusal_expression
+from voirdire.studies.reward.refusals import find_refusal_error, find_refusal_expression
 from voirdire.studies.reward.responses import (
     Responses,
+    get_last_question,
     judge_responses,
-    last_question,
     order_probabilities,
     rate_items,
 )
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from voirdire.studies.reward.responses import ExaminationRequest
     from voirdire.studies.reward.result import DegenerateKind, RewardNote
 
-__all__ = ["check_degenerate", "degenerate_texts", "notes_on_degenerate"]
+__all__ = ["check_degenerate", "note_degenerate", "write_degenerate_texts"]
 
 _N_REPEATS = 12
 _N_DRAWN = 8
@@ -84,42 +84,40 @@ def check_degenerate(
         if reward.judge.made_by.get("judge") != "local":
             return None
         judge = "local"
-    made = _write_responses(
+    responses = _write_responses(
         comparisons, request, reads_cues=_reads_cues(choose_judge(reward.judge, judge))
     )
-    if not made:
+    if not responses:
         return ()
-    items = [row.item for row in made]
-    again = [*{row.best.id: row.best for row in made}.values()] if is_stored else []
-    said = judge_responses([*items, *again], replace(request, judge=judge), None)
-    if not _has_same_verdicts(said, judged, again, propositions=reward.columns):
+    items = [row.item for row in responses]
+    known_items = [*{row.best.id: row.best for row in responses}.values()] if is_stored else []
+    verdicts = judge_responses([*items, *known_items], replace(request, judge=judge), None)
+    if not _has_same_verdicts(verdicts, judged, known_items, propositions=reward.columns):
         return None
     degenerate = Responses(
         items=items,
         source="degenerate responses",
         prompts=np.arange(len(items)),
-        behaviors=[row.behavior for row in made],
+        behaviors=[row.behavior for row in responses],
         base_rewards=np.full(len(items), np.nan),
     )
-    rules = rate_items(degenerate, reward, said).rules
+    rules = rate_items(degenerate, reward, verdicts).rules
     rated: dict[tuple[str, DegenerateKind], list[tuple[_Degenerate, float]]] = {}
-    for row, value in zip(made, rules.tolist(), strict=True):
+    for row, value in zip(responses, rules.tolist(), strict=True):
         if np.isfinite(value):
             rated.setdefault((row.behavior, row.kind), []).append((row, value))
     order = {row.behavior: place for place, row in enumerate(comparisons.behaviors)}
-    found = [_check(behavior, kind, rows) for (behavior, kind), rows in rated.items()]
-    found.sort(key=lambda x: (order[x.behavior], -x.share_above_best, -x.share_above_median))
-    return tuple(found)
+    checks = [_summarize(behavior, kind, rows) for (behavior, kind), rows in rated.items()]
+    checks.sort(key=lambda x: (order[x.behavior], -x.share_above_best, -x.share_above_median))
+    return tuple(checks)
 
 
-def notes_on_degenerate(
-    found: Sequence[DegenerateCheck] | None, *, texts: bool
-) -> list[RewardNote]:
+def note_degenerate(checks: Sequence[DegenerateCheck] | None, *, texts: bool) -> list[RewardNote]:
     """Say which nonsense outranks the best real responses, or that nobody has looked."""
-    if found is None:
-        return [note("degenerate_not_judged")]
+    if checks is None:
+        return [write_note("degenerate_not_judged")]
     worst = sorted(
-        (row for row in found if row.share_above_best >= _WORTH_A_NOTE),
+        (row for row in checks if row.share_above_best >= _WORTH_A_NOTE),
         key=lambda row: -row.share_above_best,
     )
     if not worst:
@@ -131,9 +129,9 @@ def notes_on_degenerate(
     ]
     first = worst[0].examples[0]
     return [
-        note(
+        write_note(
             "degenerate_outranks",
-            words={"said": cases, "quoted": f": {first.response!r}" if texts else ""},
+            words={"shown_cases": cases, "quoted": f": {first.response!r}" if texts else ""},
             n=len(worst),
             cases=tuple(f"{row.behavior}:{row.kind} {row.share_above_best:.0%}" for row in worst),
             reward=first.reward,
@@ -164,38 +162,38 @@ def _write_responses(
     """Write the degenerate responses for prompts that are drawn, as many of each behavior."""
     rated, rng = comparisons.rated, np.random.default_rng(request.settings.seed)
     n_each = -(-request.settings.n_degenerate // max(1, len(comparisons.behaviors)))
-    word = refusal_expression(request.reward.rubric)
-    found = []
+    expression = find_refusal_expression(request.reward.rubric)
+    responses = []
     for row in comparisons.behaviors:
         prompts = np.unique(rated.prompts[row.rows])
-        has_refusal = word is not None and (
-            kind_of(request.reward.rubric, row.behavior, word) == "false_refusal"
+        has_refusal = expression is not None and (
+            find_refusal_error(request.reward.rubric, row.behavior, expression) == "false_refusal"
         )
         for prompt in np.sort(rng.permutation(prompts)[:n_each]).tolist():
-            own = row.rows[rated.prompts[row.rows] == prompt]
-            own = own[np.argsort(-rated.rules[own], kind="stable")]
-            best = msgspec.structs.replace(rated.items[own[0]], behavior=row.behavior)
-            for kind, text in degenerate_texts(
+            places = row.rows[rated.prompts[row.rows] == prompt]
+            places = places[np.argsort(-rated.rules[places], kind="stable")]
+            best = msgspec.structs.replace(rated.items[places[0]], behavior=row.behavior)
+            for kind, text in write_degenerate_texts(
                 best, has_refusal=has_refusal, reads_cues=reads_cues
             ):
                 item = msgspec.structs.replace(best, id=f"{best.id}+{kind}", response=text)
-                found.append(
+                responses.append(
                     _Degenerate(
                         item=item,
                         kind=kind,
                         behavior=row.behavior,
                         best=best,
-                        rewards=rated.rules[own],
+                        rewards=rated.rules[places],
                     )
                 )
-    return found
+    return responses
 
 
-def degenerate_texts(
+def write_degenerate_texts(
     best: Item, *, has_refusal: bool, reads_cues: bool
 ) -> Iterator[tuple[DegenerateKind, str]]:
     """Give the degenerate responses to the prompt of an item, in its language."""
-    asked, texts = last_question(best), read_data(_TEXTS)
+    asked, texts = get_last_question(best), read_data(_TEXTS)
     language = language_of(f"{asked} {best.response}")
     for change in degradations():
         worse = change.change(best) if change.id in _BY_RULE else None
@@ -214,7 +212,7 @@ def degenerate_texts(
     yield "word_salad", between.join(phrases[place] for place in drawn.tolist())
 
 
-def _check(
+def _summarize(
     behavior: str, kind: DegenerateKind, rows: Sequence[tuple[_Degenerate, float]]
 ) -> DegenerateCheck:
     rewards = np.array([reward for _, reward in rows])
@@ -232,7 +230,7 @@ def _check(
         share_above_median=float(_is_above(rewards, median).mean()),
         examples=tuple(
             DegenerateExample(
-                prompt=shorten(last_question(row.best), width=_WIDTH),
+                prompt=shorten(get_last_question(row.best), width=_WIDTH),
                 response=shorten(row.item.response, width=_WIDTH),
                 reward=reward,
                 best_response=shorten(row.best.response, width=_WIDTH),

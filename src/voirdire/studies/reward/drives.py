@@ -11,7 +11,8 @@ from voirdire.rewards.certification import certified
 from voirdire.rewards.scoring.scores import compute_contributions
 from voirdire.rewards.vetoes import VETO, list_veto_propositions
 from voirdire.rubrics.rubric import write_demand
-from voirdire.studies.reward.ranking import per_prompt, wrongness
+from voirdire.studies.reward.ranking import find_errors
+from voirdire.studies.reward.resampling import center_by_prompt, compute_mean
 from voirdire.studies.reward.result import FeatureDrive
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from voirdire.studies.reward.comparisons import BehaviorComparisons, RatedComparisons
     from voirdire.studies.reward.responses import BehaviorFeatures
 
-__all__ = ["DEAD_SHARE", "SEEN_SPREAD", "feature_drives"]
+__all__ = ["DEAD_SHARE", "SEEN_SPREAD", "describe_drives"]
 
 DEAD_SHARE = 0.001
 """A feature that makes less than this share of all spread has almost no effect."""
@@ -34,7 +35,7 @@ completion in 400 is of. How its weight stands to those of others is then no fin
 _BLOCK_PAIRS = 50_000
 
 
-def feature_drives(comparisons: RatedComparisons) -> tuple[FeatureDrive, ...]:
+def describe_drives(comparisons: RatedComparisons) -> tuple[FeatureDrive, ...]:
     r"""Tell what each feature does to rankings, and what would be lost without it.
 
     Parameters
@@ -58,25 +59,25 @@ def feature_drives(comparisons: RatedComparisons) -> tuple[FeatureDrive, ...]:
     as good as no weight. A proposition is contradictory where `find_paid_against_demands` names
     it, dead or not: what these completions do not vary in, those of a policy may. Of two classes
     that vary by `SEEN_SPREAD`, the lower one in the order of labels is contradictory where it is
-    paid better;
-    the higher one where the lower one is dead, since only differences between classes count. That
-    is about single weights: classes and propositions are computed from the same verdicts, so that
-    what one of them pays against may be made up for by another.
+    paid better; the higher one where the lower one is dead, since only differences between classes
+    count. That is about single weights: classes and propositions are computed from the same
+    verdicts, so that what one of them pays against may be made up for by another.
     """
-    vouched = {name for name, status in certified(comparisons.reward).items() if status.is_valid}
-    found: list[FeatureDrive] = []
+    statuses = certified(comparisons.reward)
+    vouched_names = {name for name, status in statuses.items() if status.is_valid}
+    drives: list[FeatureDrive] = []
     for row in comparisons.behaviors:
-        found += _of_behavior(comparisons, row, vouched)
-    return tuple(found)
+        drives += _describe_behavior(comparisons, row, vouched_names)
+    return tuple(drives)
 
 
-def _of_behavior(
-    comparisons: RatedComparisons, row: BehaviorComparisons, vouched: set[str]
+def _describe_behavior(
+    comparisons: RatedComparisons, row: BehaviorComparisons, vouched_names: set[str]
 ) -> list[FeatureDrive]:
     reward, features = comparisons.reward, comparisons.rated.features[row.behavior]
     about = reward.feature_set(row.behavior)
     demands = reward.rubric.behavior(row.behavior).demands
-    values = features.at(row.rows)
+    values = features.select(row.rows)
     prompts = comparisons.rated.prompts[row.rows]
     spreads = [
         _compute_spread_within(prompts, column)
@@ -87,10 +88,10 @@ def _of_behavior(
     shares = [x / total if total > 0 and np.isfinite(x) else 0.0 for x in spreads]
     is_dead = [share < DEAD_SHARE for share in shares]
     without = _compute_errors_without(comparisons, row, features)
-    paid = find_paid_against_demands(reward)
-    against = {each.proposition for each in paid if each.behavior == row.behavior}
+    payments = find_paid_against_demands(reward)
+    paid_against = {each.proposition for each in payments if each.behavior == row.behavior}
     out_of_order = _find_misordered_classes(row, features, is_seen=is_seen, is_dead=is_dead)
-    vouching = _list_needed_propositions(reward, about)
+    needed = _list_needed_propositions(reward, about)
     intervals = _read_intervals(reward, row.behavior)
     nowhere = (float("nan"), float("nan"))
     return [
@@ -100,14 +101,14 @@ def _of_behavior(
             weight=float(features.weights[k]),
             low=intervals.get(name, nowhere)[0],
             high=intervals.get(name, nowhere)[1],
-            mean=_compute_mean(values[:, k]),
+            mean=compute_mean(values[:, k]),
             spread=spreads[k],
             share=shares[k],
             error_rate_without=without[k],
             is_dead=is_dead[k],
-            is_contradictory=name in against or (name in out_of_order and not is_dead[k]),
+            is_contradictory=name in paid_against or (name in out_of_order and not is_dead[k]),
             demand=write_demand(demands[name]) if name in demands else "",
-            is_certified=vouching[name] <= vouched,
+            is_certified=needed[name] <= vouched_names,
         )
         for k, name in enumerate(features.names)
     ]
@@ -115,19 +116,12 @@ def _of_behavior(
 
 def _compute_spread_within(prompts: NDArray[np.int64], values: NDArray[np.float64]) -> float:
     """Pooled standard deviation within prompts; nan where no prompt has two values."""
-    known = ~np.isnan(values)
-    own, places = np.unique(prompts[known], return_inverse=True)
-    free = int(known.sum()) - own.size
-    if free < 1:
-        return float("nan")
-    counts = per_prompt(places, None, n_prompts=own.size)
-    means = per_prompt(places, values[known], n_prompts=own.size) / counts
-    return float(np.sqrt(np.square(values[known] - means[places]).sum() / free))
-
-
-def _compute_mean(values: NDArray[np.float64]) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else float("nan")
+    is_known = ~np.isnan(values)
+    deviations, counts = center_by_prompt(
+        prompts[is_known], values[is_known], n_prompts=int(prompts.max(initial=0)) + 1
+    )
+    n_free = int(is_known.sum() - np.count_nonzero(counts))
+    return float(np.sqrt(np.square(deviations).sum() / n_free)) if n_free else float("nan")
 
 
 def _compute_errors_without(
@@ -143,9 +137,9 @@ def _compute_errors_without(
         sides = []
         for places in (row.better, row.worse):
             chosen = places[start : start + _BLOCK_PAIRS]
-            own = compute_contributions(features.at(chosen), features.weights)
-            sides.append(total[chosen, None] - own)
-        wrong += wrongness(*sides)[0].sum(axis=0)
+            paid = compute_contributions(features.select(chosen), features.weights)
+            sides.append(total[chosen, None] - paid)
+        wrong += find_errors(*sides)[0].sum(axis=0)
     return [float(x) for x in wrong / row.better.size]
 
 
@@ -163,29 +157,29 @@ def _find_misordered_classes(
         for k, name in enumerate(features.names)
         if name.startswith(prefix) and name.removeprefix(prefix) in row.order.labels and is_seen[k]
     }
-    found = set()
+    misordered = set()
     for high, above in classes.items():
         for low in row.order.better(high) & classes.keys():
             below = classes[low]
             if features.weights[below] > features.weights[above]:
-                found.add(features.names[above if is_dead[below] else below])
-    return found
+                misordered.add(features.names[above if is_dead[below] else below])
+    return misordered
 
 
 def _list_needed_propositions(reward: RewardModel, about: FeatureSet) -> dict[str, set[str]]:
     """Name the propositions that each feature depends on."""
     classes = set(reward.rubric.logic.compile_classes(about.behavior).variables)
     vetoed = list_veto_propositions(reward.rubric, about.behavior, about.vetoes)
-    own = {name: {name.partition("=")[0]} for name in about.asked}
-    return own | {VETO: vetoed} | dict.fromkeys(about.classes, classes)
+    needed = {name: {name.partition("=")[0]} for name in about.asked}
+    return needed | {VETO: vetoed} | dict.fromkeys(about.classes, classes)
 
 
 def _read_intervals(reward: RewardModel, behavior: str) -> dict[str, tuple[float, float]]:
     """Read the intervals that the fit has left in the model's figures."""
-    told: Any = reward.behaviors[behavior].figures.get("weights")
-    found = {}
-    for name, row in told.items() if isinstance(told, dict) else ():
+    rows: Any = reward.behaviors[behavior].figures.get("weights")
+    intervals = {}
+    for name, row in rows.items() if isinstance(rows, dict) else ():
         low, high = (row.get("low"), row.get("high")) if isinstance(row, dict) else (None, None)
         if isinstance(low, int | float) and isinstance(high, int | float):
-            found[name] = (float(low), float(high))
-    return found
+            intervals[name] = (float(low), float(high))
+    return intervals

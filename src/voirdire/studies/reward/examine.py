@@ -144,7 +144,7 @@ def examine_reward(
     >>> found.n_comparisons, found.error_rates[0].rate.value
     (1, 0.0)
     """
-    told = replace(settings or RewardExaminationSettings(), **fields)
+    settings = replace(settings or RewardExaminationSettings(), **fields)
     work = [
         (examine_comparisons, "comparisons", comparisons, verdicts),
         (check_policy, "policy", policy, policy_verdicts),
@@ -158,32 +158,32 @@ def examine_reward(
         )
         raise InputError(msg)
     model = _load(reward)
-    check_behavior(told.behavior, model.rubric)
-    request = ExaminationRequest(reward=model, judge=judge, judging=judging, settings=told)
-    tell = progress or (lambda _done, _total: None)
+    check_behavior(settings.behavior, model.rubric)
+    request = ExaminationRequest(reward=model, judge=judge, judging=judging, settings=settings)
+    report = progress or (lambda _done, _total: None)
     figures: dict[str, Any] = {
         "n_items": 0,
         "n_prompts": 0,
         "n_comparisons": 0,
         "is_held_out": False,
     }
-    done_with: dict[str, Any] = {name: getattr(told, name) for name in _FIGURES}
+    recorded: dict[str, Any] = {name: getattr(settings, name) for name in _FIGURES}
     notes: list[RewardNote] = []
     dropped: list[Dropped] = []
     for done, (examine, name, source, judged) in enumerate(work):
-        tell(done, len(work))
+        report(done, len(work))
         part = examine(source, request, judged)
         figures |= part.figures
-        done_with[name] = str(source) if isinstance(source, str | Path) else "in memory"
-        done_with |= part.settings
+        recorded[name] = str(source) if isinstance(source, str | Path) else "in memory"
+        recorded |= part.settings
         notes += part.notes
         dropped += part.dropped
-    tell(len(work), len(work))
+    report(len(work), len(work))
     return RewardExamination(
         reward=_describe_reward(request.reward),
         notes=sort_notes(notes),
         dropped=tuple(dropped),
-        settings=done_with,
+        settings=recorded,
         **figures,
     )
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from voirdire.studies.reward.result import BehaviorScale, ErrorRate, FeatureDrive
 
-__all__ = ["note", "notes_on_drives", "notes_on_errors", "notes_on_scales", "sort_notes"]
+__all__ = ["note_drives", "note_errors", "note_scales", "sort_notes", "write_note"]
 
 _MOST_NAMED = 8
 
@@ -43,7 +43,7 @@ class _Sentences(string.Formatter):
         return repr(shorten(value)) if format_spec == "name" else format(value, format_spec)
 
 
-def note(code: str, *, words: Mapping[str, Any] | None = None, **figures: Any) -> RewardNote:
+def write_note(code: str, *, words: Mapping[str, Any] | None = None, **figures: Any) -> RewardNote:
     """Make a note; `words` stand in its sentence and are no figures."""
     sentence = _Sentences().vformat(_read_sentences()[code], (), {**figures, **(words or {})})
     return RewardNote(code=code, sentence=sentence, figures=figures)
@@ -55,48 +55,48 @@ def sort_notes(notes: Iterable[RewardNote]) -> tuple[RewardNote, ...]:
     return tuple(sorted(notes, key=lambda row: order.index(row.code)))
 
 
-def notes_on_errors(rates: Sequence[ErrorRate]) -> list[RewardNote]:
+def note_errors(rates: Sequence[ErrorRate]) -> list[RewardNote]:
     """Say where the reward ranks no better than its base, or than a coin."""
     values = {(row.behavior, row.signal): row.rate.value for row in rates if row.against == "all"}
     totals = {name: value for (name, signal), value in values.items() if signal == "total"}
-    found = {
+    behaviors = {
         "worse_than_base": [x for x in totals if totals[x] > values.get((x, "base"), 2.0)],
         "no_better_than_chance": [x for x in totals if totals[x] >= 0.5],
     }
     return [
-        note(code, behaviors=tuple(name or "all" for name in names))
-        for code, names in found.items()
+        write_note(code, behaviors=tuple(name or "all" for name in names))
+        for code, names in behaviors.items()
         if names
     ]
 
 
-def notes_on_drives(drives: Sequence[FeatureDrive], uncertified: Sequence[str]) -> list[RewardNote]:
+def note_drives(drives: Sequence[FeatureDrive], uncertified: Sequence[str]) -> list[RewardNote]:
     """Name features that pay against a demand, that do nothing, and that nobody vouches for."""
     largest = sorted(drives, key=lambda row: -abs(row.weight))
     contradictory = [row for row in largest if row.is_contradictory]
     against = tuple(_name_feature(row) for row in contradictory if row.demand)
     classes = tuple(_name_feature(row) for row in contradictory if not row.demand)
     dead = tuple(_name_feature(row) for row in drives if row.is_dead)
-    found = []
+    notes = []
     if against:
-        found.append(note("contradictory_features", n=len(against), features=against))
+        notes.append(write_note("contradictory_features", n=len(against), features=against))
     if classes:
-        found.append(note("classes_out_of_order", n=len(classes), features=classes))
+        notes.append(write_note("classes_out_of_order", n=len(classes), features=classes))
     if uncertified:
-        found.append(note("uncertified", n=len(uncertified), propositions=tuple(uncertified)))
+        notes.append(write_note("uncertified", n=len(uncertified), propositions=tuple(uncertified)))
     if dead:
-        found.append(note("dead_features", n=len(dead), features=dead))
-    return found
+        notes.append(write_note("dead_features", n=len(dead), features=dead))
+    return notes
 
 
-def notes_on_scales(scales: Sequence[BehaviorScale]) -> list[RewardNote]:
+def note_scales(scales: Sequence[BehaviorScale]) -> list[RewardNote]:
     """Say where the same reward means different things under different behaviors."""
     spread = max((row.standard_deviation for row in scales), default=0.0)
     means = [row.mean for row in scales]
     apart = max(means) - min(means) if len(means) > 1 else 0.0
     if apart <= spread or apart == 0.0:
         return []
-    return [note("scales_differ", apart=apart, spread=spread)]
+    return [write_note("scales_differ", apart=apart, spread=spread)]
 
 
 def _list_names(names: Sequence[str] | Mapping[str, int]) -> str:

@@ -11,12 +11,13 @@ import numpy as np
 
 from voirdire.errors import InputError
 from voirdire.judging.judges.token_estimate import estimate_tokens
-from voirdire.judging.plan import asks_a_model
+from voirdire.judging.plan import asks_a_model, is_jury
 from voirdire.records import Usage
 from voirdire.rewards.comparisons.prompts import hash_prompt
 from voirdire.rewards.verdict_source import plan_of
-from voirdire.studies.reward.notes import note
-from voirdire.studies.reward.ranking import TIE, per_prompt
+from voirdire.studies.reward.notes import write_note
+from voirdire.studies.reward.ranking import TIE
+from voirdire.studies.reward.resampling import center_by_prompt, compute_mean, sum_by_prompt
 from voirdire.studies.reward.responses import (
     Part,
     judge_responses,
@@ -56,7 +57,7 @@ def check_policy(policy: Any, request: ExaminationRequest, verdicts: Any) -> Par
     deviations within groups divide by n - 1, as trainers do. A group with fewer than two rewards
     has no variance either: there is nothing to compare it with.
     """
-    read = read_responses(
+    responses = read_responses(
         policy,
         request,
         name="policy",
@@ -64,17 +65,17 @@ def check_policy(policy: Any, request: ExaminationRequest, verdicts: Any) -> Par
         base_of=lambda x: read_base_reward(x.metadata),
     )
     started = time.perf_counter()
-    judged = judge_responses(read.items, request, verdicts)
+    judged = judge_responses(responses.items, request, verdicts)
     if verdicts is not None:
         started = time.perf_counter()  # that reading verdicts takes is no part of a step
-    rated = rate_items(read, request.reward, judged)
+    rated = rate_items(responses, request.reward, judged)
     check = PolicyCheck(
         **_describe_groups(rated),
         class_shares=_compute_class_shares(rated),
         behaviors=_describe_behaviors(rated),
         step_size=request.settings.step_size,
         **_estimate_cost(
-            read.items,
+            responses.items,
             request,
             calls=judged.calls,
             is_stored=verdicts is not None,
@@ -84,18 +85,18 @@ def check_policy(policy: Any, request: ExaminationRequest, verdicts: Any) -> Par
     return Part(
         figures={"policy": check},
         notes=_note_policy(check),
-        dropped=(*read.dropped, *rated.dropped),
+        dropped=(*responses.dropped, *rated.dropped),
         settings={},
     )
 
 
 def _note_policy(policy: PolicyCheck) -> list[RewardNote]:
     """Say what training would see too little or too much of."""
-    found = []
+    notes = []
     if policy.n_without_variance:
         share = policy.n_without_variance / policy.n_groups
-        found.append(
-            note(
+        notes.append(
+            write_note(
                 "policy_without_variance",
                 words={"n_groups": policy.n_groups},
                 n=policy.n_without_variance,
@@ -103,31 +104,31 @@ def _note_policy(policy: PolicyCheck) -> list[RewardNote]:
             )
         )
     if policy.spread_ratio > _DROWNED:
-        found.append(note("base_drowned", ratio=policy.spread_ratio))
+        notes.append(write_note("base_drowned", ratio=policy.spread_ratio))
     if policy.spread_ratio < 1 / _DROWNED:
-        found.append(note("rules_drowned", ratio=policy.spread_ratio))
+        notes.append(write_note("rules_drowned", ratio=policy.spread_ratio))
     if policy.n_missing:
-        found.append(note("policy_missing", n=policy.n_missing))
+        notes.append(write_note("policy_missing", n=policy.n_missing))
     if policy.group_size < 2:
-        found.append(note("groups_of_one", group_size=policy.group_size))
+        notes.append(write_note("groups_of_one", group_size=policy.group_size))
     if math.isnan(policy.step_seconds):
-        found.append(note("policy_not_timed"))
-    return found
+        notes.append(write_note("policy_not_timed"))
+    return notes
 
 
 def _describe_groups(rated: RatedItems) -> dict[str, Any]:
     """Figures of all groups together."""
     n = rated.n_prompts
-    known = rated.is_rated
+    is_rated = rated.is_rated
     rules = _compute_spreads(rated, rated.rules)
     base = _compute_spreads(rated, rated.signals["base"]) if rated.has_base else np.empty(0)
-    base_spread, rule_spread = _compute_mean(base), _compute_mean(rules)
+    base_spread, rule_spread = compute_mean(base), compute_mean(rules)
     return {
         "n_items": len(rated.items),
         "n_groups": n,
         "group_size": len(rated.items) / n,
         "n_without_variance": int(_is_flat(rated).sum()),
-        "n_missing": int((~known).sum()),
+        "n_missing": int((~is_rated).sum()),
         "base_spread": base_spread,
         "rule_spread": rule_spread,
         "spread_ratio": rule_spread / base_spread if base_spread > 0 else _NAN,
@@ -136,62 +137,54 @@ def _describe_groups(rated: RatedItems) -> dict[str, Any]:
 
 def _compute_spreads(rated: RatedItems, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
     """Compute the standard deviation within each group of at least two."""
-    known = np.isfinite(rewards) & rated.is_rated
-    prompts, values, n = rated.prompts[known], rewards[known], rated.n_prompts
-    counts = per_prompt(prompts, None, n_prompts=n)
-    sums = per_prompt(prompts, values, n_prompts=n)
-    means = np.divide(sums, counts, out=np.zeros(n), where=counts > 0)
-    squares = per_prompt(prompts, np.square(values - means[prompts]), n_prompts=n)
-    several = counts > 1
-    return np.sqrt(squares[several] / (counts[several] - 1))
+    is_rated, n = np.isfinite(rewards) & rated.is_rated, rated.n_prompts
+    prompts = rated.prompts[is_rated]
+    deviations, counts = center_by_prompt(prompts, rewards[is_rated], n_prompts=n)
+    squares = sum_by_prompt(prompts, np.square(deviations), n_prompts=n)
+    is_several = counts > 1
+    return np.sqrt(squares[is_several] / (counts[is_several] - 1))
 
 
 def _is_flat(rated: RatedItems) -> NDArray[np.bool_]:
     """Tell which groups have no two rewards that differ."""
-    known, n = rated.is_rated, rated.n_prompts
-    prompts, values = rated.prompts[known], rated.signals["total"][known]
+    is_rated, n = rated.is_rated, rated.n_prompts
+    prompts, values = rated.prompts[is_rated], rated.signals["total"][is_rated]
     low, high = np.full(n, np.inf), np.full(n, -np.inf)
     np.minimum.at(low, prompts, values)
     np.maximum.at(high, prompts, values)
-    some = np.isfinite(low)
+    has_any = np.isfinite(low)
     flat = np.ones(n, dtype=bool)
-    scale = np.maximum(1.0, np.maximum(np.abs(low[some]), np.abs(high[some])))
-    flat[some] = high[some] - low[some] <= TIE * scale
+    scale = np.maximum(1.0, np.maximum(np.abs(low[has_any]), np.abs(high[has_any])))
+    flat[has_any] = high[has_any] - low[has_any] <= TIE * scale
     return flat
 
 
 def _compute_class_shares(rated: RatedItems) -> dict[str, float]:
-    found = {}
+    shares = {}
     for behavior, features in rated.features.items():
         places = [k for k, name in enumerate(features.names) if name.startswith(f"{behavior}.")]
         classes = features.values[:, places]
-        known = classes[~np.isnan(classes).any(axis=1)]
-        likeliest = np.bincount(known.argmax(axis=1), minlength=len(places)) if known.size else None
+        complete = classes[~np.isnan(classes).any(axis=1)]
         for k, place in enumerate(places):
-            share = _NAN if likeliest is None else float(likeliest[k] / len(known))
-            found[features.names[place]] = share
-    return found
+            shares[features.names[place]] = compute_mean(complete.argmax(axis=1) == k)
+    return shares
 
 
 def _describe_behaviors(rated: RatedItems) -> Mapping[str, Mapping[str, float]]:
     flat = _is_flat(rated)
-    found = {}
+    figures = {}
     for behavior, features in rated.features.items():
         values = rated.signals["total"][features.rows]
         values = values[np.isfinite(values)]
         groups = np.unique(rated.prompts[features.rows])
-        found[behavior] = {
+        figures[behavior] = {
             "n_items": int(features.rows.size),
             "n_groups": int(groups.size),
-            "mean": _compute_mean(values),
+            "mean": compute_mean(values),
             "standard_deviation": float(values.std()) if values.size else _NAN,
             "share_without_variance": float(flat[groups].mean()),
         }
-    return found
-
-
-def _compute_mean(values: NDArray[np.float64]) -> float:
-    return float(values.mean()) if values.size else _NAN
+    return figures
 
 
 def _estimate_cost(
@@ -207,47 +200,50 @@ def _estimate_cost(
     Where verdicts were given, calls, tokens and dollars are an estimate of what they would take.
     The seconds of a step are unknown then, and where some replies came from a store.
     """
-    found = {"n_calls": 0, "n_tokens": 0, "cost": _NAN, "seconds": seconds}
-    found |= {"step_calls": _NAN, "step_cost": _NAN, "step_seconds": _NAN}
+    figures = {"n_calls": 0, "n_tokens": 0, "cost": _NAN, "seconds": seconds}
+    figures |= {"step_calls": _NAN, "step_cost": _NAN, "step_seconds": _NAN}
     try:
         plan = plan_of(request.reward, None if is_stored else request.judge)
     except InputError:  # nobody knows the judge, or its key is missing
-        return found
+        return figures
     if not is_stored and not (calls and calls.n_reused):
-        found["step_seconds"] = seconds / len(items) * request.settings.step_size
+        figures["step_seconds"] = seconds / len(items) * request.settings.step_size
     n_kept = 0 if calls is None else calls.n_kept or 0
     share_asked = 1 - n_kept / len(items)  # a cascade asks about the others only
-    free = found | {"cost": 0.0, "step_calls": 0.0, "step_cost": 0.0}
-    if not asks_a_model(plan.judge):
-        return free
-    step_calls = len(plan.judge.calls.specs) * request.settings.step_size * share_asked
+    members = [row.judge for row in plan.judge.members] if is_jury(plan.judge) else [plan.judge]
+    models = [judge for judge in members if asks_a_model(judge)]
+    n_item_calls = sum(len(model.calls.specs) for model in models)
+    step_calls = n_item_calls * request.settings.step_size * share_asked
     if not step_calls:
-        return free
+        return figures | {"cost": 0.0, "step_calls": 0.0, "step_cost": 0.0}
     if calls is not None and calls.n_calls:
         n_calls, cost = calls.n_calls, _NAN if calls.cost is None else calls.cost
         n_tokens = calls.prompt_tokens + calls.completion_tokens
     else:
-        n_calls, n_tokens, cost = _estimate_calls(plan.judge, items, share_asked=share_asked)
-    found |= {"n_calls": n_calls, "n_tokens": n_tokens, "cost": cost}
-    return found | {"step_calls": step_calls, "step_cost": cost / n_calls * step_calls}
+        n_calls, n_tokens, cost = _estimate_calls(models, items, share_asked=share_asked)
+    figures |= {"n_calls": n_calls, "n_tokens": n_tokens, "cost": cost}
+    return figures | {"step_calls": step_calls, "step_cost": cost / n_calls * step_calls}
 
 
 def _estimate_calls(
-    bound: BoundJudge, items: Sequence[Item], *, share_asked: float
+    models: Sequence[BoundJudge], items: Sequence[Item], *, share_asked: float
 ) -> tuple[int, int, float]:
     """Estimate the tokens of some responses, and take the others to be like them."""
-    price = bound.judge.known_price
     sample = items[:_MOST_ESTIMATED]
-    used = Usage(0, 0)
-    for spec in bound.calls.specs:
-        answer = json.dumps({row.id: True for row in spec.builder.ask.questions})
-        for item in sample:
-            shown = spec.request(item, "json_schema", nonce=_NONCE).messages
-            used = Usage(
-                used.prompt_tokens + sum(estimate_tokens(each.content) for each in shown),
-                used.completion_tokens + estimate_tokens(answer),
-            )
     scale = share_asked * len(items) / len(sample)
-    n_tokens = round((used.prompt_tokens + used.completion_tokens) * scale)
-    cost = _NAN if price is None else price.cost(used) * scale
-    return round(len(bound.calls.specs) * len(items) * share_asked), n_tokens, cost
+    n_calls, n_tokens, cost = 0.0, 0.0, 0.0
+    for model in models:
+        used = Usage(0, 0)
+        for spec in model.calls.specs:
+            answer = json.dumps({row.id: True for row in spec.builder.ask.questions})
+            for item in sample:
+                messages = spec.request(item, "json_schema", nonce=_NONCE).messages
+                used = Usage(
+                    used.prompt_tokens + sum(estimate_tokens(row.content) for row in messages),
+                    used.completion_tokens + estimate_tokens(answer),
+                )
+        price = model.judge.known_price
+        n_calls += len(model.calls.specs) * len(sample) * scale
+        n_tokens += (used.prompt_tokens + used.completion_tokens) * scale
+        cost += _NAN if price is None else price.cost(used) * scale
+    return round(n_calls), round(n_tokens), cost

@@ -1,8 +1,8 @@
-"""Intervals of ratios from resampling prompts: what shares a prompt is drawn together."""
+"""Intervals of means from resampling prompts: items that share a prompt are drawn together."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -16,20 +16,45 @@ if TYPE_CHECKING:
 
     from voirdire.studies.reward.settings import RewardExaminationSettings
 
-__all__ = ["PromptResamples"]
+__all__ = ["Column", "PromptResamples", "center_by_prompt", "compute_mean", "sum_by_prompt"]
+
+Column: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.float64]]"
+"""The prompt and the value of each item."""
 
 _BLOCK_DRAWS = 1 << 20
 """Draws that are made at once: more would only take memory."""
 
-_MOST_KEPT = 1 << 28
-"""Bytes of counts that are kept between calls; beyond, they are drawn again from the seed."""
+_MAX_KEPT_BYTES = 1 << 28
+"""Counts are kept between calls up to this size; beyond, they are drawn again from the seed."""
+
+
+def compute_mean(values: NDArray[Any]) -> float:
+    """Compute the mean of the values that are not nan; nan without any."""
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if defined.size else float("nan")
+
+
+def sum_by_prompt(
+    prompts: NDArray[np.int64], values: NDArray[np.float64] | None, *, n_prompts: int
+) -> NDArray[np.float64]:
+    """Add up values by prompt, or count the items."""
+    return np.bincount(prompts, weights=values, minlength=n_prompts).astype(np.float64)
+
+
+def center_by_prompt(
+    prompts: NDArray[np.int64], values: NDArray[np.float64], *, n_prompts: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Subtract from each value the mean of its prompt; also count the values by prompt."""
+    counts = sum_by_prompt(prompts, None, n_prompts=n_prompts)
+    means = _divide(sum_by_prompt(prompts, values, n_prompts=n_prompts), counts)
+    return values - means[prompts], counts
 
 
 class PromptResamples:
     r"""Resamples of prompts, the same ones for every figure of an examination.
 
-    A figure is a ratio of sums over prompts, :math:`\sum_p a_p / \sum_p b_p`; a resample weighs
-    each prompt by how often it was drawn, so that all figures of all resamples are two products of
+    A mean is a ratio of sums over prompts, :math:`\sum_p a_p / \sum_p n_p`; a resample weighs each
+    prompt by how often it was drawn, so that all means of all resamples are two products of
     matrices.
 
     Parameters
@@ -42,154 +67,105 @@ class PromptResamples:
     """
 
     def __init__(self, n_prompts: int, settings: RewardExaminationSettings) -> None:
-        self.n_prompts = n_prompts
-        self.n_resamples = settings.n_resamples
-        self.confidence_level, self.seed = settings.confidence_level, settings.seed
+        self._n_prompts = n_prompts
+        self._n_resamples, self._seed = settings.n_resamples, settings.seed
+        self._tail = (1.0 - settings.confidence_level) / 2.0  # outside each end of an interval
         self._kept: list[NDArray[np.uint8]] | None = None
 
-    def estimates(
-        self,
-        numerators: NDArray[np.float64],
-        denominators: NDArray[np.float64],
-        *,
-        is_share: bool = True,
+    def estimate_means(
+        self, columns: Sequence[Column], *, is_share: bool = True
     ) -> list[RateEstimate]:
-        r"""Estimate ratios, each with the interval that its resamples give.
+        """Estimate the mean of each column; `is_share` says whether values lie in [0, 1]."""
+        if not columns:
+            return []
+        means, counts, drawn = self._resample_means(columns)
+        each = [slice(k, k + 1) for k in range(len(columns))]
+        return [
+            self._estimate(means[k], counts[:, k], drawn[:, k], is_share=is_share) for k in each
+        ]
 
-        Parameters
-        ----------
-        numerators, denominators : ndarray of float, shape (n_prompts, n_figures)
-            Sums per prompt. Denominators count, such as comparisons.
-        is_share : bool, optional
-            Whether the ratios lie in [0, 1].
+    def estimate_average(self, columns: Sequence[Column]) -> RateEstimate:
+        """Estimate the mean over columns of their shares, each with the same weight."""
+        return self._estimate(*self._resample_means(columns), is_share=True)
 
-        Returns
-        -------
-        list of RateEstimate
-            One per column; nan where a denominator is 0 in all. An interval is nan where fewer
-            than two prompts have anything to count.
+    def _resample_means(
+        self, columns: Sequence[Column]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Compute the mean of each column, its counts by prompt, and its means by resample."""
+        n = self._n_prompts
+        sums = np.stack([sum_by_prompt(*column, n_prompts=n) for column in columns], axis=1)
+        counts = np.stack([sum_by_prompt(own, None, n_prompts=n) for own, _ in columns], axis=1)
+        blocks = [np.empty((0, len(columns)))]
+        for draws in self._read_blocks():
+            weights = draws.astype(np.float64)
+            blocks.append(_divide(weights @ sums, weights @ counts))
+        return _divide(sums.sum(axis=0), counts.sum(axis=0)), counts, np.concatenate(blocks)
 
-        Notes
-        -----
-        No resample of a share that is 0 in every prompt is above 0, which says nothing of how far
-        it may be from 0. The interval then goes to :math:`1 - (\alpha/2)^{1/n}` for n prompts: of
-        prompts that count alike, a mean above that would leave all n at 0 in fewer than
-        :math:`\alpha/2` of the samples. A share of 1 mirrors that.
+    def _estimate(
+        self,
+        means: NDArray[np.float64],
+        counts: NDArray[np.float64],
+        drawn: NDArray[np.float64],
+        *,
+        is_share: bool,
+    ) -> RateEstimate:
+        r"""Average the means of some columns; nan where one has no items.
+
+        The interval is nan where fewer than two prompts have items. No resample of a share that is
+        0 in every prompt is above 0, which says nothing of how far it may be from 0. The interval
+        then goes to :math:`1 - (\alpha/2)^{1/n}` for n prompts: of prompts that count alike, a mean
+        above that would leave all n at 0 in fewer than :math:`\alpha/2` of the samples. A share of
+        1 mirrors that.
         """
-        tops, bottoms = numerators.sum(axis=0), denominators.sum(axis=0)
-        concerned = (denominators > 0).sum(axis=0)
-        values = _compute_ratio(tops, bottoms)
-        drawn = self.ratios(numerators, denominators)
-        lows, highs = self.interval(drawn, n_prompts=concerned.tolist())
-        found = []
-        for k, n in enumerate(concerned.tolist()):
-            low, high = float(lows[k]), float(highs[k])
-            if n < 2 or not self.n_resamples:
-                low = high = float("nan")
-            elif is_share and not numerators[:, k].any():
-                high = self.farthest([n])
-            elif is_share and np.array_equal(numerators[:, k], denominators[:, k]):
-                low = 1.0 - self.farthest([n])
-            found.append(
-                RateEstimate(
-                    value=float(values[k]), low=low, high=high, n=round(bottoms[k]), n_prompts=n
-                )
-            )
-        return found
+        value, n_prompts = float(means.mean()), int((counts > 0).any(axis=1).sum())
+        low = high = float("nan")
+        if n_prompts > 1 and self._n_resamples:
+            is_defined = ~np.isnan(drawn)
+            totals, n_defined = np.where(is_defined, drawn, 0.0).sum(axis=1), is_defined.sum(axis=1)
+            averages = totals[n_defined > 0] / n_defined[n_defined > 0]
+            if averages.size:
+                low, high = percentiles(averages, tail=self._tail, n_prompts=n_prompts).tolist()
+            if is_share and value in (0.0, 1.0):
+                reach = self._find_reach((counts > 0).sum(axis=0))
+                low, high = (0.0, reach) if value == 0.0 else (1.0 - reach, 1.0)
+        return RateEstimate(
+            value=value, low=low, high=high, n=round(counts.sum()), n_prompts=n_prompts
+        )
 
-    def ratios(
-        self, numerators: NDArray[np.float64], denominators: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Compute the ratios of every resample.
+    def _find_reach(self, n_prompts: NDArray[np.int64]) -> float:
+        r"""Find how far from 0 a mean of shares can be that were 0 in every prompt.
 
-        Parameters
-        ----------
-        numerators, denominators : ndarray of float, shape (n_prompts, n_figures)
-            Sums per prompt.
-
-        Returns
-        -------
-        ndarray of float, shape (n_resamples, n_figures)
-            nan where a resample has nothing to count.
-        """
-        if not self.n_prompts or not self.n_resamples:
-            return np.full((self.n_resamples, numerators.shape[1]), np.nan)
-        blocks = []
-        for counts in self._read_blocks():
-            drawn = counts.astype(np.float64)
-            blocks.append(_compute_ratio(drawn @ numerators, drawn @ denominators))
-        return np.concatenate(blocks)
-
-    def interval(
-        self, drawn: NDArray[np.float64], *, n_prompts: Sequence[int]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Give the interval of each column, from the resamples that are not nan.
-
-        Parameters
-        ----------
-        drawn : ndarray of float, shape (n_resamples, n_figures)
-            Figures of the resamples.
-        n_prompts : sequence of int
-            Of each figure, how many prompts have anything to count.
-
-        Returns
-        -------
-        tuple of two ndarray of float, shape (n_figures,)
-            Lower and upper ends, as for the intervals of a fit; nan where every resample is.
-        """
-        ends = np.full((2, drawn.shape[1]), np.nan)
-        for k, n in enumerate(n_prompts):
-            known = drawn[~np.isnan(drawn[:, k]), k]
-            if known.size:
-                ends[:, k] = percentiles(known, tail=self.tail, n_prompts=n)
-        return ends[0], ends[1]
-
-    @property
-    def tail(self) -> float:
-        """The share outside each end of an interval."""
-        return (1.0 - self.confidence_level) / 2.0
-
-    def farthest(self, n_prompts: Sequence[int]) -> float:
-        r"""Tell how far from 0 a mean of shares can be that were 0 in every prompt.
-
-        Parameters
-        ----------
-        n_prompts : sequence of int
-            Prompts of each share, at least 1; one number for a single share.
-
-        Returns
-        -------
-        float
-            The largest :math:`\frac{1}{m}\sum_k p_k` under which :math:`\prod_k (1 - p_k)^{n_k}`,
-            the chance of so many zeros, is still :math:`\alpha/2`. For one share that is
-            :math:`1 - (\alpha/2)^{1/n}`.
+        `n_prompts` has the prompts of each share. The mean is the largest
+        :math:`\frac{1}{m}\sum_k p_k` under which :math:`\prod_k (1 - p_k)^{n_k}`, the chance of so
+        many zeros, is still :math:`\alpha/2`. For one share that is :math:`1 - (\alpha/2)^{1/n}`.
         """
         # Lagrange: 1 - p_k = n_k / mu for the shares of the fewest prompts, and p_k = 0 beyond.
-        n = np.sort(np.asarray(n_prompts, dtype=np.float64))
-        spent = (np.cumsum(n * np.log(n)) - np.log(self.tail)) / np.cumsum(n)
-        some = int(np.flatnonzero(np.append(np.log(n[1:]), np.inf) >= spent)[0]) + 1
-        shares = 1.0 - n[:some] / np.exp(spent[some - 1])
+        n = np.sort(n_prompts.astype(np.float64))
+        spent = (np.cumsum(n * np.log(n)) - np.log(self._tail)) / np.cumsum(n)
+        n_positive = int(np.flatnonzero(np.append(np.log(n[1:]), np.inf) >= spent)[0]) + 1
+        shares = 1.0 - n[:n_positive] / np.exp(spent[n_positive - 1])
         return float(shares.sum() / n.size)
 
     def _read_blocks(self) -> Iterator[NDArray[np.uint8]]:
-        if self._kept is None and self.n_prompts * self.n_resamples <= _MOST_KEPT:
+        if self._kept is None and self._n_prompts * self._n_resamples <= _MAX_KEPT_BYTES:
             self._kept = list(self._count_draws())
         yield from self._count_draws() if self._kept is None else self._kept
 
     def _count_draws(self) -> Iterator[NDArray[np.uint8]]:
         """Count how often each prompt is drawn; no real draw reaches 255 times."""
-        rng = np.random.default_rng(self.seed)
-        n = self.n_prompts
-        size = max(1, _BLOCK_DRAWS // n)
-        for start in range(0, self.n_resamples, size):
-            rows = min(size, self.n_resamples - start)
+        rng = np.random.default_rng(self._seed)
+        n = self._n_prompts
+        size = max(1, _BLOCK_DRAWS // max(1, n))
+        for start in range(0, self._n_resamples if n else 0, size):
+            rows = min(size, self._n_resamples - start)
             drawn = rng.integers(n, size=(rows, n))
             drawn += np.arange(rows)[:, None] * n
             counts = np.bincount(drawn.ravel(), minlength=rows * n)
             yield np.minimum(counts, 255).astype(np.uint8).reshape(rows, n)
 
 
-def _compute_ratio(tops: NDArray[np.float64], bottoms: NDArray[np.float64]) -> NDArray[np.float64]:
-    found = np.full(tops.shape, np.nan)
-    np.divide(tops, bottoms, out=found, where=bottoms > 0)
-    return found
+def _divide(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide sums by counts; nan where there is nothing to count."""
+    ratios = np.full(sums.shape, np.nan)
+    np.divide(sums, counts, out=ratios, where=counts > 0)
+    return ratios

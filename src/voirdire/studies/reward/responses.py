@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +15,10 @@ from voirdire.io import ItemReading, read_items
 from voirdire.judging.given_items import read_items_in_memory
 from voirdire.judging.settings import StoredReplies
 from voirdire.records import Dropped
-from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.comparisons.prompts import hash_prompt
-from voirdire.rewards.scoring.scores import select_columns, sum_features
+from voirdire.rewards.scoring.scores import Combiner, select_columns
 from voirdire.rewards.verdict_source import VerdictSource, open_verdicts_for, plan_of
-from voirdire.studies.reward.notes import note
+from voirdire.studies.reward.notes import write_note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -43,8 +42,8 @@ __all__ = [
     "RatedItems",
     "Responses",
     "find_held_out",
+    "get_last_question",
     "judge_responses",
-    "last_question",
     "order_probabilities",
     "rate_items",
     "read_base_reward",
@@ -117,10 +116,10 @@ class BehaviorFeatures:
     rows: NDArray[np.int64] = field(repr=False)
     values: NDArray[np.float64] = field(repr=False)
 
-    def at(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+    def select(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """Give the features of items by their places."""
-        found: NDArray[np.float64] = self.values[np.searchsorted(self.rows, places)]
-        return found
+        chosen: NDArray[np.float64] = self.values[np.searchsorted(self.rows, places)]
+        return chosen
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -183,10 +182,11 @@ class HeldOut:
     n_seen: int
     is_known: bool
 
-    def notes(self, code: str) -> list[RewardNote]:
-        """Say how many prompts the fit has seen, where it has any."""
-        found = note(code, n_seen=self.n_seen, n_prompts=self.n_prompts)
-        return [found] if self.n_seen else []
+    def list_notes(self, code: str) -> list[RewardNote]:
+        """Say how many prompts were used in the fit, where any was."""
+        if not self.n_seen:
+            return []
+        return [write_note(code, n_seen=self.n_seen, n_prompts=self.n_prompts)]
 
 
 def read_responses(
@@ -229,16 +229,16 @@ def judge_responses(items: Sequence[Item], request: ExaminationRequest, verdicts
     """Take stored verdicts, or the RBR authors' file of features; None judges now."""
     reward, judge = request.reward, request.judge
     asking: dict[str, Any] = {}
-    found: HeldVerdicts | JudgingPlan
+    plan: HeldVerdicts | JudgingPlan
     if verdicts is not None:
-        named = judge if isinstance(judge, str) else None
-        found = open_verdicts_for(reward, verdicts, judge=named)
+        name = judge if isinstance(judge, str) else None
+        plan = open_verdicts_for(reward, verdicts, judge=name)
     else:
-        found = plan_of(reward, judge)
-        reading = ItemReading(judged=found.judged, pairs=found.asks_about_pairs)
+        plan = plan_of(reward, judge)
+        reading = ItemReading(judged=plan.judged, pairs=plan.asks_about_pairs)
         items, _ = read_items_in_memory(items, reading)
         asking = {"replies": StoredReplies(request.settings.store), "progress": request.judging}
-    source = VerdictSource(found=found, rubric=reward.rubric, questions=reward.questions)
+    source = VerdictSource(found=plan, rubric=reward.rubric, questions=reward.questions)
     return source.verdicts_on(items, **asking)
 
 
@@ -246,37 +246,44 @@ def rate_items(
     data: Responses | ComparisonData, reward: RewardModel, judged: Verdicts
 ) -> RatedItems:
     """Compute the rewards of items; where no item has a base reward, the rules are the reward."""
-    items, prompts, propositions = data.items, data.prompts, reward.columns
-    probabilities = order_probabilities(items, judged, propositions=propositions)
-    features: dict[str, BehaviorFeatures] = {}
-    rules = np.full(len(items), np.nan)
-    named = np.array([name or "" for name in data.behaviors], dtype=object)
-    for row in reward.rubric.behaviors:
-        rows = np.flatnonzero(named == row.id)
-        if row.id not in reward.behaviors or not rows.size:
-            continue
-        found = BehaviorFeatures(
-            names=reward.feature_set(row.id).names,
-            weights=reward.weight_vector(row.id),
-            rows=rows,
-            values=reward.feature_values(row.id, probabilities[rows], propositions=propositions),
-        )
-        features[row.id] = found
-        rules[rows] = sum_features(found.values, found.weights)
+    items, ids = data.items, [item.id for item in data.items]
+    taken = replace(judged.take(ids), behaviors=tuple(data.behaviors))
+    base = np.where(np.isfinite(data.base_rewards), data.base_rewards, np.nan)
+    has_base = bool(np.isfinite(base).any())
+    without_base = [ids[place] for place in np.flatnonzero(np.isnan(base)).tolist()]
+    scores = Combiner(reward).score(
+        taken,
+        behaviors=data.behaviors,
+        base=base if has_base else np.zeros(len(items)),
+        base_reasons=dict.fromkeys(without_base, "no base reward, where others have one"),
+    )
+    behaviors = np.array([name or "" for name in data.behaviors], dtype=object)
+    rules = scores.rule_rewards
     signals: dict[Signal, NDArray[np.float64]] = {"total": rules}
-    if np.isfinite(data.base_rewards).any():
-        base = np.where(np.isfinite(data.base_rewards), data.base_rewards, np.nan)
-        signals = {"base": base, "total": base + rules, "rules": rules}
+    if has_base:
+        signals = {"base": base, "total": scores.rewards, "rules": rules}
     return RatedItems(
         items=tuple(items),
-        prompts=prompts,
-        n_prompts=int(prompts.max()) + 1 if prompts.size else 0,
-        probabilities=probabilities,
-        propositions=propositions,
-        features=features,
+        prompts=data.prompts,
+        n_prompts=int(data.prompts.max(initial=-1)) + 1,
+        probabilities=select_columns(taken, reward.columns),
+        propositions=reward.columns,
+        features={
+            row.id: BehaviorFeatures(
+                names=reward.feature_set(row.id).names,
+                weights=reward.weight_vector(row.id),
+                rows=np.flatnonzero(behaviors == row.id),
+                values=scores.features[row.id],
+            )
+            for row in reward.rubric.behaviors
+            if row.id in scores.features
+        },
         signals=signals,
         rules=rules,
-        dropped=tuple(_drop_unrated(data, features, signals, judged)),
+        dropped=tuple(
+            Dropped(reason=scores.missing[ids[place]], source=data.source, item=ids[place])
+            for place in np.flatnonzero(~np.isfinite(signals["total"])).tolist()
+        ),
     )
 
 
@@ -287,41 +294,13 @@ def order_probabilities(
     return select_columns(judged.take([item.id for item in items]), propositions)
 
 
-def _drop_unrated(
-    data: Responses | ComparisonData,
-    features: Mapping[str, BehaviorFeatures],
-    signals: Mapping[Signal, NDArray[np.float64]],
-    judged: Verdicts,
-) -> list[Dropped]:
-    """Say of every item without a reward why it has none."""
-    has_any = np.flatnonzero(np.isfinite(judged.probabilities).any(axis=1))
-    known = {judged.items[place] for place in has_any.tolist()}
-    found = []
-    for place in np.flatnonzero(~np.isfinite(signals["total"])).tolist():
-        item, behavior = data.items[place], data.behaviors[place]
-        if behavior is None:
-            reason = "no behavior, so that no weights apply"
-        elif behavior not in features:
-            reason = f"the reward has no weights for behavior {behavior!r}"
-        elif judged.missing.get(item.id, NO_VERDICT) != NO_VERDICT:
-            reason = f"no verdict: {judged.missing[item.id]}"
-        elif item.id not in known:
-            reason = "no verdict"
-        elif "base" in signals and not np.isfinite(signals["base"][place]):
-            reason = "no base reward, where others have one"
-        else:
-            reason = "no verdict that the features need"
-        found.append(Dropped(reason=reason, source=data.source, item=item.id))
-    return found
-
-
 def find_held_out(reward: RewardModel, items: Iterable[Item], *, data_hash: str = "") -> HeldOut:
     """Tell whether a fit has seen the prompts of items; weights given by hand have seen none."""
     hashes = {hash_prompt(item) for item in items}
-    seen = reward.settings.get("prompt_hashes")
+    fit_hashes = reward.settings.get("hash_promptes")
     n_seen, is_known = 0, True
-    if isinstance(seen, list | tuple | set | frozenset):
-        n_seen = len(hashes & set(seen))
+    if isinstance(fit_hashes, list | tuple | set | frozenset):
+        n_seen = len(hashes & set(fit_hashes))
     elif reward.data_hash:  # of a fit that left no hashes
         is_known = data_hash == reward.data_hash
         n_seen = len(hashes) if is_known else 0
@@ -346,7 +325,7 @@ def read_base_reward(metadata: Mapping[str, Any], *names: str) -> float:
     return math.nan
 
 
-def last_question(item: Item) -> str:
+def get_last_question(item: Item) -> str:
     """Give the last text of the user."""
-    said = [one.content for one in item.prompt or () if one.role == "user"]
-    return said[-1] if said else ""
+    questions = [one.content for one in item.prompt or () if one.role == "user"]
+    return questions[-1] if questions else ""
