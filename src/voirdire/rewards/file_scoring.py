@@ -20,7 +20,7 @@ from voirdire.errors import InputError
 from voirdire.io.verdict_files import columns_of_file, encode_part, verdict_format
 from voirdire.judging.fingerprint import hash_content
 from voirdire.judging.item_source import ItemSource
-from voirdire.judging.plan import JudgingPlan, check_behavior
+from voirdire.judging.plan import check_behavior
 from voirdire.judging.runs.file_judging import judge_source
 from voirdire.judging.runs.outputs import (
     STORE_NAME,
@@ -35,7 +35,7 @@ from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.scoring.scores import make_contribution_frame, name_contributions
 from voirdire.rewards.scoring.scoring import BatchScorer
 from voirdire.rewards.scoring.settings import ScoringSettings
-from voirdire.rewards.verdict_source import open_verdicts_for, source_for_reward, take_verdicts
+from voirdire.rewards.verdict_source import JudgeSource, choose_source, open_reward_verdicts
 
 if TYPE_CHECKING:
     import threading
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from voirdire.io.verdict_files import VerdictFormat
     from voirdire.judging import CallSummary, JudgingProgress
     from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Dropped
     from voirdire.rewards.scoring.scores import Scores
     from voirdire.rewards.scoring.settings import ScoringFields
@@ -439,21 +440,20 @@ def score_file(
     with ExitStack() as stack:
         writer, set_aside = _open_output(output, source=source, columns=columns, stack=stack)
         verdict_file, calls = None, None
-        source_of_verdicts, notes = source_for_reward(
-            model, verdicts, judge=judge, other_judge=run_settings.other_judge
-        )
-        found = source_of_verdicts.found
-        if isinstance(found, JudgingPlan):
+        chosen = choose_source(model, verdicts, judge=judge, other_judge=run_settings.other_judge)
+        if isinstance(chosen, JudgeSource):
             verdict_file, calls = _judge_first(
                 items,
-                found,
+                chosen.plan,
                 run_settings,
                 output=output,
                 stack=stack,
                 stopping=stopping,
                 progress=report,
             )
-            found = open_verdicts_for(model, verdict_file)
+            stored = open_reward_verdicts(model, verdict_file)
+        else:
+            stored = chosen
         reading = run_settings.reading(
             judged=model.judge.judged,
             known_behaviors=tuple(row.id for row in model.rubric.behaviors),
@@ -461,7 +461,7 @@ def score_file(
         for batch in items.stream_items(reading, batch_size=_BATCH_ITEMS):
             set_aside.add(batch.dropped)
             if batch.items:
-                scores = scorer.score(batch.items, take_verdicts(found, batch.items))
+                scores = scorer.score(batch.items, stored.take(batch.items))
                 frame = make_reward_frame(scores)
                 tally.add(frame)
                 if run_settings.explain:
@@ -482,8 +482,8 @@ def score_file(
         reward_hash=model.content_hash,
         rubric=model.rubric.name,
         rubric_version=model.rubric.version,
-        judge=found.judge,
-        fingerprint=found.fingerprint,
+        judge=stored.verdicts.judge,
+        fingerprint=stored.verdicts.fingerprint,
         n_items=tally.n_items,
         n_scored=tally.n_scored,
         missing=tally.missing,
@@ -494,7 +494,7 @@ def score_file(
         dropped_output=None if dropped_output is None else str(dropped_output),
         seconds=seconds,
         items_per_second=tally.n_items / seconds if seconds > 0 else float("nan"),
-        notes=(*notes, *scorer.notes),
+        notes=(*chosen.notes, *scorer.notes),
         calls=calls,
     )
 

@@ -26,7 +26,7 @@ from voirdire.rewards.fitting.notes import fit_notes, loose_notes, refuse_nothin
 from voirdire.rewards.fitting.settings import FeatureChoice, FitSettings, feature_choices
 from voirdire.rewards.given_weights import list_versions
 from voirdire.rewards.model import BehaviorReward, RewardModel
-from voirdire.rewards.verdict_source import VerdictSource, open_verdicts
+from voirdire.rewards.verdict_source import JudgeSource, open_verdicts
 from voirdire.rewards.vetoes import VETO
 from voirdire.rubrics import load_rubric
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.comparisons.settings import ComparisonFields
     from voirdire.rewards.fitting.behavior_fitting import BehaviorFit, FittedBehavior
     from voirdire.rewards.fitting.judged_comparisons import FitProgress, JudgedComparisons
+    from voirdire.rewards.verdict_source import VerdictSource
     from voirdire.rubrics import Rubric
 
 __all__ = ["RewardFit", "behavior_reward", "fit_figures", "fit_reward", "now", "settings_record"]
@@ -199,15 +200,14 @@ def fit_reward(
     kept = tuple(_certificate(one) for one in certificates)
     questions = _asked_too(choices, own)
     asked: JudgeLike = "local" if judge is None else judge
-    source = VerdictSource(
-        found=plan_judging(asked, own, threshold=told.threshold, judged=told.judged)
-        if verdicts is None
-        else open_verdicts(
+    source: VerdictSource
+    if verdicts is None:
+        plan = plan_judging(asked, own, threshold=told.threshold, judged=told.judged)
+        source = JudgeSource(plan=plan, rubric=own, questions=questions)
+    else:
+        source = open_verdicts(
             verdicts, rubric=own, judge=judge, threshold=told.threshold, questions=questions
-        ),
-        rubric=own,
-        questions=questions,
-    )
+        )
     source.check_questions()
     compared = judged_comparisons(
         comparisons_of(comparisons, layout=told, judged=told.judged),

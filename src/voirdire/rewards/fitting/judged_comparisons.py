@@ -512,7 +512,7 @@ def judged_comparisons(
     if not places.size:
         refuse_nothing(data, notes=tuple(fit_notes(data, rubric, {})))
     cycles = _cycles(data, pairs, settings)
-    told = source.verdicts_on(
+    told = source.collect(
         data.items.select(places),
         store=reading.store,
         retry_failures=reading.retry_failures,

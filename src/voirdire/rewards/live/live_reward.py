@@ -92,9 +92,9 @@ class LiveReward:
         settings: LiveSettings | None = None,
     ) -> None:
         self.reward = reward
-        self._plan, notes = plan_reward_judging(reward, judge, other_judge=other_judge)
-        said = describe_paid_against_demands(find_paid_against_demands(reward))
-        self.notes = (*notes, said) if said else notes
+        self._plan = plan_reward_judging(reward, judge, other_judge=other_judge)
+        warning = describe_paid_against_demands(find_paid_against_demands(reward))
+        self.notes = (*self._plan.notes, *filter(None, [warning]))
         self._combiner = Combiner(reward, center=center)
         propositions = self._plan.rubric.propositions
         answers_all = needs_engine(self._plan.judge)

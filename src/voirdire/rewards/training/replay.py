@@ -409,9 +409,8 @@ class _Rescorer:
         self.plan: JudgingPlan | None = None
         self.notes: tuple[str, ...] = ()
         if judge is not None:
-            self.plan, self.notes = plan_reward_judging(
-                self.reward, judge, other_judge=settings.other_judge
-            )
+            self.plan = plan_reward_judging(self.reward, judge, other_judge=settings.other_judge)
+            self.notes = self.plan.notes
             self.asking["store"] = self.store if asks_a_model(self.plan.judge) else None
         self.judge = self.run.judge if self.plan is None else self.plan.judge.name
         self._fingerprint = (self.plan or self.run).fingerprint

@@ -14,7 +14,7 @@ from voirdire.judging.judges.token_estimate import estimate_tokens
 from voirdire.judging.plan import asks_a_model
 from voirdire.records import Usage
 from voirdire.rewards.comparisons.prompts import prompt_hash
-from voirdire.rewards.verdict_source import plan_of
+from voirdire.rewards.verdict_source import plan_judge
 from voirdire.studies.reward.notes import note
 from voirdire.studies.reward.ranking import TIE, per_prompt
 from voirdire.studies.reward.responses import (
@@ -210,7 +210,7 @@ def _estimate_cost(
     found = {"n_calls": 0, "n_tokens": 0, "cost": _NAN, "seconds": seconds}
     found |= {"step_calls": _NAN, "step_cost": _NAN, "step_seconds": _NAN}
     try:
-        plan = plan_of(request.reward, None if is_stored else request.judge)
+        plan = plan_judge(request.reward, None if is_stored else request.judge)
     except InputError:  # nobody knows the judge, or its key is missing
         return found
     if not is_stored and not (calls and calls.n_reused):

@@ -17,7 +17,7 @@ from voirdire.records import Dropped
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.comparisons.prompts import prompt_hash
 from voirdire.rewards.scoring.scores import select_columns, sum_features
-from voirdire.rewards.verdict_source import VerdictSource, open_verdicts_for, plan_of
+from voirdire.rewards.verdict_source import JudgeSource, open_reward_verdicts, plan_judge
 from voirdire.studies.reward.notes import note
 
 if TYPE_CHECKING:
@@ -26,11 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.judging import JudgingProgress
-    from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item, Verdicts
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.model import RewardModel
-    from voirdire.rewards.verdict_source import HeldVerdicts
     from voirdire.studies.reward.result import RewardNote, Signal
     from voirdire.studies.reward.settings import RewardExaminationSettings
 
@@ -227,18 +225,14 @@ def read_responses(
 def judge_responses(items: Sequence[Item], request: ExaminationRequest, verdicts: Any) -> Verdicts:
     """Take stored verdicts, or the RBR authors' file of features; None judges now."""
     reward, judge = request.reward, request.judge
-    asking: dict[str, Any] = {}
-    found: HeldVerdicts | JudgingPlan
     if verdicts is not None:
         named = judge if isinstance(judge, str) else None
-        found = open_verdicts_for(reward, verdicts, judge=named)
-    else:
-        found = plan_of(reward, judge)
-        reading = ItemReading(judged=found.judged, pairs=found.asks_about_pairs)
-        items, _ = read_items_in_memory(items, reading)
-        asking = {"store": request.settings.store, "progress": request.judging}
-    source = VerdictSource(found=found, rubric=reward.rubric, questions=reward.questions)
-    return source.verdicts_on(items, **asking)
+        return open_reward_verdicts(reward, verdicts, judge=named).collect(items)
+    plan = plan_judge(reward, judge)
+    reading = ItemReading(judged=plan.judged, pairs=plan.asks_about_pairs)
+    items, _ = read_items_in_memory(items, reading)
+    source = JudgeSource(plan=plan, rubric=reward.rubric, questions=reward.questions)
+    return source.collect(items, store=request.settings.store, progress=request.judging)
 
 
 def rate_items(
