@@ -293,7 +293,7 @@ def _lines(
         rate = one.error_rate
         yield (
             f"  {one.behavior:12} {one.error_rate_base.value:4.0%} of {one.n_pairs}, and "
-            f"{rate.value:.0%} ({rate.low:.0%} to {rate.high:.0%}) on prompts outside of the fit"
+            f"{rate.value:.0%} ({rate.low:.0%} to {rate.high:.0%}) of held-out ones"
         )
     n_nonsense = sum(one.n_pairs for one in fit.behaviors) - reward.n_comparisons
     yield _filled(

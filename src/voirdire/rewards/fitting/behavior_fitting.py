@@ -90,6 +90,9 @@ class BehaviorFit:
         Its id.
     n_prompts, n_items, n_pairs : int
         What it was fitted on: at least 1 pair.
+    n_test_prompts : int
+        Prompts that are marked `test`: no weight was fitted on them, and `error_rate` is of them.
+        Where it is 0, each prompt of the fit was held out once, unless there is only one.
     l2 : float
         λ that was used, at least 0.
     l2_path : mapping of float to float
@@ -122,6 +125,7 @@ class BehaviorFit:
     n_prompts: int
     n_items: int
     n_pairs: int
+    n_test_prompts: int = 0
     l2: float
     l2_path: Mapping[float, float] = field(default_factory=dict, repr=False)
     objective: float
@@ -221,6 +225,7 @@ def _fit_behavior(
         n_prompts=data.n_prompts,
         n_items=int(data.items.size),
         n_pairs=data.n_pairs,
+        n_test_prompts=0 if data.test is None else data.test.n_prompts,
         l2=l2,
         l2_path=l2_path,
         objective=solution.objective,
