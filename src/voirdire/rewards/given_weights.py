@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.features import FeatureSet
     from voirdire.rubrics import Rubric
 
-__all__ = ["list_versions", "reward_of_weights"]
+__all__ = ["list_versions", "load_behavior_rubric", "reward_of_weights", "write_time"]
 
 _LIBRARIES = ("voirdire", "numpy", "scipy", "polars")
 
@@ -90,10 +90,7 @@ def reward_of_weights(
     0.0
     """
     check_choice("orientation", orientation, Orientation)
-    loaded = load_rubric(rubric)
-    if not loaded.behaviors:
-        msg = f"`rubric` must have behaviors, got {shorten(loaded.name)!r} without any. Add some."
-        raise InputError(msg)
+    loaded = load_behavior_rubric(rubric)
     by_behavior: Any = weights
     if isinstance(weights, str | Path):  # a small file of YAML, which JSON is too
         by_behavior = read_document(weights, what="a file of weights").value
@@ -143,9 +140,23 @@ def reward_of_weights(
         judge=_make_judge(judge, loaded, bound=bound),
         behaviors={row.id: behaviors[row.id] for row in loaded.behaviors if row.id in behaviors},
         settings={"given_weights": True, "use_base": use_base},
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=write_time(),
         versions=list_versions(),
     )
+
+
+def load_behavior_rubric(rubric: Rubric | str | Path) -> Rubric:
+    """Load a rubric; refuse one without behaviors."""
+    loaded = load_rubric(rubric)
+    if not loaded.behaviors:
+        msg = f"`rubric` must have behaviors, got {shorten(loaded.name)!r} without any. Add some."
+        raise InputError(msg)
+    return loaded
+
+
+def write_time() -> str:
+    """Write the UTC time in ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def list_versions() -> dict[str, str]:

@@ -20,7 +20,7 @@ from voirdire.rewards.comparisons.data import (
 from voirdire.rewards.comparisons.order import LabelOrder, default_order
 from voirdire.rewards.comparisons.pairs import pairs_of
 from voirdire.rewards.comparisons.reading import comparisons_of
-from voirdire.rewards.fitting.judged_comparisons import with_behaviors
+from voirdire.rewards.fitting.judged_comparisons import assign_behaviors
 from voirdire.studies.reward.degenerate import check_degenerate, notes_on_degenerate
 from voirdire.studies.reward.drives import feature_drives
 from voirdire.studies.reward.notes import note, notes_on_drives, notes_on_errors, notes_on_scales
@@ -105,7 +105,7 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
     """
     reward = request.reward
     read = comparisons_of(source, layout=request.settings, judged=reward.judge.judged)
-    read = with_behaviors(
+    read = assign_behaviors(
         _settle_labels(read, from_classes=request.settings.from_classes), reward.rubric
     )
     is_test = np.array([split == "test" for split in read.splits], dtype=bool)

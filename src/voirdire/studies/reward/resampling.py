@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voirdire.rewards.fitting.weight_problem import percentiles
+from voirdire.rewards.fitting.weight_problem import compute_percentiles
 from voirdire.studies.reward.result import RateEstimate
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class PromptResamples:
         for k, n in enumerate(n_prompts):
             known = drawn[~np.isnan(drawn[:, k]), k]
             if known.size:
-                ends[:, k] = percentiles(known, tail=self.tail, n_prompts=n)
+                ends[:, k] = compute_percentiles(known, tail=self.tail, n_prompts=n)
         return ends[0], ends[1]
 
     @property
