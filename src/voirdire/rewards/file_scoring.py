@@ -96,7 +96,7 @@ class BehaviorScores:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoringProgress:
-    """How far a run of scoring has come.
+    """The progress of a run of scoring.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class ScoringProgress:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoringSummary:
-    """What was scored, how, and what came of it.
+    """The figures of a run of scoring.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class ScoringSummary:
     reward, reward_hash : str
         Name and content hash of the reward.
     rubric, rubric_version : str
-        What was asked.
+        The rubric of the reward.
     judge, fingerprint : str
         Whose verdicts were used.
     n_items, n_scored : int
@@ -146,7 +146,7 @@ class ScoringSummary:
     notes : tuple of str
         What the reader should know.
     calls : CallSummary or None
-        What the calls came to, where a language model judged.
+        Counts and cost of the calls, where a language model judged.
     """
 
     output: str
@@ -193,8 +193,8 @@ class ScoreTally:
         self.n_items += frame.height
         self.n_scored += frame["reward"].count()
         for reason, n_items in Counter(frame["missing"].drop_nulls()).items():
-            is_known = reason in self._missing or len(self._missing) < _MOST_NAMED
-            self._missing[reason if is_known else _OTHER] += n_items
+            is_counted = reason in self._missing or len(self._missing) < _MOST_NAMED
+            self._missing[reason if is_counted else _OTHER] += n_items
         reward = pl.col("reward")
         parts = pl.col("rule_reward", "base_reward").filter(reward.is_not_null()).mean()
         figures = frame.group_by("behavior", maintain_order=True).agg(
@@ -206,8 +206,9 @@ class ScoreTally:
             reward.max().alias("maximum"),
             parts.name.map(lambda name: f"mean_{name.removesuffix('_reward')}"),
         )
-        known = self._figures
-        self._figures = figures if known is None else _merge_figures(pl.concat([known, figures]))
+        if self._figures is not None:
+            figures = _merge_figures(pl.concat([self._figures, figures]))
+        self._figures = figures
 
     @property
     def missing(self) -> dict[str, int]:

@@ -16,7 +16,7 @@ from voirdire._validation import check_choice, shorten
 from voirdire.documents import did_you_mean, read_document
 from voirdire.errors import InputError
 from voirdire.records.thresholds import USUAL_THRESHOLD
-from voirdire.rewards.features import feature_set, find_number_questions, group_caps
+from voirdire.rewards.features import group_caps, list_weighed_features
 from voirdire.rewards.model import BehaviorReward, RewardModel
 from voirdire.rewards.reward_judge import RewardJudge, describe_judge
 from voirdire.rewards.vetoes import VETO, compute_veto_penalty, group_vetoes
@@ -122,16 +122,15 @@ def reward_of_weights(
     sets = {}
     for behavior, named in by_behavior.items():
         words = map(str, named) if isinstance(named, Mapping) else ()
-        asked = find_number_questions(loaded, words)
-        sets[behavior] = feature_set(loaded, behavior, orientation=orientation, questions=asked)
+        sets[behavior] = list_weighed_features(loaded, behavior, words, orientation=orientation)
     caps_of_behaviors = group_caps({str(name): cap for name, cap in caps.items()}, sets)
     behaviors = {
         name: _make_behavior(
-            replace(found, vetoes=vetoes[name], caps=caps_of_behaviors[name]),
+            replace(features, vetoes=vetoes[name], caps=caps_of_behaviors[name]),
             by_behavior[name],
             rubric=loaded,
         )
-        for name, found in sets.items()
+        for name, features in sets.items()
     }
     return RewardModel(
         name=name,

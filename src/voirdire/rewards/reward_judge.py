@@ -1,4 +1,4 @@
-"""Describe the judge of a reward in words, and make it again from them."""
+"""Describes the judge of a reward, so that it can be made again from the description."""
 
 from __future__ import annotations
 
@@ -122,24 +122,24 @@ def describe_judge(
     )
 
 
-def recognise_judge(found: RewardJudge, rubric: Rubric) -> RewardJudge:
-    """Say how a judge is made again, where a judge of that name has the same fingerprint."""
+def recognise_judge(described: RewardJudge, rubric: Rubric) -> RewardJudge:
+    """Add how to make a judge again, where a judge of that name has the same fingerprint."""
     from voirdire.judging import LlmJudge
     from voirdire.judging.plan import plan_judging
     from voirdire.models import is_model_name, load_model
 
     try:
         judge: LlmJudge | str = "local"
-        if is_model_name(found.name):
-            judge = LlmJudge(model=load_model(found.name, reads_keys=False))
-        elif found.name != "local":
-            return found
-        plan = plan_judging(judge, rubric, threshold=found.threshold, judged=found.judged)
+        if is_model_name(described.name):
+            judge = LlmJudge(model=load_model(described.name, reads_keys=False))
+        elif described.name != "local":
+            return described
+        plan = plan_judging(judge, rubric, threshold=described.threshold, judged=described.judged)
     except InputError:  # no such judge here: it can still be named when it is needed
-        return found
-    if plan.fingerprint != found.fingerprint:
-        return found
-    return replace(found, made_by=_describe_making(plan, judge))
+        return described
+    if plan.fingerprint != described.fingerprint:
+        return described
+    return replace(described, made_by=_describe_making(plan, judge))
 
 
 def choose_judge(own: RewardJudge, judge: JudgeLike | None) -> JudgeLike:
@@ -165,20 +165,20 @@ def choose_judge(own: RewardJudge, judge: JudgeLike | None) -> JudgeLike:
     """
     if judge is None:
         return remake_judge(own)
-    return remake_judge(own, is_wished=True) if judge == OWN else judge
+    return remake_judge(own, is_requested=True) if judge == OWN else judge
 
 
-def remake_judge(judge: RewardJudge, *, is_wished: bool = False) -> JudgeLike:
+def remake_judge(judge: RewardJudge, *, is_requested: bool = False) -> JudgeLike:
     """Make a judge from its description.
 
     Parameters
     ----------
     judge : RewardJudge
         Of a reward.
-    is_wished : bool, optional
-        Whether the caller asked for just this judge. The description may be a stranger's: without
-        the wish it sends no text anywhere, spends nothing and opens no file, which leaves the
-        judge that ships with voirdire.
+    is_requested : bool, optional
+        Whether the caller asked for this judge. A stranger may have written the description: only
+        on request does it send texts, cost money or open a file. Without a request, only the judge
+        that ships with voirdire is made.
 
     Returns
     -------
@@ -201,7 +201,7 @@ def remake_judge(judge: RewardJudge, *, is_wished: bool = False) -> JudgeLike:
             "`voirdire judge`."
         )
         raise InputError(msg)
-    if name != _BUNDLED and not is_wished:
+    if name != _BUNDLED and not is_requested:
         msg = (
             f"`judge` must be named, or `verdicts` given: the reward's own judge is "
             f"{_describe_request(name, made_by)}, and no reward may decide that by itself. "

@@ -1,4 +1,4 @@
-"""Where verdicts on items come from: files and tables of verdicts, or a judge that is asked."""
+"""Gets verdicts on items from files and tables, or from a judge."""
 
 from __future__ import annotations
 
@@ -384,9 +384,9 @@ class StoredVerdicts:
 
     def take(self, items: Sequence[str]) -> Verdicts:
         """Return the verdicts of items, in their order; items without any are missing."""
-        wanted = _hash_ids(items)
-        at = np.minimum(np.searchsorted(self._hashes, wanted), self._hashes.size - 1)
-        is_there = self._hashes[at] == wanted
+        hashes = _hash_ids(items)
+        at = np.minimum(np.searchsorted(self._hashes, hashes), self._hashes.size - 1)
+        is_there = self._hashes[at] == hashes
         # the file is mapped again each time, so that pages of earlier calls leave memory
         stored = np.memmap(self._file, dtype=self._row, mode="r")
         rows = np.zeros(len(items), dtype=self._row)
