@@ -117,16 +117,7 @@ def certified(model: RewardModel) -> dict[str, CertificateStatus]:
 def list_paying_propositions(model: RewardModel) -> tuple[str, ...]:
     """List the propositions that rewards depend on.
 
-    Parameters
-    ----------
-    model : RewardModel
-        Any reward.
-
-    Returns
-    -------
-    tuple of str
-        Those with a weight that is not 0, and those that a class with such a weight, or a veto,
-        depends on; in the order of the rubric.
+    A weight other than 0, a class with such a weight, and a veto make the reward depend on them.
     """
     paying: set[str] = set()
     for behavior, row in model.behaviors.items():

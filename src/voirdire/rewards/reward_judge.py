@@ -99,19 +99,8 @@ def describe_judge(
 ) -> RewardJudge:
     """Describe the judge of a plan, so that a reward can name it and make it again.
 
-    Parameters
-    ----------
-    plan : JudgingPlan
-        What the verdicts come from.
-    made_from : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
-        What the plan was made from: a name or a path is written down as it is.
-    bound : bool, optional
-        Whether the reward takes no other judge's verdicts.
-
-    Returns
-    -------
-    RewardJudge
-        Its `made_by` is empty where the judge is an object of the caller's own.
+    `made_from` is what the plan was made from; a name or a path is kept as it is. Without `bound`
+    the reward takes verdicts of any judge. `made_by` is empty for an object of the caller's own.
     """
     return RewardJudge(
         name=plan.judge.name,
@@ -145,23 +134,8 @@ def recognise_judge(described: RewardJudge, rubric: Rubric) -> RewardJudge:
 def choose_judge(own: RewardJudge, judge: JudgeLike | None) -> JudgeLike:
     """Choose who judges: the judge that the caller names, else the reward's own.
 
-    Parameters
-    ----------
-    own : RewardJudge
-        Of the reward.
-    judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str, path or None
-        ``"own"`` asks the reward's own judge, whoever that is; None does where that is the judge
-        that ships with voirdire.
-
-    Returns
-    -------
-    Judge, LlmJudge, CascadeJudge, JuryJudge, str or path
-        What `voirdire.judge` takes.
-
-    Raises
-    ------
-    InputError
-        As `remake_judge` does.
+    ``"own"`` is the reward's own judge, whichever that is; None is the reward's own only where that
+    is the judge that ships with voirdire.
     """
     if judge is None:
         return remake_judge(own)
@@ -171,25 +145,9 @@ def choose_judge(own: RewardJudge, judge: JudgeLike | None) -> JudgeLike:
 def remake_judge(judge: RewardJudge, *, is_requested: bool = False) -> JudgeLike:
     """Make a judge from its description.
 
-    Parameters
-    ----------
-    judge : RewardJudge
-        Of a reward.
-    is_requested : bool, optional
-        Whether the caller asked for this judge. A stranger may have written the description: only
-        on request does it send texts, cost money or open a file. Without a request, only the judge
-        that ships with voirdire is made.
-
-    Returns
-    -------
-    LlmJudge, CascadeJudge or str
-        What `voirdire.judge` takes: a language model, a cascade, ``"local"``, or a path.
-
-    Raises
-    ------
-    InputError
-        If there is no description, it is damaged, nobody asked for this judge, or a key that the
-        model needs is missing.
+    A stranger may have written the description: only a judge that the caller requested
+    (`is_requested`) sends texts, costs money or opens a file. Without a request, only the judge
+    that ships with voirdire is made.
     """
     made_by = judge.made_by
     name = made_by.get("judge")

@@ -48,26 +48,7 @@ def fit_behaviors(
     has_base: bool,
     progress: Callable[[FitProgress], None] | None,
 ) -> Sequence[FittedBehavior]:
-    """Fit the weights of all behaviors that have comparisons.
-
-    Parameters
-    ----------
-    parts : mapping of str to BehaviorData
-        By behavior.
-    choices : mapping of str to FeatureChoice
-        Their features.
-    settings : FitSettings
-        How.
-    has_base : bool
-        Whether base rewards are part of the differences.
-    progress : callable or None
-        Called with a `FitProgress` after every problem that is solved.
-
-    Returns
-    -------
-    sequence of FittedBehavior
-        In the order of `parts`.
-    """
+    """Fit the weights of all behaviors that have comparisons."""
     problems = {
         name: WeightProblem(data=part, choice=choices[name], settings=settings)
         for name, part in parts.items()

@@ -281,19 +281,7 @@ def make_behavior_reward(
 ) -> BehaviorReward:
     """Make the reward of one behavior.
 
-    Parameters
-    ----------
-    fitted : FittedBehavior
-        Weights with their record and what they were fitted on.
-    compared : JudgedComparisons
-        What was compared.
-    rubric : Rubric
-        With the behavior.
-
-    Returns
-    -------
-    BehaviorReward
-        With origin and scale of the rule rewards over the completions of the fit.
+    Its mean and deviation are those of the rule rewards over the completions of the fit.
     """
     weights = {row.feature: row.weight.value for row in fitted.record.weights}
     rule: NDArray[np.float64] = fitted.data.features @ fitted.weights
@@ -314,16 +302,7 @@ def make_behavior_reward(
 def list_fit_figures(record: BehaviorFit) -> dict[str, Any]:
     """List the figures of a fit as plain JSON values; an undefined one is None.
 
-    Parameters
-    ----------
-    record : BehaviorFit
-        How the weights of a behavior came about.
-
-    Returns
-    -------
-    dict
-        The attributes of `BehaviorFit` under their names; `weights` by feature with `value`,
-        `low`, `high` and `origin`; `l2_path` as pairs of λ and loss; `cycles` as an object.
+    `weights` are by feature with `value`, `low`, `high` and `origin`; `l2_path` holds pairs.
     """
     plain: dict[str, Any] = as_plain(record)
     del plain["behavior"]
@@ -344,24 +323,8 @@ def list_fit_settings(
 ) -> dict[str, Any]:
     """List the settings of a fit as plain JSON values.
 
-    Parameters
-    ----------
-    settings : FitSettings
-        As given.
-    compared : JudgedComparisons
-        What was compared.
-    fitted : sequence of FittedBehavior
-        What came of it.
-    use_base : bool
-        Whether base rewards were part of the differences.
-    from_classes : bool
-        Whether labels were the classes of the judge's verdicts.
-
-    Returns
-    -------
-    dict
-        Among others `prompt_hashes`: the prompts whose comparisons the weights were fitted on, so
-        that an examination can tell whether it looks at others.
+    `prompt_hashes` are of the prompts of the fit, so that an examination can tell whether it
+    looks at others.
     """
     from voirdire.rewards.comparisons.prompts import prompt_hash
 

@@ -71,17 +71,7 @@ _UNLABELLED = "unlabelled"
 def assign_behaviors(data: ComparisonData, rubric: Rubric) -> ComparisonData:
     """Give every completion a behavior of the rubric, or set it aside.
 
-    Parameters
-    ----------
-    data : ComparisonData
-        As it was read.
-    rubric : Rubric
-        With behaviors. Where it has one only, completions without a behavior are of that one.
-
-    Returns
-    -------
-    ComparisonData
-        Completions whose behavior is unknown have None, and are among `dropped`.
+    Where the rubric has one behavior only, completions without a behavior get that one.
     """
     known = [row.id for row in rubric.behaviors]
     only = known[0] if len(known) == 1 else None
@@ -117,27 +107,8 @@ def choose_orders(
 ) -> dict[str, LabelOrder]:
     """Choose the order of the labels of each behavior.
 
-    Parameters
-    ----------
-    data : ComparisonData
-        The completions.
-    rubric : Rubric
-        Its classes are the labels, where nothing else is declared.
-    settings : FitSettings
-        With `orders` and `margins`.
-    from_classes : bool
-        Whether the labels are the classes, as a judge finds them.
-
-    Returns
-    -------
-    dict of str to LabelOrder
-        By behavior.
-
-    Raises
-    ------
-    InputError
-        If an order names a behavior or class that there is not, a margin a label that no order
-        has, or the classes of a behavior with labels have no order of their own.
+    An `InputError` names an order or margin for what does not exist, and classes that have labels
+    but no order.
     """
     known = [row.id for row in rubric.behaviors]
     for behavior in settings.orders:
@@ -172,24 +143,7 @@ def list_behavior_pairs(
 ) -> dict[str, PairSet]:
     """List the comparisons of each behavior that has some.
 
-    Parameters
-    ----------
-    data : ComparisonData
-        The completions.
-    orders : mapping of str to LabelOrder
-        By behavior.
-    settings : FitSettings
-        With margins.
-
-    Returns
-    -------
-    dict of str to PairSet
-        By behavior.
-
-    Raises
-    ------
-    InputError
-        If comparisons contradict each other, or one is of two splits.
+    An `InputError` names comparisons that contradict each other, or that are in two splits.
     """
     pairs_by_behavior = {}
     for behavior, order in orders.items():
@@ -211,20 +165,8 @@ def find_compared_places(
 ) -> NDArray[np.int64]:
     """Find the completions that have to be judged, so that no others are paid for.
 
-    Parameters
-    ----------
-    data : ComparisonData
-        All completions.
-    pairs : mapping of str to PairSet
-        Comparisons by behavior.
-    from_classes : bool
-        Whether it is verdicts that say which one is better: then all are needed whose prompt has
-        another one.
-
-    Returns
-    -------
-    ndarray of int
-        Places in `data`, ascending.
+    With `from_classes` the verdicts decide which one is better: then all completions are needed
+    whose prompt has another one.
     """
     if not from_classes:
         ends = [side for row in pairs.values() for side in (row.better, row.worse)]
@@ -467,36 +409,8 @@ def judge_comparisons(
 ) -> JudgedComparisons:
     """List the comparisons, and judge the completions in them and no others.
 
-    Parameters
-    ----------
-    data : ComparisonData
-        As it was read.
-    source : VerdictSource
-        Where verdicts come from.
-    reading : ComparisonSettings
-        How a judge is asked, and whether labels are the classes that verdicts give: then pairs
-        that the file declares are left out.
-    settings : FitSettings
-        With orders and margins.
-    progress : callable or None
-        Called with a `FitProgress` now and then.
-
-    Returns
-    -------
-    JudgedComparisons
-        With at least one comparison, unless classes give none.
-
-    Raises
-    ------
-    NoDataError
-        If nothing can be compared.
-    InputError
-        If comparisons go in cycles, and the settings refuse that.
-
-    Warns
-    -----
-    CyclicComparisonsWarning
-        If comparisons go in cycles; before anything is judged.
+    Cycles are found before anything is judged. With `from_classes`, pairs that the file declares
+    are left out.
     """
     rubric, from_classes = source.rubric, reading.from_classes
     data = assign_behaviors(data, rubric)
@@ -588,24 +502,7 @@ def make_behavior_data(
     choices: Mapping[str, FeatureChoice],
     use_base: bool,
 ) -> dict[str, BehaviorData]:
-    """Join comparisons and verdicts of each behavior, and separate those of test prompts.
-
-    Parameters
-    ----------
-    compared : JudgedComparisons
-        What is compared, with verdicts.
-    rubric : Rubric
-        With the behaviors.
-    choices : mapping of str to FeatureChoice
-        Their features.
-    use_base : bool
-        Whether base rewards are part of the differences.
-
-    Returns
-    -------
-    dict of str to BehaviorData
-        By behavior; may be without a comparison.
-    """
+    """Join comparisons and verdicts of each behavior, and separate those of test prompts."""
     parts = {}
     for behavior in compared.pairs:
         whole = _join_behavior(compared, rubric=rubric, choice=choices[behavior], use_base=use_base)

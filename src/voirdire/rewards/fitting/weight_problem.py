@@ -110,10 +110,7 @@ class WeightProblem:
     def compute_gain(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute how much higher the whole reward of the better one is than that of the worse one.
 
-        Parameters
-        ----------
-        weights : ndarray of float, shape (n_features,)
-            All of them, also those that are given.
+        `weights` are all of them, the given ones too.
         """
         scores = self.data.features @ weights
         gain: NDArray[np.float64] = scores[self.data.better] - scores[self.data.worse]
@@ -149,13 +146,8 @@ class WeightProblem:
     def make_ranking(self, l2: float, *, counts: NDArray[np.int64] | None = None) -> RankingProblem:
         """Make the problem of some of the prompts.
 
-        Parameters
-        ----------
-        l2 : float
-            λ.
-        counts : ndarray of int, shape (n_prompts,), optional
-            How many times each prompt is there; once by default. Comparisons of prompts that are
-            not there are left out.
+        `counts` says how many times each prompt counts, by default once; comparisons of prompts
+        that do not count are left out.
         """
         data, fitted = self.data, self.choice.is_fitted
         weight = self.weight if counts is None else self.weight * counts[data.prompts]
@@ -403,20 +395,6 @@ def compute_errors(gain: NDArray[np.float64]) -> NDArray[np.float64]:
 def estimate_error_rate(problem: WeightProblem, gain: NDArray[np.float64]) -> Estimate:
     r"""Estimate how often comparisons are ranked the wrong way, a tie counting half.
 
-    Parameters
-    ----------
-    problem : WeightProblem
-        The comparisons, and how they are resampled.
-    gain : ndarray of float, shape (n_pairs,)
-        The better one's reward less the worse one's.
-
-    Returns
-    -------
-    Estimate
-        The share with the percentiles over resampled prompts.
-
-    Notes
-    -----
     Rewards are not fitted anew in resamples. Where nothing, or everything, is wrong, resamples
     say nothing either: the open end is then that of the exact binomial interval for as many
     prompts, :math:`1 - (\alpha/2)^{1/n}`.
