@@ -422,15 +422,12 @@ def score_file(
     model = reward if isinstance(reward, RewardModel) else load_reward(reward)
     run_settings = replace(settings or ScoringSettings(), **fields)
     check_behavior(run_settings.behavior, model.rubric)
-    scorer, tally = (
-        BatchScorer(model, center=run_settings.center, base=run_settings.base),
-        ScoreTally(),
-    )
+    scorer = BatchScorer(model, center=run_settings.center, base=run_settings.base)
+    tally = ScoreTally()
     items = ItemSource(source=source, layout=run_settings)
-    contributions = (
-        name_contributions(model, center=run_settings.center) if run_settings.explain else ()
-    )
-    columns = SCORE_COLUMNS + contributions
+    columns: tuple[str, ...] = SCORE_COLUMNS
+    if run_settings.explain:
+        columns += name_contributions(model, center=run_settings.center)
 
     def report(judging: JudgingProgress | None = None) -> None:
         if progress is not None:

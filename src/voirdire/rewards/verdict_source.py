@@ -240,13 +240,9 @@ def choose_source(
         plan = plan_reward_judging(model, judge, other_judge=other_judge)
         return JudgeSource(plan=plan, rubric=model.rubric, questions=model.questions)
     source = open_reward_verdicts(model, verdicts, judge=getattr(judge, "name", judge))
+    given = source.verdicts
     notes = _check_judge(
-        model,
-        name=source.verdicts.judge,
-        fingerprint=source.verdicts.fingerprint,
-        threshold=source.verdicts.threshold,
-        argument="verdicts",
-        other_judge=other_judge,
+        model, given, name=given.judge, argument="verdicts", other_judge=other_judge
     )
     return replace(source, notes=notes)
 
@@ -277,22 +273,16 @@ def plan_reward_judging(
     """Plan what the judge, by default the reward's own, is asked, and check its fingerprint."""
     plan = plan_judge(model, judge)
     notes = _check_judge(
-        model,
-        name=plan.judge.name,
-        fingerprint=plan.fingerprint,
-        threshold=plan.threshold,
-        argument="judge",
-        other_judge=other_judge,
+        model, plan, name=plan.judge.name, argument="judge", other_judge=other_judge
     )
     return replace(plan, notes=(*notes, *plan.notes))
 
 
 def _check_judge(
     model: RewardModel,
+    given: JudgingPlan | Verdicts | StoredVerdicts,
     *,
     name: str,
-    fingerprint: str,
-    threshold: Threshold,
     argument: str,
     other_judge: bool,
 ) -> tuple[str, ...]:
@@ -301,22 +291,19 @@ def _check_judge(
     A reward without the fingerprint of its judge takes any verdicts.
     """
     own = model.judge
-    if not own.fingerprint or own.fingerprint == fingerprint:
+    if not own.fingerprint or own.fingerprint == given.fingerprint:
         return ()
-    if not fingerprint:
+    if not given.fingerprint:
         what = "verdicts without a fingerprint, which may be anybody's"
     elif name != own.name:
         what = f"judge {shorten(name)!r} instead of {shorten(own.name)!r}"
-    elif threshold != own.threshold:
-        threshold_given, threshold_of_reward = (
-            format_threshold(threshold),
-            format_threshold(own.threshold),
-        )
-        what = f"the threshold {threshold_given} instead of {threshold_of_reward}"
+    elif given.threshold != own.threshold:
+        thresholds = format_threshold(given.threshold), format_threshold(own.threshold)
+        what = f"the threshold {' instead of '.join(thresholds)}"
     else:
         what = (
             f"another version or other settings of {shorten(name)!r}, another rubric, or other "
-            f"parts of responses judged ({shorten(fingerprint, width=19)} instead of "
+            f"parts of responses judged ({shorten(given.fingerprint, width=19)} instead of "
             f"{shorten(own.fingerprint, width=19)})"
         )
     if not other_judge:

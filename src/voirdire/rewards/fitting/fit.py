@@ -233,13 +233,8 @@ def fit_reward(
     )
     if not fitted:
         refuse_no_comparisons(compared.data, dropped=dropped, notes=notes)
-    record = list_fit_settings(
-        settings,
-        compared=compared,
-        fitted=fitted,
-        use_base=use_base,
-        from_classes=reading.from_classes,
-    )
+    record = list_fit_settings(settings, compared=compared, fitted=fitted)
+    record |= {"use_base": use_base, "from_classes": reading.from_classes}
     model = RewardModel(
         name=name,
         rubric=rubric,
@@ -314,12 +309,7 @@ def list_fit_figures(record: BehaviorFit) -> dict[str, Any]:
 
 
 def list_fit_settings(
-    settings: FitSettings,
-    *,
-    compared: JudgedComparisons,
-    fitted: Sequence[FittedBehavior],
-    use_base: bool,
-    from_classes: bool,
+    settings: FitSettings, *, compared: JudgedComparisons, fitted: Sequence[FittedBehavior]
 ) -> dict[str, Any]:
     """List the settings of a fit as plain JSON values.
 
@@ -337,8 +327,6 @@ def list_fit_settings(
             for behavior in behaviors
             if len(compared.orders[behavior].labels) > 1
         },
-        "use_base": use_base,
-        "from_classes": from_classes,
         "prompt_hashes": sorted({prompt_hash(data.items[place]) for place in prompts}),
     }
 

@@ -83,7 +83,7 @@ def list_behavior_notes(
     yield from _note_separable(separable, l2=l2, loss=problem.settings.loss)
     if left_open.features:
         yield (
-            f"no comparison tells anything of {_list_first(left_open.features)}: "
+            f"no comparison depends on {_list_first(left_open.features)}: "
             f"{'its weight is' if len(left_open.features) == 1 else 'their weights are'} 0"
         )
     n_prompts = problem.data.n_prompts
