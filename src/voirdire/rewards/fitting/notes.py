@@ -38,29 +38,15 @@ __all__ = [
 
 FEW_PROMPTS = 20
 """Percentiles over fewer prompts are ends of an interval in name only."""
-
-
 _FAR_APART = 10.0
-
-
 _CERTIFIED = 1e-6
-
-
 _MOST_NAMED = 6
-
-
 _ZERO = 1e-7
 """Coordinates of directions below this are rounding."""
-
-
 _FEW_FEATURES = 3
 """Directions of more features are counted, not named."""
-
-
 _MOST_SENTENCES = 5
 """Directions of few features beyond so many are counted too."""
-
-
 _NEGLIGIBLE_SHARE = 0.01
 """Weights below this share of the largest one of a behavior are not worth a note."""
 

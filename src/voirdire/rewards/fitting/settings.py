@@ -49,8 +49,8 @@ class FitSettings:
     """How a reward is fitted.
 
     A feature is named by its proposition or class, such as ``apology`` or ``ideal``.
-    ``behavior:proposition`` and ``behavior.class`` name it in one behavior only, and go before what
-    what is set for all behaviors.
+    ``behavior:proposition`` and ``behavior.class`` name it in one behavior only, and replace what
+    is set for all behaviors.
 
     Attributes
     ----------

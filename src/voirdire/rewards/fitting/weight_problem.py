@@ -55,8 +55,6 @@ UNDEFINED = Estimate(value=float("nan"), low=float("nan"), high=float("nan"))
 
 
 _LEAST_L2 = 1e-6
-
-
 """λ of the logistic loss on parts of the data, where a part may be separable and the whole not."""
 
 
@@ -207,8 +205,6 @@ class WeightProblem:
 
 
 L2_GRID = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-
-
 """Values of λ that are tried."""
 
 
