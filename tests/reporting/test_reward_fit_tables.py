@@ -56,8 +56,11 @@ def test_error_rates_stand_side_by_side(found):
     text = " ".join(printed(found).split())
 
     row = found.behaviors[0]
-    assert f"ranked the wrong way: {row.error_rate.value:.1%} (95%: " in text
-    assert f"; not tested: {row.error_rate_fitted:.1%} in it" in text
+    rate = f"{row.error_rate.value:.1%} of held-out comparisons (95%: "
+    assert f"ranked the wrong way: {rate}" in text
+    assert f"held out: each of the {row.n_prompts} prompts once, from the fit that ranked" in text
+    fitted = f"of which {row.error_rate_fitted:.1%} are ranked the wrong way"
+    assert f"not tested: the comparisons of the fit, {fitted}" in text
     assert f"by the base reward alone: {row.error_rate_base.value:.1%}" in text
     assert f"λ {row.l2:g} by cross-validation" in text
 
@@ -79,9 +82,22 @@ def test_without_resamples_no_column_is_empty():
 def test_one_prompt_shows_what_is_known_and_that_it_is_too_low():
     text = printed(fit(labelled_case(18, n_prompts=1, n_each=6)))
 
-    assert "not tested: " in text
-    assert "ranked the wrong way in the fit" in text
+    assert "never held out: the only prompt" in text
+    assert "not tested: the comparisons of the fit, of which 0% are" in " ".join(text.split())
+    assert "held-out" not in text
     assert "nan" not in text
+
+
+def test_prompts_marked_test_are_counted_beside_those_of_the_fit():
+    case = labelled_case(2, n_prompts=25)
+    for place, row in enumerate(case.rows):
+        row["split"] = "test" if place // 4 < 6 else "train"
+
+    found = fit(case)
+
+    assert found.behaviors[0].n_test_prompts == 6
+    text = " ".join(printed(found).split())
+    assert "held out: 6 prompts marked test; never held out: 16 prompts of the fit" in text
 
 
 def test_comparisons_that_go_in_cycles_are_counted_below_the_weights():

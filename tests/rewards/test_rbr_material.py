@@ -197,6 +197,9 @@ def test_files_about_other_completions_are_refused(tmp_path):
 
     with pytest.raises(InputError, match="must be about the same prompts and completions"):
         read_comparisons(paths["train"], base=other)
+    other.write_text(json.dumps({"prompt_completion": ["a", "b"], "features": {"rude": 1}}) + "\n")
+    with pytest.raises(InputError, match="`verdicts` must be about the same prompts and"):
+        fit_reward(paths["train"], rubric=paths["rubric"], verdicts=other)
     other.write_text(json.dumps({"prompt_completion": ["a", "b"], "rm_score": "1"}) + "\n")
     with pytest.raises(InputError, match=r"other\.jsonl:1: `rm_score` must be a finite number"):
         read_comparisons(paths["train"], base=other)

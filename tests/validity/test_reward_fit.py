@@ -10,11 +10,11 @@ from rewards.fitting.fit_cases import RUBRIC
 from voirdire.rewards import FitSettings
 from voirdire.rewards.fitting import weight_problem as resampling
 from voirdire.rewards.fitting.judged_comparisons import BehaviorData
-from voirdire.rewards.fitting.settings import feature_choices
+from voirdire.rewards.fitting.settings import choose_features
 from voirdire.rewards.fitting.weight_problem import (
     WeightProblem,
-    error_rate,
-    resampled_weights,
+    estimate_error_rate,
+    resample_weights,
 )
 
 pytestmark = pytest.mark.slow
@@ -61,7 +61,7 @@ def problem_of(sample, **settings):
         is_vetoed=np.zeros(len(features), bool),
     )
     chosen = FitSettings(ignored=["ideal", "poor"], confidence_level=CONFIDENCE, **settings)
-    choice = feature_choices(RUBRIC, chosen)["answer"]
+    choice = choose_features(RUBRIC, chosen)["answer"]
     return WeightProblem(data=data, choice=choice, settings=chosen)
 
 
@@ -77,17 +77,17 @@ def limit_of(loss):
 
 @pytest.mark.parametrize(("loss", "most"), [("hinge", 120), ("logistic", 120), ("hinge", 40)])
 def test_weight_intervals_cover_as_often_as_they_say(monkeypatch, loss, most):
-    monkeypatch.setattr(resampling, "MOST_DRAWN", most)
+    monkeypatch.setattr(resampling, "MAX_RESAMPLED_PROMPTS", most)
     truth = limit_of(loss)
     rng = np.random.default_rng([7, len(loss)])
     covered = np.zeros(4)
     for run in range(N_RUNS):
         problem = problem_of(drawn(rng, 120), loss=loss, n_resamples=79, seed=run)
-        low, high = resampled_weights(
+        low, high = resample_weights(
             problem,
             weights=problem.solve(L2)[0],
             l2=L2,
-            tell=lambda: None,
+            report=lambda: None,
         )
         covered += (low[:4] <= truth) & (truth <= high[:4])
 
@@ -105,7 +105,7 @@ def test_error_rate_intervals_cover_as_often_as_they_say():
         sample = drawn(rng, 80)
         features, better, worse, _ = sample
         problem = problem_of(sample, n_resamples=200, seed=run)
-        found = error_rate(problem, (features[better] - features[worse]) @ PUSH)
+        found = estimate_error_rate(problem, (features[better] - features[worse]) @ PUSH)
         covered += found.low <= truth <= found.high
 
     allowed = 3 * math.sqrt(CONFIDENCE * (1 - CONFIDENCE) / n_runs)

@@ -28,8 +28,8 @@ from voirdire.rewards.against_demands import (
 )
 from voirdire.rewards.live.live_reward import LiveReward
 from voirdire.rewards.live.missing_numbers import MissingRewards
-from voirdire.rewards.live.served import ServedReward, served_reward_model
-from voirdire.rewards.live.turns import LiveScores, nothing_scored
+from voirdire.rewards.live.served_reward import ServedReward, read_served_reward
+from voirdire.rewards.live.turns import LiveScores, make_missing_scores
 from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.training.step_figures import compute_metrics
 from voirdire.rewards.training.watch import TrainingWatch
@@ -349,7 +349,7 @@ class GuardedReward:
         if not isinstance(error, TimeoutError):
             why = f"the reward raised {type(error).__name__}"
             self._trouble.error(f"{self.name}: the reward failed", error)
-        return nothing_scored(self.reward, turns, why=why, behavior=self._behavior)
+        return make_missing_scores(self.reward, turns, why=why, behavior=self._behavior)
 
     def close(self, *, drain_s: float = 30.0) -> None:
         """Wait for open calls, then end; the next call starts again.
@@ -490,7 +490,7 @@ def _load_reward(reward: RewardModel | str | Path) -> RewardModel:
     if not isinstance(reward, str | Path):
         return reward
     if is_reward_server(reward):
-        return served_reward_model(str(reward))
+        return read_served_reward(str(reward))
     return load_reward(reward)
 
 

@@ -12,7 +12,7 @@ import msgspec
 from voirdire._validation import shorten
 from voirdire.adapters.guarded import NumberReward
 from voirdire.errors import InputError
-from voirdire.rewards.live.turns import Turn, said_base_reward
+from voirdire.rewards.live.turns import Turn, read_base_reward
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -203,7 +203,7 @@ def _turns(
                 response=_response(query, prompt, end_tokens),
                 prompt=prompt if shown is None else shown,
                 behavior=None if isinstance(behavior, str) and not behavior else behavior,
-                base_reward=said_base_reward(said),
+                base_reward=read_base_reward(said),
                 group=prompt,
             )
         )

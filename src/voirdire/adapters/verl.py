@@ -15,7 +15,7 @@ from voirdire.adapters.guarded import GuardedSettings, NumberReward
 from voirdire.errors import InputError
 from voirdire.judging.engine.background_loop import fork_lock
 from voirdire.judging.live.settings import LiveSettings
-from voirdire.rewards.live.turns import Turn, said_base_reward
+from voirdire.rewards.live.turns import Turn, read_base_reward
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -197,7 +197,7 @@ def _turn(solution_str: str, ground_truth: Any, extra_info: Mapping[str, Any] | 
         response=solution_str,
         prompt=next(prompts, None),
         behavior=None if isinstance(behavior, str) and not behavior else behavior,
-        base_reward=said_base_reward(told),
+        base_reward=read_base_reward(told),
     )
 
 

@@ -20,7 +20,6 @@ from voirdire.errors import InputError
 from voirdire.io.files import DataFile, json_lines
 from voirdire.records import Dropped, Verdicts
 from voirdire.records.thresholds import USUAL_THRESHOLD
-from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rubrics import OUR_NAMES
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
 
-__all__ = ["RbrScores", "RbrVerdicts", "is_rbr_file"]
+__all__ = ["RbrScores", "hash_texts", "is_rbr_file", "read_rbr_verdicts"]
 
 _KEY = "prompt_completion"
 _FEATURES, _SCORE = "features", "rm_score"
@@ -52,8 +51,10 @@ def is_rbr_file(source: Any) -> bool:
     return isinstance(row, dict) and _KEY in row
 
 
-class RbrVerdicts:
-    """The probabilities of a file of `features`, held whole and found by the texts of an item.
+def read_rbr_verdicts(
+    source: Any, *, rubric: Rubric, threshold: Threshold | None = None
+) -> Verdicts:
+    """Read the probabilities of a file of `features`; items have `hash_texts` for their ids.
 
     Parameters
     ----------
@@ -64,64 +65,41 @@ class RbrVerdicts:
     threshold : float or mapping of str to float, optional
         A proposition is true from this probability on.
 
-    Attributes
-    ----------
-    judge, fingerprint, threshold, questions
-        As those of `Verdicts`; the judge is named after the file, and has no fingerprint.
+    Returns
+    -------
+    Verdicts
+        Of a judge that is named after the file, and has no fingerprint.
 
     Raises
     ------
     InputError
         If a row has no probabilities.
     """
-
-    fingerprint = ""
-
-    def __init__(self, source: Any, *, rubric: Rubric, threshold: Threshold | None = None) -> None:
-        self._file = _file_of(source)
-        self.judge, self.questions = self._file.stem, rubric.propositions
-        self.threshold = USUAL_THRESHOLD if threshold is None else threshold
-        theirs = {ours: name for name, ours in OUR_NAMES.items()}
-        names = [(name, theirs.get(name, name)) for name in rubric.propositions]
-        self._places: dict[bytes, int] = {}
-        numbers = array("d")
-        for line, key, row in _rows(self._file):
-            given = row.get(_FEATURES)
-            if not isinstance(given, dict):
-                rule = f"`{_FEATURES}` must map propositions to probabilities."
-                raise self._file.fault(rule, line=line)
-            for number in (given.get(name, given.get(other)) for name, other in names):
-                if number is not None and not _is_number(number, low=0.0, high=1.0):
-                    rule = f"a probability must be a number in [0, 1], got {number!r}."
-                    raise self._file.fault(rule, line=line)
-                numbers.append(math.nan if number is None else number)
-            self._places[key] = len(numbers) // len(names) - 1
-        self._numbers = np.array(numbers).reshape(-1, len(names))
-
-    def of_items(self, items: Sequence[Item]) -> Verdicts:
-        """Give the verdicts on items, in their order; one that the file lacks has none."""
-        places = [self._places.get(_key_of(item), -1) for item in items]
-        values = np.full((len(items), len(self.questions)), np.nan)
-        is_there = np.array(places, dtype=np.int64) >= 0
-        values[is_there] = self._numbers[[place for place in places if place >= 0]]
-        ids = tuple(item.id for item in items)
-        found = Verdicts(
-            items=ids,
-            behaviors=(None,) * len(ids),
-            questions=self.questions,
-            probabilities=values,
-            judge=self.judge,
-            fingerprint=self.fingerprint,
-            threshold=self.threshold,
-        )
-        return found.with_reasons(dict.fromkeys(ids, NO_VERDICT))
-
-    def of_all_items(self, items: Sequence[Item]) -> Verdicts:
-        """Do the same for all that there are; refuse a file that has none of them."""
-        found = self.of_items(items)
-        if not np.isfinite(found.probabilities).any():
-            raise _about_others(self._file)
-        return found
+    file = _file_of(source)
+    theirs = {ours: name for name, ours in OUR_NAMES.items()}
+    names = [(name, theirs.get(name, name)) for name in rubric.propositions]
+    places: dict[str, int] = {}
+    numbers = array("d")
+    for line, key, row in _rows(file):
+        given = row.get(_FEATURES)
+        if not isinstance(given, dict):
+            rule = f"`{_FEATURES}` must map propositions to probabilities."
+            raise file.fault(rule, line=line)
+        for number in (given.get(name, given.get(other)) for name, other in names):
+            if number is not None and not _is_number(number, low=0.0, high=1.0):
+                rule = f"a probability must be a number in [0, 1], got {number!r}."
+                raise file.fault(rule, line=line)
+            numbers.append(math.nan if number is None else number)
+        places[key] = len(numbers) // len(names) - 1  # of repeated texts the last row counts
+    return Verdicts(
+        items=tuple(places),
+        behaviors=(None,) * len(places),
+        questions=rubric.propositions,
+        probabilities=np.array(numbers).reshape(-1, len(names))[list(places.values())],
+        judge=file.stem,
+        fingerprint="",
+        threshold=USUAL_THRESHOLD if threshold is None else threshold,
+    )
 
 
 class RbrScores:
@@ -135,7 +113,7 @@ class RbrScores:
 
     def __init__(self, source: Any) -> None:
         self._file = _file_of(source)
-        self._scores: dict[bytes, float] = {}
+        self._scores: dict[str, float] = {}
         for line, key, row in _rows(self._file):
             score: Any = row.get(_SCORE)
             if not _is_number(score):
@@ -145,7 +123,7 @@ class RbrScores:
 
     def of_items(self, items: Sequence[Item]) -> list[float | None]:
         """Give the scores of items, in their order; None for one that the file lacks."""
-        return [self._scores.get(_key_of(item)) for item in items]
+        return [self._scores.get(hash_texts(item)) for item in items]
 
     def of_all_items(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """Give the scores of all that there are, nan for none; refuse a file that has none."""
@@ -156,7 +134,10 @@ class RbrScores:
 
     def is_about_others(self) -> InputError:
         """Make the error that the file has none of the items."""
-        return _about_others(self._file)
+        return InputError(
+            f"{self._file.name}: must be about the same prompts and completions, got none of those "
+            "that were read. Name the file that belongs to them."
+        )
 
 
 def _file_of(source: Any) -> DataFile:
@@ -164,7 +145,7 @@ def _file_of(source: Any) -> DataFile:
     return DataFile(path, format="jsonl", held="row")
 
 
-def _rows(file: DataFile) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
+def _rows(file: DataFile) -> Iterator[tuple[int, str, dict[str, Any]]]:
     for line, row, _ in json_lines(file):
         if isinstance(row, Dropped):
             raise file.fault(f"{row.reason}. Correct it.", line=line)
@@ -175,23 +156,17 @@ def _rows(file: DataFile) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
         yield line, _hash(*key), row
 
 
-def _key_of(item: Item) -> bytes:
-    said = "\n".join(f"|{one.role.upper()}|: {one.content}" for one in item.prompt)
-    return _hash(said, f"|ASSISTANT|: {item.response}")
+def hash_texts(item: Item) -> str:
+    """Hash the conversation and the response of an item as the authors write them."""
+    prompt = "\n".join(f"|{one.role.upper()}|: {one.content}" for one in item.prompt)
+    return _hash(prompt, f"|ASSISTANT|: {item.response}")
 
 
-def _hash(prompt: str, completion: str) -> bytes:
-    said = f"{len(prompt)} {prompt}{completion}".encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(said, digest_size=16).digest()
+def _hash(prompt: str, completion: str) -> str:
+    text = f"{len(prompt)} {prompt}{completion}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, digest_size=16).hexdigest()
 
 
 def _is_number(value: Any, *, low: float = -math.inf, high: float = math.inf) -> bool:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and math.isfinite(value) and low <= value <= high
-
-
-def _about_others(file: DataFile) -> InputError:
-    return InputError(
-        f"{file.name}: must be about the same prompts and completions, got none of those that were "
-        "read. Name the file that belongs to them."
-    )

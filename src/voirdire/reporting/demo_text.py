@@ -57,7 +57,7 @@ def demo_lines(
         rate = row.error_rate
         yield (
             f"  {row.behavior:12} {row.error_rate_base.value:4.0%} of {row.n_pairs}, and "
-            f"{rate.value:.0%} ({rate.low:.0%} to {rate.high:.0%}) on prompts outside of the fit"
+            f"{rate.value:.0%} ({rate.low:.0%} to {rate.high:.0%}) of held-out ones"
         )
     n_compared = done.reward.n_comparisons
     n_nonsense = sum(row.n_pairs for row in done.fit.behaviors) - n_compared

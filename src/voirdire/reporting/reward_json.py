@@ -15,7 +15,7 @@ from voirdire.errors import InputError
 from voirdire.records.plain import without_nan
 from voirdire.reporting.json_reading import decode_object, read_record
 from voirdire.rewards.against_demands import find_paid_against_demands
-from voirdire.rewards.fitting.fit import fit_figures
+from voirdire.rewards.fitting.fit import list_fit_figures
 from voirdire.studies.reward.result import (
     REWARD_EXAMINATION_SCHEMA,
     RewardExamination,
@@ -181,7 +181,7 @@ def reward_fit_as_dict(fit: RewardFit) -> dict[str, Any]:
         "behaviors": [
             {
                 "behavior": row.behavior,
-                **fit_figures(row),
+                **list_fit_figures(row),
                 **{name: getattr(model.behaviors[row.behavior], name) for name in scales},
             }
             for row in fit.behaviors

@@ -454,14 +454,19 @@ def _fit_title(row: BehaviorFit) -> str:
 
 def _sentences(row: BehaviorFit, *, level: float) -> Iterator[str]:
     if math.isfinite(row.error_rate.value):
-        yield (
-            f"ranked the wrong way: {_fit_rate(row.error_rate, level=level)} on prompts outside "
-            f"the fit; not tested: {share(row.error_rate_fitted)} in it"
-        )
-    else:
-        yield f"not tested: {share(row.error_rate_fitted)} ranked the wrong way in the fit"
+        rate = _fit_rate(row.error_rate, level=level, of=" of held-out comparisons")
+        yield f"ranked the wrong way: {rate}"
     if math.isfinite(row.error_rate_base.value):
         yield f"by the base reward alone: {_fit_rate(row.error_rate_base, level=level)}"
+    if row.n_test_prompts:
+        test, seen = counted(row.n_test_prompts, "prompt"), counted(row.n_prompts, "prompt")
+        yield f"held out: {test} marked test; never held out: {seen} of the fit"
+    elif row.n_prompts > 1:
+        yield f"held out: each of the {row.n_prompts:,} prompts once, from the fit that ranked it"
+    else:
+        yield "never held out: the only prompt"
+    fitted = share(row.error_rate_fitted)
+    yield f"not tested: the comparisons of the fit, of which {fitted} are ranked the wrong way"
     chosen = " by cross-validation" if row.l2_path else ""
     # The bound is met up to rounding: 1e-12 says no more than 1e-9.
     gap = max(row.objective - row.bound, 1e-9)
@@ -470,11 +475,11 @@ def _sentences(row: BehaviorFit, *, level: float) -> Iterator[str]:
     )
 
 
-def _fit_rate(estimate: Estimate, *, level: float) -> str:
+def _fit_rate(estimate: Estimate, *, level: float, of: str = "") -> str:
     if not math.isfinite(estimate.low):
-        return share(estimate.value)
+        return share(estimate.value) + of
     ends = f"{share(estimate.low)} to {share(estimate.high)}"
-    return f"{share(estimate.value)} ({level:.0%}: {ends})"
+    return f"{share(estimate.value)}{of} ({level:.0%}: {ends})"
 
 
 def _interval(estimate: Estimate) -> str:

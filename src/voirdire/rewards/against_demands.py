@@ -45,16 +45,8 @@ class AgainstDemand:
 def find_paid_against_demands(reward: RewardModel) -> tuple[AgainstDemand, ...]:
     """Find the propositions whose unwanted state is paid for, the largest first.
 
-    Parameters
-    ----------
-    reward : RewardModel
-        With its rubric.
-
-    Returns
-    -------
-    tuple of AgainstDemand
-        Without weights below a hundredth of the behavior's largest. Only weights of propositions
-        are looked at: what classes pay comes on top, and may make up for it.
+    Weights below a hundredth of the behavior's largest are left out. Only weights of propositions
+    count: what classes pay comes on top, and may make up for it.
     """
     rows = []
     for behavior in reward.behaviors:

@@ -104,11 +104,10 @@ def certified(model: RewardModel) -> dict[str, CertificateStatus]:
     A certificate is about a proposition where one of its judges has the fingerprint of the
     reward's judge, and no other, and was examined on the question of that name. The fingerprint
     covers judge, rubric, threshold and what is judged. An examination under another threshold
-    does not count, since a threshold that was looked for afterwards makes any judge pass, nor does
-    one under an ε above .3, which nearly any judge passes; and a certificate that names a rubric as
-    well must name the same one. Of several examinations in it
-    (several ε or alignments) all must have passed, and where several certificates are about it,
-    none may speak against it: the ε that passes is not to be looked for afterwards.
+    does not count, since any judge passes under a threshold that was chosen afterwards. Nor does an
+    examination under an ε above .3, which nearly any judge passes. A certificate that names a
+    rubric must name that of the reward. All examinations of the proposition in a certificate must
+    have passed, and no other certificate may contradict it: the ε must not be chosen afterwards.
     """
     return {
         name: _find_status(model, name) for name in (*model.rubric.propositions, *model.questions)
@@ -118,16 +117,7 @@ def certified(model: RewardModel) -> dict[str, CertificateStatus]:
 def list_paying_propositions(model: RewardModel) -> tuple[str, ...]:
     """List the propositions that rewards depend on.
 
-    Parameters
-    ----------
-    model : RewardModel
-        Any reward.
-
-    Returns
-    -------
-    tuple of str
-        Those with a weight that is not 0, and those that a class with such a weight, or a veto,
-        depends on; in the order of the rubric.
+    A weight other than 0, a class with such a weight, and a veto make the reward depend on them.
     """
     paying: set[str] = set()
     for behavior, row in model.behaviors.items():

@@ -29,6 +29,7 @@ __all__ = [
     "find_number_questions",
     "group_caps",
     "group_questions",
+    "list_weighed_features",
 ]
 
 
@@ -41,7 +42,7 @@ class FeatureSet:
     behavior : str
         Id of the behavior.
     propositions : tuple of str
-        Propositions that it says something of, in the rubric's order.
+        Propositions for which it has a demand, or which it allows, in the rubric's order.
     flipped : tuple of bool
         For each proposition whether the feature is the probability that it is false.
     answers : tuple of str
@@ -111,10 +112,10 @@ def feature_set(
     Examples
     --------
     >>> from voirdire import load_rubric
-    >>> found = feature_set(load_rubric("safety"), "hard_refuse", orientation="rule")
-    >>> len(found.propositions), len(found.names)
+    >>> features = feature_set(load_rubric("safety"), "hard_refuse", orientation="rule")
+    >>> len(features.propositions), len(features.names)
     (15, 20)
-    >>> [name for name, is_flipped in zip(found.propositions, found.flipped) if is_flipped]
+    >>> [name for name, is_flipped in zip(features.propositions, features.flipped) if is_flipped]
     ['additional_content']
     """
     check_choice("orientation", orientation, Orientation)
@@ -217,25 +218,34 @@ def find_number_questions(rubric: Rubric, names: Iterable[str]) -> tuple[str, ..
     )
 
 
+def list_weighed_features(
+    rubric: Rubric, behavior: str, weighed: Iterable[str], *, orientation: Orientation
+) -> FeatureSet:
+    """List the features of a behavior; answers to questions are features where they are weighed."""
+    questions = find_number_questions(rubric, weighed)
+    return feature_set(rubric, behavior, orientation=orientation, questions=questions)
+
+
 def group_questions(
     names_of_questions: Iterable[str], rubric: Rubric
 ) -> dict[str, tuple[str, ...]]:
     """Group scale and choice questions by the behaviors that have them as features."""
-    found: dict[str, dict[str, None]] = {row.id: {} for row in rubric.behaviors}
+    grouped: dict[str, dict[str, None]] = {row.id: {} for row in rubric.behaviors}
     for name in names_of_questions:
-        behaviors, question = split_behavior(name, found)
+        behaviors, question = split_behavior(name, grouped)
         _list_number_names(rubric, question)
         for behavior in behaviors:
-            found[behavior][question] = None
-    return {behavior: tuple(names) for behavior, names in found.items()}
+            grouped[behavior][question] = None
+    return {behavior: tuple(names) for behavior, names in grouped.items()}
 
 
 def group_caps(
     caps: Mapping[str, Any], sets: Mapping[str, FeatureSet]
 ) -> dict[str, dict[str, float]]:
     """Group caps by behavior; refuse unknown features and numbers outside (0, 1)."""
-    found: dict[str, dict[str, float]] = {behavior: {} for behavior in sets}
-    for key in sorted(caps, key=lambda key: ":" in key):  # what is said of one behavior goes before
+    grouped: dict[str, dict[str, float]] = {behavior: {} for behavior in sets}
+    # a cap for one behavior comes last, and replaces a general one
+    for key in sorted(caps, key=lambda key: ":" in key):
         cap = caps[key]
         is_number = isinstance(cap, int | float) and not isinstance(cap, bool)
         if not is_number or not 0 < cap < 1:
@@ -247,17 +257,17 @@ def group_caps(
         behaviors, name = split_behavior(key, sets)
         with_feature = [behavior for behavior in behaviors if name in sets[behavior].asked]
         if not with_feature:
-            known = sorted({name for row in sets.values() for name in row.asked})
+            names_allowed = sorted({name for row in sets.values() for name in row.asked})
             if ":" in key:
-                known = [f"{row}:{name}" for row in sets for name in sets[row].asked]
+                names_allowed = [f"{row}:{name}" for row in sets for name in sets[row].asked]
             msg = (
                 "`caps` must name propositions of a behavior, or answers that are features, got "
-                f"{shorten(key)!r}.{did_you_mean(name, known)}"
+                f"{shorten(key)!r}.{did_you_mean(name, names_allowed)}"
             )
             raise InputError(msg)
-        found |= {behavior: found[behavior] | {name: float(cap)} for behavior in with_feature}
+        grouped |= {behavior: grouped[behavior] | {name: float(cap)} for behavior in with_feature}
     return {
-        behavior: {name: found[behavior][name] for name in row.asked if name in found[behavior]}
+        behavior: {name: grouped[behavior][name] for name in row.asked if name in grouped[behavior]}
         for behavior, row in sets.items()
     }
 

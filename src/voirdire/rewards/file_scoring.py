@@ -20,7 +20,7 @@ from voirdire.errors import InputError
 from voirdire.io.verdict_files import columns_of_file, encode_part, verdict_format
 from voirdire.judging.fingerprint import hash_content
 from voirdire.judging.item_source import ItemSource
-from voirdire.judging.plan import JudgingPlan, check_behavior
+from voirdire.judging.plan import check_behavior
 from voirdire.judging.runs.file_judging import judge_source
 from voirdire.judging.runs.outputs import (
     STORE_NAME,
@@ -35,7 +35,7 @@ from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.scoring.scores import make_contribution_frame, name_contributions
 from voirdire.rewards.scoring.scoring import BatchScorer
 from voirdire.rewards.scoring.settings import ScoringSettings
-from voirdire.rewards.verdict_source import open_verdicts_for, source_for_reward, take_verdicts
+from voirdire.rewards.verdict_source import JudgeSource, choose_source, open_reward_verdicts
 
 if TYPE_CHECKING:
     import threading
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from voirdire.io.verdict_files import VerdictFormat
     from voirdire.judging import CallSummary, JudgingProgress
     from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Dropped
     from voirdire.rewards.scoring.scores import Scores
     from voirdire.rewards.scoring.settings import ScoringFields
@@ -95,7 +96,7 @@ class BehaviorScores:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoringProgress:
-    """How far a run of scoring has come.
+    """The progress of a run of scoring.
 
     Attributes
     ----------
@@ -114,7 +115,7 @@ class ScoringProgress:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoringSummary:
-    """What was scored, how, and what came of it.
+    """The figures of a run of scoring.
 
     Attributes
     ----------
@@ -123,7 +124,7 @@ class ScoringSummary:
     reward, reward_hash : str
         Name and content hash of the reward.
     rubric, rubric_version : str
-        What was asked.
+        The rubric of the reward.
     judge, fingerprint : str
         Whose verdicts were used.
     n_items, n_scored : int
@@ -145,7 +146,7 @@ class ScoringSummary:
     notes : tuple of str
         What the reader should know.
     calls : CallSummary or None
-        What the calls came to, where a language model judged.
+        Counts and cost of the calls, where a language model judged.
     """
 
     output: str
@@ -192,8 +193,8 @@ class ScoreTally:
         self.n_items += frame.height
         self.n_scored += frame["reward"].count()
         for reason, n_items in Counter(frame["missing"].drop_nulls()).items():
-            is_known = reason in self._missing or len(self._missing) < _MOST_NAMED
-            self._missing[reason if is_known else _OTHER] += n_items
+            is_counted = reason in self._missing or len(self._missing) < _MOST_NAMED
+            self._missing[reason if is_counted else _OTHER] += n_items
         reward = pl.col("reward")
         parts = pl.col("rule_reward", "base_reward").filter(reward.is_not_null()).mean()
         figures = frame.group_by("behavior", maintain_order=True).agg(
@@ -205,8 +206,9 @@ class ScoreTally:
             reward.max().alias("maximum"),
             parts.name.map(lambda name: f"mean_{name.removesuffix('_reward')}"),
         )
-        known = self._figures
-        self._figures = figures if known is None else _merge_figures(pl.concat([known, figures]))
+        if self._figures is not None:
+            figures = _merge_figures(pl.concat([self._figures, figures]))
+        self._figures = figures
 
     @property
     def missing(self) -> dict[str, int]:
@@ -420,15 +422,12 @@ def score_file(
     model = reward if isinstance(reward, RewardModel) else load_reward(reward)
     run_settings = replace(settings or ScoringSettings(), **fields)
     check_behavior(run_settings.behavior, model.rubric)
-    scorer, tally = (
-        BatchScorer(model, center=run_settings.center, base=run_settings.base),
-        ScoreTally(),
-    )
+    scorer = BatchScorer(model, center=run_settings.center, base=run_settings.base)
+    tally = ScoreTally()
     items = ItemSource(source=source, layout=run_settings)
-    contributions = (
-        name_contributions(model, center=run_settings.center) if run_settings.explain else ()
-    )
-    columns = SCORE_COLUMNS + contributions
+    columns: tuple[str, ...] = SCORE_COLUMNS
+    if run_settings.explain:
+        columns += name_contributions(model, center=run_settings.center)
 
     def report(judging: JudgingProgress | None = None) -> None:
         if progress is not None:
@@ -439,21 +438,20 @@ def score_file(
     with ExitStack() as stack:
         writer, set_aside = _open_output(output, source=source, columns=columns, stack=stack)
         verdict_file, calls = None, None
-        source_of_verdicts, notes = source_for_reward(
-            model, verdicts, judge=judge, other_judge=run_settings.other_judge
-        )
-        found = source_of_verdicts.found
-        if isinstance(found, JudgingPlan):
+        chosen = choose_source(model, verdicts, judge=judge, other_judge=run_settings.other_judge)
+        if isinstance(chosen, JudgeSource):
             verdict_file, calls = _judge_first(
                 items,
-                found,
+                chosen.plan,
                 run_settings,
                 output=output,
                 stack=stack,
                 stopping=stopping,
                 progress=report,
             )
-            found = open_verdicts_for(model, verdict_file)
+            stored = open_reward_verdicts(model, verdict_file)
+        else:
+            stored = chosen
         reading = run_settings.reading(
             judged=model.judge.judged,
             known_behaviors=tuple(row.id for row in model.rubric.behaviors),
@@ -461,7 +459,7 @@ def score_file(
         for batch in items.stream_items(reading, batch_size=_BATCH_ITEMS):
             set_aside.add(batch.dropped)
             if batch.items:
-                scores = scorer.score(batch.items, take_verdicts(found, batch.items))
+                scores = scorer.score(batch.items, stored.take(batch.items))
                 frame = make_reward_frame(scores)
                 tally.add(frame)
                 if run_settings.explain:
@@ -482,8 +480,8 @@ def score_file(
         reward_hash=model.content_hash,
         rubric=model.rubric.name,
         rubric_version=model.rubric.version,
-        judge=found.judge,
-        fingerprint=found.fingerprint,
+        judge=stored.verdicts.judge,
+        fingerprint=stored.verdicts.fingerprint,
         n_items=tally.n_items,
         n_scored=tally.n_scored,
         missing=tally.missing,
@@ -494,7 +492,7 @@ def score_file(
         dropped_output=None if dropped_output is None else str(dropped_output),
         seconds=seconds,
         items_per_second=tally.n_items / seconds if seconds > 0 else float("nan"),
-        notes=(*notes, *scorer.notes),
+        notes=(*chosen.notes, *scorer.notes),
         calls=calls,
     )
 

@@ -16,7 +16,7 @@ from voirdire._validation import check_choice, shorten
 from voirdire.documents import did_you_mean, read_document
 from voirdire.errors import InputError
 from voirdire.records.thresholds import USUAL_THRESHOLD
-from voirdire.rewards.features import feature_set, find_number_questions, group_caps
+from voirdire.rewards.features import group_caps, list_weighed_features
 from voirdire.rewards.model import BehaviorReward, RewardModel
 from voirdire.rewards.reward_judge import RewardJudge, describe_judge
 from voirdire.rewards.vetoes import VETO, compute_veto_penalty, group_vetoes
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.features import FeatureSet
     from voirdire.rubrics import Rubric
 
-__all__ = ["list_versions", "reward_of_weights"]
+__all__ = ["list_versions", "load_behavior_rubric", "reward_of_weights", "write_time"]
 
 _LIBRARIES = ("voirdire", "numpy", "scipy", "polars")
 
@@ -90,10 +90,7 @@ def reward_of_weights(
     0.0
     """
     check_choice("orientation", orientation, Orientation)
-    loaded = load_rubric(rubric)
-    if not loaded.behaviors:
-        msg = f"`rubric` must have behaviors, got {shorten(loaded.name)!r} without any. Add some."
-        raise InputError(msg)
+    loaded = load_behavior_rubric(rubric)
     by_behavior: Any = weights
     if isinstance(weights, str | Path):  # a small file of YAML, which JSON is too
         by_behavior = read_document(weights, what="a file of weights").value
@@ -125,16 +122,15 @@ def reward_of_weights(
     sets = {}
     for behavior, named in by_behavior.items():
         words = map(str, named) if isinstance(named, Mapping) else ()
-        asked = find_number_questions(loaded, words)
-        sets[behavior] = feature_set(loaded, behavior, orientation=orientation, questions=asked)
+        sets[behavior] = list_weighed_features(loaded, behavior, words, orientation=orientation)
     caps_of_behaviors = group_caps({str(name): cap for name, cap in caps.items()}, sets)
     behaviors = {
         name: _make_behavior(
-            replace(found, vetoes=vetoes[name], caps=caps_of_behaviors[name]),
+            replace(features, vetoes=vetoes[name], caps=caps_of_behaviors[name]),
             by_behavior[name],
             rubric=loaded,
         )
-        for name, found in sets.items()
+        for name, features in sets.items()
     }
     return RewardModel(
         name=name,
@@ -143,9 +139,23 @@ def reward_of_weights(
         judge=_make_judge(judge, loaded, bound=bound),
         behaviors={row.id: behaviors[row.id] for row in loaded.behaviors if row.id in behaviors},
         settings={"given_weights": True, "use_base": use_base},
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=write_time(),
         versions=list_versions(),
     )
+
+
+def load_behavior_rubric(rubric: Rubric | str | Path) -> Rubric:
+    """Load a rubric; refuse one without behaviors."""
+    loaded = load_rubric(rubric)
+    if not loaded.behaviors:
+        msg = f"`rubric` must have behaviors, got {shorten(loaded.name)!r} without any. Add some."
+        raise InputError(msg)
+    return loaded
+
+
+def write_time() -> str:
+    """Write the UTC time in ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def list_versions() -> dict[str, str]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from voirdire._validation import shorten
 from voirdire.documents import content_digest, plain_json, write_json
 from voirdire.errors import InputError
-from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rubrics import rubric_to_yaml
 
 if TYPE_CHECKING:
@@ -153,24 +152,28 @@ class RewardModel:
 
     def behavior(self, behavior_id: str) -> BehaviorReward:
         """Find the reward of a behavior; an `InputError` if there is none."""
-        found = self.behaviors.get(behavior_id)
-        if found is None:
-            known = ", ".join(map(repr, self.behaviors)) or "none"
+        reward = self.behaviors.get(behavior_id)
+        if reward is None:
+            weighed = ", ".join(map(repr, self.behaviors)) or "none"
             msg = (
                 f"`behavior` must be one that reward {shorten(self.name)!r} has weights for "
-                f"({known}), got {shorten(behavior_id)!r}."
+                f"({weighed}), got {shorten(behavior_id)!r}."
             )
             raise InputError(msg)
-        return found
+        return reward
 
     def feature_set(self, behavior: str) -> FeatureSet:
         """List the features of a behavior, in the order of its weights."""
-        from voirdire.rewards.features import feature_set, find_number_questions
+        from voirdire.rewards.features import list_weighed_features
 
-        own = self.behaviors.get(behavior)
-        asked = find_number_questions(self.rubric, () if own is None else own.weights)
-        found = feature_set(self.rubric, behavior, orientation=self.orientation, questions=asked)
-        return found if own is None else replace(found, vetoes=own.vetoes, caps=own.caps)
+        reward = self.behaviors.get(behavior)
+        weighed = () if reward is None else reward.weights
+        features = list_weighed_features(
+            self.rubric, behavior, weighed, orientation=self.orientation
+        )
+        if reward is None:
+            return features
+        return replace(features, vetoes=reward.vetoes, caps=reward.caps)
 
     def weight_vector(self, behavior: str) -> NDArray[np.float64]:
         """Give the weights of a behavior, in the order of `feature_set`."""
@@ -205,21 +208,21 @@ class RewardModel:
         from voirdire.rewards.features import compute_features
         from voirdire.rewards.vetoes import compute_vetoes
 
-        about = self.feature_set(behavior)
-        found = compute_features(
-            about, self.rubric, probabilities=probabilities, columns=propositions
+        features = self.feature_set(behavior)
+        values = compute_features(
+            features, self.rubric, probabilities=probabilities, columns=propositions
         )
-        if not about.vetoes:
-            return found
+        if not features.vetoes:
+            return values
         vetoed = compute_vetoes(
             self.rubric,
             behavior,
-            about.vetoes,
+            features.vetoes,
             probabilities=probabilities,
             propositions=propositions,
             threshold=self.judge.threshold,
         )
-        return np.insert(found, len(about.asked), vetoed, axis=1)
+        return np.insert(values, len(features.asked), vetoed, axis=1)
 
     def rule_rewards(self, behavior: str, judged: Verdicts) -> NDArray[np.float64]:
         """Weigh the features of items under one behavior, whatever their own behavior is.
@@ -261,8 +264,8 @@ class RewardModel:
         items : sequence of Item or of mapping, or a data frame
             Items, or rows as a file of items has them.
         verdicts : optional
-            What `read_verdicts` reads: a `Verdicts`, `Verdicts`, a data frame of verdicts,
-            or files of them. By default the items are judged.
+            What `read_verdicts` reads: a `Verdicts`, a data frame of verdicts, or files of
+            them. By default the items are judged.
         judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
             Who judges. ``"own"`` is the judge that the reward was made with, made again; that is
             the default where it is the one that ships with voirdire. With `verdicts`, the name of
@@ -335,9 +338,9 @@ class RewardModel:
         *Errors.* A call that fails leaves its item without a reward and with a reason; a key that
         is refused, and an argument that breaks its rule, end the whole.
 
-        *Cancellation.* Calls in flight are waited for, so that what is paid for is stored; then
-        the cancellation goes on. Nothing new is called. A judge in process works in a thread, and
-        is left behind there.
+        *Cancellation.* No new call begins. Calls in flight end and are stored, since they are paid
+        for; then the task is cancelled. A judge in process works in a thread, which is not waited
+        for.
 
         *Memory.* The items and their features are held.
 
@@ -349,7 +352,7 @@ class RewardModel:
         return await ascore_items(self, items, settings)
 
     def explain(self, scores: Scores) -> pl.DataFrame:
-        """Say what each feature adds to each reward.
+        """Explain what each feature adds to each reward.
 
         Parameters
         ----------
@@ -392,7 +395,7 @@ class RewardModel:
 
 
 def is_reward_file(path: Path) -> bool:
-    """Tell by its first bytes whether a file is empty or a reward, of whatever version."""
+    """Tell by its first bytes whether a file is empty or a reward of any version."""
     try:
         if not path.is_file():
             return False
@@ -415,10 +418,10 @@ def make_reward_document(model: RewardModel) -> dict[str, Any]:
         "text": rubric_to_yaml(rubric),
     }
     whole = {"schema": content.pop("schema"), "name": content.pop("name"), **head}
-    found: dict[str, Any] = plain_json(
+    document: dict[str, Any] = plain_json(
         whole | {"content_hash": model.content_hash, **content, "rubric": written}
     )
-    return found
+    return document
 
 
 def is_hash_of(content_hash: object, model: RewardModel) -> bool:
@@ -432,12 +435,11 @@ def is_hash_of(content_hash: object, model: RewardModel) -> bool:
 
 
 def _list_content(model: RewardModel) -> dict[str, Any]:
-    judge = model.judge
     return {
         "schema": REWARD_SCHEMA,
         "name": model.name,
         "orientation": model.orientation,
-        "judge": vars(judge) | {"threshold": threshold_from_cell(judge.threshold)},
+        "judge": vars(model.judge),
         "behaviors": {
             name: {
                 "weights": {feature: float(weight) for feature, weight in row.weights.items()},

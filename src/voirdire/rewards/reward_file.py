@@ -19,7 +19,7 @@ from voirdire.documents import (
 from voirdire.errors import InputError
 from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.certification import check_certified, make_certificate, suggest_schema
-from voirdire.rewards.features import feature_set, find_number_questions, group_caps
+from voirdire.rewards.features import group_caps, list_weighed_features
 from voirdire.rewards.model import (
     ANY_REWARD,
     REWARD_SCHEMA,
@@ -145,26 +145,27 @@ def read_reward_document(
             )
         raise document.error_at(("schema",), message)
     form = document.read_or_raise(_Form)
-    own = rubric_from_text(form.rubric.text, source=f"{document.source}, its rubric")
-    if own.content_hash != form.rubric.content_hash:
+    saved_rubric = rubric_from_text(form.rubric.text, source=f"{document.source}, its rubric")
+    if saved_rubric.content_hash != form.rubric.content_hash:
         message = (
             "its rubric must be as it was written, got one that was changed: "
             f"{shorten(form.rubric.content_hash, width=19)!r} is now "
-            f"{shorten(own.content_hash, width=19)!r}. Fit again."
+            f"{shorten(saved_rubric.content_hash, width=19)!r}. Fit again."
         )
         raise document.error_at(("rubric", "content_hash"), message)
-    own = replace(own, source=form.rubric.source)  # for messages and the next file
+    # messages and the next file name the source
+    saved_rubric = replace(saved_rubric, source=form.rubric.source)
     try:
-        threshold_from_cell(form.judge.threshold)
+        threshold = threshold_from_cell(form.judge.threshold)
     except ValueError as error:
         message = f"judge.threshold {error}, got {form.judge.threshold!r}."
         raise document.error_at(("judge", "threshold"), message) from error
     fields = {name: value for name, value in form if name not in ("schema_", "content_hash")}
     fields |= {
-        "rubric": own,
-        "judge": RewardJudge(**dict(form.judge)),
+        "rubric": saved_rubric,
+        "judge": RewardJudge(**dict(form.judge) | {"threshold": threshold}),
         "behaviors": {
-            name: _read_behavior(name, row, form.orientation, own, document)
+            name: _read_behavior(name, row, form.orientation, saved_rubric, document)
             for name, row in form.behaviors.items()
         },
         "certificates": tuple(
@@ -180,15 +181,14 @@ def read_reward_document(
             f"{shorten(model.content_hash, width=19)!r}. Fit again, or give weights by hand."
         )
         raise document.error_at(("content_hash",), message)
-    _check_rubric(own, given=rubric, source=shorten(document.source, width=200))
+    _check_rubric(saved_rubric, given=rubric, source=shorten(document.source, width=200))
     return model
 
 
 def _read_behavior(
     name: str, form: _BehaviorForm, orientation: Orientation, rubric: Rubric, document: Document
 ) -> BehaviorReward:
-    asked = find_number_questions(rubric, form.weights)
-    features = feature_set(rubric, name, orientation=orientation, questions=asked)
+    features = list_weighed_features(rubric, name, form.weights, orientation=orientation)
     path = ("behaviors", name)
     try:
         key, rule = "caps", "be of its features"
@@ -199,12 +199,12 @@ def _read_behavior(
         message = f"behaviors.{shorten(name)}.{key} must {rule}: {error}"
         raise document.error_at((*path, key), message) from error
     expected = replace(features, vetoes=tuple(form.veto)).names
-    if strange := sorted(set(form.weights) ^ set(expected)):
+    if differing := sorted(set(form.weights) ^ set(expected)):
         message = (
             f"behaviors.{shorten(name)}.weights must have a weight for every feature of its rubric "
-            f"and for no other, got a difference in {shorten(strange[0])!r}."
+            f"and for no other, got a difference in {shorten(differing[0])!r}."
         )
-        raise document.error_at((*path, "weights", strange[0]), message)
+        raise document.error_at((*path, "weights", differing[0]), message)
     means = (form.mean, form.standard_deviation, form.mean_ideal)
     mean, deviation, mean_ideal = (math.nan if value is None else value for value in means)
     return BehaviorReward(

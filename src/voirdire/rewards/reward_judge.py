@@ -1,4 +1,4 @@
-"""Describe the judge of a reward in words, and make it again from them."""
+"""Describes the judge of a reward, so that it can be made again from the description."""
 
 from __future__ import annotations
 
@@ -99,19 +99,8 @@ def describe_judge(
 ) -> RewardJudge:
     """Describe the judge of a plan, so that a reward can name it and make it again.
 
-    Parameters
-    ----------
-    plan : JudgingPlan
-        What the verdicts come from.
-    made_from : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
-        What the plan was made from: a name or a path is written down as it is.
-    bound : bool, optional
-        Whether the reward takes no other judge's verdicts.
-
-    Returns
-    -------
-    RewardJudge
-        Its `made_by` is empty where the judge is an object of the caller's own.
+    `made_from` is what the plan was made from; a name or a path is kept as it is. Without `bound`
+    the reward takes verdicts of any judge. `made_by` is empty for an object of the caller's own.
     """
     return RewardJudge(
         name=plan.judge.name,
@@ -122,74 +111,43 @@ def describe_judge(
     )
 
 
-def recognise_judge(found: RewardJudge, rubric: Rubric) -> RewardJudge:
-    """Say how a judge is made again, where a judge of that name has the same fingerprint."""
+def recognise_judge(described: RewardJudge, rubric: Rubric) -> RewardJudge:
+    """Add how to make a judge again, where a judge of that name has the same fingerprint."""
     from voirdire.judging import LlmJudge
     from voirdire.judging.plan import plan_judging
     from voirdire.models import is_model_name, load_model
 
     try:
         judge: LlmJudge | str = "local"
-        if is_model_name(found.name):
-            judge = LlmJudge(model=load_model(found.name, reads_keys=False))
-        elif found.name != "local":
-            return found
-        plan = plan_judging(judge, rubric, threshold=found.threshold, judged=found.judged)
+        if is_model_name(described.name):
+            judge = LlmJudge(model=load_model(described.name, reads_keys=False))
+        elif described.name != "local":
+            return described
+        plan = plan_judging(judge, rubric, threshold=described.threshold, judged=described.judged)
     except InputError:  # no such judge here: it can still be named when it is needed
-        return found
-    if plan.fingerprint != found.fingerprint:
-        return found
-    return replace(found, made_by=_describe_making(plan, judge))
+        return described
+    if plan.fingerprint != described.fingerprint:
+        return described
+    return replace(described, made_by=_describe_making(plan, judge))
 
 
 def choose_judge(own: RewardJudge, judge: JudgeLike | None) -> JudgeLike:
     """Choose who judges: the judge that the caller names, else the reward's own.
 
-    Parameters
-    ----------
-    own : RewardJudge
-        Of the reward.
-    judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str, path or None
-        ``"own"`` asks the reward's own judge, whoever that is; None does where that is the judge
-        that ships with voirdire.
-
-    Returns
-    -------
-    Judge, LlmJudge, CascadeJudge, JuryJudge, str or path
-        What `voirdire.judge` takes.
-
-    Raises
-    ------
-    InputError
-        As `remake_judge` does.
+    ``"own"`` is the reward's own judge, whichever that is; None is the reward's own only where that
+    is the judge that ships with voirdire.
     """
     if judge is None:
         return remake_judge(own)
-    return remake_judge(own, is_wished=True) if judge == OWN else judge
+    return remake_judge(own, is_requested=True) if judge == OWN else judge
 
 
-def remake_judge(judge: RewardJudge, *, is_wished: bool = False) -> JudgeLike:
+def remake_judge(judge: RewardJudge, *, is_requested: bool = False) -> JudgeLike:
     """Make a judge from its description.
 
-    Parameters
-    ----------
-    judge : RewardJudge
-        Of a reward.
-    is_wished : bool, optional
-        Whether the caller asked for just this judge. The description may be a stranger's: without
-        the wish it sends no text anywhere, spends nothing and opens no file, which leaves the
-        judge that ships with voirdire.
-
-    Returns
-    -------
-    LlmJudge, CascadeJudge or str
-        What `voirdire.judge` takes: a language model, a cascade, ``"local"``, or a path.
-
-    Raises
-    ------
-    InputError
-        If there is no description, it is damaged, nobody asked for this judge, or a key that the
-        model needs is missing.
+    A stranger may have written the description: only a judge that the caller requested
+    (`is_requested`) sends texts, costs money or opens a file. Without a request, only the judge
+    that ships with voirdire is made.
     """
     made_by = judge.made_by
     name = made_by.get("judge")
@@ -201,7 +159,7 @@ def remake_judge(judge: RewardJudge, *, is_wished: bool = False) -> JudgeLike:
             "`voirdire judge`."
         )
         raise InputError(msg)
-    if name != _BUNDLED and not is_wished:
+    if name != _BUNDLED and not is_requested:
         msg = (
             f"`judge` must be named, or `verdicts` given: the reward's own judge is "
             f"{_describe_request(name, made_by)}, and no reward may decide that by itself. "

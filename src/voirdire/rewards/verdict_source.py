@@ -1,12 +1,14 @@
-"""Where verdicts on items come from: files and tables of verdicts, or a judge that is asked."""
+"""Gets verdicts on items from files and tables, or from a judge."""
 
 from __future__ import annotations
 
 import asyncio
 import tempfile
 import weakref
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,7 +18,7 @@ import polars as pl
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.io import read_verdicts
-from voirdire.io.rbr_files import RbrVerdicts, is_rbr_file
+from voirdire.io.rbr_files import hash_texts, is_rbr_file, read_rbr_verdicts
 from voirdire.io.rows import BROKEN_PARQUET
 from voirdire.io.verdict_files import columns_of_file, verdict_format
 from voirdire.io.verdicts import add_numbers
@@ -27,7 +29,7 @@ from voirdire.records.verdict_tables import is_verdict_table
 from voirdire.rewards.reward_judge import RewardJudge, choose_judge, describe_judge, recognise_judge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -38,18 +40,16 @@ if TYPE_CHECKING:
     from voirdire.rubrics import Rubric
 
 __all__ = [
+    "JudgeSource",
+    "StoredSource",
     "StoredVerdicts",
     "VerdictSource",
+    "choose_source",
+    "open_reward_verdicts",
     "open_verdicts",
-    "open_verdicts_for",
-    "plan_of",
+    "plan_judge",
     "plan_reward_judging",
-    "source_for_reward",
-    "take_verdicts",
 ]
-
-HeldVerdicts: TypeAlias = "Verdicts | StoredVerdicts | RbrVerdicts"
-"""Stored verdicts: in memory, in a temporary file, or found by the texts of items."""
 
 _MOST_ITEMS, _MOST_ROWS = 1 << 15, 1 << 17
 _BLOCK_BYTES = 1 << 23
@@ -57,82 +57,120 @@ _BLOCK_BYTES = 1 << 23
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class VerdictSource:
-    """Gives verdicts on items: those that there are, or those of a judge that is asked.
+class StoredSource:
+    """Gives the verdicts of one judge that are stored.
 
     Attributes
     ----------
-    found : Verdicts, StoredVerdicts, RbrVerdicts or JudgingPlan
-        Verdicts that there are; or judge and rubric, to ask by.
+    verdicts : Verdicts or StoredVerdicts
+        In memory, or in a temporary file.
     rubric : Rubric
-        What is asked.
+        What the judge was asked.
     questions : tuple of str
-        Scale and choice questions whose answers are wanted as numbers.
+        Scale and choice questions whose answers are needed as numbers.
+    key_of : callable
+        Gives the name of an item in the verdicts: its id, or a hash of its texts.
+    notes : tuple of str
+        What the reader of the verdicts should know.
     """
 
-    found: HeldVerdicts | JudgingPlan
+    verdicts: Verdicts | StoredVerdicts
     rubric: Rubric = field(repr=False)
     questions: tuple[str, ...] = ()
+    key_of: Callable[[Item], str] = attrgetter("id")
+    notes: tuple[str, ...] = ()
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the reader of the verdicts should know."""
-        return self.found.notes if isinstance(self.found, JudgingPlan) else ()
+    def take(self, items: Sequence[Item]) -> Verdicts:
+        """Return the verdicts on items, in their order; items without any are missing."""
+        verdicts = self.verdicts.take([self.key_of(item) for item in items])
+        return replace(verdicts, items=tuple([item.id for item in items]))
 
-    def verdicts_on(self, items: Sequence[Item], **asking: Any) -> Verdicts:
-        """Give verdicts on all items that there are; `asking` is for `judge_by_plan`."""
-        if isinstance(self.found, JudgingPlan):
-            judged = judge_by_plan(items, self.found, **asking)
-            return add_numbers(judged, self.rubric, self.questions)
-        if isinstance(self.found, RbrVerdicts):
-            return self.found.of_all_items(items)
-        return take_verdicts(self.found, items)
+    def collect(self, items: Sequence[Item], **_asking: Any) -> Verdicts:
+        """Do what `take` does for all items; refuse a file that is about the texts of others."""
+        verdicts = self.take(items)
+        if self.key_of is hash_texts and not np.isfinite(verdicts.probabilities).any():
+            msg = (
+                "`verdicts` must be about the same prompts and completions, got none of those that "
+                "were read. Name the file that belongs to them."
+            )
+            raise InputError(msg)
+        return verdicts
 
-    async def averdicts_on(self, items: Sequence[Item], **asking: Any) -> Verdicts:
-        """Do what `verdicts_on` does, in the running event loop."""
-        if isinstance(self.found, JudgingPlan):
-            judged = await ajudge_by_plan(items, self.found, **asking)
-            return add_numbers(judged, self.rubric, self.questions)
-        return await asyncio.to_thread(self.verdicts_on, items)
+    async def acollect(self, items: Sequence[Item], **_asking: Any) -> Verdicts:
+        """Do what `collect` does, in a thread."""
+        return await asyncio.to_thread(self.collect, items)
 
     def check_questions(self) -> None:
-        """Refuse verdicts on less than the questions, and a judge that cannot answer them."""
-        if isinstance(self.found, JudgingPlan):
-            judge = self.found.judge
-            if self.questions and not needs_engine(judge):
-                msg = (
-                    f"`judge` must be a language model where {shorten(self.questions[0])!r} is a "
-                    f"feature, got {shorten(judge.name)!r}, which answers propositions only. Name "
-                    "a model, or give verdicts."
-                )
-                raise InputError(msg)
-            return
+        """Refuse verdicts that lack an answer to one of the questions."""
         for name in self.questions:
-            if not set(self.rubric.question(name).number_names) <= set(self.found.questions):
+            if not set(self.rubric.question(name).number_names) <= set(self.verdicts.questions):
                 msg = (
                     f"`verdicts` must be on {shorten(name)!r}, which is to be a feature, got none. "
                     "Judge with the rubric that asks it."
                 )
                 raise InputError(msg)
 
-    def describe_judge(self, *, judged: Judged, made_from: JudgeLike | None) -> RewardJudge:
+    def describe_judge(self, *, judged: Judged, **_: Any) -> RewardJudge:
         """Describe the judge, and how it is made again where that is known."""
-        if isinstance(self.found, JudgingPlan):
-            return describe_judge(self.found, made_from=made_from)
-        described = RewardJudge(
-            name=self.found.judge,
-            fingerprint=self.found.fingerprint,
-            threshold=select_threshold(self.found.threshold, self.rubric.propositions),
+        judge = RewardJudge(
+            name=self.verdicts.judge,
+            fingerprint=self.verdicts.fingerprint,
+            threshold=select_threshold(self.verdicts.threshold, self.rubric.propositions),
             judged=judged,
         )
-        return recognise_judge(described, self.rubric) if described.fingerprint else described
+        return recognise_judge(judge, self.rubric) if judge.fingerprint else judge
 
 
-def take_verdicts(found: HeldVerdicts, items: Sequence[Item]) -> Verdicts:
-    """Return verdicts on items, in their order; items without any are missing."""
-    if isinstance(found, RbrVerdicts):
-        return found.of_items(items)
-    return found.take([item.id for item in items])
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JudgeSource:
+    """Asks a judge for verdicts.
+
+    Attributes
+    ----------
+    plan : JudgingPlan
+        The judge, and what it is asked.
+    rubric : Rubric
+        With everything that the judge may be asked.
+    questions : tuple of str
+        Scale and choice questions whose answers are needed as numbers.
+    """
+
+    plan: JudgingPlan
+    rubric: Rubric = field(repr=False)
+    questions: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader of the verdicts should know."""
+        return self.plan.notes
+
+    def collect(self, items: Sequence[Item], **asking: Any) -> Verdicts:
+        """Judge items; `asking` is for `judge_by_plan`."""
+        judged = judge_by_plan(items, self.plan, **asking)
+        return add_numbers(judged, self.rubric, self.questions)
+
+    async def acollect(self, items: Sequence[Item], **asking: Any) -> Verdicts:
+        """Do what `collect` does, in the running event loop."""
+        judged = await ajudge_by_plan(items, self.plan, **asking)
+        return add_numbers(judged, self.rubric, self.questions)
+
+    def check_questions(self) -> None:
+        """Refuse a judge that cannot answer one of the questions."""
+        judge = self.plan.judge
+        if self.questions and not needs_engine(judge):
+            msg = (
+                f"`judge` must be a language model where {shorten(self.questions[0])!r} is a "
+                f"feature, got {shorten(judge.name)!r}, which answers propositions only. Name "
+                "a model, or give verdicts."
+            )
+            raise InputError(msg)
+
+    def describe_judge(self, *, made_from: JudgeLike | None, **_: Any) -> RewardJudge:
+        """Describe the judge, and how it is made again."""
+        return describe_judge(self.plan, made_from=made_from)
+
+
+VerdictSource: TypeAlias = StoredSource | JudgeSource
 
 
 def open_verdicts(
@@ -142,7 +180,7 @@ def open_verdicts(
     judge: Any = None,
     threshold: Threshold | None = None,
     questions: tuple[str, ...] = (),
-) -> HeldVerdicts:
+) -> StoredSource:
     """Open what `voirdire.io.read_verdicts` reads, or a file of features of the RBR authors.
 
     Files that `voirdire judge` wrote are not held in memory. `judge` is the name of one of several
@@ -155,19 +193,24 @@ def open_verdicts(
         )
         raise InputError(msg)
     if is_rbr_file(source):
-        return RbrVerdicts(source, rubric=rubric, threshold=threshold)
+        by_texts = read_rbr_verdicts(source, rubric=rubric, threshold=threshold)
+        return StoredSource(
+            verdicts=by_texts, rubric=rubric, questions=questions, key_of=hash_texts
+        )
 
     def read(part: Any) -> Verdicts:
-        found = read_verdicts(part, rubric=rubric, judge=judge, numbers_of=questions)
-        return _under_threshold(found, threshold)
+        given = read_verdicts(part, rubric=rubric, judge=judge, numbers_of=questions)
+        return _under_threshold(given, threshold)
 
+    verdicts: Verdicts | StoredVerdicts | None = None
     if paths := _list_own_files(source):
         frames = chain.from_iterable(map(_read_frames, paths))
-        try:
-            return StoredVerdicts(map(read, _split_between_items(frames)))
-        except (ValueError, *BROKEN_PARQUET):
-            pass  # reading the whole file below raises an error that names the place
-    return read(source)
+        # reading the whole file below raises an error that names the place
+        with suppress(ValueError, *BROKEN_PARQUET):
+            verdicts = StoredVerdicts(map(read, _split_between_items(frames)))
+    if verdicts is None:
+        verdicts = read(source)
+    return StoredSource(verdicts=verdicts, rubric=rubric, questions=questions)
 
 
 def _under_threshold(given: Verdicts, threshold: Threshold | None) -> Verdicts:
@@ -186,29 +229,25 @@ def _under_threshold(given: Verdicts, threshold: Threshold | None) -> Verdicts:
 # The judge of a reward --------------------------------------------------------------------------
 
 
-def source_for_reward(
+def choose_source(
     model: RewardModel, verdicts: Any, *, judge: Any, other_judge: bool
-) -> tuple[VerdictSource, tuple[str, ...]]:
-    """Settle where the verdicts that a reward weighs come from; with notes for the reader.
+) -> VerdictSource:
+    """Choose where the verdicts that a reward weighs come from.
 
     Where there are `verdicts`, `judge` is the name of one of several, or what has it.
     """
     if verdicts is None:
-        plan, notes = plan_reward_judging(model, judge, other_judge=other_judge)
-        return VerdictSource(found=plan, rubric=model.rubric, questions=model.questions), notes
-    found = open_verdicts_for(model, verdicts, judge=getattr(judge, "name", judge))
+        plan = plan_reward_judging(model, judge, other_judge=other_judge)
+        return JudgeSource(plan=plan, rubric=model.rubric, questions=model.questions)
+    source = open_reward_verdicts(model, verdicts, judge=getattr(judge, "name", judge))
+    given = source.verdicts
     notes = _check_judge(
-        model,
-        name=found.judge,
-        fingerprint=found.fingerprint,
-        threshold=found.threshold,
-        argument="verdicts",
-        other_judge=other_judge,
+        model, given, name=given.judge, argument="verdicts", other_judge=other_judge
     )
-    return VerdictSource(found=found, rubric=model.rubric, questions=model.questions), notes
+    return replace(source, notes=notes)
 
 
-def open_verdicts_for(model: RewardModel, verdicts: Any, *, judge: Any = None) -> HeldVerdicts:
+def open_reward_verdicts(model: RewardModel, verdicts: Any, *, judge: Any = None) -> StoredSource:
     """Open verdicts on what a reward weighs, whoever gave them."""
     threshold = model.judge.threshold if is_rbr_file(verdicts) else None
     return open_verdicts(
@@ -220,7 +259,7 @@ def open_verdicts_for(model: RewardModel, verdicts: Any, *, judge: Any = None) -
     )
 
 
-def plan_of(model: RewardModel, judge: JudgeLike | None) -> JudgingPlan:
+def plan_judge(model: RewardModel, judge: JudgeLike | None) -> JudgingPlan:
     """Plan what the judge that is asked for, or the reward's own, is asked."""
     own = model.judge
     return plan_judging(
@@ -230,26 +269,20 @@ def plan_of(model: RewardModel, judge: JudgeLike | None) -> JudgingPlan:
 
 def plan_reward_judging(
     model: RewardModel, judge: JudgeLike | None, *, other_judge: bool
-) -> tuple[JudgingPlan, tuple[str, ...]]:
-    """Prepare the judge, by default the reward's own, and check its fingerprint."""
-    plan = plan_of(model, judge)
+) -> JudgingPlan:
+    """Plan what the judge, by default the reward's own, is asked, and check its fingerprint."""
+    plan = plan_judge(model, judge)
     notes = _check_judge(
-        model,
-        name=plan.judge.name,
-        fingerprint=plan.fingerprint,
-        threshold=plan.threshold,
-        argument="judge",
-        other_judge=other_judge,
+        model, plan, name=plan.judge.name, argument="judge", other_judge=other_judge
     )
-    return plan, (*notes, *plan.notes)
+    return replace(plan, notes=(*notes, *plan.notes))
 
 
 def _check_judge(
     model: RewardModel,
+    given: JudgingPlan | Verdicts | StoredVerdicts,
     *,
     name: str,
-    fingerprint: str,
-    threshold: Threshold,
     argument: str,
     other_judge: bool,
 ) -> tuple[str, ...]:
@@ -258,22 +291,19 @@ def _check_judge(
     A reward without the fingerprint of its judge takes any verdicts.
     """
     own = model.judge
-    if not own.fingerprint or own.fingerprint == fingerprint:
+    if not own.fingerprint or own.fingerprint == given.fingerprint:
         return ()
-    if not fingerprint:
+    if not given.fingerprint:
         what = "verdicts without a fingerprint, which may be anybody's"
     elif name != own.name:
         what = f"judge {shorten(name)!r} instead of {shorten(own.name)!r}"
-    elif threshold != own.threshold:
-        threshold_given, threshold_of_reward = (
-            format_threshold(threshold),
-            format_threshold(own.threshold),
-        )
-        what = f"the threshold {threshold_given} instead of {threshold_of_reward}"
+    elif given.threshold != own.threshold:
+        thresholds = format_threshold(given.threshold), format_threshold(own.threshold)
+        what = f"the threshold {' instead of '.join(thresholds)}"
     else:
         what = (
             f"another version or other settings of {shorten(name)!r}, another rubric, or other "
-            f"parts of responses judged ({shorten(fingerprint, width=19)} instead of "
+            f"parts of responses judged ({shorten(given.fingerprint, width=19)} instead of "
             f"{shorten(own.fingerprint, width=19)})"
         )
     if not other_judge:
@@ -341,9 +371,9 @@ class StoredVerdicts:
 
     def take(self, items: Sequence[str]) -> Verdicts:
         """Return the verdicts of items, in their order; items without any are missing."""
-        wanted = _hash_ids(items)
-        at = np.minimum(np.searchsorted(self._hashes, wanted), self._hashes.size - 1)
-        is_there = self._hashes[at] == wanted
+        hashes = _hash_ids(items)
+        at = np.minimum(np.searchsorted(self._hashes, hashes), self._hashes.size - 1)
+        is_there = self._hashes[at] == hashes
         # the file is mapped again each time, so that pages of earlier calls leave memory
         stored = np.memmap(self._file, dtype=self._row, mode="r")
         rows = np.zeros(len(items), dtype=self._row)

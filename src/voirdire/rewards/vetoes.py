@@ -38,7 +38,7 @@ _BEYOND = 1.1
 """A veto costs this many times the range of rewards, so that the response is clearly lowest."""
 
 _ROUNDING = 1e-9
-"""Rounding error that sums may have, generously, as a share of the sum of all absolute weights."""
+"""An upper limit for the rounding error of a sum, as a share of the sum of absolute weights."""
 
 
 _WORD = re.compile(r"[\w-]+")
@@ -50,34 +50,34 @@ _LARGEST = 1e15
 def split_behavior(name: str, behaviors: Iterable[str]) -> tuple[tuple[str, ...], str]:
     """Split a name such as ``behavior:feature``; without a behavior it belongs to all of them.
 
-    A behavior before a colon with nothing after it is part of the name.
+    A behavior before a colon without text after it is part of the name.
     """
-    known = tuple(behaviors)
+    ids = tuple(behaviors)
     head, _, rest = name.partition(":")
-    is_one = bool(rest) and head.strip() in known
-    return ((head.strip(),), rest.strip()) if is_one else (known, name.strip())
+    is_one = bool(rest) and head.strip() in ids
+    return ((head.strip(),), rest.strip()) if is_one else (ids, name.strip())
 
 
 def group_vetoes(
     vetoes: str | Sequence[str], rubric: Rubric, behaviors: Iterable[str]
 ) -> dict[str, tuple[str, ...]]:
     """Group vetoes by behavior; refuse vetoes that have no meaning in the rubric."""
-    known = [row.id for row in rubric.behaviors]
-    found: dict[str, dict[str, None]] = {behavior: {} for behavior in behaviors}
+    ids = [row.id for row in rubric.behaviors]
+    grouped: dict[str, dict[str, None]] = {behavior: {} for behavior in behaviors}
     for veto in [vetoes] if isinstance(vetoes, str) else vetoes:
-        behaviors_named, expression = split_behavior(veto, known)
+        behaviors_named, expression = split_behavior(veto, ids)
         head, _, rest = expression.partition(":")
         if rest and _WORD.fullmatch(head.strip()):
             msg = (
                 f"`veto` must name a behavior of rubric {shorten(rubric.name)!r} before the colon, "
-                f"got {shorten(veto)!r}. Behaviors are: {', '.join(known)}."
+                f"got {shorten(veto)!r}. Behaviors are: {', '.join(ids)}."
             )
             raise InputError(msg)
-        idle = sorted(set(behaviors_named) - found.keys())
-        if len(behaviors_named) == 1 and idle:
+        weightless = sorted(set(behaviors_named) - grouped.keys())
+        if len(behaviors_named) == 1 and weightless:
             msg = (
                 f"`veto` must be of a behavior that has weights, got {shorten(veto)!r}. Give "
-                f"{idle[0]!r} weights, or leave the veto out."
+                f"{weightless[0]!r} weights, or leave the veto out."
             )
             raise InputError(msg)
         affected = [
@@ -90,8 +90,8 @@ def group_vetoes(
             )
             raise InputError(msg)
         for behavior in affected:
-            found.get(behavior, {})[expression] = None
-    return {behavior: tuple(row) for behavior, row in found.items()}
+            grouped.get(behavior, {})[expression] = None
+    return {behavior: tuple(row) for behavior, row in grouped.items()}
 
 
 def list_veto_propositions(rubric: Rubric, behavior: str, vetoes: Iterable[str]) -> set[str]:

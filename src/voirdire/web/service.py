@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.rewards.live.missing_numbers import MissingRewards
-from voirdire.rewards.live.turns import nothing_scored
+from voirdire.rewards.live.turns import make_missing_scores
 from voirdire.rewards.model import make_reward_document
 from voirdire.rewards.training.watch import TrainingWatch
 from voirdire.store.opening import read_address
@@ -202,7 +202,7 @@ class RewardService:
 
     def nothing(self, turns: Sequence[Turn]) -> LiveScores:
         """Return missing rewards for all turns, without a call."""
-        found = nothing_scored(
+        found = make_missing_scores(
             self.live.reward, turns, why=NO_PLACE, behavior=self.settings.behavior
         )
         self.metrics.count_rewards(found)

@@ -1,4 +1,4 @@
-"""Fit the weights of one behavior, and find out how good they are."""
+"""Fit the weights of one behavior, and estimate how good they are."""
 
 from __future__ import annotations
 
@@ -10,17 +10,22 @@ import numpy as np
 from voirdire.errors import InputError
 from voirdire.rewards.comparisons.pairs import PreferenceCycles
 from voirdire.rewards.fitting.judged_comparisons import FitProgress
-from voirdire.rewards.fitting.notes import Undetermined, behavior_notes, few_for_folds, undetermined
+from voirdire.rewards.fitting.notes import (
+    Undetermined,
+    find_undetermined,
+    list_behavior_notes,
+    note_few_prompts,
+)
 from voirdire.rewards.fitting.weight_problem import (
     L2_GRID,
-    NOTHING,
+    UNDEFINED,
     CrossValidation,
     Estimate,
     WeightProblem,
+    compute_errors,
     cross_validate,
-    error_rate,
-    resampled_weights,
-    wrongness,
+    estimate_error_rate,
+    resample_weights,
 )
 from voirdire.rewards.vetoes import VETO, compute_veto_penalty
 
@@ -32,10 +37,10 @@ if TYPE_CHECKING:
     from voirdire.rewards.fitting.judged_comparisons import BehaviorData
     from voirdire.rewards.fitting.settings import FeatureChoice, FitSettings
 
-__all__ = ["BehaviorFit", "FittedBehavior", "FittedWeight", "fit_parts"]
+__all__ = ["BehaviorFit", "FittedBehavior", "FittedWeight", "fit_behaviors"]
 
 
-def fit_parts(
+def fit_behaviors(
     parts: Mapping[str, BehaviorData],
     *,
     choices: Mapping[str, FeatureChoice],
@@ -43,41 +48,24 @@ def fit_parts(
     has_base: bool,
     progress: Callable[[FitProgress], None] | None,
 ) -> Sequence[FittedBehavior]:
-    """Fit the behaviors that have something to be fitted on.
-
-    Parameters
-    ----------
-    parts : mapping of str to BehaviorData
-        By behavior.
-    choices : mapping of str to FeatureChoice
-        Their features.
-    settings : FitSettings
-        How.
-    has_base : bool
-        Whether base rewards are part of the differences.
-    progress : callable or None
-        Told after every problem that is solved.
-
-    Returns
-    -------
-    sequence of FittedBehavior
-        In the order of `parts`.
-    """
+    """Fit the weights of all behaviors that have comparisons."""
     problems = {
         name: WeightProblem(data=part, choice=choices[name], settings=settings)
         for name, part in parts.items()
         if part.n_pairs
     }
-    total = sum(_n_solves(problem) for problem in problems.values())
+    total = sum(_count_solves(problem) for problem in problems.values())
     n_done = 0
 
-    def tell() -> None:
+    def report() -> None:
         nonlocal n_done
         n_done += 1
         if progress is not None:
             progress(FitProgress(doing="fitting", n_done=n_done, n_total=total))
 
-    return [_fit_behavior(problem, has_base=has_base, tell=tell) for problem in problems.values()]
+    return [
+        _fit_behavior(problem, has_base=has_base, report=report) for problem in problems.values()
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,12 +78,15 @@ class BehaviorFit:
         Its id.
     n_prompts, n_items, n_pairs : int
         What it was fitted on: at least 1 pair.
+    n_test_prompts : int
+        Prompts that are marked `test`: no weight was fitted on them, and `error_rate` is of them.
+        Where it is 0, each prompt of the fit was held out once, unless there is only one.
     l2 : float
         λ that was used, at least 0.
     l2_path : mapping of float to float
         Held-out loss for each λ that was tried; empty where λ was given.
     objective, bound : float
-        What the weights reach, and what none can go below.
+        The value at these weights, and a lower bound of it for any weights.
     weights : tuple of FittedWeight
         In the order of the features.
     error_rate : Estimate
@@ -109,7 +100,7 @@ class BehaviorFit:
         Whether some weights rank every comparison right; without λ the size of the weights then
         says nothing.
     loose : tuple of str
-        Directions of weights that no comparison tells anything of, beyond the gauge of the class
+        Directions of weights that no comparison depends on, beyond the gauge of the class
         features, in words.
     cycles : PreferenceCycles
         Comparisons that go in cycles, of all that were given for this behavior: also of prompts
@@ -122,6 +113,7 @@ class BehaviorFit:
     n_prompts: int
     n_items: int
     n_pairs: int
+    n_test_prompts: int = 0
     l2: float
     l2_path: Mapping[float, float] = field(default_factory=dict, repr=False)
     objective: float
@@ -147,8 +139,8 @@ class FittedWeight:
     weight : Estimate
         With the interval of the bootstrap over prompts.
     origin : {"fitted", "fixed", "ignored", "undetermined", "veto"}
-        Undetermined: no comparison tells anything of it. Veto: what the feature ``"(veto)"``
-        takes off, more than all weights make up for.
+        Undetermined: no comparison depends on it. Veto: the penalty of the feature ``"(veto)"``,
+        which all other weights together cannot make up for.
     """
 
     feature: str
@@ -172,7 +164,7 @@ class FittedBehavior:
     choice : FeatureChoice
         Its features.
     left_open : Undetermined
-        What no comparison tells.
+        Weights that no comparison determines.
     data : BehaviorData
         What they were fitted on.
     """
@@ -184,36 +176,41 @@ class FittedBehavior:
     data: BehaviorData = field(repr=False)
 
 
-def _n_solves(problem: WeightProblem) -> int:
+def _count_solves(problem: WeightProblem) -> int:
     """Count the problems that `_fit_behavior` solves: what a progress bar counts."""
-    return 1 + len(_l2s(problem)) * _n_folds(problem) + problem.settings.n_resamples
+    return 1 + len(_list_l2s(problem)) * _count_folds(problem) + problem.settings.n_resamples
 
 
 def _fit_behavior(
-    problem: WeightProblem, *, has_base: bool, tell: Callable[[], None]
+    problem: WeightProblem, *, has_base: bool, report: Callable[[], None]
 ) -> FittedBehavior:
-    """Fit the weights of one behavior; `tell` is called after each problem that is solved."""
-    data, choice, n_folds, tried = problem.data, problem.choice, _n_folds(problem), _l2s(problem)
-    crossed = None
+    """Fit the weights of one behavior; `report` is called after each problem that is solved."""
+    data, choice, n_folds, l2s = (
+        problem.data,
+        problem.choice,
+        _count_folds(problem),
+        _list_l2s(problem),
+    )
+    validation = None
     if n_folds:
-        crossed = cross_validate(problem, l2s=tried, n_folds=n_folds, tell=tell)
-    l2, l2_path = tried[0], {}
+        validation = cross_validate(problem, l2s=l2s, n_folds=n_folds, report=report)
+    l2, l2_path = l2s[0], {}
     notes = []
-    if crossed is not None and len(tried) > 1:
-        l2, l2_path = crossed.l2, crossed.losses
+    if validation is not None and len(l2s) > 1:
+        l2, l2_path = validation.l2, validation.losses
     elif problem.settings.l2 is None:
-        notes.append(few_for_folds(data.n_prompts, n_folds=problem.settings.n_folds, l2=l2))
+        notes.append(note_few_prompts(data.n_prompts, n_folds=problem.settings.n_folds, l2=l2))
     try:
         weights, solution = problem.solve(l2)
     except InputError as error:
         msg = f"behavior {data.behavior!r}: {error}"
         raise InputError(msg) from error
-    tell()
-    low, high = resampled_weights(problem, weights=weights, l2=l2, tell=tell)
-    separable, left_open = _looked_into(problem)
-    held_out, base_alone = _error_rates(problem, weights=weights, crossed=crossed)
-    penalty = _penalty(problem, weights)
-    notes += behavior_notes(
+    report()
+    low, high = resample_weights(problem, weights=weights, l2=l2, report=report)
+    separable, left_open = _find_limits(problem)
+    held_out, base_alone = _estimate_error_rates(problem, weights=weights, validation=validation)
+    penalty = _compute_penalty(problem, weights)
+    notes += list_behavior_notes(
         problem, solution, separable=separable, left_open=left_open, l2=l2, penalty=penalty
     )
     record = BehaviorFit(
@@ -221,16 +218,19 @@ def _fit_behavior(
         n_prompts=data.n_prompts,
         n_items=int(data.items.size),
         n_pairs=data.n_pairs,
+        n_test_prompts=0 if data.test is None else data.test.n_prompts,
         l2=l2,
         l2_path=l2_path,
         objective=solution.objective,
         bound=solution.bound,
-        weights=_fitted_weights(
+        weights=_list_weights(
             choice, weights, low=low, high=high, left_open=left_open, penalty=penalty
         ),
         error_rate=held_out,
-        error_rate_fitted=float(problem.weight @ wrongness(data.ranked(problem.gain(weights)))),
-        error_rate_base=base_alone if has_base else NOTHING,
+        error_rate_fitted=float(
+            problem.weight @ compute_errors(data.apply_vetoes(problem.compute_gain(weights)))
+        ),
+        error_rate_base=base_alone if has_base else UNDEFINED,
         is_separable=separable == "complete",
         loose=left_open.sentences,
         cycles=data.cycles,
@@ -241,59 +241,61 @@ def _fit_behavior(
     )
 
 
-def _n_folds(problem: WeightProblem) -> int:
-    """How many folds there are prompts for; 0 where nothing can, or need, be held out."""
+def _count_folds(problem: WeightProblem) -> int:
+    """Count the folds that the prompts allow; 0 where no prompt can, or need, be held out."""
     n_prompts = problem.data.n_prompts
-    if n_prompts < 2 or (problem.data.test is not None and len(_l2s(problem)) == 1):
+    if n_prompts < 2 or (problem.data.test is not None and len(_list_l2s(problem)) == 1):
         return 0
     return min(problem.settings.n_folds, n_prompts)
 
 
-def _l2s(problem: WeightProblem) -> tuple[float, ...]:
-    """Give the values of λ that are tried."""
+def _list_l2s(problem: WeightProblem) -> tuple[float, ...]:
+    """List the values of λ to try."""
     if problem.settings.l2 is not None:
         return (float(problem.settings.l2),)
     is_few = problem.data.n_prompts < 2 * problem.settings.n_folds
     return (_L2_OF_FEW,) if is_few else L2_GRID
 
 
-def _looked_into(problem: WeightProblem) -> tuple[str, Undetermined]:
-    """Find out what the comparisons do not say."""
+def _find_limits(problem: WeightProblem) -> tuple[str, Undetermined]:
+    """Find whether comparisons are separable, and which weights they do not determine."""
     from voirdire.rewards.solving.identifiability import find_loose_directions, find_separation
 
     if not problem.is_fitted:
         return "none", Undetermined()
-    ranking = problem.ranking(0.0)
-    gauge = problem.choice.gauge()
+    ranking = problem.make_ranking(0.0)
+    gauge = problem.choice.list_gauge()
     names = np.array(problem.choice.features.names, dtype=object)[problem.choice.is_fitted]
     loose = find_loose_directions(ranking, gauge=gauge)
-    return find_separation(ranking), undetermined(loose, gauge=gauge, names=names.tolist())
+    return find_separation(ranking), find_undetermined(loose, gauge=gauge, names=names.tolist())
 
 
-def _error_rates(
-    problem: WeightProblem, *, weights: NDArray[np.float64], crossed: CrossValidation | None
+def _estimate_error_rates(
+    problem: WeightProblem, *, weights: NDArray[np.float64], validation: CrossValidation | None
 ) -> tuple[Estimate, Estimate]:
-    """Give the error rates of the reward, held out, and of the base reward alone."""
-    seen, gain = problem, None if crossed is None else crossed.gain
+    """Estimate the held-out error rate of the reward, and that of the base reward alone."""
+    held_out, gain = problem, None if validation is None else validation.gain
     if problem.data.test is not None:
-        seen = replace(problem, data=problem.data.test)
-        gain = seen.gain(weights)
-    base = error_rate(seen, seen.data.base_gain)
-    return NOTHING if gain is None else error_rate(seen, seen.data.ranked(gain)), base
+        held_out = replace(problem, data=problem.data.test)
+        gain = held_out.compute_gain(weights)
+    base = estimate_error_rate(held_out, held_out.data.base_gain)
+    if gain is None:
+        return UNDEFINED, base
+    return estimate_error_rate(held_out, held_out.data.apply_vetoes(gain)), base
 
 
-def _penalty(problem: WeightProblem, weights: NDArray[np.float64]) -> float:
-    """Give what a veto takes off: more than these weights, and these base rewards, make up for."""
+def _compute_penalty(problem: WeightProblem, weights: NDArray[np.float64]) -> float:
+    """Compute the penalty of a veto, which these weights and base rewards cannot make up for."""
     choice, data = problem.choice, problem.data
     if not choice.vetoes:
         return 0.0
     base = data.base if data.test is None else np.concatenate([data.base, data.test.base])
     features = replace(choice.features, vetoes=choice.vetoes)
-    named = dict(zip(choice.features.names, weights.tolist(), strict=True))
-    return compute_veto_penalty(features, named, base_range=float(np.ptp(base)))
+    by_feature = dict(zip(choice.features.names, weights.tolist(), strict=True))
+    return compute_veto_penalty(features, by_feature, base_range=float(np.ptp(base)))
 
 
-def _fitted_weights(
+def _list_weights(
     choice: FeatureChoice,
     weights: NDArray[np.float64],
     *,
@@ -302,7 +304,7 @@ def _fitted_weights(
     left_open: Undetermined,
     penalty: float,
 ) -> tuple[FittedWeight, ...]:
-    found = []
+    rows = []
     for place, name in enumerate(choice.features.names):
         origin = "fitted"
         if not choice.is_fitted[place]:
@@ -315,9 +317,9 @@ def _fitted_weights(
             low=float(ends[0]),
             high=float(ends[1]),
         )
-        found.append(FittedWeight(feature=name, weight=estimate, origin=origin))
+        rows.append(FittedWeight(feature=name, weight=estimate, origin=origin))
     if choice.vetoes:
-        veto = replace(NOTHING, value=-penalty)
+        veto = replace(UNDEFINED, value=-penalty)
         place = len(choice.features.asked)
-        found.insert(place, FittedWeight(feature=VETO, weight=veto, origin="veto"))
-    return tuple(found)
+        rows.insert(place, FittedWeight(feature=VETO, weight=veto, origin="veto"))
+    return tuple(rows)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.judging.plan import check_behavior, plan_judging
 from voirdire.records.plain import as_plain, without_nan
@@ -20,15 +18,14 @@ from voirdire.rewards.comparisons.order import default_order
 from voirdire.rewards.comparisons.reading import comparisons_of
 from voirdire.rewards.comparisons.settings import ComparisonSettings
 from voirdire.rewards.features import find_number_questions
-from voirdire.rewards.fitting.behavior_fitting import fit_parts
-from voirdire.rewards.fitting.judged_comparisons import behavior_parts, judged_comparisons
-from voirdire.rewards.fitting.notes import fit_notes, loose_notes, refuse_nothing
-from voirdire.rewards.fitting.settings import FeatureChoice, FitSettings, feature_choices
-from voirdire.rewards.given_weights import list_versions
+from voirdire.rewards.fitting.behavior_fitting import fit_behaviors
+from voirdire.rewards.fitting.judged_comparisons import judge_comparisons, make_behavior_data
+from voirdire.rewards.fitting.notes import list_fit_notes, list_loose_notes, refuse_no_comparisons
+from voirdire.rewards.fitting.settings import FitSettings, choose_features
+from voirdire.rewards.given_weights import list_versions, load_behavior_rubric, write_time
 from voirdire.rewards.model import BehaviorReward, RewardModel
-from voirdire.rewards.verdict_source import VerdictSource, open_verdicts
+from voirdire.rewards.verdict_source import JudgeSource, open_verdicts
 from voirdire.rewards.vetoes import VETO
-from voirdire.rubrics import load_rubric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,9 +39,16 @@ if TYPE_CHECKING:
     from voirdire.rewards.comparisons.settings import ComparisonFields
     from voirdire.rewards.fitting.behavior_fitting import BehaviorFit, FittedBehavior
     from voirdire.rewards.fitting.judged_comparisons import FitProgress, JudgedComparisons
+    from voirdire.rewards.verdict_source import VerdictSource
     from voirdire.rubrics import Rubric
 
-__all__ = ["RewardFit", "behavior_reward", "fit_figures", "fit_reward", "now", "settings_record"]
+__all__ = [
+    "RewardFit",
+    "fit_reward",
+    "list_fit_figures",
+    "list_fit_settings",
+    "make_behavior_reward",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,53 +195,58 @@ def fit_reward(
     >>> fit.behaviors[0].error_rate.value
     0.0
     """
-    chosen = settings or FitSettings()
-    told = replace(reading or ComparisonSettings(), **fields)
-    own = _with_behaviors(rubric)
-    check_behavior(told.behavior, own)
-    choices = feature_choices(own, chosen)
-    kept = tuple(_certificate(one) for one in certificates)
-    questions = _asked_too(choices, own)
-    asked: JudgeLike = "local" if judge is None else judge
-    source = VerdictSource(
-        found=plan_judging(asked, own, threshold=told.threshold, judged=told.judged)
-        if verdicts is None
-        else open_verdicts(
-            verdicts, rubric=own, judge=judge, threshold=told.threshold, questions=questions
-        ),
-        rubric=own,
-        questions=questions,
+    settings = settings or FitSettings()
+    reading = replace(reading or ComparisonSettings(), **fields)
+    rubric = load_behavior_rubric(rubric)
+    check_behavior(reading.behavior, rubric)
+    choices = choose_features(rubric, settings)
+    read_certificates = tuple(
+        read_certificate(one) if isinstance(one, str | Path) else one for one in certificates
     )
+    answers = [name for row in choices.values() for name in row.features.answers]
+    questions = find_number_questions(rubric, answers)
+    judge_or_local: JudgeLike = "local" if judge is None else judge
+    source: VerdictSource
+    if verdicts is None:
+        plan = plan_judging(
+            judge_or_local, rubric, threshold=reading.threshold, judged=reading.judged
+        )
+        source = JudgeSource(plan=plan, rubric=rubric, questions=questions)
+    else:
+        source = open_verdicts(
+            verdicts, rubric=rubric, judge=judge, threshold=reading.threshold, questions=questions
+        )
     source.check_questions()
-    compared = judged_comparisons(
-        comparisons_of(comparisons, layout=told, judged=told.judged),
+    compared = judge_comparisons(
+        comparisons_of(comparisons, layout=reading, judged=reading.judged),
         source,
-        reading=told,
-        settings=chosen,
+        reading=reading,
+        settings=settings,
         progress=progress,
     )
-    use_base = _uses_base(compared.data, compared.pairs, chosen)
-    parts = behavior_parts(compared, rubric=own, choices=choices, use_base=use_base)
-    notes = (*source.notes, *compared.notes, *fit_notes(compared.data, own, parts, choices))
+    use_base = _uses_base(compared.data, compared.pairs, settings)
+    parts = make_behavior_data(compared, rubric=rubric, choices=choices, use_base=use_base)
+    notes = (*source.notes, *compared.notes, *list_fit_notes(compared.data, rubric, parts, choices))
     dropped = tuple(drop for part in parts.values() for drop in part.dropped)
-    fitted = fit_parts(
-        parts, choices=choices, settings=chosen, has_base=use_base, progress=progress
+    fitted = fit_behaviors(
+        parts, choices=choices, settings=settings, has_base=use_base, progress=progress
     )
     if not fitted:
-        refuse_nothing(compared.data, dropped=dropped, notes=notes)
-    record = settings_record(
-        chosen, compared=compared, fitted=fitted, use_base=use_base, from_classes=told.from_classes
-    )
+        refuse_no_comparisons(compared.data, dropped=dropped, notes=notes)
+    record = list_fit_settings(settings, compared=compared, fitted=fitted)
+    record |= {"use_base": use_base, "from_classes": reading.from_classes}
     model = RewardModel(
         name=name,
-        rubric=own,
-        orientation=chosen.orientation,
-        judge=source.describe_judge(judged=told.judged, made_from=asked),
-        behaviors={row.record.behavior: behavior_reward(row, compared, own) for row in fitted},
+        rubric=rubric,
+        orientation=settings.orientation,
+        judge=source.describe_judge(judged=reading.judged, made_from=judge_or_local),
+        behaviors={
+            row.record.behavior: make_behavior_reward(row, compared, rubric) for row in fitted
+        },
         settings=record,
         data_hash=compared.data.data_hash,
-        certificates=kept,
-        created=now(),
+        certificates=read_certificates,
+        created=write_time(),
         versions=list_versions(),
     )
     check_certified(model, required=require_certified)
@@ -245,64 +254,34 @@ def fit_reward(
         model=model,
         behaviors=tuple(row.record for row in fitted),
         dropped=(*compared.data.dropped, *dropped),
-        notes=(*notes, *loose_notes((row.record, row.left_open) for row in fitted)),
+        notes=(*notes, *list_loose_notes((row.record, row.left_open) for row in fitted)),
     )
 
 
 def _uses_base(data: ComparisonData, pairs: Mapping[str, PairSet], settings: FitSettings) -> bool:
     """Tell whether base rewards are part of the differences; refuse to use what is not there."""
     ends = [side for row in pairs.values() for side in (row.better, row.worse)]
-    found = bool(ends) and bool(np.isfinite(data.base_rewards[np.concatenate(ends)]).any())
-    if settings.use_base and not found:
+    has_base = bool(ends) and bool(np.isfinite(data.base_rewards[np.concatenate(ends)]).any())
+    if settings.use_base and not has_base:
         msg = (
             f"`use_base` must be false for {data.source}, got true: no completion that is compared "
             "has a base reward. Name its column."
         )
         raise InputError(msg)
-    return found if settings.use_base is None else settings.use_base
+    return has_base if settings.use_base is None else settings.use_base
 
 
-def _asked_too(choices: Mapping[str, FeatureChoice], rubric: Rubric) -> tuple[str, ...]:
-    """Name the scale and choice questions that any behavior has for features."""
-    names = [name for row in choices.values() for name in row.features.answers]
-    return find_number_questions(rubric, names)
-
-
-def _with_behaviors(rubric: Rubric | str | Path) -> Rubric:
-    found = load_rubric(rubric)
-    if not found.behaviors:
-        msg = f"`rubric` must have behaviors, got {shorten(found.name)!r} without any. Add some."
-        raise InputError(msg)
-    return found
-
-
-def _certificate(given: Certificate | str | Path) -> Certificate:
-    return read_certificate(given) if isinstance(given, str | Path) else given
-
-
-def behavior_reward(
+def make_behavior_reward(
     fitted: FittedBehavior, compared: JudgedComparisons, rubric: Rubric
 ) -> BehaviorReward:
     """Make the reward of one behavior.
 
-    Parameters
-    ----------
-    fitted : FittedBehavior
-        Weights with their record and what they were fitted on.
-    compared : JudgedComparisons
-        What was compared.
-    rubric : Rubric
-        With the behavior.
-
-    Returns
-    -------
-    BehaviorReward
-        With origin and scale of the rule rewards over the completions of the fit.
+    Its mean and deviation are those of the rule rewards over the completions of the fit.
     """
     weights = {row.feature: row.weight.value for row in fitted.record.weights}
     rule: NDArray[np.float64] = fitted.data.features @ fitted.weights
     rule += fitted.data.is_vetoed * weights.get(VETO, 0.0)
-    is_best = _is_best(fitted, compared, rubric)
+    is_best = _find_best(fitted, compared, rubric)
     return BehaviorReward(
         behavior=fitted.record.behavior,
         weights=weights,
@@ -311,66 +290,36 @@ def behavior_reward(
         mean_ideal=float(rule[is_best].mean()) if is_best.any() else math.nan,
         vetoes=fitted.choice.vetoes,
         caps=fitted.choice.features.caps,
-        figures=fit_figures(fitted.record),
+        figures=list_fit_figures(fitted.record),
     )
 
 
-def fit_figures(record: BehaviorFit) -> dict[str, Any]:
-    """Give the figures of a fit as plain JSON values; an undefined one is None.
+def list_fit_figures(record: BehaviorFit) -> dict[str, Any]:
+    """List the figures of a fit as plain JSON values; an undefined one is None.
 
-    Parameters
-    ----------
-    record : BehaviorFit
-        How the weights of a behavior came about.
-
-    Returns
-    -------
-    dict
-        The attributes of `BehaviorFit` under their names; `weights` by feature with `value`,
-        `low`, `high` and `origin`; `l2_path` as pairs of λ and loss; `cycles` as an object.
+    `weights` are by feature with `value`, `low`, `high` and `origin`; `l2_path` holds pairs.
     """
-    found: dict[str, Any] = as_plain(record)
-    del found["behavior"]
-    weights = {row.pop("feature"): {**row.pop("weight"), **row} for row in found["weights"]}
+    plain: dict[str, Any] = as_plain(record)
+    del plain["behavior"]
+    weights = {row.pop("feature"): {**row.pop("weight"), **row} for row in plain["weights"]}
     figures: dict[str, Any] = without_nan(
-        found | {"l2_path": list(record.l2_path.items()), "weights": weights}
+        plain | {"l2_path": list(record.l2_path.items()), "weights": weights}
     )
     return figures
 
 
-def settings_record(
-    settings: FitSettings,
-    *,
-    compared: JudgedComparisons,
-    fitted: Sequence[FittedBehavior],
-    use_base: bool,
-    from_classes: bool,
+def list_fit_settings(
+    settings: FitSettings, *, compared: JudgedComparisons, fitted: Sequence[FittedBehavior]
 ) -> dict[str, Any]:
-    """Give everything that a fit was asked for, as plain JSON values.
+    """List the settings of a fit as plain JSON values.
 
-    Parameters
-    ----------
-    settings : FitSettings
-        As given.
-    compared : JudgedComparisons
-        What was compared.
-    fitted : sequence of FittedBehavior
-        What came of it.
-    use_base : bool
-        Whether base rewards were part of the differences.
-    from_classes : bool
-        Whether labels were the classes of the judge's verdicts.
-
-    Returns
-    -------
-    dict
-        Among others `prompt_hashes`: the prompts whose comparisons the weights were fitted on, so
-        that an examination can tell whether it looks at others.
+    `prompt_hashes` are of the prompts of the fit, so that an examination can tell whether it
+    looks at others.
     """
     from voirdire.rewards.comparisons.prompts import hash_prompt
 
     data = compared.data
-    prompts = {place for row in fitted for place in _one_per_prompt(row, data)}
+    prompts = {place for row in fitted for place in _choose_one_per_prompt(row, data)}
     behaviors = [row.record.behavior for row in fitted]
     return settings.as_dict() | {
         "orders": {
@@ -378,18 +327,11 @@ def settings_record(
             for behavior in behaviors
             if len(compared.orders[behavior].labels) > 1
         },
-        "use_base": use_base,
-        "from_classes": from_classes,
         "prompt_hashes": sorted({hash_prompt(data.items[place]) for place in prompts}),
     }
 
 
-def now() -> str:
-    """UTC time, ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _is_best(
+def _find_best(
     fitted: FittedBehavior, compared: JudgedComparisons, rubric: Rubric
 ) -> NDArray[np.bool_]:
     """Tell which completions have the best label, or class where nothing has a label."""
@@ -400,10 +342,10 @@ def _is_best(
             best = default_order(rubric, behavior).best
         except InputError:  # nobody has said which of its classes is the best
             return np.zeros(places.size, dtype=bool)
-        labels = labelled_by_class(compared.data, compared.told, rubric=rubric).labels
+        labels = labelled_by_class(compared.data, compared.verdicts, rubric=rubric).labels
     return np.array([labels[place] in best for place in places], dtype=bool)
 
 
-def _one_per_prompt(row: FittedBehavior, data: ComparisonData) -> list[int]:
+def _choose_one_per_prompt(row: FittedBehavior, data: ComparisonData) -> list[int]:
     prompts = data.prompts[row.data.items]
     return [int(row.data.items[place]) for place in np.unique(prompts, return_index=True)[1]]

@@ -18,7 +18,8 @@ from voirdire.rewards.comparisons.order import LabelOrder, default_order
 from voirdire.rewards.comparisons.pairs import PreferenceCycles, find_cycles, pairs_of
 from voirdire.rewards.comparisons.prompts import hash_prompt, translate_behavior
 from voirdire.rewards.features import compute_features
-from voirdire.rewards.fitting.notes import fit_notes, refuse_nothing
+from voirdire.rewards.fitting.notes import list_fit_notes, refuse_no_comparisons
+from voirdire.rewards.fitting.settings import EVERY_OTHER
 from voirdire.rewards.vetoes import compute_vetoes
 from voirdire.stats.cautions import list_names
 
@@ -40,10 +41,10 @@ __all__ = [
     "BehaviorData",
     "FitProgress",
     "JudgedComparisons",
-    "behavior_parts",
-    "judged_comparisons",
+    "assign_behaviors",
+    "judge_comparisons",
+    "make_behavior_data",
     "settle_orders",
-    "with_behaviors",
 ]
 
 
@@ -65,35 +66,21 @@ class FitProgress:
     n_total: int
 
 
-_ANY = "*"
-
-
 _UNLABELLED = "unlabelled"
 
 
-def with_behaviors(data: ComparisonData, rubric: Rubric) -> ComparisonData:
+def assign_behaviors(data: ComparisonData, rubric: Rubric) -> ComparisonData:
     """Give every completion a behavior of the rubric, or set it aside.
 
-    Parameters
-    ----------
-    data : ComparisonData
-        As it was read.
-    rubric : Rubric
-        With behaviors. Where it has one only, completions without a behavior are of that one.
-
-    Returns
-    -------
-    ComparisonData
-        Completions whose behavior is unknown have None, and are among `dropped`.
+    Where the rubric has one behavior only, completions without a behavior get that one.
     """
     known = [row.id for row in rubric.behaviors]
     only = known[0] if len(known) == 1 else None
-    found = [
-        only if behavior is None else translate_behavior(behavior, known)
-        for behavior in data.behaviors
+    behaviors = [
+        only if name is None else translate_behavior(name, known) for name in data.behaviors
     ]
     drops = []
-    for place, behavior in enumerate(found):
+    for place, behavior in enumerate(behaviors):
         if behavior in known:
             continue
         reason = (
@@ -110,10 +97,10 @@ def with_behaviors(data: ComparisonData, rubric: Rubric) -> ComparisonData:
                 value=None if behavior is None else shorten(behavior),
             )
         )
-        found[place] = None
+        behaviors[place] = None
     return replace(
         data,
-        items=replace(data.items, behaviors=tuple(found)),
+        items=replace(data.items, behaviors=tuple(behaviors)),
         dropped=(*data.dropped, *drops),
     )
 
@@ -126,53 +113,32 @@ def settle_orders(
     behaviors: Collection[str],
     from_classes: bool = False,
 ) -> dict[str, LabelOrder]:
-    """Settle for each behavior which labels are better than which.
+    """Choose the order of the labels of each behavior.
 
-    Parameters
-    ----------
-    data : ComparisonData
-        The completions.
-    rubric : Rubric
-        Its classes are the labels, where nothing else is declared.
-    asked_orders : mapping of str to (str or mapping)
-        By behavior; ``"*"`` for all others.
-    behaviors : collection of str
-        Those that need one.
-    from_classes : bool, optional
-        Whether the labels are the classes, as a judge finds them.
-
-    Returns
-    -------
-    dict of str to LabelOrder
-        By behavior.
-
-    Raises
-    ------
-    InputError
-        If an order names a behavior or class that there is not, or the classes of a behavior with
-        labels have no order of their own.
+    An `InputError` names an order for what does not exist, and classes that have labels but no
+    order.
     """
     known = [row.id for row in rubric.behaviors]
     for behavior in asked_orders:
-        if behavior not in (*known, _ANY):
+        if behavior not in (*known, EVERY_OTHER):
             msg = (
                 f"`orders` must name behaviors of rubric {rubric.name!r} or '*', got "
                 f"{shorten(behavior)!r}.{did_you_mean(behavior, known)}"
             )
             raise InputError(msg)
-    given = set(zip(data.behaviors, data.labels, strict=True))
-    labelled = {name for name, label in given if from_classes or label is not None}
+    pairs = set(zip(data.behaviors, data.labels, strict=True))
+    labelled = {name for name, label in pairs if from_classes or label is not None}
     orders = {}
     for row in rubric.behaviors:
         if row.id not in behaviors:
             continue
         classes = [one.name for one in row.classes]
-        spec = asked_orders.get(row.id, asked_orders.get(_ANY))
+        spec = asked_orders.get(row.id, asked_orders.get(EVERY_OTHER))
         if spec is not None:
             orders[row.id] = LabelOrder.of(spec, known=classes if from_classes else None)
             continue
         try:
-            labels = [label for name, label in given if name == row.id and label is not None]
+            labels = [label for name, label in pairs if name == row.id and label is not None]
             orders[row.id] = default_order(rubric, row.id, labels=() if from_classes else labels)
         except InputError:
             if row.id in labelled:
@@ -181,31 +147,14 @@ def settle_orders(
     return orders
 
 
-def behavior_pairs(
+def list_behavior_pairs(
     data: ComparisonData, orders: Mapping[str, LabelOrder], settings: FitSettings
 ) -> dict[str, PairSet]:
     """List the comparisons of each behavior that has some.
 
-    Parameters
-    ----------
-    data : ComparisonData
-        The completions.
-    orders : mapping of str to LabelOrder
-        By behavior.
-    settings : FitSettings
-        With margins.
-
-    Returns
-    -------
-    dict of str to PairSet
-        By behavior.
-
-    Raises
-    ------
-    InputError
-        If comparisons contradict each other, or one is of two splits.
+    An `InputError` names comparisons that contradict each other, or that are in two splits.
     """
-    found = {}
+    pairs_by_behavior = {}
     for behavior, order in orders.items():
         pairs = pairs_of(
             data,
@@ -216,29 +165,17 @@ def behavior_pairs(
         )
         if pairs.n_pairs:
             _check_splits(data, pairs)
-            found[behavior] = pairs
-    return found
+            pairs_by_behavior[behavior] = pairs
+    return pairs_by_behavior
 
 
-def compared_places(
+def find_compared_places(
     data: ComparisonData, pairs: Mapping[str, PairSet], *, from_classes: bool
 ) -> NDArray[np.int64]:
     """Find the completions that have to be judged, so that no others are paid for.
 
-    Parameters
-    ----------
-    data : ComparisonData
-        All completions.
-    pairs : mapping of str to PairSet
-        Comparisons by behavior.
-    from_classes : bool
-        Whether it is verdicts that say which one is better: then all are needed whose prompt has
-        another one.
-
-    Returns
-    -------
-    ndarray of int
-        Places in `data`, ascending.
+    With `from_classes` the verdicts decide which one is better: then all completions are needed
+    whose prompt has another one.
     """
     if not from_classes:
         ends = [side for row in pairs.values() for side in (row.better, row.worse)]
@@ -248,7 +185,7 @@ def compared_places(
     return np.flatnonzero(has_behavior & (counts[data.prompts] > 1))
 
 
-def is_test(data: ComparisonData, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+def find_test_places(data: ComparisonData, places: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Tell which completions are marked to be kept out of the fit."""
     if not data.splits:
         return np.zeros(places.size, dtype=bool)
@@ -256,9 +193,9 @@ def is_test(data: ComparisonData, places: NDArray[np.int64]) -> NDArray[np.bool_
 
 
 def _check_splits(data: ComparisonData, pairs: PairSet) -> None:
-    parted = np.flatnonzero(is_test(data, pairs.better) != is_test(data, pairs.worse))
-    if parted.size:
-        prompt = data.prompt_names[int(pairs.prompts[parted[0]])]
+    is_split = find_test_places(data, pairs.better) != find_test_places(data, pairs.worse)
+    if is_split.any():
+        prompt = data.prompt_names[int(pairs.prompts[is_split][0])]
         msg = (
             f"{data.source}: a prompt must be in one split, got {shorten(prompt)!r} in two. An "
             "error rate on prompts of the fit would be too low. Split by prompt."
@@ -332,15 +269,15 @@ class BehaviorData:
 
     @property
     def base_gain(self) -> NDArray[np.float64]:
-        """What the base reward of the better one is above that of the worse one."""
+        """How much higher the base reward of the better one is than that of the worse one."""
         return self.base[self.better] - self.base[self.worse]
 
-    def ranked(self, gain: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Put what the better one is above the worse one out of reach where a veto parts them."""
+    def apply_vetoes(self, gain: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Make the gain of a comparison infinite where only one of its sides is vetoed."""
         better, worse = self.is_vetoed[self.better], self.is_vetoed[self.worse]
         return np.where(better == worse, gain, np.where(worse, np.inf, -np.inf))
 
-    def of_pairs(self, kept: NDArray[np.bool_]) -> BehaviorData:
+    def select_pairs(self, kept: NDArray[np.bool_]) -> BehaviorData:
         """Take some of the pairs, with the completions and prompts that are in them."""
         better, worse = self.better[kept], self.worse[kept]
         used, places = np.unique(np.concatenate([better, worse]), return_inverse=True)
@@ -357,17 +294,17 @@ class BehaviorData:
         )
 
 
-def _behavior_data(
+def _join_behavior(
     compared: JudgedComparisons, *, rubric: Rubric, choice: FeatureChoice, use_base: bool
 ) -> BehaviorData:
-    """Bring comparisons, verdicts and base rewards of one behavior together.
+    """Join comparisons, verdicts and base rewards of one behavior.
 
     Pairs of which a completion has no verdict, or no base reward where it is used, are left out;
     these completions are listed in `dropped`.
     """
-    behavior, data, judged = choice.features.behavior, compared.data, compared.told
+    behavior, data, judged = choice.features.behavior, compared.data, compared.verdicts
     pairs = compared.pairs[behavior]
-    rank, prompts = _by_prompt_hash(data, pairs)
+    rank, prompts = _order_by_prompt_hash(data, pairs)
     better, worse = pairs.better[rank], pairs.worse[rank]
     used, places = np.unique(np.concatenate([better, worse]), return_inverse=True)
     probabilities = judged.take([data.items.id_at(place) for place in used]).probabilities
@@ -383,9 +320,9 @@ def _behavior_data(
         threshold=judged.threshold,
     )
     base = data.base_rewards[used] if use_base else np.zeros(used.size)
-    unjudged = ~np.all(np.isfinite(np.column_stack([features, vetoed])), axis=1)
-    unbased = ~np.isfinite(base)
-    found = BehaviorData(
+    lacks_verdict = ~np.all(np.isfinite(np.column_stack([features, vetoed])), axis=1)
+    lacks_base = ~np.isfinite(base)
+    whole = BehaviorData(
         behavior=behavior,
         items=used,
         features=features,
@@ -395,20 +332,24 @@ def _behavior_data(
         prompts=prompts,
         margins=pairs.margins[rank],
         is_vetoed=vetoed == 1,
-        dropped=tuple(_drops(data, judged, places=used, unjudged=unjudged, unbased=unbased)),
+        dropped=tuple(
+            _list_dropped(
+                data, judged, places=used, lacks_verdict=lacks_verdict, lacks_base=lacks_base
+            )
+        ),
         cycles=compared.cycles.get(behavior, PreferenceCycles()),
     )
-    is_usable = ~(unjudged | unbased)
-    return found.of_pairs(is_usable[found.better] & is_usable[found.worse])
+    is_usable = ~(lacks_verdict | lacks_base)
+    return whole.select_pairs(is_usable[whole.better] & is_usable[whole.worse])
 
 
-def _by_prompt_hash(
+def _order_by_prompt_hash(
     data: ComparisonData, pairs: PairSet
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Order pairs by the hashes of their prompts, and number these anew.
 
-    Folds and resamples deal prompts out by number: the same comparisons in another order of rows,
-    which have the same data hash, are to give the same figures.
+    Folds and resamples draw prompts by number, and the order of the rows, on which the data hash
+    does not depend, must not change the figures.
     """
     _, firsts, numbers = np.unique(pairs.prompts, return_index=True, return_inverse=True)
     hashes = [hash_prompt(data.items[place]) for place in pairs.better[firsts].tolist()]
@@ -420,20 +361,20 @@ def _by_prompt_hash(
     return rank, prompts[rank]
 
 
-def _drops(
+def _list_dropped(
     data: ComparisonData,
     judged: Verdicts,
     *,
     places: NDArray[np.int64],
-    unjudged: NDArray[np.bool_],
-    unbased: NDArray[np.bool_],
+    lacks_verdict: NDArray[np.bool_],
+    lacks_base: NDArray[np.bool_],
 ) -> Iterator[Dropped]:
-    for row in np.flatnonzero(unjudged | unbased):
+    for row in np.flatnonzero(lacks_verdict | lacks_base):
         item = data.items[places[row]].id
-        if unjudged[row]:
+        if lacks_verdict[row]:
             why = judged.missing.get(item, NO_VERDICT)
-            known = "there is none" if why == NO_VERDICT else why
-            reason = f"its features cannot be computed, since a verdict is missing: {known}"
+            words = "there is none" if why == NO_VERDICT else why
+            reason = f"its features cannot be computed, since a verdict is missing: {words}"
         else:
             reason = "it has no base reward, and others have one (`--no-base` fits without)"
         yield Dropped(reason=reason, source=data.source, item=item)
@@ -441,7 +382,7 @@ def _drops(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JudgedComparisons:
-    """What is compared with what, and what the judge says of it.
+    """Comparisons, with the verdicts on their completions.
 
     Attributes
     ----------
@@ -451,7 +392,7 @@ class JudgedComparisons:
         Which labels are better, by behavior.
     pairs : mapping of str to PairSet
         The comparisons, by behavior.
-    told : Verdicts
+    verdicts : Verdicts
         The verdicts.
     cycles : mapping of str to PreferenceCycles
         Comparisons that go in cycles, by behavior.
@@ -462,12 +403,12 @@ class JudgedComparisons:
     data: ComparisonData = field(repr=False)
     orders: Mapping[str, LabelOrder]
     pairs: Mapping[str, PairSet] = field(repr=False)
-    told: Verdicts
+    verdicts: Verdicts
     cycles: Mapping[str, PreferenceCycles] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
-def judged_comparisons(
+def judge_comparisons(
     data: ComparisonData,
     source: VerdictSource,
     *,
@@ -475,44 +416,16 @@ def judged_comparisons(
     settings: FitSettings,
     progress: Callable[[FitProgress], None] | None,
 ) -> JudgedComparisons:
-    """Find out what is compared, and have that judged and nothing else.
+    """List the comparisons, and judge the completions in them and no others.
 
-    Parameters
-    ----------
-    data : ComparisonData
-        As it was read.
-    source : VerdictSource
-        Where verdicts come from.
-    reading : ComparisonSettings
-        How a judge is asked, and whether labels are the classes that verdicts give: then pairs
-        that the file declares are left out.
-    settings : FitSettings
-        With orders and margins.
-    progress : callable or None
-        Told how far judging is.
-
-    Returns
-    -------
-    JudgedComparisons
-        With at least one comparison, unless classes give none.
-
-    Raises
-    ------
-    NoDataError
-        If nothing can be compared.
-    InputError
-        If comparisons go in cycles, and the settings refuse that.
-
-    Warns
-    -----
-    CyclicComparisonsWarning
-        If comparisons go in cycles; before anything is judged.
+    Cycles are found before anything is judged. With `from_classes`, pairs that the file declares
+    are left out.
     """
     rubric, from_classes = source.rubric, reading.from_classes
-    data = with_behaviors(data, rubric)
+    data = assign_behaviors(data, rubric)
     notes: tuple[str, ...] = ()
     if from_classes:
-        data, notes = _without_declared(data)
+        data, notes = _drop_declared_pairs(data)
     orders = settle_orders(
         data,
         rubric,
@@ -524,26 +437,26 @@ def judged_comparisons(
     pairs: Mapping[str, PairSet] = {}
     if not from_classes:
         data = drop_unknown_labels(data, orders)
-        pairs = behavior_pairs(data, orders, settings)
-    places = compared_places(data, pairs, from_classes=from_classes)
+        pairs = list_behavior_pairs(data, orders, settings)
+    places = find_compared_places(data, pairs, from_classes=from_classes)
     if not places.size:
-        refuse_nothing(data, notes=tuple(fit_notes(data, rubric, {})))
-    cycles = _cycles(data, pairs, settings)
-    told = source.verdicts_on(
+        refuse_no_comparisons(data, notes=tuple(list_fit_notes(data, rubric, {})))
+    cycles = _find_all_cycles(data, pairs, settings)
+    verdicts = source.collect(
         data.items.select(places),
         replies=reading.replies,
-        progress=_tell_judging(places.size, progress),
+        progress=_report_judging(places.size, progress),
     )
     if from_classes:
-        data = labelled_by_class(data, told, rubric=rubric)
-        data = replace(data, dropped=(*data.dropped, *_without_class(data, told, places)))
-        pairs = behavior_pairs(data, orders, settings)
+        data = labelled_by_class(data, verdicts, rubric=rubric)
+        data = replace(data, dropped=(*data.dropped, *_list_unclassified(data, verdicts, places)))
+        pairs = list_behavior_pairs(data, orders, settings)
     return JudgedComparisons(
-        data=data, orders=orders, pairs=pairs, told=told, cycles=cycles, notes=notes
+        data=data, orders=orders, pairs=pairs, verdicts=verdicts, cycles=cycles, notes=notes
     )
 
 
-def _tell_judging(
+def _report_judging(
     n_total: int, progress: Callable[[FitProgress], None] | None
 ) -> Callable[[JudgingProgress], None] | None:
     if progress is None:
@@ -553,80 +466,63 @@ def _tell_judging(
     )
 
 
-def _cycles(
+def _find_all_cycles(
     data: ComparisonData, pairs: Mapping[str, PairSet], settings: FitSettings
 ) -> dict[str, PreferenceCycles]:
-    """Find cycles, and say so before anything is paid for."""
-    found = {behavior: find_cycles(data, own) for behavior, own in pairs.items()}
-    for behavior, cycles in found.items():
+    """Find cycles, and warn of them before anything is paid for."""
+    cycles_by_behavior = {behavior: find_cycles(data, own) for behavior, own in pairs.items()}
+    for behavior, cycles in cycles_by_behavior.items():
         if not cycles.n_pairs:
             continue
-        said = f"{data.source}, behavior {shorten(behavior)}: {cycles.in_words()}"
+        sentence = f"{data.source}, behavior {shorten(behavior)}: {cycles.in_words()}"
         if settings.refuse_cycles:
-            msg = f"{said}, and `refuse_cycles` is true. Take one comparison of each cycle out."
+            msg = f"{sentence}, and `refuse_cycles` is true. Take one comparison of each cycle out."
             raise InputError(msg)
         warnings.warn(
-            f"{said}: no weights rank all of a cycle right",
+            f"{sentence}: no weights rank all of a cycle right",
             CyclicComparisonsWarning,
             stacklevel=4,
         )
-    return found
+    return cycles_by_behavior
 
 
-def _without_declared(data: ComparisonData) -> tuple[ComparisonData, tuple[str, ...]]:
+def _drop_declared_pairs(data: ComparisonData) -> tuple[ComparisonData, tuple[str, ...]]:
     if not data.better.size:
         return data, ()
     none = np.zeros(0, dtype=np.int64)
-    left = replace(data, better=none, worse=none, margins=np.zeros(0))
+    undeclared = replace(data, better=none, worse=none, margins=np.zeros(0))
     note = (
         f"labels are the classes of the verdicts: {data.better.size:,} declared pairs are left out"
     )
-    return left, (note,)
+    return undeclared, (note,)
 
 
-def _without_class(
-    data: ComparisonData, told: Verdicts, places: NDArray[np.int64]
+def _list_unclassified(
+    data: ComparisonData, verdicts: Verdicts, places: NDArray[np.int64]
 ) -> Iterator[Dropped]:
     for place in places:
         if data.labels[place] is None:
             item = data.items[place].id
-            why = told.missing.get(item, NO_VERDICT)
-            known = "no class is known to hold" if why == NO_VERDICT else why
+            why = verdicts.missing.get(item, NO_VERDICT)
+            words = "no class is known to hold" if why == NO_VERDICT else why
             yield Dropped(
-                reason=f"it has no completion class: {known}", source=data.source, item=item
+                reason=f"it has no completion class: {words}", source=data.source, item=item
             )
 
 
-def behavior_parts(
+def make_behavior_data(
     compared: JudgedComparisons,
     *,
     rubric: Rubric,
     choices: Mapping[str, FeatureChoice],
     use_base: bool,
 ) -> dict[str, BehaviorData]:
-    """Bring comparisons and verdicts of each behavior together, test prompts apart.
-
-    Parameters
-    ----------
-    compared : JudgedComparisons
-        What is compared, with verdicts.
-    rubric : Rubric
-        With the behaviors.
-    choices : mapping of str to FeatureChoice
-        Their features.
-    use_base : bool
-        Whether base rewards are part of the differences.
-
-    Returns
-    -------
-    dict of str to BehaviorData
-        By behavior; may be without a comparison.
-    """
-    found = {}
+    """Join comparisons and verdicts of each behavior, and separate those of test prompts."""
+    parts = {}
     for behavior in compared.pairs:
-        whole = _behavior_data(compared, rubric=rubric, choice=choices[behavior], use_base=use_base)
-        marked = is_test(compared.data, whole.items)[whole.better]
-        if marked.any():
-            whole = replace(whole.of_pairs(~marked), test=whole.of_pairs(marked))
-        found[behavior] = whole
-    return found
+        whole = _join_behavior(compared, rubric=rubric, choice=choices[behavior], use_base=use_base)
+        in_test = find_test_places(compared.data, whole.items)[whole.better]
+        if in_test.any():
+            whole = replace(whole.select_pairs(~in_test), test=whole.select_pairs(in_test))
+        parts[behavior] = whole
+    return parts

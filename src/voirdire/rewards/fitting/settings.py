@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from voirdire.rewards.features import FeatureSet
     from voirdire.rubrics import Rubric
 
-__all__ = ["EVERY_OTHER", "FeatureChoice", "FitSettings", "Sign", "feature_choices"]
+__all__ = ["EVERY_OTHER", "FeatureChoice", "FitSettings", "Sign", "choose_features"]
 
 Sign: TypeAlias = Literal["positive", "negative", "rubric"]
-"""What a weight is held to: at least 0, at most 0, or the side that the rubric demands."""
+"""The constraint of a weight: at least 0, at most 0, or the side that the rubric demands."""
 
 
 EVERY_OTHER = "*"
@@ -49,8 +49,8 @@ class FitSettings:
     """How a reward is fitted.
 
     A feature is named by its proposition or class, such as ``apology`` or ``ideal``.
-    ``behavior:proposition`` and ``behavior.class`` name it in one behavior only, and go before what
-    is said of all behaviors.
+    ``behavior:proposition`` and ``behavior.class`` name it in one behavior only, and replace what
+    is set for all behaviors.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class FitSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Check everything that can be checked without a rubric and data."""
+        """Check what needs neither a rubric nor data."""
         check_choice("orientation", self.orientation, Orientation)
         check_choice("loss", self.loss, Loss)
         if self.l2 is not None and not (_is_number(self.l2) and self.l2 >= 0):
@@ -151,7 +151,7 @@ class FitSettings:
         _check_names("ignored", self.ignored, named="feature")
         _check_names("veto", self.veto, named="proposition")
         _check_names("features", self.features, named="question")
-        _read_said(self)
+        _read_constraints(self)
         check_count("n_folds", self.n_folds, minimum=2)
         check_count("n_resamples", self.n_resamples, minimum=0)
         if 0 < self.n_resamples < FEWEST_RESAMPLES:
@@ -169,19 +169,19 @@ class FitSettings:
 
     def as_dict(self) -> dict[str, Any]:
         """Give the settings as plain JSON values, mappings sorted by name."""
-        found = {row.name: _as_json(getattr(self, row.name)) for row in fields(self)}
-        for name in ("orders", *(name for name in ("veto", "caps", "features") if not found[name])):
-            del found[name]
+        plain = {row.name: _to_plain(getattr(self, row.name)) for row in fields(self)}
+        for name in ("orders", *(name for name in ("veto", "caps", "features") if not plain[name])):
+            del plain[name]
         if self.l2 is not None:
-            found["l2"] = float(self.l2)
-        return found | {
+            plain["l2"] = float(self.l2)
+        return plain | {
             "margin": float(self.margin),
-            "signs": _as_json(self.signs_by_feature),
+            "signs": _to_plain(self.signs_by_feature),
             "confidence_level": float(self.confidence_level),
         }
 
 
-def _as_json(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         numbers = {name: value[name] for name in sorted(value)}
         return {name: float(x) if isinstance(x, Real) else x for name, x in numbers.items()}
@@ -228,28 +228,29 @@ def _check_names(name: str, value: object, *, named: str) -> None:
         raise InputError(msg)
 
 
-def _read_said(settings: FitSettings) -> dict[str, tuple[str, Any]]:
-    """Give by feature what is said of its weight, and in which setting; each may be in one only."""
-    said: dict[str, tuple[str, Any]] = {}
+def _read_constraints(settings: FitSettings) -> dict[str, tuple[str, Any]]:
+    """List the setting of each feature with its value; refuse a feature that two settings name."""
+    constraints: dict[str, tuple[str, Any]] = {}
     for name, by_feature in (
         ("signs", settings.signs_by_feature),
         ("fixed", settings.fixed),
         ("ignored", dict.fromkeys(settings.ignored, 0.0)),
     ):
         for feature, value in by_feature.items():
-            if feature in said:
+            if feature in constraints:
+                other = constraints[feature][0]
                 msg = (
-                    f"`{name}` must not name {shorten(feature)!r}, which `{said[feature][0]}` "
-                    "names: a weight is held to a sign, fixed or ignored. Name it once."
+                    f"`{name}` must not name {shorten(feature)!r}, which `{other}` names: a weight "
+                    "is held to a sign, fixed or ignored. Name it once."
                 )
                 raise InputError(msg)
-            said[feature] = name, value
-    return said
+            constraints[feature] = name, value
+    return constraints
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FeatureChoice:
-    """The features of one behavior, and what is to become of their weights.
+    """The features of one behavior, and which of their weights are fitted.
 
     Attributes
     ----------
@@ -285,8 +286,8 @@ class FeatureChoice:
         """Which features are classes."""
         return np.arange(self.given.size) >= len(self.features.asked)
 
-    def gauge(self) -> NDArray[np.float64]:
-        """Give the directions that are known to say nothing, one a row, over the fitted weights.
+    def list_gauge(self) -> NDArray[np.float64]:
+        """List the directions of fitted weights that change no reward difference, one a row.
 
         Classes add up to 1, and so do the answers to a choice, where all are fitted and uncapped.
         """
@@ -300,8 +301,8 @@ class FeatureChoice:
         )
 
 
-def feature_choices(rubric: Rubric, settings: FitSettings) -> dict[str, FeatureChoice]:
-    """Settle what the settings say of the features of each behavior; refuse unknown names."""
+def choose_features(rubric: Rubric, settings: FitSettings) -> dict[str, FeatureChoice]:
+    """Choose the features of each behavior, and which weights are fitted; refuse unknown names."""
     asked = group_questions(settings.features, rubric)
     sets = {
         name: feature_set(rubric, name, orientation=settings.orientation, questions=questions)
@@ -309,34 +310,38 @@ def feature_choices(rubric: Rubric, settings: FitSettings) -> dict[str, FeatureC
     }
     caps = group_caps(settings.caps, sets)
     sets = {name: replace(row, caps=caps[name]) for name, row in sets.items()}
-    known = {key for row in sets.values() for name in row.names for key in _called(row, name)}
-    said = _read_said(settings)
-    for name, (setting, _) in said.items():
-        if name not in known and (name != EVERY_OTHER or setting != "signs"):
+    names = {key for row in sets.values() for name in row.names for key in _list_keys(row, name)}
+    constraints = _read_constraints(settings)
+    for name, (setting, _) in constraints.items():
+        if name not in names and (name != EVERY_OTHER or setting != "signs"):
             msg = (
                 f"`{setting}` must name propositions or classes of rubric {rubric.name!r}, or those"
                 f" of a behavior as behavior:proposition or behavior.class, got {shorten(name)!r}."
-                f"{did_you_mean(name, sorted(known))}"
+                f"{did_you_mean(name, sorted(names))}"
             )
             raise InputError(msg)
     vetoes = group_vetoes(settings.veto, rubric, sets)
     return {
-        behavior: replace(_choice(row, said, rubric=rubric), vetoes=vetoes[behavior])
+        behavior: replace(
+            _choose_for_behavior(row, constraints, rubric=rubric), vetoes=vetoes[behavior]
+        )
         for behavior, row in sets.items()
     }
 
 
-def _choice(
-    features: FeatureSet, said: Mapping[str, tuple[str, Any]], *, rubric: Rubric
+def _choose_for_behavior(
+    features: FeatureSet, constraints: Mapping[str, tuple[str, Any]], *, rubric: Rubric
 ) -> FeatureChoice:
     names, ranked, ignored = features.names, [], []
-    order = _class_order(rubric, features.behavior)
-    demanded = _demanded_signs(rubric, features, order)
+    order = _find_class_order(rubric, features.behavior)
+    demanded = _list_demanded_signs(rubric, features, order)
     given = np.full(len(names), np.nan)
     lower, upper = np.full(len(names), -np.inf), np.full(len(names), np.inf)
     for place, name in enumerate(names):
-        keys = (*_called(features, name), EVERY_OTHER)
-        setting, value = next((said[key] for key in keys if key in said), ("signs", None))
+        keys = (*_list_keys(features, name), EVERY_OTHER)
+        setting, value = next(
+            (constraints[key] for key in keys if key in constraints), ("signs", None)
+        )
         if setting != "signs":
             given[place] = value
         elif value == "rubric":
@@ -362,36 +367,36 @@ def _choice(
     )
 
 
-def _class_order(rubric: Rubric, behavior: str) -> LabelOrder | None:
-    """Give the order of the classes; None where nobody has said which of them are better."""
+def _find_class_order(rubric: Rubric, behavior: str) -> LabelOrder | None:
+    """Find the order of the classes; None where the rubric declares none."""
     try:
         return default_order(rubric, behavior)
     except InputError:
         return None
 
 
-def _demanded_signs(
+def _list_demanded_signs(
     rubric: Rubric, features: FeatureSet, order: LabelOrder | None
 ) -> dict[str, str]:
-    """Give the signs under which no weight pays against a demand.
+    """List the signs under which no weight pays against a demand.
 
-    Class probabilities add up to 1, so that comparisons see how far class weights are apart and not
-    where 0 lies among them. The best class at 0 or above and all others at 0 or below say that none
-    is paid more than the best: what a demand forbids is not paid by way of a class either.
+    Class probabilities add up to 1, so comparisons determine the differences of class weights and
+    not their origin. With the best class at 0 or above and all others at 0 or below, no class is
+    paid more than the best, and no class pays for what a demand forbids.
     """
     demands = rubric.behavior(features.behavior).demands
-    found = {}
+    signs = {}
     for name, is_flipped in zip(features.propositions, features.flipped, strict=True):
         if (demanded := demands[name].demanded) is not None:
-            found[name] = "positive" if demanded is not is_flipped else "negative"
+            signs[name] = "positive" if demanded is not is_flipped else "negative"
     if order is None:
-        return found
+        return signs
     top = {f"{features.behavior}.{name}" for name in order.best}
-    return found | {name: "positive" if name in top else "negative" for name in features.classes}
+    return signs | {name: "positive" if name in top else "negative" for name in features.classes}
 
 
-def _called(features: FeatureSet, name: str) -> tuple[str, str]:
-    """Give the names that a feature goes by: in this behavior only, and in all of them."""
+def _list_keys(features: FeatureSet, name: str) -> tuple[str, str]:
+    """List the names of a feature in settings: for this behavior only, and for all of them."""
     if name in features.asked:
         return f"{features.behavior}:{name}", name
     return name, name.removeprefix(f"{features.behavior}.")

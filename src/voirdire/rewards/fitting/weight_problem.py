@@ -1,4 +1,4 @@
-"""The weights of one behavior as a convex problem: what is given is moved into the margins."""
+"""The weights of one behavior as a convex problem; given weights become part of the margins."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "L2_GRID",
-    "MOST_DRAWN",
-    "NOTHING",
+    "MAX_RESAMPLED_PROMPTS",
+    "UNDEFINED",
     "CrossValidation",
     "Estimate",
     "WeightProblem",
+    "compute_errors",
+    "compute_percentiles",
     "cross_validate",
-    "error_rate",
-    "percentiles",
-    "resampled_weights",
-    "wrongness",
+    "estimate_error_rate",
+    "resample_weights",
 ]
 
 
@@ -51,12 +51,10 @@ class Estimate:
     high: float
 
 
-NOTHING = Estimate(value=float("nan"), low=float("nan"), high=float("nan"))
+UNDEFINED = Estimate(value=float("nan"), low=float("nan"), high=float("nan"))
 
 
 _LEAST_L2 = 1e-6
-
-
 """λ of the logistic loss on parts of the data, where a part may be separable and the whole not."""
 
 
@@ -103,59 +101,51 @@ class WeightProblem:
 
     @cached_property
     def given_gain(self) -> NDArray[np.float64]:
-        """What base reward and given weights put the better one above the worse one."""
+        """How much higher base reward and given weights rank the better one than the worse one."""
         given = np.nan_to_num(self.choice.given, nan=0.0)
-        return self.gain(given)
+        return self.compute_gain(given)
 
-    def gain(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give what the whole reward puts the better one above the worse one.
+    def compute_gain(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute how much higher the whole reward of the better one is than that of the worse one.
 
-        Parameters
-        ----------
-        weights : ndarray of float, shape (n_features,)
-            All of them, also those that are given.
+        `weights` are all of them, the given ones too.
         """
         scores = self.data.features @ weights
         gain: NDArray[np.float64] = scores[self.data.better] - scores[self.data.worse]
         return self.data.base_gain + gain
 
-    def losses(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give the loss of each comparison."""
-        shortfall = self.data.margins - self.gain(weights)
+    def compute_losses(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute the loss of each comparison."""
+        shortfall = self.data.margins - self.compute_gain(weights)
         if self.settings.loss == "hinge":
             return np.maximum(shortfall, 0.0)
         return np.logaddexp(0.0, shortfall)
 
     def draw_prompts(self, *, most: int | None = None) -> Iterator[NDArray[np.int64]]:
-        """Draw prompts with replacement, time and again, `most` at most: how often each was drawn.
+        """Draw prompts with replacement, `most` at most, and count how often each is drawn.
 
         Each behavior has draws of its own, whatever other behaviors there are.
         """
-        rng, n_prompts = self.generator("resamples"), self.data.n_prompts
+        rng, n_prompts = self.make_generator("resamples"), self.data.n_prompts
         size = n_prompts if most is None else min(n_prompts, most)
         for _ in range(self.settings.n_resamples):
             yield np.bincount(rng.integers(n_prompts, size=size), minlength=n_prompts)
 
-    def interval(self, drawn: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Find the ends of intervals from figures of resampled prompts, as `percentiles` does."""
+    def find_interval(self, drawn: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Find the ends of intervals from figures of resampled prompts."""
         tail = (1.0 - self.settings.confidence_level) / 2.0
-        return percentiles(drawn, tail=tail, n_prompts=self.data.n_prompts)
+        return compute_percentiles(drawn, tail=tail, n_prompts=self.data.n_prompts)
 
-    def generator(self, purpose: str) -> np.random.Generator:
+    def make_generator(self, purpose: str) -> np.random.Generator:
         """Make the generator of one purpose, so that none depends on what others drew."""
-        told = f"{self.data.behavior} {purpose}"
-        return np.random.default_rng([self.settings.seed, *told.encode()])
+        name = f"{self.data.behavior} {purpose}"
+        return np.random.default_rng([self.settings.seed, *name.encode()])
 
-    def ranking(self, l2: float, *, counts: NDArray[np.int64] | None = None) -> RankingProblem:
+    def make_ranking(self, l2: float, *, counts: NDArray[np.int64] | None = None) -> RankingProblem:
         """Make the problem of some of the prompts.
 
-        Parameters
-        ----------
-        l2 : float
-            λ.
-        counts : ndarray of int, shape (n_prompts,), optional
-            How many times each prompt is there; once by default. Comparisons of prompts that are
-            not there are left out.
+        `counts` says how many times each prompt counts, by default once; comparisons of prompts
+        that do not count are left out.
         """
         data, fitted = self.data, self.choice.is_fitted
         weight = self.weight if counts is None else self.weight * counts[data.prompts]
@@ -182,13 +172,13 @@ class WeightProblem:
         from voirdire.rewards.solving.solve import solve
 
         if not self.is_fitted:
-            reached = float(self.weight @ self.losses(self.choice.given))
+            reached = float(self.weight @ self.compute_losses(self.choice.given))
             nothing = RankingSolution(
                 weights=np.zeros(0), objective=reached, bound=reached, n_iterations=0
             )
             return self.choice.given.copy(), nothing
-        found = solve(self.ranking(l2))
-        return self._with_given(found.weights), found
+        solution = solve(self.make_ranking(l2))
+        return self._add_given(solution.weights), solution
 
     def solve_part(
         self, l2: float, counts: NDArray[np.int64], *, start: NDArray[np.float64] | None = None
@@ -203,26 +193,24 @@ class WeightProblem:
 
         if not self.is_fitted:
             return self.choice.given.copy()
-        held = max(l2, _LEAST_L2) if self.settings.loss == "logistic" else l2
+        least_l2 = _LEAST_L2 if self.settings.loss == "logistic" else 0.0
         near = None if start is None else start[self.choice.is_fitted]
-        found = solve(self.ranking(held, counts=counts), start=near)
-        return self._with_given(found.weights)
+        solution = solve(self.make_ranking(max(l2, least_l2), counts=counts), start=near)
+        return self._add_given(solution.weights)
 
-    def _with_given(self, fitted: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _add_given(self, fitted: NDArray[np.float64]) -> NDArray[np.float64]:
         weights = self.choice.given.copy()
         weights[self.choice.is_fitted] = fitted
         return weights
 
 
 L2_GRID = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-
-
 """Values of λ that are tried."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CrossValidation:
-    """What fits on parts of the prompts say of the others.
+    """Losses and gains of comparisons under fits that were made without their prompts.
 
     Attributes
     ----------
@@ -231,8 +219,8 @@ class CrossValidation:
     losses : dict of float to float
         Mean held-out loss of each λ, ascending.
     gain : ndarray of float, shape (n_pairs,)
-        What a reward that was fitted without the prompt of a comparison puts its better one above
-        its worse one, under a λ that its loss had no say in.
+        How much higher a reward that was fitted without the prompt of a comparison ranks its better
+        one than its worse one, under a λ that its loss had no say in.
     """
 
     l2: float
@@ -245,7 +233,7 @@ def cross_validate(
     *,
     l2s: Sequence[float],
     n_folds: int,
-    tell: Callable[[], None],
+    report: Callable[[], None],
 ) -> CrossValidation:
     """Fit without each fold in turn, for each λ.
 
@@ -257,59 +245,62 @@ def cross_validate(
         Values of λ, at least one.
     n_folds : int
         From 2 to the number of prompts; their sizes differ by one prompt at most.
-    tell : callable
+    report : callable
         Called after each fit.
 
     Returns
     -------
     CrossValidation
-        The λ with the least loss, and the comparisons as seen by fits without them.
+        The λ with the least loss, and the gains of comparisons under fits without them.
 
     Notes
     -----
-    A fold's comparisons are looked at under the λ that the *other* folds' losses choose: an error
+    A fold's comparisons are ranked under the λ that the *other* folds' losses choose: an error
     rate under the λ that did best on the very same comparisons would be too low. The fits behind
-    these losses have seen the fold, as one of those they were made on; leaving it out of them too
-    would take another round of fits for each fold, and tells no difference: in simulation the error
-    rate is that of new prompts, or a little above, since each fit is on fewer prompts.
+    these losses were made on the fold too. Leaving it out of them would take another round of fits
+    for each fold, and makes no difference: in simulation the error rate is that of new prompts, or
+    a little above, since each fit is on fewer prompts.
     """
-    folds = problem.generator("folds").permutation(problem.data.n_prompts) % n_folds
+    folds = problem.make_generator("folds").permutation(problem.data.n_prompts) % n_folds
     of_pair = folds[problem.data.prompts]
     order = sorted(l2s, reverse=True)
     gains = np.empty((len(order), problem.data.n_pairs))
     sums = np.zeros((len(order), n_folds))
     for fold in range(n_folds):
-        held, trained = of_pair == fold, (folds != fold).astype(np.int64)
+        is_held_out, counts = of_pair == fold, (folds != fold).astype(np.int64)
         weights = None
         for row, l2 in enumerate(order):
-            weights = problem.solve_part(l2, trained, start=weights)
-            gains[row, held] = problem.gain(weights)[held]
-            sums[row, fold] = problem.weight[held] @ problem.losses(weights)[held]
-            tell()
+            weights = problem.solve_part(l2, counts, start=weights)
+            gains[row, is_held_out] = problem.compute_gain(weights)[is_held_out]
+            losses = problem.compute_losses(weights)
+            sums[row, fold] = problem.weight[is_held_out] @ losses[is_held_out]
+            report()
     others = sums.sum(axis=1, keepdims=True) - sums
-    chosen = np.array([_least(others[:, fold]) for fold in range(n_folds)])
+    chosen = np.array([_find_least(others[:, fold]) for fold in range(n_folds)])
     totals = sums.sum(axis=1)
     return CrossValidation(
-        l2=order[_least(totals)],
+        l2=order[_find_least(totals)],
         losses={l2: float(total) for l2, total in sorted(zip(order, totals, strict=True))},
         gain=gains[chosen[of_pair], np.arange(of_pair.size)],
     )
 
 
-def _least(losses: NDArray[np.float64]) -> int:
-    """Find the first loss that is the least one but for what a solver leaves open."""
+def _find_least(losses: NDArray[np.float64]) -> int:
+    """Find the first loss that is the least one, up to the tolerance of the solver."""
     return int(np.flatnonzero(losses <= losses.min() * (1 + 1e-9) + 1e-12)[0])
 
 
-MOST_DRAWN = 2_000
+MAX_RESAMPLED_PROMPTS = 2_000
 """Prompts in a resample that weights are fitted on; more would take longer and say the same."""
 
 
 _TIE = 1e-9
-"""Rewards that differ by no more are equal: that is what sums of rounded products leave."""
+"""Rewards that differ by no more are equal, since sums of products are rounded."""
 
 
-def percentiles(drawn: NDArray[np.float64], *, tail: float, n_prompts: int) -> NDArray[np.float64]:
+def compute_percentiles(
+    drawn: NDArray[np.float64], *, tail: float, n_prompts: int
+) -> NDArray[np.float64]:
     r"""Find the ends of intervals from figures of resampled prompts.
 
     Parameters
@@ -342,12 +333,12 @@ def percentiles(drawn: NDArray[np.float64], *, tail: float, n_prompts: int) -> N
     return ends
 
 
-def resampled_weights(
+def resample_weights(
     problem: WeightProblem,
     *,
     weights: NDArray[np.float64],
     l2: float,
-    tell: Callable[[], None],
+    report: Callable[[], None],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     r"""Fit anew on every resample of the prompts.
 
@@ -359,7 +350,7 @@ def resampled_weights(
         Those of all comparisons, under the same λ.
     l2 : float
         λ, the same in every resample.
-    tell : callable
+    report : callable
         Called after each fit.
 
     Returns
@@ -369,8 +360,9 @@ def resampled_weights(
 
     Notes
     -----
-    Of n prompts at most `MOST_DRAWN` are drawn, and how far the weights of so few, m, lie from
-    those of all is shortened by :math:`\sqrt{m/n}`, by which the spread of estimates falls [1]_.
+    Of n prompts at most m = `MAX_RESAMPLED_PROMPTS` are drawn. The distance of their weights from
+    those of all prompts is multiplied by :math:`\sqrt{m/n}`, by which the spread of estimates
+    falls [1]_.
     Time then does not grow with n.
 
     References
@@ -382,51 +374,37 @@ def resampled_weights(
     drawn = np.empty((n_resamples, weights.size))
     if not n_resamples:
         return np.full(weights.size, np.nan), np.full(weights.size, np.nan)
-    for row, counts in enumerate(problem.draw_prompts(most=MOST_DRAWN)):
+    for row, counts in enumerate(problem.draw_prompts(most=MAX_RESAMPLED_PROMPTS)):
         drawn[row] = problem.solve_part(l2, counts, start=weights)
-        tell()
-    if n_prompts > MOST_DRAWN:
-        drawn = weights + (drawn - weights) * np.sqrt(MOST_DRAWN / n_prompts)
-    low, high = problem.interval(drawn)
+        report()
+    if n_prompts > MAX_RESAMPLED_PROMPTS:
+        drawn = weights + (drawn - weights) * np.sqrt(MAX_RESAMPLED_PROMPTS / n_prompts)
+    low, high = problem.find_interval(drawn)
     return low, high
 
 
-def wrongness(gain: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give 1 where the worse one has the higher reward, and a half where they tie."""
+def compute_errors(gain: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 where the worse one has the higher reward, 1/2 where they tie, else 0."""
     return np.where(np.abs(gain) <= _TIE, 0.5, (gain < 0).astype(np.float64))
 
 
-def error_rate(problem: WeightProblem, gain: NDArray[np.float64]) -> Estimate:
+def estimate_error_rate(problem: WeightProblem, gain: NDArray[np.float64]) -> Estimate:
     r"""Estimate how often comparisons are ranked the wrong way, a tie counting half.
 
-    Parameters
-    ----------
-    problem : WeightProblem
-        The comparisons, and how they are resampled.
-    gain : ndarray of float, shape (n_pairs,)
-        The better one's reward less the worse one's.
-
-    Returns
-    -------
-    Estimate
-        The share with the percentiles over resampled prompts.
-
-    Notes
-    -----
     Rewards are not fitted anew in resamples. Where nothing, or everything, is wrong, resamples
     say nothing either: the open end is then that of the exact binomial interval for as many
     prompts, :math:`1 - (\alpha/2)^{1/n}`.
     """
     prompts, n_prompts = problem.data.prompts, problem.data.n_prompts
     if not n_prompts:
-        return NOTHING
-    wrong = np.bincount(prompts, weights=problem.weight * wrongness(gain), minlength=n_prompts)
+        return UNDEFINED
+    wrong = np.bincount(prompts, weights=problem.weight * compute_errors(gain), minlength=n_prompts)
     total = np.bincount(prompts, weights=problem.weight, minlength=n_prompts)
     rate = float(wrong.sum() / total.sum())
     if not problem.settings.n_resamples:
-        return replace(NOTHING, value=rate)
+        return replace(UNDEFINED, value=rate)
     drawn = np.array([(n @ wrong) / (n @ total) for n in problem.draw_prompts()])
-    low, high = problem.interval(drawn)
+    low, high = problem.find_interval(drawn)
     reach = 1.0 - ((1.0 - problem.settings.confidence_level) / 2.0) ** (1.0 / n_prompts)
     if rate <= 0.0:
         high = reach

@@ -15,7 +15,7 @@ from voirdire.rewards.against_demands import (
     describe_paid_against_demands,
     find_paid_against_demands,
 )
-from voirdire.rewards.live.turns import LiveScores, base_of_turns, items_of_turns
+from voirdire.rewards.live.turns import LiveScores, make_turn_items, read_turn_bases
 from voirdire.rewards.scoring.base_rewards import (
     choose_base_column,
     read_given_base,
@@ -46,7 +46,7 @@ class LiveReward:
     Parameters
     ----------
     reward : RewardModel
-        What pays.
+        The reward.
     judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
         As for `RewardModel.score`.
     other_judge : bool, optional
@@ -61,7 +61,7 @@ class LiveReward:
     Attributes
     ----------
     reward : RewardModel
-        What pays.
+        The reward.
     notes : tuple of str
         What the reader should know of the judge.
     store : str, path or None
@@ -74,11 +74,11 @@ class LiveReward:
 
     Notes
     -----
-    *Order*: rewards follow the items. *Errors*: what a judge does is a missing reward with its
+    *Order*: rewards follow the items. *Errors*: where a judge fails, the reward is missing with its
     reason, never an exception; items with equal ids, or base rewards of another length, are the
-    caller's mistake and raise. *Cancellation*: a request may be cancelled; what it asked goes on,
-    and is stored. *Memory*: bounded by the settings. *Retries and caching*: the judge's limits
-    hold over all requests together; equal items are asked about once.
+    caller's mistake and raise. *Cancellation*: a request may be cancelled; its calls go on, and
+    their replies are stored. *Memory*: bounded by the settings. *Retries and caching*: the judge's
+    limits hold over all requests together; equal items are asked about once.
     """
 
     def __init__(
@@ -92,9 +92,9 @@ class LiveReward:
         settings: LiveSettings | None = None,
     ) -> None:
         self.reward = reward
-        self._plan, notes = plan_reward_judging(reward, judge, other_judge=other_judge)
-        said = describe_paid_against_demands(find_paid_against_demands(reward))
-        self.notes = (*notes, said) if said else notes
+        self._plan = plan_reward_judging(reward, judge, other_judge=other_judge)
+        warning = describe_paid_against_demands(find_paid_against_demands(reward))
+        self.notes = (*self._plan.notes, *filter(None, [warning]))
         self._combiner = Combiner(reward, center=center)
         propositions = self._plan.rubric.propositions
         answers_all = needs_engine(self._plan.judge)
@@ -107,12 +107,12 @@ class LiveReward:
 
     @property
     def judge_fingerprint(self) -> str:
-        """Of the judge alone, whatever rubric and threshold."""
+        """The fingerprint of the judge alone, without rubric and threshold."""
         return self._plan.judge.fingerprint
 
     @property
     def state(self) -> LiveState:
-        """How the judge stands."""
+        """The state of the judge."""
         return self._judge.state
 
     @property
@@ -121,11 +121,11 @@ class LiveReward:
         return self._judge.n_waiting
 
     async def start(self) -> None:
-        """Begin; call it in the event loop that asks."""
+        """Start the judge; call it in the event loop that asks for rewards."""
         await self._judge.start()
 
     async def close(self, *, drain_s: float = 30.0) -> None:
-        """Wait so long for what is on its way, then end."""
+        """Wait at most `drain_s` seconds for calls in flight, then close the judge."""
         await self._judge.close(drain_s=drain_s)
 
     async def rewards(
@@ -144,7 +144,7 @@ class LiveReward:
         base_rewards : array_like or mapping, optional
             One per item, or by item id; by default the items' own where the reward uses them.
         deadline_s : float, optional
-            Seconds after which what is there is given; by default what the settings say.
+            Seconds after which the rewards so far are returned; by default that of the settings.
 
         Returns
         -------
@@ -162,7 +162,7 @@ class LiveReward:
             base = read_item_base(items, column=column)
         else:
             base = read_given_base(base_rewards, [item.id for item in items])
-        return await self._scored(items, base, deadline_s=deadline_s)
+        return await self._score(items, base, deadline_s=deadline_s)
 
     async def turn_rewards(
         self,
@@ -192,11 +192,11 @@ class LiveReward:
         InputError
             If `deadline_s` is no number of seconds.
         """
-        items, reasons = items_of_turns(turns, judged=self._plan.judged, behavior=behavior)
-        base = base_of_turns(turns, uses_base=self.reward.uses_base)
-        return await self._scored(items, base, not_asked=reasons, deadline_s=deadline_s)
+        items, reasons = make_turn_items(turns, judged=self._plan.judged, behavior=behavior)
+        base = read_turn_bases(turns, uses_base=self.reward.uses_base)
+        return await self._score(items, base, not_asked=reasons, deadline_s=deadline_s)
 
-    async def _scored(
+    async def _score(
         self,
         items: Sequence[Item],
         base: tuple[NDArray[np.float64], dict[str, str]],
@@ -204,20 +204,20 @@ class LiveReward:
         not_asked: Mapping[str, str] = MappingProxyType({}),
         deadline_s: float | None,
     ) -> LiveScores:
-        """Ask about items, and weigh what is said of them."""
+        """Judge items, and compute their rewards."""
         began = time.monotonic()
-        found = await self._judge.ask(
+        verdicts = await self._judge.ask(
             hide_unknown_behaviors(items, self._plan.rubric),
             not_asked=not_asked,
             deadline_s=deadline_s,
         )
         scores = self._combiner.score(
-            found.judged,
+            verdicts.judged,
             behaviors=[item.behavior for item in items],
             base=base[0],
             base_reasons=base[1],
         )
-        return LiveScores(**vars(found), scores=scores, seconds=time.monotonic() - began)
+        return LiveScores(**vars(verdicts), scores=scores, seconds=time.monotonic() - began)
 
 
 def _check_ids(items: Sequence[Item]) -> None:

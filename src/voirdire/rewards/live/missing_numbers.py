@@ -1,4 +1,4 @@
-"""What a trainer gets that takes numbers only, where there is no reward."""
+"""Numbers that stand for missing rewards in trainers that take numbers only."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ class MissingRewards:
         base_mean: float = 0.0,
         center: bool = False,
     ) -> None:
-        given = 0.0 if declared is None else declared
-        for name, number in (("missing_reward", given), ("base_mean", base_mean)):
-            if not _fits(number):
+        number_declared = 0.0 if declared is None else declared
+        for name, number in (("missing_reward", number_declared), ("base_mean", base_mean)):
+            if not _is_reward(number):
                 msg = f"`{name}` must be a finite number, 1e16 at most, got {shorten(number)}."
                 raise InputError(msg)
         self._declared = declared
@@ -63,7 +63,7 @@ class MissingRewards:
             name: (row.mean - row.mean if center else row.mean) + base_mean
             for name, row in reward.behaviors.items()
         }
-        if declared is None and not all(map(_fits, self._by_behavior.values())):
+        if declared is None and not all(map(_is_reward, self._by_behavior.values())):
             msg = (
                 f"`missing_reward` must be declared for reward {shorten(reward.name)!r}, which "
                 "knows no mean of its behaviors. Give a number in the range of its rewards."
@@ -71,7 +71,7 @@ class MissingRewards:
             raise InputError(msg)
         n_behaviors = len(self._by_behavior)
         self._over_all = math.fsum(mean / n_behaviors for mean in self._by_behavior.values())
-        self._spread = _spread_of(reward)
+        self._spread = _compute_spread(reward)
 
     def unit_score(self, value: float) -> float:
         """Squeeze a reward into [0, 1] and keep the order.
@@ -80,18 +80,18 @@ class MissingRewards:
         rewards, it is 1/2 + z / (2 (1 + abs(z))): 1/2 at the mean, 3/4 a deviation above. Where the
         reward knows no mean or deviation, 0 and 1 stand for them.
         """
-        z = (value - (self._over_all if _fits(self._over_all) else 0.0)) / self._spread
+        z = (value - (self._over_all if _is_reward(self._over_all) else 0.0)) / self._spread
         return 0.5 + 0.5 * z / (1.0 + abs(z))
 
     def of(self, behavior: str | None) -> float:
-        """Give the number for an item of a behavior."""
+        """Return the number for an item of a behavior."""
         if self._declared is not None:
             return float(self._declared)
-        found = self._by_behavior.get(behavior) if isinstance(behavior, str) else None
-        return self._over_all if found is None else found
+        mean = self._by_behavior.get(behavior) if isinstance(behavior, str) else None
+        return self._over_all if mean is None else mean
 
     def columns(self, scores: LiveScores) -> dict[str, list[float]]:
-        """Give rewards and what they are made of as finite numbers, for trainers that take no None.
+        """Return rewards and their parts as finite numbers, for trainers that take no None.
 
         Parameters
         ----------
@@ -106,33 +106,33 @@ class MissingRewards:
             ``rule_reward`` and ``base_reward``, 0 where there is none; and ``proposition/<id>``,
             the probability, or -1 where there is none.
         """
-        found = scores.scores
-        is_there = is_reward(found.rewards).tolist()
-        rows = zip(found.rewards.tolist(), is_there, found.behaviors, strict=True)
+        values = scores.scores
+        is_there = is_reward(values.rewards).tolist()
+        rows = zip(values.rewards.tolist(), is_there, values.behaviors, strict=True)
         columns = {
             "score": [value if fits else self.of(behavior) for value, fits, behavior in rows],
             "missing": [0.0 if fits else 1.0 for fits in is_there],
-            "rule_reward": _filled(found.rule_rewards, 0.0),
-            "base_reward": _filled(found.base_rewards, 0.0),
+            "rule_reward": _fill_missing(values.rule_rewards, 0.0),
+            "base_reward": _fill_missing(values.base_rewards, 0.0),
         }
         for place, name in enumerate(scores.judged.questions):
             probabilities = scores.judged.probabilities[:, place]
-            columns[f"proposition/{name}"] = _filled(probabilities, _NO_PROBABILITY)
+            columns[f"proposition/{name}"] = _fill_missing(probabilities, _NO_PROBABILITY)
         return columns
 
 
-def _filled(column: NDArray[np.float64], instead: float) -> list[float]:
-    filled: list[float] = np.where(is_reward(column), column, instead).tolist()
-    return filled
+def _fill_missing(column: NDArray[np.float64], instead: float) -> list[float]:
+    numbers: list[float] = np.where(is_reward(column), column, instead).tolist()
+    return numbers
 
 
-def _spread_of(reward: RewardModel) -> float:
-    """Give the standard deviation of rule rewards, on average; 1 where nobody knows it."""
-    known = [row.standard_deviation for row in reward.behaviors.values()]
-    variance = math.fsum(one * one for one in known) / max(1, len(known))
-    return math.sqrt(variance) if _fits(variance) and variance > 0 else 1.0
+def _compute_spread(reward: RewardModel) -> float:
+    """Average the standard deviations of rule rewards; 1 where they are unknown."""
+    deviations = [row.standard_deviation for row in reward.behaviors.values()]
+    variance = math.fsum(one * one for one in deviations) / max(1, len(deviations))
+    return math.sqrt(variance) if _is_reward(variance) and variance > 0 else 1.0
 
 
-def _fits(value: Any) -> bool:
+def _is_reward(value: Any) -> bool:
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     return is_number and bool(abs(value) <= LARGEST_REWARD)  # which nan is not

@@ -1,4 +1,4 @@
-"""What a trainer or a client hands over, and what it gets: turns, and their rewards."""
+"""Defines what a trainer or a client sends, and what it gets back: turns and their rewards."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 __all__ = [
     "LiveScores",
     "Turn",
-    "base_of_turns",
-    "items_of_turns",
-    "nothing_scored",
-    "said_base_reward",
+    "make_missing_scores",
+    "make_turn_items",
+    "read_base_reward",
+    "read_turn_bases",
 ]
 
 _NO_TEXT = "the response or its prompt is neither text nor messages"
@@ -67,13 +67,13 @@ class Turn:
     id: str | None = None
 
 
-def items_of_turns(
+def make_turn_items(
     turns: Sequence[Turn], *, judged: Judged, behavior: str | None = None
 ) -> tuple[list[Item], dict[str, str]]:
-    """Make items of turns, named by their places, whatever the turns are called.
+    """Make items of turns, and name them by their places, whatever ids the turns have.
 
-    One that is none is an empty item, and the reason is given beside. `behavior` is of turns that
-    have none.
+    A turn that cannot be read becomes an empty item, and its reason is returned too. `behavior` is
+    for turns without one.
     """
     items: list[Item] = []
     reasons: dict[str, str] = {}
@@ -99,36 +99,34 @@ def items_of_turns(
     return items, reasons
 
 
-def base_of_turns(
+def read_turn_bases(
     turns: Sequence[Turn], *, uses_base: bool
 ) -> tuple[NDArray[np.float64], dict[str, str]]:
-    """Read what another reward model gave, and by place why there is none; 0 where none is meant.
+    """Read base rewards, and by place why one is missing; all are 0 where the reward uses none.
 
-    Base rewards may be whatever a trainer hands over: numbers of NumPy, tensors with one number,
-    text of a file.
+    A trainer may pass numbers of NumPy, tensors with one number, or text of a file.
     """
-    given = {
+    bases = {
         str(place): turn.base_reward
         for place, turn in enumerate(turns)
         if turn.base_reward is not None
     }
-    if given or uses_base:
-        return read_given_base(given, [str(place) for place in range(len(turns))])
+    if bases or uses_base:
+        return read_given_base(bases, [str(place) for place in range(len(turns))])
     return np.zeros(len(turns)), {}
 
 
-def said_base_reward(row: Mapping[str, Any]) -> Any:
-    """Read the base reward of a row that may say one; None where it says nothing about one.
+def read_base_reward(row: Mapping[str, Any]) -> Any:
+    """Read the base reward of a row: None without such a field, nan where the field is empty.
 
-    Where it says that there is none, that is nan: a base reward that is lacking never becomes a
-    reward by the rules alone.
+    An empty base reward must not turn into a reward by the rules alone.
     """
     value = row.get("base_reward")
     return math.nan if value is None and "base_reward" in row else value
 
 
 def _is_none(value: Any) -> bool:
-    """Tell nothing; in a data frame that is nan."""
+    """Return whether a value is missing: None, or nan as in a data frame."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
@@ -159,14 +157,14 @@ class LiveScores(LiveVerdicts):
     @property
     def rewards(self) -> list[float | None]:
         """Plain numbers, None where there is no reward; what JSON and most trainers take."""
-        found = self.scores.rewards.tolist()
-        return [None if value != value else value for value in found]  # nan
+        rewards = self.scores.rewards.tolist()
+        return [None if value != value else value for value in rewards]  # nan
 
 
-def nothing_scored(
+def make_missing_scores(
     reward: RewardModel, turns: Sequence[Turn], *, why: str, behavior: str | None = None
 ) -> LiveScores:
-    """Say of every turn that it has no reward, and why; `behavior` is of turns that have none."""
+    """Make scores without any reward, all for one reason; `behavior` is for turns without one."""
     ids = tuple(str(place) for place in range(len(turns)))
     behaviors = tuple(behavior if turn.behavior is None else turn.behavior for turn in turns)
     propositions = reward.columns

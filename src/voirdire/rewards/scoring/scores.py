@@ -141,8 +141,8 @@ class Combiner:
         base_reasons : mapping of str to str
             By item id.
         given : tuple of ndarray of float and mapping of str to str, optional
-            Rule rewards that another process worked out, nan where there is none; and why, by
-            item id.
+            Rule rewards that another process computed, nan where there is none; and why, by item
+            id.
         """
         item_behaviors = tuple(
             own if own is not None else theirs
@@ -256,9 +256,9 @@ def select_columns(judged: Verdicts, propositions: Sequence[str]) -> NDArray[np.
 
 def hide_unknown_behaviors(items: Sequence[Item], rubric: Rubric) -> list[Item]:
     """Take behaviors off items where the rubric lacks them, since no judge accepts them."""
-    known = {row.id for row in rubric.behaviors} | {None}
+    behaviors = {row.id for row in rubric.behaviors} | {None}
     return [
-        item if item.behavior in known else msgspec.structs.replace(item, behavior=None)
+        item if item.behavior in behaviors else msgspec.structs.replace(item, behavior=None)
         for item in items
     ]
 
@@ -346,8 +346,8 @@ def _list_weighed_features(
 
     The center is a feature of value 1.
     """
-    for behavior, found in scores.features.items():
-        values, weights = found, model.weight_vector(behavior)
+    for behavior, features in scores.features.items():
+        values, weights = features, model.weight_vector(behavior)
         names = model.feature_set(behavior).names
         if values.shape[1] != weights.size:
             msg = (

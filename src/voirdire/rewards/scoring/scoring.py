@@ -21,7 +21,7 @@ from voirdire.rewards.scoring.base_rewards import (
     read_item_base,
 )
 from voirdire.rewards.scoring.scores import Combiner, hide_unknown_behaviors
-from voirdire.rewards.verdict_source import source_for_reward
+from voirdire.rewards.verdict_source import choose_source
 
 if TYPE_CHECKING:
     import threading
@@ -146,25 +146,23 @@ class ItemScoring:
         ]
         self._base_rewards = base_rewards
         self._replies = StoredReplies(store, retry_failures)
-        self._source, self._notes = source_for_reward(
-            model, verdicts, judge=judge, other_judge=other_judge
-        )
+        self._source = choose_source(model, verdicts, judge=judge, other_judge=other_judge)
         self._asked = hide_unknown_behaviors(self._items, model.rubric)
 
     def score(self, *, stopping: threading.Event | None = None) -> Scores:
         """Judge the items where there are no verdicts, and score them."""
         return self._finish(
-            self._source.verdicts_on(self._asked, replies=self._replies, stopping=stopping)
+            self._source.collect(self._asked, replies=self._replies, stopping=stopping)
         )
 
     async def ascore(self) -> Scores:
         """Do the same in the running event loop."""
-        judged = await self._source.averdicts_on(self._asked, replies=self._replies)
+        judged = await self._source.acollect(self._asked, replies=self._replies)
         return await asyncio.to_thread(self._finish, judged)
 
     def _finish(self, judged: Verdicts) -> Scores:
         scores = self._scorer.score(self._items, judged, base_rewards=self._base_rewards)
-        notes = (*self._notes, *self._scorer.notes)
+        notes = (*self._source.notes, *self._scorer.notes)
         return replace(scores, dropped=tuple(self._dropped), notes=notes)
 
 

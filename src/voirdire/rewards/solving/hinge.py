@@ -320,18 +320,18 @@ class _InteriorPoint:
     def run(self, goal: float) -> None:
         """Step until the gap to the dual bound is at most `goal`, or rounding allows no more."""
         total = 2 * float(self.weight.sum())
-        best, kept = np.inf, (self.y, self._a, self.z)
+        best, best_point = np.inf, (self.y, self._a, self.z)
         lowest, least_off, idle = np.inf, np.inf, 0
         while True:
             (gap, off), mu = self._measure(), self._compute_mu()
             idle = 0 if mu < 0.9 * lowest or off < 0.9 * least_off else idle + 1
             lowest, least_off = min(mu, lowest), min(off, least_off)
             if gap < best:
-                best, kept = gap, (self.y, self._a, self.z)
+                best, best_point = gap, (self.y, self._a, self.z)
             is_done = gap <= goal or total * mu < goal / 100 or idle > _PATIENCE
             if is_done or self.n_steps >= _MAX_STEPS or not self._take_step(mu):
                 break
-        self.y, self._a, self.z = kept
+        self.y, self._a, self.z = best_point
 
     def _measure(self) -> tuple[float, float]:
         """Compute the duality gap of the point, and the largest entry of the dual residual."""

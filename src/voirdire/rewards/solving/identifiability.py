@@ -76,9 +76,9 @@ def find_loose_directions(
     live = np.flatnonzero(problem.weight > 0)
     kept = np.flatnonzero(problem.lower < problem.upper)
     features = subtract_linked(problem.features[:, kept], problem.better[live], problem.worse[live])
-    found = find_null_directions(features, tolerance=_SINGLE)
-    idle = np.zeros((problem.features.shape[1], found.shape[1]))
-    idle[kept] = found
+    directions = find_null_directions(features, tolerance=_SINGLE)
+    idle = np.zeros((problem.features.shape[1], directions.shape[1]))
+    idle[kept] = directions
     return _fix_signs(_exclude_gauge(idle, gauge).T)
 
 
@@ -144,8 +144,8 @@ def find_separation(problem: RankingProblem) -> Literal["complete", "quasi", "no
     ...         lower=np.array([-np.inf]),
     ...         upper=np.array([np.inf]),
     ...     )
-    >>> found = [find_separation(problem(0.5, other)) for other in (1.0, 0.0, -1.0)]
-    >>> found
+    >>> kinds = [find_separation(problem(0.5, other)) for other in (1.0, 0.0, -1.0)]
+    >>> kinds
     ['complete', 'quasi', 'none']
     """
     live = np.flatnonzero(problem.weight > 0)

@@ -406,9 +406,8 @@ class _Rescorer:
         self.plan: JudgingPlan | None = None
         self.notes: tuple[str, ...] = ()
         if judge is not None:
-            self.plan, self.notes = plan_reward_judging(
-                self.reward, judge, other_judge=settings.other_judge
-            )
+            self.plan = plan_reward_judging(self.reward, judge, other_judge=settings.other_judge)
+            self.notes = self.plan.notes
             if asks_a_model(self.plan.judge):
                 self.asking["replies"] = self.replies
         self.judge = self.run.judge if self.plan is None else self.plan.judge.name

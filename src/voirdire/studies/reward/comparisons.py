@@ -18,7 +18,7 @@ from voirdire.rewards.comparisons.data import (
 )
 from voirdire.rewards.comparisons.pairs import pairs_of
 from voirdire.rewards.comparisons.reading import comparisons_of
-from voirdire.rewards.fitting.judged_comparisons import settle_orders, with_behaviors
+from voirdire.rewards.fitting.judged_comparisons import assign_behaviors, settle_orders
 from voirdire.studies.reward.degenerate import check_degenerate, note_degenerate
 from voirdire.studies.reward.drives import describe_drives
 from voirdire.studies.reward.notes import note_drives, note_errors, note_scales, write_note
@@ -104,7 +104,7 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
     """
     reward = request.reward
     read = comparisons_of(source, layout=request.settings, judged=reward.judge.judged)
-    read = with_behaviors(
+    read = assign_behaviors(
         _settle_labels(read, from_classes=request.settings.from_classes), reward.rubric
     )
     is_test = np.array([split == "test" for split in read.splits], dtype=bool)

@@ -14,7 +14,7 @@ from voirdire.judging.judges.token_estimate import estimate_tokens
 from voirdire.judging.plan import asks_a_model, is_jury
 from voirdire.records import Usage
 from voirdire.rewards.comparisons.prompts import hash_prompt
-from voirdire.rewards.verdict_source import plan_of
+from voirdire.rewards.verdict_source import plan_judge
 from voirdire.studies.reward.notes import write_note
 from voirdire.studies.reward.ranking import TIE
 from voirdire.studies.reward.resampling import center_by_prompt, compute_mean, sum_by_prompt
@@ -203,7 +203,7 @@ def _estimate_cost(
     figures = {"n_calls": 0, "n_tokens": 0, "cost": _NAN, "seconds": seconds}
     figures |= {"step_calls": _NAN, "step_cost": _NAN, "step_seconds": _NAN}
     try:
-        plan = plan_of(request.reward, None if is_stored else request.judge)
+        plan = plan_judge(request.reward, None if is_stored else request.judge)
     except InputError:  # nobody knows the judge, or its key is missing
         return figures
     if not is_stored and not (calls and calls.n_reused):

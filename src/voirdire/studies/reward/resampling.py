@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from voirdire.rewards.fitting.weight_problem import percentiles
+from voirdire.rewards.fitting.weight_problem import compute_percentiles
 from voirdire.studies.reward.result import RateEstimate
 
 if TYPE_CHECKING:
@@ -124,7 +124,9 @@ class PromptResamples:
             totals, n_defined = np.where(is_defined, drawn, 0.0).sum(axis=1), is_defined.sum(axis=1)
             averages = totals[n_defined > 0] / n_defined[n_defined > 0]
             if averages.size:
-                low, high = percentiles(averages, tail=self._tail, n_prompts=n_prompts).tolist()
+                low, high = compute_percentiles(
+                    averages, tail=self._tail, n_prompts=n_prompts
+                ).tolist()
             if is_share and value in (0.0, 1.0):
                 reach = self._find_reach((counts > 0).sum(axis=0))
                 low, high = (0.0, reach) if value == 0.0 else (1.0 - reach, 1.0)

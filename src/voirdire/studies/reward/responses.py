@@ -17,7 +17,7 @@ from voirdire.judging.settings import StoredReplies
 from voirdire.records import Dropped
 from voirdire.rewards.comparisons.prompts import hash_prompt
 from voirdire.rewards.scoring.scores import Combiner, select_columns
-from voirdire.rewards.verdict_source import VerdictSource, open_verdicts_for, plan_of
+from voirdire.rewards.verdict_source import JudgeSource, open_reward_verdicts, plan_judge
 from voirdire.studies.reward.notes import write_note
 
 if TYPE_CHECKING:
@@ -26,11 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.judging import JudgingProgress
-    from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item, Verdicts
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.model import RewardModel
-    from voirdire.rewards.verdict_source import HeldVerdicts
     from voirdire.studies.reward.result import RewardNote, Signal
     from voirdire.studies.reward.settings import RewardExaminationSettings
 
@@ -228,18 +226,16 @@ def read_responses(
 def judge_responses(items: Sequence[Item], request: ExaminationRequest, verdicts: Any) -> Verdicts:
     """Take stored verdicts, or the RBR authors' file of features; None judges now."""
     reward, judge = request.reward, request.judge
-    asking: dict[str, Any] = {}
-    plan: HeldVerdicts | JudgingPlan
     if verdicts is not None:
-        name = judge if isinstance(judge, str) else None
-        plan = open_verdicts_for(reward, verdicts, judge=name)
-    else:
-        plan = plan_of(reward, judge)
-        reading = ItemReading(judged=plan.judged, pairs=plan.asks_about_pairs)
-        items, _ = read_items_in_memory(items, reading)
-        asking = {"replies": StoredReplies(request.settings.store), "progress": request.judging}
-    source = VerdictSource(found=plan, rubric=reward.rubric, questions=reward.questions)
-    return source.verdicts_on(items, **asking)
+        named = judge if isinstance(judge, str) else None
+        return open_reward_verdicts(reward, verdicts, judge=named).collect(items)
+    plan = plan_judge(reward, judge)
+    reading = ItemReading(judged=plan.judged, pairs=plan.asks_about_pairs)
+    items, _ = read_items_in_memory(items, reading)
+    source = JudgeSource(plan=plan, rubric=reward.rubric, questions=reward.questions)
+    return source.collect(
+        items, replies=StoredReplies(request.settings.store), progress=request.judging
+    )
 
 
 def rate_items(

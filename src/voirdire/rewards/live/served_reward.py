@@ -1,4 +1,4 @@
-"""A reward that a running ``voirdire serve`` gives, asked like one in this process."""
+"""Asks a running ``voirdire serve`` for rewards, with the interface of `LiveReward`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ from voirdire.judging.engine.call_queue import LATE
 from voirdire.judging.live.settings import LiveSettings
 from voirdire.models.reward_server import TOKEN_ENV, RewardServer
 from voirdire.rewards.certification import check_certified
-from voirdire.rewards.live.turns import LiveScores, base_of_turns, items_of_turns, nothing_scored
+from voirdire.rewards.live.turns import (
+    LiveScores,
+    make_missing_scores,
+    make_turn_items,
+    read_turn_bases,
+)
 from voirdire.rewards.model import is_hash_of
 from voirdire.rewards.reward_file import read_reward_document
 from voirdire.rewards.scoring.scores import Combiner
@@ -29,7 +34,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.live.turns import Turn
     from voirdire.rewards.model import RewardModel
 
-__all__ = ["ServedReward", "served_reward_model"]
+__all__ = ["ServedReward", "read_served_reward"]
 
 _MOST_ITEMS = 1_000
 _MOST_CHARACTERS = 2_000_000
@@ -39,18 +44,18 @@ _OTHER_REWARD = "the server has another reward by now"
 
 
 class ServedReward:
-    """Gives rewards that a server works out; `reward` is what `served_reward_model` reads from it.
+    """Gives rewards that a server computes; `reward` is what `read_served_reward` reads from it.
 
-    *Order*: rewards follow the turns. *Errors*: what the server does is a missing reward with its
-    reason. *Cancellation*: a request ends; the server goes on, and remembers. *Memory*: the
-    requests under way, of 1,000 turns each. *Retries and caching*: a server that is busy or not
-    there is asked again until the deadline; it is the server that remembers.
+    *Order*: rewards follow the turns. *Errors*: where the server fails, the reward is missing with
+    its reason. *Cancellation*: the request ends; the server goes on judging and keeps the verdicts.
+    *Memory*: the requests in flight, of 1,000 turns each. *Retries and caching*: a server that is
+    busy or not reachable is asked again until the deadline; the server caches verdicts.
 
-    Base rewards stay here, and are added here.
+    Base rewards are not sent to the server, but added here.
     """
 
     judge_fingerprint = ""
-    """Nobody here knows who judges there."""
+    """The judge of the server is not known here."""
 
     def __init__(
         self, address: str, *, reward: RewardModel, settings: LiveSettings | None = None
@@ -62,10 +67,10 @@ class ServedReward:
         self._hashes = {reward.content_hash}
 
     async def start(self) -> None:
-        """Begin; nothing is asked yet."""
+        """Do nothing: the first request opens the connection."""
 
     async def close(self, *, drain_s: float = 30.0) -> None:
-        """End; nothing here is waited for."""
+        """Close the connection without waiting for requests."""
         del drain_s
         await self._server.close()
 
@@ -81,13 +86,15 @@ class ServedReward:
         limit = self.settings.deadline_s
         if deadline_s is not None:
             limit = check_positive("deadline_s", deadline_s)
-        items, reasons = items_of_turns(turns, judged=self.reward.judge.judged, behavior=behavior)
+        items, reasons = make_turn_items(turns, judged=self.reward.judge.judged, behavior=behavior)
         behaviors = [item.behavior for item in items]
-        parts = _parts(turns, [row for row, item in enumerate(items) if item.id not in reasons])
-        answers = await asyncio.gather(
-            *(self._answer(turns, behaviors, part, limit) for part in parts)
+        parts = _split_turns(
+            turns, [row for row, item in enumerate(items) if item.id not in reasons]
         )
-        nothing = nothing_scored(self.reward, turns, why="", behavior=behavior)
+        answers = await asyncio.gather(
+            *(self._ask_server(turns, behaviors, part, limit) for part in parts)
+        )
+        nothing = make_missing_scores(self.reward, turns, why="", behavior=behavior)
         rule = np.full(len(turns), np.nan)
         probabilities = np.array(nothing.judged.probabilities)
         missing = {name: f"failed verdict: {why}" for name, why in reasons.items()}
@@ -115,14 +122,14 @@ class ServedReward:
             fingerprint=fingerprint,
             failures={},
         ).with_reasons(missing)
-        base, base_reasons = base_of_turns(turns, uses_base=self.reward.uses_base)
+        base, base_reasons = read_turn_bases(turns, uses_base=self.reward.uses_base)
         return LiveScores(
             scores=self._combiner.score(
                 judged,
                 behaviors=behaviors,
                 base=base,
                 base_reasons=base_reasons,
-                given=(rule, missing),  # the server's own: it may take means off
+                given=(rule, missing),  # those of the server, which may subtract means
             ),
             judged=judged,
             seconds=time.monotonic() - began,
@@ -130,37 +137,37 @@ class ServedReward:
             **counts,
         )
 
-    async def _answer(
+    async def _ask_server(
         self,
         turns: Sequence[Turn],
         behaviors: Sequence[str | None],
         part: Sequence[int],
         limit: float,
     ) -> ServerVerdicts | str:
-        """Give what the server says of a part of the turns, or why it says nothing."""
-        items = [_asked(turns[row], behaviors[row]) for row in part]
+        """Ask the server about some of the turns; return its answer, or why there is none."""
+        items = [_make_request(turns[row], behaviors[row]) for row in part]
         try:
-            found = await self._server.ask({"items": items}, deadline_s=limit)
+            answer = await self._server.ask({"items": items}, deadline_s=limit)
         except ModelTimeoutError:
             return LATE
         except ModelCallError as error:
             return f"the server gave no reward: {error.reason}"
-        its_hash = found.reward.content_hash
+        its_hash = answer.reward.content_hash
         if its_hash not in self._hashes and is_hash_of(its_hash, self.reward):
             self._hashes.add(its_hash)
-        is_same = found.probabilities.propositions == self.reward.columns
-        return found if is_same and its_hash in self._hashes else _OTHER_REWARD
+        is_same = answer.probabilities.propositions == self.reward.columns
+        return answer if is_same and its_hash in self._hashes else _OTHER_REWARD
 
 
-def served_reward_model(address: str) -> RewardModel:
-    """Read from a server which reward it gives; an `InputError` where there is none.
+def read_served_reward(address: str) -> RewardModel:
+    """Read the reward of a server; raise an `InputError` where there is none.
 
     The token is in the environment, as ``VOIRDIRE_TOKEN``. Warns of propositions without a
     certificate as `load_reward` does.
     """
     server = RewardServer(address)
     try:
-        with ThreadPoolExecutor(1) as thread:  # whoever asks may be in an event loop
+        with ThreadPoolExecutor(1) as thread:  # the caller may run in an event loop
             described = thread.submit(lambda: asyncio.run(server.description())).result()
     except ModelCallError as error:
         msg = (
@@ -182,8 +189,8 @@ def served_reward_model(address: str) -> RewardModel:
     return model
 
 
-def _parts(turns: Sequence[Turn], rows: Sequence[int]) -> list[list[int]]:
-    """Divide turns into requests that are not too large."""
+def _split_turns(turns: Sequence[Turn], rows: Sequence[int]) -> list[list[int]]:
+    """Split turns into requests that are not too large."""
     parts: list[list[int]] = []
     size = 0
     for row in rows:
@@ -199,6 +206,6 @@ def _parts(turns: Sequence[Turn], rows: Sequence[int]) -> list[list[int]]:
     return parts
 
 
-def _asked(turn: Turn, behavior: str | None) -> dict[str, Any]:
-    asked = {"response": turn.response, "prompt": turn.prompt, "behavior": behavior}
-    return {name: value for name, value in asked.items() if value is not None}
+def _make_request(turn: Turn, behavior: str | None) -> dict[str, Any]:
+    fields = {"response": turn.response, "prompt": turn.prompt, "behavior": behavior}
+    return {name: value for name, value in fields.items() if value is not None}
