@@ -2,7 +2,7 @@
 
 Files come from anywhere: they are bounded, and every error names the place. Keys that a record does
 not know are left aside. What an older file lacks has its default, or else is undefined: nan, None,
-nothing, 0 or false; but names and words must be there.
+nothing or 0; but names, words, and whether something is true must be there.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def _read_truth(value: Any) -> bool:
 _FIGURE = _Kind(_read_figure, "a number", lambda: math.nan)
 _COUNT = _Kind(_read_count, "a whole number", lambda: 0)
 _TEXT = _Kind(_read_text, "text")
-_TRUTH = _Kind(_read_truth, "true or false", lambda: False)
+_TRUTH = _Kind(_read_truth, "true or false")
 _PLAIN: dict[Any, _Kind] = {
     float: _FIGURE,
     Share: _FIGURE._replace(read=_read_share),
