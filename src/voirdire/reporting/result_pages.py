@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.io.declared import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,13 +23,17 @@ __all__ = ["PageRequest", "ResultPage", "make_page"]
 
 @dataclass(frozen=True, kw_only=True)
 class PageRequest:
-    """What a page is made of, and how: with the slider of ε (`explore`), with texts of a run."""
+    """What a page is made of, and how: with the slider of ε (`explore`), with texts of a run.
+
+    `reading` has the file's own names for columns of verdicts and of `items`.
+    """
 
     file: str
     language: Language
     title: str | None
     created: str | None = None
     items: str | None = None
+    reading: Reading = field(default_factory=Reading)
     explore: bool = False
     texts: bool = False
 
@@ -46,7 +51,8 @@ class PageRequest:
         """Read what is known of the items."""
         from voirdire.io import read_metadata
 
-        return None if self.items is None else read_metadata(self.items)
+        item = (self.reading.columns or {}).get("item")
+        return None if self.items is None else read_metadata(self.items, item=item)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,7 +216,12 @@ def _show_verdicts(data: bytes, document: Any, asked: PageRequest) -> str:
     from voirdire.io.verdict_rows import read_verdict_rows
     from voirdire.reporting.pages.verdicts import verdicts_page
 
-    rows = read_verdict_rows(data, name=asked.source, format=_format(data, document, asked.file))
+    rows = read_verdict_rows(
+        data,
+        name=asked.source,
+        format=_format(data, document, asked.file),
+        columns=asked.reading.columns,
+    )
     return verdicts_page(rows, name=asked.source, metadata=asked.metadata(), **asked.about)
 
 
