@@ -51,6 +51,7 @@ __all__ = [
     "has_sentence",
     "one_line",
     "say",
+    "say_with_ends",
 ]
 
 PageKind: TypeAlias = Literal["examination", "results", "reward", "training", "verdicts"]
@@ -195,6 +196,16 @@ class Said:
 def say(key: str, **figures: Any) -> Said:
     """Name a sentence and its figures."""
     return Said(key, figures)
+
+
+def say_with_ends(
+    value: float | None, low: float | None, high: float | None, *, is_share: bool = False
+) -> Said | Share | Decimal:
+    """Say a figure with its interval; a dash where it is undefined."""
+    figure = (Share if is_share else Decimal)(value)
+    if not all(map(is_defined, (value, low, high))):
+        return figure
+    return say("cell.figure", value=figure, ends=(ShareEnds if is_share else Interval)(low, high))
 
 
 def argument_of(path: str) -> Argument:

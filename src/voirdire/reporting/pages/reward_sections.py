@@ -1,0 +1,1151 @@
+"""What the examination of a reward says, in the order of its page."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import string
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from voirdire.reporting.number_formats import is_defined, rounded_count
+from voirdire.reporting.pages.frame import drop_reasons, settings_rows
+from voirdire.reporting.pages.items import ItemCard, ItemText
+from voirdire.reporting.pages.speech import (
+    Clauses,
+    Count,
+    Decimal,
+    Dollars,
+    Label,
+    Listing,
+    Name,
+    Percent,
+    Said,
+    Seconds,
+    Share,
+    ShareEnds,
+    Verbatim,
+    has_sentence,
+    one_line,
+    say,
+    say_with_ends,
+)
+from voirdire.reporting.pages.view import (
+    Advice,
+    Cards,
+    Facts,
+    Figure,
+    Part,
+    Quote,
+    Settings,
+    Table,
+    View,
+    Words,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from voirdire.reporting.pages.speech import Speaker
+    from voirdire.reporting.pages.view import Block
+    from voirdire.reporting.plots import PlotKind
+    from voirdire.studies.reward.result import (
+        BenchSubset,
+        FeatureDrive,
+        MisrankedPair,
+        PolicyCheck,
+        RateEstimate,
+        RewardExamination,
+        RewardNote,
+    )
+
+__all__ = ["SIGNALS", "SignalRow", "group_by_signal", "name_rules", "reward_view", "say_demand"]
+
+SIGNALS = ("base", "total", "rules")
+_WITH_SIGNALS = ("error_rates", "histograms", "near_ideal", "refusals", "bench")
+_BESIDE = ("weights", "fit", "against_demands", "certificates")
+"""Of the reward: shown as tables, or too long for a list of settings."""
+_MOST_BEHAVIORS = 20
+_MOST_DRAWN = 6
+"""Behaviors with figures: drawing takes longer than all the rest."""
+_MOST_PAIRS = 300
+_MOST_NOTES = 60
+_TOP_NOTES = 3
+
+State: TypeAlias = Literal["passed", "depends", "failed", "no_evidence"]
+HeldOut: TypeAlias = Literal["held_out", "not_held_out", "held_out_unknown"]
+Verdict: TypeAlias = Literal["helps", "hurts", "unclear", "better", "worse", "chance", "undefined"]
+
+_USUAL_LEVEL = 0.95
+_CHANCE = 0.5
+_UNEVEN = 2.0
+_HALF = 0.5
+_STRONGEST = 5
+_STRONG = 0.05
+"""Share of the spread below which a feature is not worth a sentence."""
+_NOTEWORTHY = 0.005
+"""Half a point of the error rate: less is noise."""
+_DROWNED = 10
+
+
+def name_rules(report: RewardExamination) -> RewardExamination:
+    """Call the total the rules where there is no base reward beside it."""
+    parts: dict[str, tuple[Any, ...]] = {name: getattr(report, name) for name in _WITH_SIGNALS}
+    alone: dict[str, Any] = {
+        name: tuple(dataclasses.replace(row, signal="rules") for row in rows)
+        for name, rows in parts.items()
+        if {row.signal for row in rows} == {"total"}
+    }
+    return dataclasses.replace(report, **alone)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignalRow:
+    """Rows of the record that differ by their signal only, and what they share."""
+
+    key: tuple[Any, ...]
+    n: int
+    by_signal: dict[str, Any]
+
+
+def group_by_signal(
+    rows: Iterable[Any], names: Sequence[str], count: Callable[[Any], int]
+) -> list[SignalRow]:
+    """Put rows side by side that have the same values under these names."""
+    groups: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        groups.setdefault(tuple(getattr(row, name) for name in names), {})[row.signal] = row
+    return [
+        SignalRow(key=key, n=max(map(count, group.values())), by_signal=group)
+        for key, group in groups.items()
+    ]
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What several parts of the page say: who ranks what, how well, and on which prompts."""
+
+    report: RewardExamination
+
+    @cached_property
+    def _ranking(self) -> set[str]:
+        """The rewards that rank the comparisons."""
+        return {row.signal for row in self.report.error_rates if is_defined(row.rate.value)}
+
+    @cached_property
+    def signals(self) -> tuple[str, ...]:
+        """The rewards to show: without a base reward only the rules."""
+        bench = {row.signal for row in self.report.bench if is_defined(row.accuracy.value)}
+        ranking = self._ranking | bench
+        return tuple(x for x in SIGNALS if x in ranking) if "base" in ranking else ("rules",)
+
+    @cached_property
+    def main(self) -> str:
+        """The reward that training would see."""
+        ranking = self._ranking or set(self.signals)
+        return "total" if ranking >= {"base", "total"} else "rules"
+
+    @cached_property
+    def level(self) -> Percent:
+        """The confidence level of the intervals."""
+        level = self.report.settings.get("confidence_level")
+        return Percent(level if isinstance(level, float) and 0 < level < 1 else _USUAL_LEVEL)
+
+    @cached_property
+    def held_out(self) -> HeldOut:
+        """Whether the fit has seen the prompts, as far as it is known."""
+        if self.report.is_held_out:
+            return "held_out"
+        return "held_out_unknown" if "held_out_unknown" in self.codes else "not_held_out"
+
+    @cached_property
+    def codes(self) -> set[str]:
+        """What the notes are about."""
+        return {note.code for note in self.report.notes}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The behaviors in the order in which they come."""
+        report = self.report
+        rows: tuple[Any, ...] = (*report.scales, *report.drives, *report.error_rates)
+        return tuple(dict.fromkeys(row.behavior for row in rows if row.behavior is not None))
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The behaviors that are shown, those with figures first."""
+        return self.names[:_MOST_BEHAVIORS]
+
+    @cached_property
+    def reward_name(self) -> Name:
+        """The reward's name."""
+        return Name(_read_text(self.report.reward, "name") or "–")
+
+    @cached_property
+    def sizes(self) -> dict[str, Count]:
+        """What the figures rest on."""
+        report = self.report
+        return {
+            "comparisons": Count(report.n_comparisons, "comparisons"),
+            "completions": Count(report.n_items, "completions"),
+            "prompts": Count(report.n_prompts, "prompts"),
+        }
+
+    @cached_property
+    def near(self) -> list[SignalRow]:
+        """The hardest comparisons by behavior and its two best labels."""
+        rows, keys = self.report.near_ideal, ("behavior", "best", "next")
+        return group_by_signal(rows, keys, lambda row: row.error_rate.n)
+
+    @cached_property
+    def refusals(self) -> list[SignalRow]:
+        """The refusals by behavior, kind, and what says that it is one."""
+        rows, keys = self.report.refusals, ("behavior", "kind", "by")
+        return group_by_signal(rows, keys, lambda row: row.rate.n)
+
+    @cached_property
+    def accuracies(self) -> tuple[BenchSubset | None, BenchSubset | None]:
+        """The accuracy on all pairs of the reward of training, and of its base."""
+        rows = [x for x in self.report.bench if x.subset is None and is_defined(x.accuracy.value)]
+        whole = {row.signal: row for row in rows}
+        return whole.get("total" if "base" in whole else "rules"), whole.get("base")
+
+    def error(self, signal: str, behavior: str | None = None) -> RateEstimate | None:
+        """Find an error rate over all comparisons; None where there is none."""
+        for row in self.report.error_rates:
+            if (row.behavior, row.signal, row.against) == (behavior, signal, "all"):
+                return row.rate if is_defined(row.rate.value) else None
+        return None
+
+    def verdict(self, behavior: str | None = None) -> Verdict:
+        """Tell what the intervals show of a behavior, or of all together."""
+        rate, base = self.error(self.main, behavior), self.error("base", behavior)
+        if rate is None:
+            return "undefined"
+        if "base" not in self.signals or base is None:
+            return "better" if rate.high < _CHANCE else "worse" if rate.low > _CHANCE else "chance"
+        if rate.high < base.low:  # never with nan
+            return "helps"
+        return "hurts" if base.high < rate.low else "unclear"
+
+    def drives(self, behavior: str) -> list[FeatureDrive]:
+        """List the features of a behavior, the one that moves rankings most first."""
+        rows = [row for row in self.report.drives if row.behavior == behavior]
+        return sorted(rows, key=lambda row: (-_or_zero(row.share), -abs(_or_zero(row.weight))))
+
+    def certified(self, *behaviors: str) -> tuple[int, int]:
+        """Count the features with a weight whose judge is certified, and all with a weight."""
+        rows = [
+            row
+            for row in self.report.drives
+            if _or_zero(row.weight) and (not behaviors or row.behavior in behaviors)
+        ]
+        return sum(row.is_certified for row in rows), len(rows)
+
+    def columns(self, cell: Callable[[Any], Any], prefix: str = "reward.signal") -> dict[str, Any]:
+        """Make a column of each reward for rows by signal; a dash where there is none."""
+
+        def say_cell(row: SignalRow, signal: str) -> Any:
+            return cell(row.by_signal[signal]) if signal in row.by_signal else Decimal(None)
+
+        return {f"{prefix}.{x}": partial(say_cell, signal=x) for x in self.signals}
+
+    def figure(
+        self, kind: PlotKind, name: str, caption: Any, behavior: str | None = None
+    ) -> Figure:
+        """Name a figure."""
+        which = {"behavior": behavior}
+        return Figure(kind=kind, name=f"reward-f-{name}", caption=(caption,), which=which)
+
+
+def reward_view(report: RewardExamination, speaker: Speaker) -> View:
+    """Say what an examination found, for its page and for a terminal."""
+    facts = _Facts(name_rules(report))
+    report = facts.report
+    notes = [(_say_note(note, speaker), _say_todo(note)) for note in report.notes]
+    top = [note for note in notes if note[1]][:_TOP_NOTES]
+    others = [note for note in notes if note not in top]
+    drives = [words for name in facts.shown for words in _say_behavior(facts, name)]
+    return View(
+        name="reward",
+        meta=say("reward.page.meta", reward=facts.reward_name, **facts.sizes),
+        lead=tuple(_headline(facts)),
+        todo=(say(_choose_next_step(facts)),),
+        blocks=(
+            facts.figure("reward_errors", "errors", "reward.errors.figure"),
+            _glance_table(facts),
+            *_note_cut_behaviors(facts),
+        ),
+        brief=(
+            *((_paper_table(facts),) if facts.error(facts.main) else ()),
+            *((Words(("reward.drives.title",), "heading"), *drives) if drives else ()),
+        ),
+        more=say("reward.more", n=len(others)),
+        cautions=tuple(top),
+        parts=tuple(
+            part
+            for part in (_notes_part(others), *_list_parts(facts), *_list_appendix(facts))
+            if part.blocks
+        ),
+        glossary=(
+            *("reward", "base_reward", "behavior", "completion", "label", "comparison"),
+            *("proposition", "feature", "weight", "error_rate", "centred", "certificate"),
+            *("policy", "interval"),
+        ),
+    )
+
+
+def _list_parts(facts: _Facts) -> Iterator[Part]:
+    report = facts.report
+    if report.misranked:
+        cards = [_make_pair_card(pair) for pair in report.misranked[:_MOST_PAIRS]]
+        n = len(report.misranked)
+        cut = say("table.cut", shown=len(cards), n=n)
+        yield Part(
+            name="reward.pairs",
+            title=say("reward.pairs.title", n=Count(n, "pairs")),
+            blocks=(
+                Words(("reward.pairs.lead",)),
+                Cards(cards),
+                *((Words((cut,), "note"),) if len(cards) < n else ()),
+            ),
+            shown_in="page",
+        )
+    yield _drives_part(facts)
+    yield _errors_part(facts)
+    if facts.near:
+        yield _near_part(facts)
+    if facts.refusals:
+        yield _refusals_part(facts)
+    if report.degenerate:
+        yield _nonsense_part(facts)
+    yield _histograms_part(facts)
+    yield _scales_part(facts)
+    if report.policy is None:
+        none = Words(("reward.policy.none",))
+        yield Part(name="reward.policy", blocks=(none,), shown_in="details")
+    else:
+        yield _policy_part(report.policy)
+    if report.bench:
+        yield _bench_part(facts)
+    yield _certificates_part(facts)
+
+
+# The verdict --------------------------------------------------------------------------------------
+
+
+def _headline(facts: _Facts) -> Iterator[Said]:
+    if (error := facts.error(facts.main)) is not None:
+        base = facts.error("base")
+        where = say(f"reward.headline.{facts.held_out}")
+        comparisons = Count(error.n, "comparisons")
+        yield say(
+            "reward.headline.beside" if base else "reward.headline.alone",
+            where=where, comparisons=comparisons, **_beside(facts, error, base),
+        )  # fmt: skip
+    yield say(f"reward.verdict.{facts.verdict()}")
+
+
+def _beside(facts: _Facts, rate: RateEstimate, base: RateEstimate | None) -> dict[str, Any]:
+    """Give a rate with its interval, and that of the base reward beside it."""
+    figures = {"error": Share(rate.value), "level": facts.level, "ends": _ends(rate)}
+    return figures | ({"base": Share(base.value), "base_ends": _ends(base)} if base else {})
+
+
+def _ends(rate: RateEstimate) -> ShareEnds:
+    return ShareEnds(rate.low, rate.high)
+
+
+def _choose_next_step(facts: _Facts) -> str:
+    """Choose the one thing to do now: the key of its sentence."""
+    verdict, report = facts.verdict(), facts.report
+    steps = {
+        "compare": verdict == "undefined",
+        "mend": verdict in ("hurts", "worse"),
+        "unseen": not report.is_held_out,
+        "nonsense": "degenerate_outranks" in facts.codes,
+        "demands": "contradictory_features" in facts.codes,
+        "certify": "uncertified" in facts.codes,
+        "prompts": verdict in ("unclear", "chance"),
+        "policy": report.policy is None,
+        "train": True,
+    }
+    return "reward.next." + next(step for step, is_due in steps.items() if is_due)
+
+
+def _glance_table(facts: _Facts) -> Table:
+    """Give the verdict on all behaviors together, and on each."""
+    beside = [x for x in facts.signals if x in ("base", facts.main)]
+
+    def refusals(name: str | None) -> Any:
+        rows = (row.by_signal for row in facts.refusals if row.key[0] == name)
+        return _say_rate(getattr(next(rows, {}).get(facts.main), "rate", None))
+
+    def certified(name: str | None) -> Said:
+        n, of = facts.certified(*(() if name is None else (name,)))
+        return say("reward.certified.of", n=n, of=of)
+
+    def against(name: str | None) -> int:
+        return sum(
+            row.is_contradictory and bool(row.demand)
+            for row in facts.report.drives
+            if name in (None, row.behavior)
+        )
+
+    columns: dict[str, Any] = {
+        "reward.column.behavior": _say_behavior_name,
+        "reward.column.verdict": partial(_say_verdict, facts),
+        **{f"reward.signal.{x}": lambda name, x=x: _say_rate(facts.error(x, name))
+           for x in reversed(beside)},
+        "reward.column.refusals": refusals,
+        "reward.column.against_demands": against,
+        "reward.column.certified": certified,
+    }  # fmt: skip
+    return Table.of(
+        say("reward.behaviors.table", level=facts.level), (None, *facts.shown), columns,
+        n_texts=2, label="reward.glance.label", style="glance rates", row_style=_mark_total,
+    )  # fmt: skip
+
+
+def _mark_total(name: str | None) -> str:
+    return "total-row" if name in (None, "*") else ""
+
+
+def _say_verdict(facts: _Facts, behavior: str | None) -> Said:
+    verdict = facts.verdict(behavior)
+    states: dict[str, State] = {"helps": "passed", "better": "passed"}
+    states |= {"hurts": "failed", "worse": "failed"}
+    state, short = states.get(verdict, "no_evidence"), say(f"reward.short.{verdict}")
+    if state == "passed" and not facts.report.is_held_out:  # half of good news
+        state, short = "depends", say(f"reward.short.{facts.held_out}", short=short)
+    return say(f"reward.chip.{state}", short=short)
+
+
+def _say_rate(rate: RateEstimate | None) -> Any:
+    """Say a share with its interval; a dash where it is undefined."""
+    if rate is None:
+        return Share(None)
+    return say_with_ends(rate.value, rate.low, rate.high, is_share=True)
+
+
+def _say_behavior_name(name: str | None) -> str | Name:
+    return "reward.all" if name is None else Name(name, 40)
+
+
+def _note_cut_behaviors(facts: _Facts) -> tuple[Words, ...]:
+    if len(facts.shown) == len(facts.names):
+        return ()
+    n = Count(len(facts.names), "behaviors")
+    return (Words((say("reward.cut.behaviors", shown=len(facts.shown), n=n),), "note"),)
+
+
+# What drives the reward ---------------------------------------------------------------------------
+
+
+def _drives_part(facts: _Facts) -> Part:
+    return Part(
+        name="reward.drives",
+        blocks=(
+            Words(("reward.drives.lead",)),
+            *(block for place, name in enumerate(facts.shown, start=1)
+              for block in _show_features(facts, name, place)),
+            *_note_cut_behaviors(facts),
+        ),
+        shown_in="details",
+    )  # fmt: skip
+
+
+def _say_behavior(facts: _Facts, name: str) -> tuple[Words, ...]:
+    """Say of a behavior in a line or two what moves its rankings."""
+    rows = facts.drives(name)
+    error = facts.error(facts.main, name)
+    said = [
+        *_say_largest_features(rows),
+        *(() if error is None else _say_harmful_feature(rows, error.value)),
+    ]
+    of = say("reward.drives.of", behavior=Name(name, 40))
+    return (Words((of, *said)),) if said else ()
+
+
+def _show_features(facts: _Facts, name: str, place: int) -> Iterator[Block]:
+    rows = facts.drives(name)
+    if not rows:
+        return
+    yield Words((Name(name, 40),), "heading")
+    yield Words(_say_drives(facts, rows), "list")
+    if place <= _MOST_DRAWN:
+        yield facts.figure("reward_drives", f"drives-{place}", "reward.drives.figure", name)
+    error = facts.error(facts.main, name)
+    caption: Any = "reward.drives.table.plain"
+    if error is not None:
+        caption = say("reward.drives.table", error=Share(error.value))
+    yield Table.of(
+        caption,
+        rows,
+        {
+            "reward.column.feature": _say_feature,
+            "reward.column.demand": lambda row: say_demand(row.demand) if row.demand else Name("–"),
+            "reward.column.weight": lambda row: say_with_ends(row.weight, row.low, row.high),
+            "reward.column.mean": lambda row: Decimal(row.mean),
+            "reward.column.spread": lambda row: Decimal(row.spread),
+            "reward.column.share": lambda row: Percent(row.share),
+            "reward.column.without": lambda row: Share(row.error_rate_without),
+            "reward.column.remarks": lambda row: Clauses(tuple(_say_remarks(row))),
+        },
+        n_texts=2,
+        texts=("reward.column.remarks",),
+        most=100,
+        style="dense features",
+        label=say("reward.drives.label", behavior=Name(name, 40)),
+    )
+
+
+def _shorten_feature(row: FeatureDrive) -> str:
+    return row.feature.removeprefix(f"{row.behavior}.")
+
+
+def _say_feature(row: FeatureDrive) -> Said | Name:
+    name = Name(_shorten_feature(row), 60)
+    is_class = row.feature.startswith(f"{row.behavior}.")
+    return say("reward.feature.class", name=name) if is_class else name
+
+
+def say_demand(words: str) -> Said | Name:
+    """Say what a rubric demands of a proposition."""
+    key = f"reward.demand.{words.replace(' ', '_')}"
+    return say(key) if has_sentence(key, "reward") else Name(words)
+
+
+def _say_remarks(row: FeatureDrive) -> Iterator[Said]:
+    if row.is_contradictory:
+        yield say("reward.mark.contradictory" if row.demand else "reward.mark.out_of_order")
+    if row.is_dead:
+        yield say("reward.mark.dead")
+    yield say("reward.mark.certified" if row.is_certified else "reward.mark.uncertified")
+
+
+def _say_drives(facts: _Facts, rows: Sequence[FeatureDrive]) -> list[Said]:
+    """Say what stands out among the sorted features of a behavior."""
+    strong = [row for row in rows[:_STRONGEST] if _or_zero(row.share) >= _STRONG]
+    parts = {
+        "contradictory": [row for row in rows if row.is_contradictory and row.demand],
+        "out_of_order": [row for row in rows if row.is_contradictory and not row.demand],
+        "dead": [row for row in rows if row.is_dead],
+        "uncertified": [row for row in strong if row.weight and not row.is_certified],
+    }
+    rate = facts.error(facts.main, rows[0].behavior)
+    return [
+        *_say_largest_features(rows),
+        *(say(f"reward.drives.{key}", features=_name_features(these))
+          for key, these in parts.items() if these),
+        *(() if rate is None else _say_harmful_feature(rows, rate.value)),
+    ]  # fmt: skip
+
+
+def _name_features(rows: Sequence[FeatureDrive]) -> Listing:
+    return Listing(tuple(Name(_shorten_feature(row)) for row in rows))
+
+
+def _say_largest_features(rows: Sequence[FeatureDrive]) -> list[Said]:
+    """Name the fewest features that make up half of the spread."""
+    total = 0.0
+    for place, row in enumerate(rows, start=1):
+        total += _or_zero(row.share)
+        if total >= _HALF:
+            share = Percent(total)
+            return [say("reward.drives.most", features=_name_features(rows[:place]), share=share)]
+    return []
+
+
+def _say_harmful_feature(rows: Sequence[FeatureDrive], error: float) -> list[Said]:
+    """Name the feature without which the reward would rank better, where there is one."""
+    known = [x for x in rows if is_defined(x.error_rate_without) and _or_zero(x.weight)]
+    least = min(known, key=lambda row: row.error_rate_without, default=None)
+    if least is None or error - least.error_rate_without < _NOTEWORTHY:
+        return []
+    figures = {"without": Share(least.error_rate_without), "error": Share(error)}
+    return [say("reward.drives.helpless", feature=_name_features([least]), **figures)]
+
+
+# How it ranks -------------------------------------------------------------------------------------
+
+
+def _errors_part(facts: _Facts) -> Part:
+    lead = "reward.verdict.lead" if "base" in facts.signals else "reward.verdict.lead.rules"
+    rows = [row for row in facts.report.error_rates if row.signal in facts.signals]
+    table = Table.of(
+        say("reward.errors.table", level=facts.level),
+        rows,
+        {
+            "reward.column.behavior": lambda row: _say_behavior_name(row.behavior),
+            "reward.column.against": lambda row: f"reward.against.{row.against}",
+            "reward.glossary.reward.word": lambda row: f"reward.signal.{row.signal}",
+            "reward.glossary.error_rate.word": lambda row: _say_rate(row.rate),
+            "reward.column.ties": lambda row: Share(row.tie_share),
+            "reward.column.n": lambda row: row.rate.n,
+            "reward.column.prompts": lambda row: row.rate.n_prompts,
+        },
+        n_texts=3,
+        most=400,
+        style="rates dense",
+        label="reward.errors.label",
+    )
+    blocks = (Words((lead, "reward.errors.lead")), table)
+    return Part(name="reward.errors", blocks=blocks, shown_in="details")
+
+
+def _choose_worst(facts: _Facts, rows: Iterable[Any], value: Callable[[Any], float]) -> Any:
+    """Find where the reward of training goes wrong most often; None where nothing is known."""
+    known = [row for row in rows if row.signal == facts.main and is_defined(value(row))]
+    return max(known, key=value, default=None)
+
+
+def _near_part(facts: _Facts) -> Part:
+    """Show the best label against the next one."""
+    rows = facts.report.near_ideal
+    lead: list[Any] = ["reward.near.lead"]
+    if (worst := _choose_worst(facts, rows, lambda row: row.error_rate.value)) is not None:
+        rate = worst.error_rate
+        lead.append(
+            say("reward.near.worst", signal=say(f"reward.signal.mid.{facts.main}"),
+                behavior=Name(worst.behavior), comparisons=Count(rate.n, "comparisons"),
+                best=Label(worst.best), next=Label(worst.next), error=Share(rate.value),
+                level=facts.level, ends=_ends(rate))
+        )  # fmt: skip
+        gaps = [x.mean_gap for x in rows
+                if x.signal == facts.main and is_defined(x.error_rate.value)]  # fmt: skip
+        if any(_or_zero(gap.low) <= 0 <= _or_zero(gap.high) for gap in gaps):
+            lead.append("reward.near.gap_unclear")
+    wrong = facts.columns(lambda row: _say_rate(row.error_rate))
+    gap = facts.columns(
+        lambda row: say_with_ends(row.mean_gap.value, row.mean_gap.low, row.mean_gap.high),
+        "reward.gap",
+    )
+    columns: dict[str, Any] = {
+        "reward.column.behavior": lambda row: Name(row.key[0], 40),
+        "reward.column.labels": lambda row: say(
+            "reward.labels.order", best=Name(row.key[1], 24), next=Name(row.key[2], 24)
+        ),
+        **{
+            key: cell for pair in zip(wrong.items(), gap.items(), strict=True) for key, cell in pair
+        },
+        "reward.column.n": lambda row: row.n,
+    }
+    caption = say("reward.near.table", level=facts.level)
+    table = Table.of(caption, facts.near, columns, n_texts=2, most=400, style="rates near",
+                     label="reward.near.label")  # fmt: skip
+    return Part(name="reward.near", blocks=(Words(lead), table), shown_in="details")
+
+
+def _refusals_part(facts: _Facts) -> Part:
+    lead: list[Any] = ["reward.refusals.lead"]
+    worst = _choose_worst(facts, facts.report.refusals, lambda row: row.rate.value)
+    if worst is not None:
+        said: dict[str, Any] = {"signal": say(f"reward.signal.mid.{facts.main}")}
+        if worst.rate.value:
+            said |= {"kind": say(f"reward.refusal.{worst.kind}"), "behavior": Name(worst.behavior),
+                     "by": say(f"reward.refusal.by.{worst.by}"), "error": Share(worst.rate.value),
+                     "prompts": Count(worst.rate.n, "prompts"), "level": facts.level,
+                     "ends": _ends(worst.rate)}  # fmt: skip
+        lead.append(
+            say("reward.refusals.worst" if worst.rate.value else "reward.refusals.none", **said)
+        )
+    columns: dict[str, Any] = {
+        "reward.column.behavior": lambda row: Name(row.key[0], 40),
+        "reward.column.kind": lambda row: say(
+            "reward.refusal.kind_by",
+            kind=say(f"reward.refusal.{row.key[1]}"),
+            by=say(f"reward.refusal.by.{row.key[2]}"),
+        ),
+        **facts.columns(lambda row: _say_rate(row.rate)),
+        "reward.column.prompts": lambda row: row.n,
+    }
+    caption = say("reward.refusals.table", level=facts.level)
+    table = Table.of(caption, facts.refusals, columns, n_texts=2, most=400, style="rates",
+                     label="reward.refusals.label")  # fmt: skip
+    return Part(name="reward.refusals", blocks=(Words(lead), table), shown_in="details")
+
+
+def _nonsense_part(facts: _Facts) -> Part:
+    rows = facts.report.degenerate
+    table = Table.of(
+        "reward.degenerate.table",
+        rows,
+        {
+            "reward.column.behavior": lambda row: Name(row.behavior, 40),
+            "reward.column.nonsense": lambda row: f"reward.degenerate.kind.{row.kind}",
+            "reward.column.mean": lambda row: Decimal(row.mean_reward),
+            "reward.column.mean_best": lambda row: Decimal(row.mean_best),
+            "reward.column.mean_median": lambda row: Decimal(row.mean_median),
+            "reward.column.above_best": lambda row: Percent(row.share_above_best),
+            "reward.column.above_median": lambda row: Percent(row.share_above_median),
+            "reward.column.prompts": lambda row: row.n_prompts,
+        },
+        n_texts=2,
+        style="dense",
+        label="reward.degenerate.label",
+    )
+    examples = Table.of(
+        "reward.degenerate.examples",
+        [(row.behavior, each) for row in rows[:200] for each in row.examples[:3]],
+        {
+            "reward.column.behavior": lambda row: Name(row[0], 40),
+            "reward.column.prompt": lambda row: Name(row[1].prompt, 160),
+            "reward.column.nonsense": lambda row: Name(row[1].response or "–", 160),
+            "reward.column.own_reward": lambda row: Decimal(row[1].reward),
+            "reward.column.best_response": lambda row: Name(row[1].best_response, 160),
+            "reward.column.best_reward": lambda row: Decimal(row[1].best_reward),
+        },
+        n_texts=3,
+        texts=("reward.column.best_response",),
+        most=600,
+        style="dense",
+    )
+    return Part(
+        name="reward.degenerate",
+        blocks=(Words(("reward.degenerate.lead",)), table, *((examples,) if examples.rows else ())),
+        shown_in="details",
+    )
+
+
+# How large it is ----------------------------------------------------------------------------------
+
+
+def _histograms_part(facts: _Facts) -> Part:
+    rows = facts.report.histograms
+    blocks: list[Block] = [Words(("reward.histograms.lead",))]
+    if not rows:
+        blocks.append(Words(("reward.histograms.none",), "note"))
+    columns: dict[str, Any] = {
+        "reward.column.label": lambda row: Name(row.key[0], 40),
+        **facts.columns(lambda row: say("reward.mean_sd", mean=Decimal(row.mean),
+                                        sd=Decimal(row.standard_deviation))),
+        "reward.column.completions": lambda row: row.n,
+    }  # fmt: skip
+    for place, name in enumerate(facts.shown, start=1):
+        labels = group_by_signal(
+            (row for row in rows if row.behavior == name), ("label",), lambda row: sum(row.counts)
+        )
+        if not labels:
+            continue
+        behavior = Name(name, 40)
+        if place <= _MOST_DRAWN:
+            caption = say("reward.histograms.figure", behavior=behavior)
+            figure = facts.figure("reward_histograms", f"histograms-{place}", caption, name)
+            blocks.append(figure)
+        blocks.append(Table.of(say("reward.histograms.fold", behavior=behavior), labels, columns,
+                               most=30))  # fmt: skip
+    if len(facts.shown) > _MOST_DRAWN:
+        undrawn = say("reward.undrawn", n=Count(_MOST_DRAWN, "behaviors"))
+        blocks.append(Words((undrawn,), "note"))
+    return Part(name="reward.histograms", blocks=blocks, shown_in="details")
+
+
+def _scales_part(facts: _Facts) -> Part:
+    names = {"mean": "mean", "deviation": "standard_deviation", "lowest": "lowest",
+             "highest": "highest", "best": "mean_ideal", "worst": "mean_worst",
+             "base_deviation": "base_standard_deviation"}  # fmt: skip
+    table = Table.of(
+        "reward.scales.table",
+        facts.report.scales,
+        {
+            "reward.column.behavior": lambda row: Name(row.behavior, 40),
+            **{f"reward.column.{key}": lambda row, name=name: Decimal(getattr(row, name))
+               for key, name in names.items()},
+            "reward.column.completions": lambda row: row.n_items,
+            "reward.column.prompts": lambda row: row.n_prompts,
+        },
+        style="dense",
+    )  # fmt: skip
+    return Part(
+        name="reward.scales",
+        blocks=(
+            Words(("reward.scales.lead", *_say_scales(facts.report))),
+            facts.figure("reward_scales", "scales", "reward.scales.figure"),
+            *((table,) if table.rows else ()),
+        ),
+        shown_in="details",
+    )
+
+
+def _say_scales(report: RewardExamination) -> Iterator[Said]:
+    """Say how far the origins and the scales of the behaviors are apart."""
+    rows = [x for x in report.scales if is_defined(x.mean) and x.standard_deviation > 0]
+    if len(rows) < 2:  # nothing to put side by side
+        return
+    rows.sort(key=lambda row: row.standard_deviation)
+    narrow, usual, wide = rows[0], rows[len(rows) // 2].standard_deviation, rows[-1]
+    low, high = (choose(rows, key=lambda row: row.mean) for choose in (min, max))
+    gap = high.mean - low.mean
+    if gap > usual:
+        names = {"lowest": Name(low.behavior), "highest": Name(high.behavior)}
+        means = {"gap": Decimal(gap), "low": Decimal(low.mean), "high": Decimal(high.mean)}
+        yield say("reward.scales.apart", ratio=Decimal(gap / usual, 1), **names, **means)
+    else:
+        yield say("reward.scales.alike")
+    ratio = wide.standard_deviation / narrow.standard_deviation
+    if ratio >= _UNEVEN:
+        names = {"wide": Name(wide.behavior), "narrow": Name(narrow.behavior)}
+        yield say("reward.scales.uneven", ratio=Decimal(ratio, 1), **names)
+
+
+# The policy and the benchmark ---------------------------------------------------------------------
+
+
+def _policy_part(policy: PolicyCheck) -> Part:
+    behaviors = Table.of(
+        "reward.policy.table",
+        list(policy.behaviors.items()),
+        {
+            "reward.column.behavior": lambda row: Name(row[0], 40),
+            "reward.column.mean": lambda row: Decimal(row[1].get("mean")),
+            "reward.column.deviation": lambda row: Decimal(row[1].get("standard_deviation")),
+            "reward.column.flat": lambda row: Percent(row[1].get("share_without_variance")),
+            "reward.column.responses": lambda row: Decimal(row[1].get("n_items"), 0),
+            "reward.column.groups": lambda row: Decimal(row[1].get("n_groups"), 0),
+        },
+        most=50,
+        style="dense",
+    )
+    classes = Table.of(
+        "reward.policy.classes",
+        [(*name.rpartition(".")[::2], share) for name, share in policy.class_shares.items()],
+        {
+            "reward.column.behavior": lambda row: Name(row[0], 40),
+            "reward.column.class": lambda row: Name(row[1], 40),
+            "reward.column.share": lambda row: Percent(row[2]),
+        },
+        n_texts=2,
+        most=100,
+        style="dense",
+    )
+    tables = (table for table in (behaviors, classes) if table.rows)
+    return Part(name="reward.policy", blocks=(Words([*_say_policy(policy)]), *tables))
+
+
+def _say_policy(policy: PolicyCheck) -> Iterator[Said]:
+    size = Decimal(policy.group_size, 0 if policy.group_size % 1 == 0 else 1)
+    yield say("reward.policy.lead", responses=Count(policy.n_items, "responses"),
+              groups=Count(policy.n_groups, "groups"), size=size)  # fmt: skip
+    if policy.n_groups:
+        flat = policy.n_without_variance / policy.n_groups
+        yield (
+            say("reward.policy.flat", share=Percent(flat))
+            if flat
+            else say("reward.policy.flat.none")
+        )
+        if flat > _HALF:
+            yield say("reward.policy.flat.many")
+    ratio = policy.spread_ratio
+    if is_defined(ratio):
+        spreads = {"rules": Decimal(policy.rule_spread), "base": Decimal(policy.base_spread)}
+        yield say("reward.policy.ratio", ratio=Decimal(ratio, 1 if ratio >= 1 else 2), **spreads)
+        way = ("drowned" if ratio >= _DROWNED else
+               "drowning" if ratio <= 1 / _DROWNED else "even")  # fmt: skip
+        yield say(f"reward.policy.ratio.{way}")
+    if policy.n_missing:
+        yield say("reward.policy.missing", responses=Count(policy.n_missing, "responses"))
+    calls, seconds, cost = rounded_count(policy.step_calls), policy.step_seconds, policy.step_cost
+    if policy.step_size and (calls is not None or is_defined(seconds)):
+        free = say("reward.policy.free") if cost == 0 else Dollars(cost)
+        yield say(
+            "reward.policy.step",
+            responses=Count(policy.step_size, "responses"),
+            calls=say("reward.policy.calls.unknown") if calls is None else Count(calls, "calls"),
+            cost=free if is_defined(cost) else say("reward.policy.cost.unknown"),
+            seconds=Seconds(seconds)
+            if is_defined(seconds)
+            else say("reward.policy.seconds.unknown"),
+        )
+
+
+def _bench_part(facts: _Facts) -> Part:
+    """Show the benchmark: all pairs and the mean over subsets first."""
+    lead: list[Any] = ["reward.bench.lead"]
+    main, beside = facts.accuracies
+    if main is not None:
+        figures = {"signal": say(f"reward.signal.{main.signal}"), "level": facts.level,
+                   "accuracy": Share(main.accuracy.value), "ends": _ends(main.accuracy),
+                   "pairs": Count(main.accuracy.n, "pairs")}  # fmt: skip
+        if beside is not None:
+            figures |= {"base": Share(beside.accuracy.value), "base_ends": _ends(beside.accuracy)}
+        lead.append(say("reward.bench.against" if beside else "reward.bench.overall", **figures))
+    rows = group_by_signal(facts.report.bench, ("subset",), lambda row: row.accuracy.n)
+    rows.sort(key=lambda row: {None: 0, "*": 1}.get(row.key[0], 2))
+    named = {None: "reward.bench.all", "*": "reward.bench.mean"}
+    table = Table.of(
+        say("reward.bench.table", level=facts.level),
+        rows,
+        {
+            "reward.column.subset": lambda row: named.get(row.key[0]) or Name(row.key[0], 40),
+            **facts.columns(lambda row: _say_rate(row.accuracy)),
+            "reward.column.pairs": lambda row: row.n,
+        },
+        most=100,
+        style="rates",
+        label="reward.bench.label",
+        cut="reward.bench.cut",
+        row_style=lambda row: _mark_total(row.key[0]),
+    )
+    return Part(name="reward.bench", blocks=(Words(lead), table))
+
+
+# What it is ---------------------------------------------------------------------------------------
+
+
+def _certificates_part(facts: _Facts) -> Part:
+    (n_certified, n), blocks = facts.certified(), list[Any]()
+    if n:
+        key = "certified" if n_certified == n else "uncertified"
+        key += ".all" if not n_certified else ""
+        features = Count(n, "features")
+        blocks.append(Words((say(f"reward.verdict.{key}", n=n - n_certified, features=features),)))
+    certificates = facts.report.reward.get("certificates")
+    if isinstance(certificates, dict) and certificates:
+        columns: dict[str, Any] = {
+            "reward.glossary.proposition.word": lambda row: Name(row[0], 60),
+            "reward.glossary.certificate.word": lambda row: _say_state(_read_text(row[1], "state")),
+            "column.reason": lambda row: Verbatim(_read_text(row[1], "reason")),
+        }
+        look: dict[str, Any] = {"style": "dense settings", "label": "reward.certificates.label"}
+        blocks.append(Table.of(None, list(certificates.items()), columns, n_texts=3, **look))
+    return Part(name="reward.certificates", blocks=blocks, shown_in="details")
+
+
+def _say_state(state: str) -> Said | Name:
+    key = f"reward.certificate.{state}"
+    return say(key) if has_sentence(key, "reward") else Name(state)
+
+
+def _list_appendix(facts: _Facts) -> Iterator[Part]:
+    """Say what the reward is, what a paper can take over, and what was given."""
+    report = facts.report
+    what = (Words(("reward.what.lead",)), Facts([*_describe_reward(facts)]))
+    yield Part(name="reward.what", blocks=what, shown_in="page")
+    quote = Quote((
+        Words([*_say_paragraph(facts)]),
+        *((_paper_table(facts),) if facts.names else ()),
+        Words(("reward.reference.mu",), "references"),
+    ))  # fmt: skip
+    paper = (Words(("reward.paper.lead",)), quote)
+    yield Part(name="reward.paper", blocks=paper, shown_in="page")
+    if report.dropped:
+        yield _dropped_part(report)
+    known = {name: each for name, each in report.reward.items() if name not in _BESIDE}
+    for name, given in (("settings", dict(report.settings)), ("reward", known)):
+        if rows := settings_rows(given):
+            title = say(f"reward.appendix.{name}")
+            block = Settings(f"reward.appendix.{name}", rows)
+            yield Part(name=f"reward.{name}", title=title, blocks=(block,), shown_in="page")
+
+
+def _describe_reward(facts: _Facts) -> Iterator[tuple[str, Any]]:
+    """Give the key of a word, and what is said of it."""
+    reward, fit = facts.report.reward, facts.report.reward.get("settings")
+    judge = reward.get("judge")
+    fingerprint = _read_text(judge, "fingerprint") if isinstance(judge, dict) else ""
+    orientation, loss = _read_text(reward.get("orientation")), _read_text(fit, "loss")
+    data = _read_text(reward.get("data_hash"))
+    n_certified, n = facts.certified()
+    yield "reward.what.name", facts.reward_name
+    yield "reward.what.rubric", _say_rubric(reward)
+    yield "reward.what.judge", _name_judge(reward)
+    if text := fingerprint or _read_text(reward.get("fingerprint")):
+        yield "reward.what.fingerprint", Name(text, 90)
+    if orientation in ("plain", "rule", "demanded"):
+        yield "reward.what.orientation", say(f"reward.what.orientation.{orientation}")
+    if loss in ("hinge", "logistic") or not data:
+        way = loss if loss in ("hinge", "logistic") else "given"
+        yield "reward.what.fit", say(f"reward.what.fit.{way}")
+    if facts.names:
+        yield "reward.what.behaviors", Listing(tuple(map(Name, facts.names)))
+    if n:
+        count = say("reward.what.certified.count", n=n_certified, features=Count(n, "features"))
+        yield "reward.what.certified", count
+    texts = {"data": data} | {
+        name: _read_text(reward.get(key))
+        for name, key in (("hash", "content_hash"), ("created", "created"))
+    }
+    for name, text in texts.items():
+        if text:
+            yield f"reward.what.{name}", Name(text, 90)
+
+
+def _name_judge(reward: Any) -> Name:
+    return Name(_read_text(reward.get("judge"), "name") or "–")
+
+
+def _say_rubric(reward: Any) -> Said | Name:
+    rubric = reward.get("rubric")
+    name = Name(_read_text(rubric, "name") or "–")
+    version = _read_text(rubric, "version") if isinstance(rubric, dict) else ""
+    version = version or _read_text(reward.get("rubric_version"))
+    if not version:
+        return name
+    return say("reward.what.rubric.versioned", name=name, version=Name(version))
+
+
+def _say_paragraph(facts: _Facts) -> Iterator[Said]:
+    """Say for a paper what was examined on what, and how well it ranks."""
+    from voirdire import __version__
+
+    report, base = facts.report, facts.error("base")
+    suffix = ".base" if base else ""
+    about = {"judge": _name_judge(report.reward), "rubric": _say_rubric(report.reward)}
+    yield say(f"reward.paper.what{suffix}", **about)
+    used = {"held_out": "", "not_held_out": ".used", "held_out_unknown": ".unknown"}
+    yield say(f"reward.paper.data{used[facts.held_out]}", **facts.sizes)
+    if (error := facts.error(facts.main)) is not None:
+        yield say(f"reward.paper.error{suffix}", **_beside(facts, error, base))
+    if (main := facts.accuracies[0]) is not None:
+        figures = {"accuracy": Share(main.accuracy.value), "ends": _ends(main.accuracy)}
+        yield say("reward.paper.bench", pairs=Count(main.accuracy.n, "pairs"), **figures)
+    n = report.settings.get("n_resamples")
+    is_count = isinstance(n, int) and not isinstance(n, bool) and 0 < n < 10**9
+    yield (
+        say("reward.paper.interval", n=Count(n)) if is_count else say("reward.paper.interval.plain")
+    )
+    n_certified, n_features = facts.certified()
+    if n_features:
+        features = Count(n_features, "features")
+        yield say("reward.paper.certified", n=n_certified, features=features)
+    yield say("reward.paper.software", version=Verbatim(__version__))
+
+
+def _paper_table(facts: _Facts) -> Table:
+    """Put the error rates of all comparisons above those of the best label against the next."""
+    near = {row.key[0]: row for row in facts.near}
+    rows = [
+        (name, is_near)
+        for name in (*facts.shown, None)
+        for is_near in ((False, True) if name in near else (False,))
+    ]
+
+    def rate(row: tuple[str | None, bool], signal: str) -> RateEstimate | None:
+        name, is_near = row
+        if not is_near:
+            return facts.error(signal, name)
+        return getattr(near[name].by_signal.get(signal), "error_rate", None)
+
+    def count(row: tuple[str | None, bool]) -> Any:
+        name, is_near = row
+        main = facts.error(facts.main, name)
+        return near[name].n if is_near else Decimal(None) if main is None else main.n
+
+    def style(row: tuple[str | None, bool]) -> str:
+        return "" if row[1] else "group-row total-row" if row[0] is None else "group-row"
+
+    columns: dict[str, Any] = {
+        "reward.column.behavior": lambda row: (
+            "reward.paper.best_next" if row[1] else _say_behavior_name(row[0])
+        ),
+        **{f"reward.signal.{x}": lambda row, x=x: _say_rate(rate(row, x)) for x in facts.signals},
+        "reward.column.n": count,
+    }
+    return Table.of(say("reward.paper.table", level=facts.level), rows, columns, style="rates",
+                    label="reward.paper.table.label", row_style=style)  # fmt: skip
+
+
+def _dropped_part(report: RewardExamination) -> Part:
+    reasons, n_others = drop_reasons(report.dropped)
+    columns: dict[str, Any] = {
+        "column.reason": lambda row: Verbatim(row.reason),
+        "reward.column.count": lambda row: row.n_rows,
+        "column.first_place": lambda row: Name(row.first.place() or "–", 80),
+        "column.item": lambda row: Name(row.first.item or "–", 40),
+        "column.value": lambda row: Name(row.first.value or "–", 40),
+    }
+    table = Table.of(None, reasons, columns, style="dense", label="reward.appendix.dropped.label",
+                     texts=("column.first_place", "column.item", "column.value"))  # fmt: skip
+    more = Words((say("reward.appendix.dropped.more", n=n_others),), "note")
+    title = say("reward.appendix.dropped", n=Count(len(report.dropped), "rows"))
+    blocks = (table, *((more,) if n_others else ()))
+    return Part(name="reward.dropped", title=title, blocks=blocks, shown_in="details")
+
+
+# Notes and items ----------------------------------------------------------------------------------
+
+_SHARES = ("share", "cost", "worst_case")
+
+
+def _notes_part(notes: Sequence[tuple[Any, Any]]) -> Part:
+    n_more = len(notes) - _MOST_NOTES
+    more = Words((say("reward.notes.more", n=n_more),), "note")
+    return Part(
+        name="reward.notes",
+        title=say("reward.notes.others", n=len(notes)),
+        blocks=(Advice(notes[:_MOST_NOTES]), *((more,) if n_more > 0 else ())) if notes else (),
+        shown_in="details",
+    )
+
+
+def _say_todo(note: RewardNote) -> Said | None:
+    key = f"reward.todo.{note.code}"
+    return say(key) if has_sentence(key, "reward") else None
+
+
+def _say_note(note: RewardNote, speaker: Speaker) -> Said | Verbatim:
+    """Say a note by its code where the language has words for it, else as it stands."""
+    key = f"reward.note.{note.code}"
+    parsed = string.Formatter().parse(speaker.phrases.get(key, ""))
+    wanted = {name for _, name, _, _ in parsed if name}
+    if key not in speaker.phrases or not wanted <= note.figures.keys():  # of another version
+        return Verbatim(note.sentence)
+    return say(key, **{name: _convert_figure(name, note.figures[name]) for name in wanted})
+
+
+def _convert_figure(name: str, value: Any) -> Any:
+    """Turn a figure of a note into something that can be said."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**15:
+        return Count(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return Share(float(value)) if name in _SHARES else Decimal(float(value))
+    if isinstance(value, dict | list | tuple):
+        return Listing(tuple(Name(str(each)) for each in value))
+    return Name("–" if value is None else str(value))
+
+
+def _make_pair_card(pair: MisrankedPair) -> ItemCard:
+    """Show the texts of a misranked pair, both rewards, and the features that do most."""
+    better, worse = pair.better, pair.worse
+    sides = (("reward.pairs.better", better), ("reward.pairs.worse", worse))
+    texts = (("items.prompt", pair.prompt), *((key, side.response) for key, side in sides))
+    figures = [
+        (say(key), say("reward.pairs.reward", label=_label(side.label), reward=Decimal(side.reward),
+                       base=Decimal(side.base), rules=Decimal(side.rules)), Name(side.item))
+        for key, side in sides
+    ]  # fmt: skip
+    features = [
+        (Name(row.feature), say("reward.pairs.feature", difference=Decimal(row.difference)), None)
+        for row in pair.features
+    ]
+    tags = {"reward.column.behavior": pair.behavior}
+    tags |= {f"{key}.label": side.label for key, side in sides if side.label is not None}
+    summary = say(
+        "reward.pairs.summary",
+        behavior=Name(pair.behavior),
+        better=_label(better.label),
+        worse=_label(worse.label),
+        difference=Decimal(pair.difference),
+    )
+    return ItemCard(
+        title=pair.prompt or f"{better.item} / {worse.item}",
+        summary=(summary,),
+        texts=[ItemText(heading=key, text=text) for key, text in texts if text is not None],
+        rows=(*figures, *features),
+        tags={key: one_line(tag, width=200) for key, tag in tags.items()},
+    )
+
+
+def _label(label: str | None) -> Label | Name:
+    return Name("–") if label is None else Label(label)
+
+
+def _or_zero(value: float) -> float:
+    return value if math.isfinite(value) else 0.0
+
+
+def _read_text(value: Any, key: str = "") -> str:
+    """Read a text that stands there by itself or in an object."""
+    text = value.get(key) if isinstance(value, dict) else value
+    return text if isinstance(text, str) else ""
