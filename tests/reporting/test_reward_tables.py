@@ -116,7 +116,7 @@ def test_a_rate_stands_with_its_interval(shown, reward_examination):
 
     text = shown(reward_examination)
 
-    assert f"{rate.value:.1%} ({100 * rate.low:.1f}–{rate.high:.1%})" in text
+    assert f"{rate.value:.1%} ({100 * rate.low:.0f}–{rate.high:.0%})" in text
 
 
 def test_signals_stand_side_by_side_and_one_alone_is_the_rules(shown, reward_examination):
@@ -183,4 +183,4 @@ def test_an_end_that_is_near_one_is_not_rounded_to_it(shown, reward_examination)
 
     text = shown(dataclasses.replace(reward_examination, error_rates=rates), width=120)
 
-    assert "99.0% (50.0–>99.9%)" in text
+    assert "99.0% (50–>99%)" in text

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from voirdire.reporting.narrow_tables import NarrowTable, plain_table
+from voirdire.reporting.number_formats import is_defined, percent
 from voirdire.reporting.pages.results import view_of
 from voirdire.reporting.pages.speech import Speaker
 from voirdire.reporting.pages.view import Advice, Table, Words
@@ -20,13 +21,33 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
     from voirdire.records import Certificate
+    from voirdire.reporting.pages.speech import PageKind
     from voirdire.reporting.pages.view import Block, View
     from voirdire.stats.power_analysis import PowerResult
     from voirdire.studies import GoldExamination, ProbeReport, RateReport
 
-__all__ = ["PowerTables", "ProbeTables", "ResultTables", "ViewTables"]
+__all__ = ["PowerTables", "ProbeTables", "ResultTables", "TerminalSpeaker", "ViewTables"]
 
-_LEAST_HEAD = 12
+_LEAST_HEAD = 8
+
+
+class TerminalSpeaker(Speaker):
+    """Says what a page says, ends of intervals without decimals, and all on one line."""
+
+    def __init__(self, page: PageKind) -> None:
+        super().__init__("en", page)
+        self.phrases["cell.figure"] = "{value} ({ends})"  # a page writes the ends smaller
+
+    def ends(self, low: float | None, high: float | None) -> str:
+        """Write the interval of a share; nothing where there is none."""
+        if not (is_defined(low) and is_defined(high)):
+            return ""
+        low_end, high_end = (
+            percent(end).replace("-0%", "0%").removesuffix("%") for end in (low, high)
+        )
+        key = "interval.negative" if "-" in low_end + high_end else "interval"
+        ends = self.phrases[key].format(low=low_end, high=high_end)
+        return f"{ends.replace('-', '−')}%"
 
 
 class ViewTables:
@@ -35,9 +56,8 @@ class ViewTables:
     Fits eighty columns, and fewer by stacking rows.
     """
 
-    def __init__(self, view: View, speaker: Speaker, *, details: bool) -> None:
+    def __init__(self, view: View, speaker: TerminalSpeaker, *, details: bool) -> None:
         self._view, self._speaker, self._details = view, speaker, details
-        speaker.phrases["cell.figure"] = "{value} ({ends})"  # a page writes the ends smaller
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
@@ -49,11 +69,13 @@ class ViewTables:
         yield ""
         yield from self._blocks(view.blocks if view.brief is None else view.brief)
         for part in view.parts:
-            kept = ("terminal", "details") if self._details or part.is_open else ("terminal",)
-            blocks = [*self._blocks(part.blocks)] if part.shown_in in kept else []
-            if blocks:
+            blocks: Iterable[Block] = part.blocks
+            if part.shown_in == "page" or (part.shown_in == "details" and not self._details):
+                kept = part.is_open and part.shown_in == "details"
+                blocks = [x for x in blocks if kept and isinstance(x, Words)]
+            if lines := [*self._blocks(blocks)]:
                 yield Text(f"\n{self._words(part.title or f'{part.name}.title')}", style="bold")
-                yield from blocks
+                yield from lines
         yield ""
         notes = (*(note for note, _ in view.cautions), *view.notes)
         yield from self._lines(notes, before="note: ")
@@ -126,7 +148,7 @@ class ResultTables(ViewTables):
         *,
         details: bool = False,
     ) -> None:
-        super().__init__(view_of(result), Speaker("en", "results"), details=details)
+        super().__init__(view_of(result), TerminalSpeaker("results"), details=details)
 
 
 class ProbeTables(ResultTables):

@@ -18,8 +18,7 @@ from voirdire.reporting.pages.reward_sections import (
     name_rules,
     reward_view,
 )
-from voirdire.reporting.pages.speech import Speaker
-from voirdire.reporting.result_tables import ViewTables
+from voirdire.reporting.result_tables import TerminalSpeaker, ViewTables
 from voirdire.rewards.against_demands import (
     describe_paid_against_demands,
     find_paid_against_demands,
@@ -67,7 +66,7 @@ class RewardExaminationTables(ViewTables):
     """
 
     def __init__(self, examination: RewardExamination, *, details: bool = False) -> None:
-        speaker = Speaker("en", "reward")
+        speaker = TerminalSpeaker("reward")
         super().__init__(reward_view(examination, speaker), speaker, details=details)
         self._dropped = examination.dropped
 

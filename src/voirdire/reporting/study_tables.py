@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
 from voirdire.reporting.narrow_tables import plain_table
+from voirdire.reporting.number_formats import margin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,12 +34,16 @@ def change_lines(changes: tuple[CertificateChange, ...], n_outcomes: int) -> lis
     if not changes:
         return [f"the certificate holds: labels, settings and outcomes ({n_outcomes}) are the same"]
     head = f"the certificate does not hold, {len(changes)} changed:"
-    rows = [
-        f"  {shorten(row.what, width=80)}: certified {shorten(row.certified, width=30)}, now "
-        f"{shorten(row.found, width=30)}"
-        for row in changes
-    ]
-    return [head, *rows]
+    return [head, *(f"  {_describe_change(row)}" for row in changes)]
+
+
+def _describe_change(row: CertificateChange) -> str:
+    place, _, epsilon = row.what.rpartition(" | ")
+    with suppress(ValueError):
+        epsilon = f", ε {margin(float(epsilon))}"
+    what = f"{shorten(place, width=80)}{epsilon}" if place else shorten(row.what, width=80)
+    certified, now = (shorten(value, width=24) for value in (row.certified, row.found))
+    return f"{what}: certified {certified}, now {now}"
 
 
 def anchor_table(results: Sequence[AnchorResult]) -> Table:

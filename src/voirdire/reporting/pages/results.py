@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -352,24 +353,33 @@ def _still_holds(row: Any, changes: Sequence[CertificateChange]) -> bool:
 
 def _changes_part(changes: Sequence[CertificateChange]) -> Part:
     columns: dict[str, Any] = {
-        "certificate.column.what": lambda row: Name(row.what, 80),
-        "certificate.column.certified": lambda row: Name(shorten(row.certified, width=40)),
-        "certificate.column.now": lambda row: Name(shorten(row.found, width=40)),
+        "certificate.column.what": lambda row: _say_change(row.what),
+        "certificate.column.certified": lambda row: Name(shorten(row.certified, width=24)),
+        "certificate.column.now": lambda row: Name(shorten(row.found, width=24)),
     }
     table = Table.of(say("certificate.changes.caption"), changes, columns, n_texts=3)
     return Part(name="certificate.changes", blocks=(table,), is_open=True)
 
 
+def _say_change(what: str) -> Said | Name:
+    """Name what changed; an ε at its end is written as every ε."""
+    place, _, epsilon = what.rpartition(" | ")
+    with suppress(ValueError):
+        return say("certificate.place", place=Name(place, 80), epsilon=Margin(float(epsilon)))
+    return Name(what, 80)
+
+
 def _majority_part(record: Certificate) -> Part:
     """Show judges beside the annotators' majority, as the certificate has them."""
-    found = dict(record.against_majority or {})
-    names = dict.fromkeys(name for figures in found.values() for name in figures)
-    columns: dict[str, Any] = {"certificate.column.place": lambda row: Name(row, 80)}
-    for name in names:
-        columns[f"measure.{name}"] = partial(_recorded, found=found, name=name)
-    table = Table.of(say("certificate.majority.caption"), [*found], columns)
+    rows = [(*place.rpartition(" | ")[::2], figures)
+            for place, figures in (record.against_majority or {}).items()]  # fmt: skip
+    columns: dict[str, Any] = {
+        "column.question": lambda row: Name(row[0], 40),
+        "column.judge": lambda row: Name(row[1], 40),
+    }
+    for name in dict.fromkeys(name for *_, figures in rows for name in figures):
+        columns[f"measure.{name}"] = lambda row, name=name: say_with_ends(
+            *(row[2].get(name) or (None, None, None))
+        )
+    table = Table.of(say("certificate.majority.caption"), rows, columns, n_texts=2)
     return Part(name="certificate.majority", blocks=(table,))
-
-
-def _recorded(place: str, *, found: Any, name: str) -> Any:
-    return say_with_ends(*(found[place].get(name) or (None, None, None)))

@@ -114,6 +114,10 @@ def list_notes(notes: Iterable[Said], dropped: Sequence[Dropped] = ()) -> tuple[
 
 _BOOLEAN = ("sensitivity", "specificity", "mcc", "auc")
 _CHOICE = ("balanced_accuracy", "f1", "mcc")
+_SHORT = ("sensitivity", "specificity")
+"""Figures whose names are wider than they are."""
+_MOST_BESIDE = 3
+"""Results that stand side by side in a terminal, with every interval."""
 
 
 def majority_table(rows: Sequence[Any]) -> Table:
@@ -127,14 +131,18 @@ def _gold_table(
     *,
     names: Iterable[str] = NAME_COLUMNS,
     is_whole: bool = False,
+    is_brief: bool = False,
 ) -> Table:
+    """Lay out the usual figures, or all; briefly with the interval of right answers alone."""
     known = dict.fromkeys(name for row in rows for name in row.classification.figures)
     usual = _BOOLEAN if "sensitivity" in known else _CHOICE
     figures = [name for name in (known if is_whole else usual) if name in known]
     columns: dict[str, Any] = {name: NAME_COLUMNS[name] for name in names}
     columns["column.items"] = lambda row: row.classification.n_items
     for name in dict.fromkeys(("accuracy", *figures)):
-        columns[f"measure.{name}"] = partial(_classified, name=name)
+        has_ends = name == "accuracy" or not is_brief
+        head = f"{name}.short" if is_brief and name in _SHORT else name
+        columns[f"measure.{head}"] = partial(_classified, name=name, has_ends=has_ends)
     columns["measure.always"] = lambda row: Decimal(row.classification.always.get("accuracy"))
     if is_whole and any(row.threshold is not None for row in rows):
         columns["gold.column.threshold"] = _threshold
@@ -151,8 +159,9 @@ def _threshold(row: GoldResult) -> Said | Decimal:
     return say("gold.threshold", threshold=Decimal(cut.threshold), mcc=mcc)
 
 
-def _classified(row: Any, *, name: str) -> Any:
-    return _figure(row.classification.figures.get(name))
+def _classified(row: Any, *, name: str, has_ends: bool) -> Any:
+    found = row.classification.figures.get(name)
+    return _figure(found) if has_ends or found is None else Decimal(found.estimate)
 
 
 def gold_view(examination: GoldExamination) -> View:
@@ -171,6 +180,7 @@ def gold_view(examination: GoldExamination) -> View:
         lead=(_gold_lead(rows), *([say("gold.weak", places=Listing(weak))] if weak else [])),
         todo=tuple(todo or [say("gold.do.go_on")]),
         blocks=(Figure.of("gold", "gold"), _gold_table(rows, "gold.caption")),
+        brief=(_gold_table(rows, "gold.caption", is_brief=len(rows) > _MOST_BESIDE),),
         notes=list_notes((note for row in rows for note in _gold_notes(row)), examination.dropped),
         parts=(*calibration, Part(name="gold.all", blocks=(whole,), shown_in="details")),
         settings={
@@ -299,6 +309,7 @@ def rates_view(report: RateReport) -> View:
             "rates.column.method": lambda row: f"method.{row[2].method}",
         },
         n_texts=3,
+        texts=("rates.column.method",),
     )
     judged = Table.of(
         say("rates.how.caption"),

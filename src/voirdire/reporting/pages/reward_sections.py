@@ -242,13 +242,13 @@ class _Facts:
         ]
         return sum(row.is_certified for row in rows), len(rows)
 
-    def columns(self, cell: Callable[[Any], Any], prefix: str = "reward.signal") -> dict[str, Any]:
+    def columns(self, cell: Callable[[Any], Any]) -> dict[str, Any]:
         """Make a column of each reward for rows by signal; a dash where there is none."""
 
         def say_cell(row: SignalRow, signal: str) -> Any:
             return cell(row.by_signal[signal]) if signal in row.by_signal else Decimal(None)
 
-        return {f"{prefix}.{x}": partial(say_cell, signal=x) for x in self.signals}
+        return {f"reward.signal.{x}": partial(say_cell, signal=x) for x in self.signals}
 
     def figure(
         self, kind: PlotKind, name: str, caption: Any, behavior: str | None = None
@@ -616,25 +616,23 @@ def _near_part(facts: _Facts) -> Part:
                 if x.signal == facts.main and is_defined(x.error_rate.value)]  # fmt: skip
         if any(_or_zero(gap.low) <= 0 <= _or_zero(gap.high) for gap in gaps):
             lead.append("reward.near.gap_unclear")
-    wrong = facts.columns(lambda row: _say_rate(row.error_rate))
-    gap = facts.columns(
-        lambda row: say_with_ends(row.mean_gap.value, row.mean_gap.low, row.mean_gap.high),
-        "reward.gap",
-    )
-    columns: dict[str, Any] = {
+    names: dict[str, Any] = {
         "reward.column.behavior": lambda row: Name(row.key[0], 40),
         "reward.column.labels": lambda row: say(
             "reward.labels.order", best=Name(row.key[1], 24), next=Name(row.key[2], 24)
         ),
-        **{
-            key: cell for pair in zip(wrong.items(), gap.items(), strict=True) for key, cell in pair
-        },
-        "reward.column.n": lambda row: row.n,
     }
-    caption = say("reward.near.table", level=facts.level)
-    table = Table.of(caption, facts.near, columns, n_texts=2, most=400, style="rates near",
-                     label="reward.near.label")  # fmt: skip
-    return Part(name="reward.near", blocks=(Words(lead), table), shown_in="details")
+    wrong = facts.columns(lambda row: _say_rate(row.error_rate))
+    gap = facts.columns(
+        lambda row: say_with_ends(row.mean_gap.value, row.mean_gap.low, row.mean_gap.high)
+    )
+    look: dict[str, Any] = {"n_texts": 2, "most": 400, "style": "rates near"}
+    tables = (
+        Table.of(say("reward.near.table", level=facts.level), facts.near,
+                 names | wrong | {"reward.column.n": lambda row: row.n}, **look),
+        Table.of(say("reward.near.gap", level=facts.level), facts.near, names | gap, **look),
+    )  # fmt: skip
+    return Part(name="reward.near", blocks=(Words(lead), *tables), shown_in="details")
 
 
 def _refusals_part(facts: _Facts) -> Part:

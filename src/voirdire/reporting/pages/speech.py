@@ -40,6 +40,7 @@ __all__ = [
     "Margin",
     "Name",
     "P",
+    "PageKind",
     "Percent",
     "Said",
     "Seconds",

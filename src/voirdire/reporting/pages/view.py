@@ -153,7 +153,7 @@ class Part:
     """A fold of the page; open where it changes what the reader should do.
 
     `name` begins the key of its title. A terminal prints words and tables of the parts that are
-    for it, of those for its details only where details are asked for, or where the part is open.
+    for it; of those for its details, where none are asked for, the words of an open one.
     """
 
     name: str
