@@ -14,7 +14,6 @@ from rewards.fitting.fit_cases import labelled_case
 from rewards.fitting.test_fit import fit
 from voirdire.reporting import PowerTables, RewardFitTables
 
-
 FIGURE = re.compile(r"-?[\d,]*\.?\d+%?")
 
 

@@ -94,8 +94,8 @@ def _show_run(asked: PageRequest) -> ResultPage:
         )
         raise InputError(msg)
     run = read_training_run(asked.file)
-    told: dict[str, Any] = {"created": asked.created, "texts": asked.texts}
-    page = training_report(run, source=asked.file, **asked.about, **told)
+    options: dict[str, Any] = {"created": asked.created, "texts": asked.texts}
+    page = training_report(run, source=asked.file, **asked.about, **options)
     return ResultPage(html=page, lines=training_summary(run), dropped=run.dropped)
 
 
@@ -164,15 +164,15 @@ def _show_certificate(data: bytes, _document: dict[str, Any], asked: PageRequest
 
     _refuse_items(asked, "a certificate")
     form: dict[str, Any] = {"what": "a certificate", "layout": "json"}
-    found = make_certificate(document_from_text(data, source=asked.source, **form))
-    content = found.as_content()
+    certificate = make_certificate(document_from_text(data, source=asked.source, **form))
+    content = certificate.as_content()
     about = {name: content.get(name) for name in _OF_CERTIFICATE}
-    settings = {"certificate": about, **found.settings}
+    settings = {"certificate": about, **certificate.settings}
     created = Speaker(asked.language, "examination").attribute(
-        "certificate.title", created=shorten(found.created, width=40)
+        "certificate.title", created=shorten(certificate.created, width=40)
     )
     return html_report(
-        {"examinations": list(found.examinations), "settings": settings},
+        {"examinations": list(certificate.examinations), "settings": settings},
         language=asked.language,
         title=asked.title or created,
         source=asked.source,

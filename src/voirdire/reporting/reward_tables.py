@@ -137,16 +137,17 @@ def _gather_cases(report: RewardExamination) -> dict[tuple[str, str], dict[str, 
     return dict(sorted(cases.items(), key=lambda row: places[row[0][0]]))
 
 
-def _caption(found: RewardExamination) -> str:
-    level = found.settings.get("confidence_level", 0.95)
-    held = "held-out prompts" if found.is_held_out else "prompts that may be those of the fit"
-    seen = (row.figures["n_seen"] for row in found.notes if row.code == "seen_prompts")
+def _caption(examination: RewardExamination) -> str:
+    level = examination.settings.get("confidence_level", 0.95)
+    held = "held-out prompts" if examination.is_held_out else "prompts that may be those of the fit"
+    seen = (row.figures["n_seen"] for row in examination.notes if row.code == "seen_prompts")
     if n_seen := next(seen, 0):
         held = f"prompts, not tested on {n_seen:,} of them, which are of the fit"
+    sizes = f"{examination.n_prompts:,} {held}, {examination.n_items:,} completions"
     return (
-        f"Reward {shorten(found.reward.get('name', ''))}: share of comparisons ranked the wrong "
-        f"way (a tie counts half) on {found.n_prompts:,} {held}, {found.n_items:,} completions; "
-        f"accuracy where it says so. Brackets: {level:.0%} intervals from resampling prompts."
+        f"Reward {shorten(examination.reward.get('name', ''))}: share of comparisons ranked the "
+        f"wrong way (a tie counts half) on {sizes}; accuracy where it says so. Brackets: "
+        f"{level:.0%} intervals from resampling prompts."
     )
 
 
@@ -204,11 +205,11 @@ class RewardFitTables:
 
 def _notes_on_several(fit: RewardFit) -> dict[str, str]:
     """Find the notes that several behaviors have, with the names of these."""
-    found: dict[str, list[str]] = {}
+    behaviors: dict[str, list[str]] = {}
     for row in fit.behaviors:
         for note in row.notes:
-            found.setdefault(note, []).append(shorten(row.behavior, width=30))
-    return {note: ", ".join(names) for note, names in found.items() if len(names) > 1}
+            behaviors.setdefault(note, []).append(shorten(row.behavior, width=30))
+    return {note: ", ".join(names) for note, names in behaviors.items() if len(names) > 1}
 
 
 def _weights(row: BehaviorFit, *, level: float) -> Table:

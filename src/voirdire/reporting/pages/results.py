@@ -210,9 +210,9 @@ def _power_grid(result: PowerResult) -> Table:
         by_size.setdefault((row.n_annotators, row.n_items), {})[row.epsilon] = row
     heads = tuple(say("power.column.at", epsilon=Margin(epsilon)) for epsilon in result.epsilons)
     rows = [
-        (*size, next(iter(found.values())).n_labels,
-         *(_grid_cell(found.get(epsilon), result) for epsilon in result.epsilons))
-        for size, found in by_size.items()
+        (*size, next(iter(rows_of.values())).n_labels,
+         *(_grid_cell(rows_of.get(epsilon), result) for epsilon in result.epsilons))
+        for size, rows_of in by_size.items()
     ]  # fmt: skip
     return Table(
         caption=say("power.grid.caption", wanted=Percent(result.wanted_power)),
@@ -237,14 +237,14 @@ def _round_down(power: float) -> Decimal:
 
 
 def _power_lead(plan: SmallestSize, result: PowerResult) -> Said:
-    said = {"epsilon": Margin(plan.epsilon), "wanted": Percent(result.wanted_power)}
+    figures = {"epsilon": Margin(plan.epsilon), "wanted": Percent(result.wanted_power)}
     if plan.n_items is None:
         best = max((row for row in result.rows if row.epsilon == plan.epsilon), key=_power_of)
-        return say("power.lead.none", items=Count(best.n_items, "items"), **said,
+        return say("power.lead.none", items=Count(best.n_items, "items"), **figures,
                    annotators=Count(best.n_annotators, "annotators"),
                    power=_round_down(best.power))  # fmt: skip
     return say("power.lead", items=Count(plan.n_items, "items"), labels=plan.n_labels,
-               annotators=Count(plan.n_annotators, "annotators"), **said)  # fmt: skip
+               annotators=Count(plan.n_annotators, "annotators"), **figures)  # fmt: skip
 
 
 def _power_of(row: PowerRow) -> float:

@@ -459,12 +459,12 @@ def _say_behavior(facts: _Facts, name: str) -> tuple[Words, ...]:
     """Say of a behavior in a line or two what moves its rankings."""
     rows = facts.drives(name)
     error = facts.error(facts.main, name)
-    said = [
+    sentences = [
         *_say_largest_features(rows),
         *(() if error is None else _say_harmful_feature(rows, error.value)),
     ]
     of = say("reward.drives.of", behavior=Name(name, 40))
-    return (Words((of, *said)),) if said else ()
+    return (Words((of, *sentences)),) if sentences else ()
 
 
 def _show_features(facts: _Facts, name: str, place: int) -> Iterator[Block]:
@@ -639,14 +639,19 @@ def _refusals_part(facts: _Facts) -> Part:
     lead: list[Any] = ["reward.refusals.lead"]
     worst = _choose_worst(facts, facts.report.refusals, lambda row: row.rate.value)
     if worst is not None:
-        said: dict[str, Any] = {"signal": say(f"reward.signal.mid.{facts.main}")}
+        figures: dict[str, Any] = {"signal": say(f"reward.signal.mid.{facts.main}")}
         if worst.rate.value:
-            said |= {"kind": say(f"reward.refusal.{worst.kind}"), "behavior": Name(worst.behavior),
-                     "by": say(f"reward.refusal.by.{worst.by}"), "error": Share(worst.rate.value),
-                     "prompts": Count(worst.rate.n, "prompts"), "level": facts.level,
-                     "ends": _ends(worst.rate)}  # fmt: skip
+            figures |= {
+                "kind": say(f"reward.refusal.{worst.kind}"),
+                "by": say(f"reward.refusal.by.{worst.by}"),
+                "behavior": Name(worst.behavior),
+                "error": Share(worst.rate.value),
+                "prompts": Count(worst.rate.n, "prompts"),
+                "level": facts.level,
+                "ends": _ends(worst.rate),
+            }
         lead.append(
-            say("reward.refusals.worst" if worst.rate.value else "reward.refusals.none", **said)
+            say("reward.refusals.worst" if worst.rate.value else "reward.refusals.none", **figures)
         )
     columns: dict[str, Any] = {
         "reward.column.behavior": lambda row: Name(row.key[0], 40),
@@ -748,7 +753,7 @@ def _scales_part(facts: _Facts) -> Part:
         facts.report.scales,
         {
             "reward.column.behavior": lambda row: Name(row.behavior, 40),
-            **{f"reward.column.{key}": lambda row, name=name: Decimal(getattr(row, name))
+            **{f"reward.column.{key}": partial(_say_attribute, name=name)
                for key, name in names.items()},
             "reward.column.completions": lambda row: row.n_items,
             "reward.column.prompts": lambda row: row.n_prompts,
@@ -764,6 +769,10 @@ def _scales_part(facts: _Facts) -> Part:
         ),
         shown_in="details",
     )
+
+
+def _say_attribute(row: Any, *, name: str) -> Decimal:
+    return Decimal(getattr(row, name))
 
 
 def _say_scales(report: RewardExamination) -> Iterator[Said]:
@@ -799,8 +808,8 @@ def _policy_part(policy: PolicyCheck) -> Part:
             "reward.column.mean": lambda row: Decimal(row[1].get("mean")),
             "reward.column.deviation": lambda row: Decimal(row[1].get("standard_deviation")),
             "reward.column.flat": lambda row: Percent(row[1].get("share_without_variance")),
-            "reward.column.responses": lambda row: Decimal(row[1].get("n_items"), 0),
-            "reward.column.groups": lambda row: Decimal(row[1].get("n_groups"), 0),
+            "reward.column.responses": lambda row: _say_count(row[1].get("n_items")),
+            "reward.column.groups": lambda row: _say_count(row[1].get("n_groups")),
         },
         most=50,
         style="dense",
@@ -819,6 +828,10 @@ def _policy_part(policy: PolicyCheck) -> Part:
     )
     tables = (table for table in (behaviors, classes) if table.rows)
     return Part(name="reward.policy", blocks=(Words([*_say_policy(policy)]), *tables))
+
+
+def _say_count(value: float | None) -> Count | Decimal:
+    return Decimal(None) if value is None or math.isnan(value) else Count(round(value))
 
 
 def _say_policy(policy: PolicyCheck) -> Iterator[Said]:
@@ -929,8 +942,8 @@ def _list_appendix(facts: _Facts) -> Iterator[Part]:
     yield Part(name="reward.paper", blocks=paper, shown_in="page")
     if report.dropped:
         yield _dropped_part(report)
-    known = {name: each for name, each in report.reward.items() if name not in _BESIDE}
-    for name, given in (("settings", dict(report.settings)), ("reward", known)):
+    reward = {name: each for name, each in report.reward.items() if name not in _BESIDE}
+    for name, given in (("settings", dict(report.settings)), ("reward", reward)):
         if rows := settings_rows(given):
             title = say(f"reward.appendix.{name}")
             block = Settings(f"reward.appendix.{name}", rows)
@@ -999,10 +1012,10 @@ def _say_paragraph(facts: _Facts) -> Iterator[Said]:
         figures = {"accuracy": Share(main.accuracy.value), "ends": _ends(main.accuracy)}
         yield say("reward.paper.bench", pairs=Count(main.accuracy.n, "pairs"), **figures)
     n = report.settings.get("n_resamples")
-    is_count = isinstance(n, int) and not isinstance(n, bool) and 0 < n < 10**9
-    yield (
-        say("reward.paper.interval", n=Count(n)) if is_count else say("reward.paper.interval.plain")
-    )
+    if isinstance(n, int) and not isinstance(n, bool) and 0 < n < 10**9:
+        yield say("reward.paper.interval", n=Count(n))
+    else:
+        yield say("reward.paper.interval.plain")
     n_certified, n_features = facts.certified()
     if n_features:
         features = Count(n_features, "features")

@@ -227,8 +227,8 @@ def _read_sentences(name: str) -> dict[str, dict[str, Any]]:
     """Read the sentences of a page: by key, then by language; a count by its plural form too."""
     text = files(__package__).joinpath("sentences", f"{name}.yaml").read_text("utf-8")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    found: dict[str, dict[str, Any]] = yaml.load(text, loader)  # noqa: S506  # a safe one
-    return found
+    sentences: dict[str, dict[str, Any]] = yaml.load(text, loader)  # noqa: S506  # a safe one
+    return sentences
 
 
 def _glue_sign(sign: re.Match[str]) -> str:
@@ -253,16 +253,16 @@ class Speaker:
 
     def __init__(self, language: Language, page: PageKind) -> None:
         self.language = check_choice("language", language, Language)
-        found = {
+        sentences = {
             key: text
             for name in ("common", page)
             for key, texts in _read_sentences(name).items()
             if (text := texts.get(language)) is not None
         }
         self.phrases = {
-            k: _GLUED.sub(_glue_sign, v) for k, v in found.items() if isinstance(v, str)
+            k: _GLUED.sub(_glue_sign, v) for k, v in sentences.items() if isinstance(v, str)
         }
-        self._counts = {k: v for k, v in found.items() if isinstance(v, dict)}
+        self._counts = {k: v for k, v in sentences.items() if isinstance(v, dict)}
         self.zero = language == "zh"
         self._locale = Locale.parse(language)
 
