@@ -76,18 +76,18 @@ def read_verdict_rows(
     rows = table.load(list(dict.fromkeys([*known, *asked])))
     if not len(rows.lines):
         raise NoDataError(f"{name}: must hold at least one verdict, got none. Fill it.")
-    columns = {each: texts(rows.columns[each], source=name) for each in rows.columns}
+    series = {each: texts(rows.columns[each], source=name) for each in rows.columns}
     nothing = pl.Series([None] * len(rows.lines), dtype=pl.String)
     frame = pl.DataFrame(
         {
-            ours: columns[theirs] if theirs else nothing
+            ours: series[theirs] if theirs else nothing
             for ours, theirs in names.items()
             if theirs or ours in SAID_COLUMNS
         }
     ).with_columns(pl.col("judge").fill_null(pl.lit(file.stem)))
     if is_wide:
-        threshold = columns["threshold"][0] if "threshold" in columns else None
-        frame = _unfold(frame, {each: columns[each] for each in asked}, threshold)
+        threshold = series["threshold"][0] if "threshold" in series else None
+        frame = _unfold(frame, {each: series[each] for each in asked}, threshold)
     elif not names["question"]:
         frame = frame.with_columns(question=pl.lit("label"))
     number = pl.col("probability").cast(pl.Float64, strict=False)

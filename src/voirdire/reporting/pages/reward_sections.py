@@ -7,6 +7,7 @@ import math
 import string
 from dataclasses import dataclass
 from functools import cached_property, partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from voirdire.reporting.number_formats import is_defined, rounded_count
@@ -87,6 +88,16 @@ _STRONG = 0.05
 _NOTEWORTHY = 0.005
 """Half a point of the error rate: less is noise."""
 _DROWNED = 10
+
+
+def _columns(kind: Callable[[Any], Any], **attributes: str) -> dict[str, Any]:
+    """Make columns that say attributes of a row in one way, by the keys of their heads."""
+
+    def column(path: str) -> Callable[[Any], Any]:
+        read = attrgetter(path)
+        return lambda row: kind(read(row))
+
+    return {f"reward.column.{head}": column(path) for head, path in attributes.items()}
 
 
 def name_rules(report: RewardExamination) -> RewardExamination:
@@ -266,6 +277,7 @@ def reward_view(report: RewardExamination, speaker: Speaker) -> View:
     top = [note for note in notes if note[1]][:_TOP_NOTES]
     others = [note for note in notes if note not in top]
     drives = [words for name in facts.shown for words in _say_behavior(facts, name)]
+    parts = (_notes_part(others), *_list_parts(facts), *_list_appendix(facts))
     return View(
         name="reward",
         meta=say("reward.page.meta", reward=facts.reward_name, **facts.sizes),
@@ -282,11 +294,7 @@ def reward_view(report: RewardExamination, speaker: Speaker) -> View:
         ),
         more=say("reward.more", n=len(others)),
         cautions=tuple(top),
-        parts=tuple(
-            part
-            for part in (_notes_part(others), *_list_parts(facts), *_list_appendix(facts))
-            if part.blocks
-        ),
+        parts=tuple(part for part in parts if part.blocks),
         glossary=(
             *("reward", "base_reward", "behavior", "completion", "label", "comparison"),
             *("proposition", "feature", "weight", "error_rate", "centred", "certificate"),
@@ -443,16 +451,13 @@ def _note_cut_behaviors(facts: _Facts) -> tuple[Words, ...]:
 
 
 def _drives_part(facts: _Facts) -> Part:
-    return Part(
-        name="reward.drives",
-        blocks=(
-            Words(("reward.drives.lead",)),
-            *(block for place, name in enumerate(facts.shown, start=1)
-              for block in _show_features(facts, name, place)),
-            *_note_cut_behaviors(facts),
-        ),
-        shown_in="details",
-    )  # fmt: skip
+    blocks = [
+        Words(("reward.drives.lead",)),
+        *(x for place, name in enumerate(facts.shown, start=1)
+          for x in _show_features(facts, name, place)),
+        *_note_cut_behaviors(facts),
+    ]  # fmt: skip
+    return Part(name="reward.drives", blocks=blocks, shown_in="details")
 
 
 def _say_behavior(facts: _Facts, name: str) -> tuple[Words, ...]:
@@ -486,10 +491,9 @@ def _show_features(facts: _Facts, name: str, place: int) -> Iterator[Block]:
             "reward.column.feature": _say_feature,
             "reward.column.demand": lambda row: say_demand(row.demand) if row.demand else Name("–"),
             "reward.column.weight": lambda row: say_with_ends(row.weight, row.low, row.high),
-            "reward.column.mean": lambda row: Decimal(row.mean),
-            "reward.column.spread": lambda row: Decimal(row.spread),
-            "reward.column.share": lambda row: Percent(row.share),
-            "reward.column.without": lambda row: Share(row.error_rate_without),
+            **_columns(Decimal, mean="mean", spread="spread"),
+            **_columns(Percent, share="share"),
+            **_columns(Share, without="error_rate_without"),
             "reward.column.remarks": lambda row: Clauses(tuple(_say_remarks(row))),
         },
         n_texts=2,
@@ -577,13 +581,12 @@ def _errors_part(facts: _Facts) -> Part:
         say("reward.errors.table", level=facts.level),
         rows,
         {
-            "reward.column.behavior": lambda row: _say_behavior_name(row.behavior),
+            **_columns(_say_behavior_name, behavior="behavior"),
             "reward.column.against": lambda row: f"reward.against.{row.against}",
             "reward.glossary.reward.word": lambda row: f"reward.signal.{row.signal}",
             "reward.glossary.error_rate.word": lambda row: _say_rate(row.rate),
-            "reward.column.ties": lambda row: Share(row.tie_share),
-            "reward.column.n": lambda row: row.rate.n,
-            "reward.column.prompts": lambda row: row.rate.n_prompts,
+            **_columns(Share, ties="tie_share"),
+            **_columns(int, n="rate.n", prompts="rate.n_prompts"),
         },
         n_texts=3,
         most=400,
@@ -675,14 +678,12 @@ def _nonsense_part(facts: _Facts) -> Part:
         "reward.degenerate.table",
         rows,
         {
-            "reward.column.behavior": lambda row: Name(row.behavior, 40),
+            **_columns(_say_behavior_name, behavior="behavior"),
             "reward.column.nonsense": lambda row: f"reward.degenerate.kind.{row.kind}",
-            "reward.column.mean": lambda row: Decimal(row.mean_reward),
-            "reward.column.mean_best": lambda row: Decimal(row.mean_best),
-            "reward.column.mean_median": lambda row: Decimal(row.mean_median),
-            "reward.column.above_best": lambda row: Percent(row.share_above_best),
-            "reward.column.above_median": lambda row: Percent(row.share_above_median),
-            "reward.column.prompts": lambda row: row.n_prompts,
+            **_columns(Decimal, mean="mean_reward", mean_best="mean_best"),
+            **_columns(Decimal, mean_median="mean_median"),
+            **_columns(Percent, above_best="share_above_best", above_median="share_above_median"),
+            **_columns(int, prompts="n_prompts"),
         },
         n_texts=2,
         style="dense",
@@ -745,34 +746,20 @@ def _histograms_part(facts: _Facts) -> Part:
 
 
 def _scales_part(facts: _Facts) -> Part:
-    names = {"mean": "mean", "deviation": "standard_deviation", "lowest": "lowest",
-             "highest": "highest", "best": "mean_ideal", "worst": "mean_worst",
-             "base_deviation": "base_standard_deviation"}  # fmt: skip
-    table = Table.of(
-        "reward.scales.table",
-        facts.report.scales,
-        {
-            "reward.column.behavior": lambda row: Name(row.behavior, 40),
-            **{f"reward.column.{key}": partial(_say_attribute, name=name)
-               for key, name in names.items()},
-            "reward.column.completions": lambda row: row.n_items,
-            "reward.column.prompts": lambda row: row.n_prompts,
-        },
-        style="dense",
-    )  # fmt: skip
-    return Part(
-        name="reward.scales",
-        blocks=(
-            Words(("reward.scales.lead", *_say_scales(facts.report))),
-            facts.figure("reward_scales", "scales", "reward.scales.figure"),
-            *((table,) if table.rows else ()),
-        ),
-        shown_in="details",
+    numbers = {"mean": "mean", "deviation": "standard_deviation", "lowest": "lowest"}
+    numbers |= {"highest": "highest", "best": "mean_ideal", "worst": "mean_worst"}
+    columns = {
+        **_columns(_say_behavior_name, behavior="behavior"),
+        **_columns(Decimal, **numbers, base_deviation="base_standard_deviation"),
+        **_columns(int, completions="n_items", prompts="n_prompts"),
+    }
+    table = Table.of("reward.scales.table", facts.report.scales, columns, style="dense")
+    blocks = (
+        Words(("reward.scales.lead", *_say_scales(facts.report))),
+        facts.figure("reward_scales", "scales", "reward.scales.figure"),
+        *((table,) if table.rows else ()),
     )
-
-
-def _say_attribute(row: Any, *, name: str) -> Decimal:
-    return Decimal(getattr(row, name))
+    return Part(name="reward.scales", blocks=blocks, shown_in="details")
 
 
 def _say_scales(report: RewardExamination) -> Iterator[Said]:
@@ -800,32 +787,27 @@ def _say_scales(report: RewardExamination) -> Iterator[Said]:
 
 
 def _policy_part(policy: PolicyCheck) -> Part:
-    behaviors = Table.of(
-        "reward.policy.table",
-        list(policy.behaviors.items()),
-        {
-            "reward.column.behavior": lambda row: Name(row[0], 40),
-            "reward.column.mean": lambda row: Decimal(row[1].get("mean")),
-            "reward.column.deviation": lambda row: Decimal(row[1].get("standard_deviation")),
-            "reward.column.flat": lambda row: Percent(row[1].get("share_without_variance")),
-            "reward.column.responses": lambda row: _say_count(row[1].get("n_items")),
-            "reward.column.groups": lambda row: _say_count(row[1].get("n_groups")),
-        },
-        most=50,
-        style="dense",
-    )
-    classes = Table.of(
-        "reward.policy.classes",
-        [(*name.rpartition(".")[::2], share) for name, share in policy.class_shares.items()],
-        {
-            "reward.column.behavior": lambda row: Name(row[0], 40),
-            "reward.column.class": lambda row: Name(row[1], 40),
-            "reward.column.share": lambda row: Percent(row[2]),
-        },
-        n_texts=2,
-        most=100,
-        style="dense",
-    )
+    def figure(name: str, kind: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return lambda row: kind(row[1].get(name))
+
+    columns = {
+        "reward.column.behavior": lambda row: Name(row[0], 40),
+        "reward.column.mean": figure("mean", Decimal),
+        "reward.column.deviation": figure("standard_deviation", Decimal),
+        "reward.column.flat": figure("share_without_variance", Percent),
+        "reward.column.responses": figure("n_items", _say_count),
+        "reward.column.groups": figure("n_groups", _say_count),
+    }
+    rows = list(policy.behaviors.items())
+    behaviors = Table.of("reward.policy.table", rows, columns, most=50, style="dense")
+    shares = [(*name.rpartition(".")[::2], share) for name, share in policy.class_shares.items()]
+    columns = {
+        "reward.column.behavior": lambda row: Name(row[0], 40),
+        "reward.column.class": lambda row: Name(row[1], 40),
+        "reward.column.share": lambda row: Percent(row[2]),
+    }
+    look: dict[str, Any] = {"n_texts": 2, "most": 100, "style": "dense"}
+    classes = Table.of("reward.policy.classes", shares, columns, **look)
     tables = (table for table in (behaviors, classes) if table.rows)
     return Part(name="reward.policy", blocks=(Words([*_say_policy(policy)]), *tables))
 
@@ -836,38 +818,34 @@ def _say_count(value: float | None) -> Count | Decimal:
 
 def _say_policy(policy: PolicyCheck) -> Iterator[Said]:
     size = Decimal(policy.group_size, 0 if policy.group_size % 1 == 0 else 1)
-    yield say("reward.policy.lead", responses=Count(policy.n_items, "responses"),
-              groups=Count(policy.n_groups, "groups"), size=size)  # fmt: skip
+    sizes = {
+        "responses": Count(policy.n_items, "responses"),
+        "groups": Count(policy.n_groups, "groups"),
+    }
+    yield say("reward.policy.lead", size=size, **sizes)
     if policy.n_groups:
         flat = policy.n_without_variance / policy.n_groups
-        yield (
-            say("reward.policy.flat", share=Percent(flat))
-            if flat
-            else say("reward.policy.flat.none")
-        )
+        yield say("reward.policy.flat" if flat else "reward.policy.flat.none", share=Percent(flat))
         if flat > _HALF:
             yield say("reward.policy.flat.many")
     ratio = policy.spread_ratio
     if is_defined(ratio):
         spreads = {"rules": Decimal(policy.rule_spread), "base": Decimal(policy.base_spread)}
         yield say("reward.policy.ratio", ratio=Decimal(ratio, 1 if ratio >= 1 else 2), **spreads)
-        way = ("drowned" if ratio >= _DROWNED else
-               "drowning" if ratio <= 1 / _DROWNED else "even")  # fmt: skip
-        yield say(f"reward.policy.ratio.{way}")
+        is_drowned = {"drowned": ratio >= _DROWNED, "drowning": ratio <= 1 / _DROWNED, "even": True}
+        yield say(f"reward.policy.ratio.{next(way for way, holds in is_drowned.items() if holds)}")
     if policy.n_missing:
         yield say("reward.policy.missing", responses=Count(policy.n_missing, "responses"))
     calls, seconds, cost = rounded_count(policy.step_calls), policy.step_seconds, policy.step_cost
     if policy.step_size and (calls is not None or is_defined(seconds)):
-        free = say("reward.policy.free") if cost == 0 else Dollars(cost)
-        yield say(
-            "reward.policy.step",
-            responses=Count(policy.step_size, "responses"),
-            calls=say("reward.policy.calls.unknown") if calls is None else Count(calls, "calls"),
-            cost=free if is_defined(cost) else say("reward.policy.cost.unknown"),
-            seconds=Seconds(seconds)
-            if is_defined(seconds)
-            else say("reward.policy.seconds.unknown"),
-        )
+        figures: dict[str, Any] = {
+            "calls": None if calls is None else Count(calls, "calls"),
+            "cost": Dollars(cost) if is_defined(cost) else None,
+            "seconds": Seconds(seconds) if is_defined(seconds) else None,
+        }
+        known = {name: x or say(f"reward.policy.{name}.unknown") for name, x in figures.items()}
+        known |= {"cost": say("reward.policy.free")} if cost == 0 else {}
+        yield say("reward.policy.step", responses=Count(policy.step_size, "responses"), **known)
 
 
 def _bench_part(facts: _Facts) -> Part:
