@@ -12,12 +12,8 @@ from voirdire._validation import shorten
 from voirdire.reporting.narrow_tables import NarrowTable, plain_table
 from voirdire.reporting.notes import dropped_note
 from voirdire.reporting.number_formats import counted, decimal, share
-from voirdire.reporting.pages.reward_sections import (
-    SIGNALS,
-    group_by_signal,
-    name_rules,
-    reward_view,
-)
+from voirdire.reporting.pages.reward_facts import SIGNALS, group_by_signal, name_rules
+from voirdire.reporting.pages.reward_sections import reward_view
 from voirdire.reporting.result_tables import TerminalSpeaker, ViewTables
 from voirdire.rewards.against_demands import (
     describe_paid_against_demands,

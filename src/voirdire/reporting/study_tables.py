@@ -78,10 +78,8 @@ def variance_table(variance: VarianceComponents) -> Table:
 
 def variance_lines(variance: VarianceComponents) -> list[str]:
     """Say how many more of each facet would halve the error of the mean."""
-    lines = [
-        f"Mean {variance.mean:.3g}, standard error {variance.standard_error:.2g}. "
-        "To halve the error:"
-    ]
+    error = f"standard error {variance.standard_error:.2g}"
+    lines = [f"Mean {variance.mean:.3g}, {error}. To halve the error:"]
     for size in variance.sizes:
         needed = "more of them cannot" if size.n_to_halve is None else f"{size.n_to_halve:,}"
         lines.append(f"  {size.facet}: {needed} (now {size.n_levels:,.4g})")

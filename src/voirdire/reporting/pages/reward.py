@@ -12,7 +12,8 @@ from voirdire.reporting.pages.frame import (
     page_words,
     style_sheet,
 )
-from voirdire.reporting.pages.reward_sections import name_rules, reward_view
+from voirdire.reporting.pages.reward_facts import name_rules
+from voirdire.reporting.pages.reward_sections import reward_view
 from voirdire.reporting.pages.speech import Speaker
 from voirdire.reporting.reward_json import reward_examination_as_dict, reward_examination_from_json
 from voirdire.studies.reward.result import RewardExamination

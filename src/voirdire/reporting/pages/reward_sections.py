@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-import string
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from voirdire.reporting.number_formats import is_defined, rounded_count
 from voirdire.reporting.pages.frame import drop_reasons, settings_rows
-from voirdire.reporting.pages.items import ItemCard, ItemText
+from voirdire.reporting.pages.reward_facts import (
+    RewardFacts,
+    describe_reward,
+    group_by_signal,
+    name_judge,
+    name_rules,
+    or_zero,
+    read_text,
+    say_rubric,
+)
+from voirdire.reporting.pages.reward_notes import make_pair_card, say_note, say_todo
 from voirdire.reporting.pages.speech import (
     Clauses,
     Count,
@@ -28,7 +35,6 @@ from voirdire.reporting.pages.speech import (
     ShareEnds,
     Verbatim,
     has_sentence,
-    one_line,
     say,
     say_with_ends,
 )
@@ -36,7 +42,6 @@ from voirdire.reporting.pages.view import (
     Advice,
     Cards,
     Facts,
-    Figure,
     Part,
     Quote,
     Settings,
@@ -50,24 +55,17 @@ if TYPE_CHECKING:
 
     from voirdire.reporting.pages.speech import Speaker
     from voirdire.reporting.pages.view import Block
-    from voirdire.reporting.plots import PlotKind
     from voirdire.studies.reward.result import (
-        BenchSubset,
         FeatureDrive,
-        MisrankedPair,
         PolicyCheck,
         RateEstimate,
         RewardExamination,
-        RewardNote,
     )
 
-__all__ = ["SIGNALS", "SignalRow", "group_by_signal", "name_rules", "reward_view", "say_demand"]
+__all__ = ["reward_view", "say_demand"]
 
-SIGNALS = ("base", "total", "rules")
-_WITH_SIGNALS = ("error_rates", "histograms", "near_ideal", "refusals", "bench")
 _BESIDE = ("weights", "fit", "against_demands", "certificates")
 """Of the reward: shown as tables, or too long for a list of settings."""
-_MOST_BEHAVIORS = 20
 _MOST_DRAWN = 6
 """Behaviors with figures: drawing takes longer than all the rest."""
 _MOST_PAIRS = 300
@@ -75,11 +73,7 @@ _MOST_NOTES = 60
 _TOP_NOTES = 3
 
 State: TypeAlias = Literal["passed", "depends", "failed", "no_evidence"]
-HeldOut: TypeAlias = Literal["held_out", "not_held_out", "held_out_unknown"]
-Verdict: TypeAlias = Literal["helps", "hurts", "unclear", "better", "worse", "chance", "undefined"]
 
-_USUAL_LEVEL = 0.95
-_CHANCE = 0.5
 _UNEVEN = 2.0
 _HALF = 0.5
 _STRONGEST = 5
@@ -100,180 +94,11 @@ def _columns(kind: Callable[[Any], Any], **attributes: str) -> dict[str, Any]:
     return {f"reward.column.{head}": column(path) for head, path in attributes.items()}
 
 
-def name_rules(report: RewardExamination) -> RewardExamination:
-    """Call the total the rules where there is no base reward beside it."""
-    parts: dict[str, tuple[Any, ...]] = {name: getattr(report, name) for name in _WITH_SIGNALS}
-    alone: dict[str, Any] = {
-        name: tuple(dataclasses.replace(row, signal="rules") for row in rows)
-        for name, rows in parts.items()
-        if {row.signal for row in rows} == {"total"}
-    }
-    return dataclasses.replace(report, **alone)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SignalRow:
-    """Rows of the record that differ by their signal only, and what they share."""
-
-    key: tuple[Any, ...]
-    n: int
-    by_signal: dict[str, Any]
-
-
-def group_by_signal(
-    rows: Iterable[Any], names: Sequence[str], count: Callable[[Any], int]
-) -> list[SignalRow]:
-    """Put rows side by side that have the same values under these names."""
-    groups: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in rows:
-        groups.setdefault(tuple(getattr(row, name) for name in names), {})[row.signal] = row
-    return [
-        SignalRow(key=key, n=max(map(count, group.values())), by_signal=group)
-        for key, group in groups.items()
-    ]
-
-
-@dataclass(frozen=True)
-class _Facts:
-    """What several parts of the page say: who ranks what, how well, and on which prompts."""
-
-    report: RewardExamination
-
-    @cached_property
-    def _ranking(self) -> set[str]:
-        """The rewards that rank the comparisons."""
-        return {row.signal for row in self.report.error_rates if is_defined(row.rate.value)}
-
-    @cached_property
-    def signals(self) -> tuple[str, ...]:
-        """The rewards to show: without a base reward only the rules."""
-        bench = {row.signal for row in self.report.bench if is_defined(row.accuracy.value)}
-        ranking = self._ranking | bench
-        return tuple(x for x in SIGNALS if x in ranking) if "base" in ranking else ("rules",)
-
-    @cached_property
-    def main(self) -> str:
-        """The reward that training would see."""
-        ranking = self._ranking or set(self.signals)
-        return "total" if ranking >= {"base", "total"} else "rules"
-
-    @cached_property
-    def level(self) -> Percent:
-        """The confidence level of the intervals."""
-        level = self.report.settings.get("confidence_level")
-        return Percent(level if isinstance(level, float) and 0 < level < 1 else _USUAL_LEVEL)
-
-    @cached_property
-    def held_out(self) -> HeldOut:
-        """Whether the fit has seen the prompts, as far as it is known."""
-        if self.report.is_held_out:
-            return "held_out"
-        return "held_out_unknown" if "held_out_unknown" in self.codes else "not_held_out"
-
-    @cached_property
-    def codes(self) -> set[str]:
-        """What the notes are about."""
-        return {note.code for note in self.report.notes}
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The behaviors in the order in which they come."""
-        report = self.report
-        rows: tuple[Any, ...] = (*report.scales, *report.drives, *report.error_rates)
-        return tuple(dict.fromkeys(row.behavior for row in rows if row.behavior is not None))
-
-    @property
-    def shown(self) -> tuple[str, ...]:
-        """The behaviors that are shown, those with figures first."""
-        return self.names[:_MOST_BEHAVIORS]
-
-    @cached_property
-    def reward_name(self) -> Name:
-        """The reward's name."""
-        return Name(_read_text(self.report.reward, "name") or "–")
-
-    @cached_property
-    def sizes(self) -> dict[str, Count]:
-        """What the figures rest on."""
-        report = self.report
-        return {
-            "comparisons": Count(report.n_comparisons, "comparisons"),
-            "completions": Count(report.n_items, "completions"),
-            "prompts": Count(report.n_prompts, "prompts"),
-        }
-
-    @cached_property
-    def near(self) -> list[SignalRow]:
-        """The hardest comparisons by behavior and its two best labels."""
-        rows, keys = self.report.near_ideal, ("behavior", "best", "next")
-        return group_by_signal(rows, keys, lambda row: row.error_rate.n)
-
-    @cached_property
-    def refusals(self) -> list[SignalRow]:
-        """The refusals by behavior, kind, and what says that it is one."""
-        rows, keys = self.report.refusals, ("behavior", "kind", "by")
-        return group_by_signal(rows, keys, lambda row: row.rate.n)
-
-    @cached_property
-    def accuracies(self) -> tuple[BenchSubset | None, BenchSubset | None]:
-        """The accuracy on all pairs of the reward of training, and of its base."""
-        rows = [x for x in self.report.bench if x.subset is None and is_defined(x.accuracy.value)]
-        whole = {row.signal: row for row in rows}
-        return whole.get("total" if "base" in whole else "rules"), whole.get("base")
-
-    def error(self, signal: str, behavior: str | None = None) -> RateEstimate | None:
-        """Find an error rate over all comparisons; None where there is none."""
-        for row in self.report.error_rates:
-            if (row.behavior, row.signal, row.against) == (behavior, signal, "all"):
-                return row.rate if is_defined(row.rate.value) else None
-        return None
-
-    def verdict(self, behavior: str | None = None) -> Verdict:
-        """Tell what the intervals show of a behavior, or of all together."""
-        rate, base = self.error(self.main, behavior), self.error("base", behavior)
-        if rate is None:
-            return "undefined"
-        if "base" not in self.signals or base is None:
-            return "better" if rate.high < _CHANCE else "worse" if rate.low > _CHANCE else "chance"
-        if rate.high < base.low:  # never with nan
-            return "helps"
-        return "hurts" if base.high < rate.low else "unclear"
-
-    def drives(self, behavior: str) -> list[FeatureDrive]:
-        """List the features of a behavior, the one that moves rankings most first."""
-        rows = [row for row in self.report.drives if row.behavior == behavior]
-        return sorted(rows, key=lambda row: (-_or_zero(row.share), -abs(_or_zero(row.weight))))
-
-    def certified(self, *behaviors: str) -> tuple[int, int]:
-        """Count the features with a weight whose judge is certified, and all with a weight."""
-        rows = [
-            row
-            for row in self.report.drives
-            if _or_zero(row.weight) and (not behaviors or row.behavior in behaviors)
-        ]
-        return sum(row.is_certified for row in rows), len(rows)
-
-    def columns(self, cell: Callable[[Any], Any]) -> dict[str, Any]:
-        """Make a column of each reward for rows by signal; a dash where there is none."""
-
-        def say_cell(row: SignalRow, signal: str) -> Any:
-            return cell(row.by_signal[signal]) if signal in row.by_signal else Decimal(None)
-
-        return {f"reward.signal.{x}": partial(say_cell, signal=x) for x in self.signals}
-
-    def figure(
-        self, kind: PlotKind, name: str, caption: Any, behavior: str | None = None
-    ) -> Figure:
-        """Name a figure."""
-        which = {"behavior": behavior}
-        return Figure(kind=kind, name=f"reward-f-{name}", caption=(caption,), which=which)
-
-
 def reward_view(report: RewardExamination, speaker: Speaker) -> View:
     """Say what an examination found, for its page and for a terminal."""
-    facts = _Facts(name_rules(report))
+    facts = RewardFacts(name_rules(report))
     report = facts.report
-    notes = [(_say_note(note, speaker), _say_todo(note)) for note in report.notes]
+    notes = [(say_note(note, speaker), say_todo(note)) for note in report.notes]
     top = [note for note in notes if note[1]][:_TOP_NOTES]
     others = [note for note in notes if note not in top]
     drives = [words for name in facts.shown for words in _say_behavior(facts, name)]
@@ -303,10 +128,10 @@ def reward_view(report: RewardExamination, speaker: Speaker) -> View:
     )
 
 
-def _list_parts(facts: _Facts) -> Iterator[Part]:
+def _list_parts(facts: RewardFacts) -> Iterator[Part]:
     report = facts.report
     if report.misranked:
-        cards = [_make_pair_card(pair) for pair in report.misranked[:_MOST_PAIRS]]
+        cards = [make_pair_card(pair) for pair in report.misranked[:_MOST_PAIRS]]
         n = len(report.misranked)
         cut = say("table.cut", shown=len(cards), n=n)
         yield Part(
@@ -342,7 +167,7 @@ def _list_parts(facts: _Facts) -> Iterator[Part]:
 # The verdict --------------------------------------------------------------------------------------
 
 
-def _headline(facts: _Facts) -> Iterator[Said]:
+def _headline(facts: RewardFacts) -> Iterator[Said]:
     if (error := facts.error(facts.main)) is not None:
         base = facts.error("base")
         where = say(f"reward.headline.{facts.held_out}")
@@ -354,7 +179,7 @@ def _headline(facts: _Facts) -> Iterator[Said]:
     yield say(f"reward.verdict.{facts.verdict()}")
 
 
-def _beside(facts: _Facts, rate: RateEstimate, base: RateEstimate | None) -> dict[str, Any]:
+def _beside(facts: RewardFacts, rate: RateEstimate, base: RateEstimate | None) -> dict[str, Any]:
     """Give a rate with its interval, and that of the base reward beside it."""
     figures = {"error": Share(rate.value), "level": facts.level, "ends": _ends(rate)}
     return figures | ({"base": Share(base.value), "base_ends": _ends(base)} if base else {})
@@ -364,7 +189,7 @@ def _ends(rate: RateEstimate) -> ShareEnds:
     return ShareEnds(rate.low, rate.high)
 
 
-def _choose_next_step(facts: _Facts) -> str:
+def _choose_next_step(facts: RewardFacts) -> str:
     """Choose the one thing to do now: the key of its sentence."""
     verdict, report = facts.verdict(), facts.report
     steps = {
@@ -381,7 +206,7 @@ def _choose_next_step(facts: _Facts) -> str:
     return "reward.next." + next(step for step, is_due in steps.items() if is_due)
 
 
-def _glance_table(facts: _Facts) -> Table:
+def _glance_table(facts: RewardFacts) -> Table:
     """Give the verdict on all behaviors together, and on each."""
     beside = [x for x in facts.signals if x in ("base", facts.main)]
 
@@ -419,7 +244,7 @@ def _mark_total(name: str | None) -> str:
     return "total-row" if name in (None, "*") else ""
 
 
-def _say_verdict(facts: _Facts, behavior: str | None) -> Said:
+def _say_verdict(facts: RewardFacts, behavior: str | None) -> Said:
     verdict = facts.verdict(behavior)
     states: dict[str, State] = {"helps": "passed", "better": "passed"}
     states |= {"hurts": "failed", "worse": "failed"}
@@ -440,7 +265,7 @@ def _say_behavior_name(name: str | None) -> str | Name:
     return "reward.all" if name is None else Name(name, 40)
 
 
-def _note_cut_behaviors(facts: _Facts) -> tuple[Words, ...]:
+def _note_cut_behaviors(facts: RewardFacts) -> tuple[Words, ...]:
     if len(facts.shown) == len(facts.names):
         return ()
     n = Count(len(facts.names), "behaviors")
@@ -450,7 +275,7 @@ def _note_cut_behaviors(facts: _Facts) -> tuple[Words, ...]:
 # What drives the reward ---------------------------------------------------------------------------
 
 
-def _drives_part(facts: _Facts) -> Part:
+def _drives_part(facts: RewardFacts) -> Part:
     blocks = [
         Words(("reward.drives.lead",)),
         *(x for place, name in enumerate(facts.shown, start=1)
@@ -460,7 +285,7 @@ def _drives_part(facts: _Facts) -> Part:
     return Part(name="reward.drives", blocks=blocks, shown_in="details")
 
 
-def _say_behavior(facts: _Facts, name: str) -> tuple[Words, ...]:
+def _say_behavior(facts: RewardFacts, name: str) -> tuple[Words, ...]:
     """Say of a behavior in a line or two what moves its rankings."""
     rows = facts.drives(name)
     error = facts.error(facts.main, name)
@@ -472,7 +297,7 @@ def _say_behavior(facts: _Facts, name: str) -> tuple[Words, ...]:
     return (Words((of, *sentences)),) if sentences else ()
 
 
-def _show_features(facts: _Facts, name: str, place: int) -> Iterator[Block]:
+def _show_features(facts: RewardFacts, name: str, place: int) -> Iterator[Block]:
     rows = facts.drives(name)
     if not rows:
         return
@@ -528,9 +353,9 @@ def _say_remarks(row: FeatureDrive) -> Iterator[Said]:
     yield say("reward.mark.certified" if row.is_certified else "reward.mark.uncertified")
 
 
-def _say_drives(facts: _Facts, rows: Sequence[FeatureDrive]) -> list[Said]:
+def _say_drives(facts: RewardFacts, rows: Sequence[FeatureDrive]) -> list[Said]:
     """Say what stands out among the sorted features of a behavior."""
-    strong = [row for row in rows[:_STRONGEST] if _or_zero(row.share) >= _STRONG]
+    strong = [row for row in rows[:_STRONGEST] if or_zero(row.share) >= _STRONG]
     parts = {
         "contradictory": [row for row in rows if row.is_contradictory and row.demand],
         "out_of_order": [row for row in rows if row.is_contradictory and not row.demand],
@@ -554,7 +379,7 @@ def _say_largest_features(rows: Sequence[FeatureDrive]) -> list[Said]:
     """Name the fewest features that make up half of the spread."""
     total = 0.0
     for place, row in enumerate(rows, start=1):
-        total += _or_zero(row.share)
+        total += or_zero(row.share)
         if total >= _HALF:
             share = Percent(total)
             return [say("reward.drives.most", features=_name_features(rows[:place]), share=share)]
@@ -563,7 +388,7 @@ def _say_largest_features(rows: Sequence[FeatureDrive]) -> list[Said]:
 
 def _say_harmful_feature(rows: Sequence[FeatureDrive], error: float) -> list[Said]:
     """Name the feature without which the reward would rank better, where there is one."""
-    known = [x for x in rows if is_defined(x.error_rate_without) and _or_zero(x.weight)]
+    known = [x for x in rows if is_defined(x.error_rate_without) and or_zero(x.weight)]
     least = min(known, key=lambda row: row.error_rate_without, default=None)
     if least is None or error - least.error_rate_without < _NOTEWORTHY:
         return []
@@ -574,7 +399,7 @@ def _say_harmful_feature(rows: Sequence[FeatureDrive], error: float) -> list[Sai
 # How it ranks -------------------------------------------------------------------------------------
 
 
-def _errors_part(facts: _Facts) -> Part:
+def _errors_part(facts: RewardFacts) -> Part:
     lead = "reward.verdict.lead" if "base" in facts.signals else "reward.verdict.lead.rules"
     rows = [row for row in facts.report.error_rates if row.signal in facts.signals]
     table = Table.of(
@@ -597,13 +422,13 @@ def _errors_part(facts: _Facts) -> Part:
     return Part(name="reward.errors", blocks=blocks, shown_in="details")
 
 
-def _choose_worst(facts: _Facts, rows: Iterable[Any], value: Callable[[Any], float]) -> Any:
+def _choose_worst(facts: RewardFacts, rows: Iterable[Any], value: Callable[[Any], float]) -> Any:
     """Find where the reward of training goes wrong most often; None where nothing is known."""
     known = [row for row in rows if row.signal == facts.main and is_defined(value(row))]
     return max(known, key=value, default=None)
 
 
-def _near_part(facts: _Facts) -> Part:
+def _near_part(facts: RewardFacts) -> Part:
     """Show the best label against the next one."""
     rows = facts.report.near_ideal
     lead: list[Any] = ["reward.near.lead"]
@@ -617,7 +442,7 @@ def _near_part(facts: _Facts) -> Part:
         )  # fmt: skip
         gaps = [x.mean_gap for x in rows
                 if x.signal == facts.main and is_defined(x.error_rate.value)]  # fmt: skip
-        if any(_or_zero(gap.low) <= 0 <= _or_zero(gap.high) for gap in gaps):
+        if any(or_zero(gap.low) <= 0 <= or_zero(gap.high) for gap in gaps):
             lead.append("reward.near.gap_unclear")
     names: dict[str, Any] = {
         "reward.column.behavior": lambda row: Name(row.key[0], 40),
@@ -638,7 +463,7 @@ def _near_part(facts: _Facts) -> Part:
     return Part(name="reward.near", blocks=(Words(lead), *tables), shown_in="details")
 
 
-def _refusals_part(facts: _Facts) -> Part:
+def _refusals_part(facts: RewardFacts) -> Part:
     lead: list[Any] = ["reward.refusals.lead"]
     worst = _choose_worst(facts, facts.report.refusals, lambda row: row.rate.value)
     if worst is not None:
@@ -672,7 +497,7 @@ def _refusals_part(facts: _Facts) -> Part:
     return Part(name="reward.refusals", blocks=(Words(lead), table), shown_in="details")
 
 
-def _nonsense_part(facts: _Facts) -> Part:
+def _nonsense_part(facts: RewardFacts) -> Part:
     rows = facts.report.degenerate
     table = Table.of(
         "reward.degenerate.table",
@@ -715,7 +540,7 @@ def _nonsense_part(facts: _Facts) -> Part:
 # How large it is ----------------------------------------------------------------------------------
 
 
-def _histograms_part(facts: _Facts) -> Part:
+def _histograms_part(facts: RewardFacts) -> Part:
     rows = facts.report.histograms
     blocks: list[Block] = [Words(("reward.histograms.lead",))]
     if not rows:
@@ -745,7 +570,7 @@ def _histograms_part(facts: _Facts) -> Part:
     return Part(name="reward.histograms", blocks=blocks, shown_in="details")
 
 
-def _scales_part(facts: _Facts) -> Part:
+def _scales_part(facts: RewardFacts) -> Part:
     numbers = {"mean": "mean", "deviation": "standard_deviation", "lowest": "lowest"}
     numbers |= {"highest": "highest", "best": "mean_ideal", "worst": "mean_worst"}
     columns = {
@@ -848,7 +673,7 @@ def _say_policy(policy: PolicyCheck) -> Iterator[Said]:
         yield say("reward.policy.step", responses=Count(policy.step_size, "responses"), **known)
 
 
-def _bench_part(facts: _Facts) -> Part:
+def _bench_part(facts: RewardFacts) -> Part:
     """Show the benchmark: all pairs and the mean over subsets first."""
     lead: list[Any] = ["reward.bench.lead"]
     main, beside = facts.accuracies
@@ -882,7 +707,7 @@ def _bench_part(facts: _Facts) -> Part:
 # What it is ---------------------------------------------------------------------------------------
 
 
-def _certificates_part(facts: _Facts) -> Part:
+def _certificates_part(facts: RewardFacts) -> Part:
     (n_certified, n), blocks = facts.certified(), list[Any]()
     if n:
         key = "certified" if n_certified == n else "uncertified"
@@ -893,8 +718,8 @@ def _certificates_part(facts: _Facts) -> Part:
     if isinstance(certificates, dict) and certificates:
         columns: dict[str, Any] = {
             "reward.glossary.proposition.word": lambda row: Name(row[0], 60),
-            "reward.glossary.certificate.word": lambda row: _say_state(_read_text(row[1], "state")),
-            "column.reason": lambda row: Verbatim(_read_text(row[1], "reason")),
+            "reward.glossary.certificate.word": lambda row: _say_state(read_text(row[1], "state")),
+            "column.reason": lambda row: Verbatim(read_text(row[1], "reason")),
         }
         look: dict[str, Any] = {"style": "dense settings", "label": "reward.certificates.label"}
         blocks.append(Table.of(None, list(certificates.items()), columns, n_texts=3, **look))
@@ -906,10 +731,10 @@ def _say_state(state: str) -> Said | Name:
     return say(key) if has_sentence(key, "reward") else Name(state)
 
 
-def _list_appendix(facts: _Facts) -> Iterator[Part]:
+def _list_appendix(facts: RewardFacts) -> Iterator[Part]:
     """Say what the reward is, what a paper can take over, and what was given."""
     report = facts.report
-    what = (Words(("reward.what.lead",)), Facts([*_describe_reward(facts)]))
+    what = (Words(("reward.what.lead",)), Facts([*describe_reward(facts)]))
     yield Part(name="reward.what", blocks=what, shown_in="page")
     quote = Quote((
         Words([*_say_paragraph(facts)]),
@@ -928,59 +753,13 @@ def _list_appendix(facts: _Facts) -> Iterator[Part]:
             yield Part(name=f"reward.{name}", title=title, blocks=(block,), shown_in="page")
 
 
-def _describe_reward(facts: _Facts) -> Iterator[tuple[str, Any]]:
-    """Give the key of a word, and what is said of it."""
-    reward, fit = facts.report.reward, facts.report.reward.get("settings")
-    judge = reward.get("judge")
-    fingerprint = _read_text(judge, "fingerprint") if isinstance(judge, dict) else ""
-    orientation, loss = _read_text(reward.get("orientation")), _read_text(fit, "loss")
-    data = _read_text(reward.get("data_hash"))
-    n_certified, n = facts.certified()
-    yield "reward.what.name", facts.reward_name
-    yield "reward.what.rubric", _say_rubric(reward)
-    yield "reward.what.judge", _name_judge(reward)
-    if text := fingerprint or _read_text(reward.get("fingerprint")):
-        yield "reward.what.fingerprint", Name(text, 90)
-    if orientation in ("plain", "rule", "demanded"):
-        yield "reward.what.orientation", say(f"reward.what.orientation.{orientation}")
-    if loss in ("hinge", "logistic") or not data:
-        way = loss if loss in ("hinge", "logistic") else "given"
-        yield "reward.what.fit", say(f"reward.what.fit.{way}")
-    if facts.names:
-        yield "reward.what.behaviors", Listing(tuple(map(Name, facts.names)))
-    if n:
-        count = say("reward.what.certified.count", n=n_certified, features=Count(n, "features"))
-        yield "reward.what.certified", count
-    texts = {"data": data} | {
-        name: _read_text(reward.get(key))
-        for name, key in (("hash", "content_hash"), ("created", "created"))
-    }
-    for name, text in texts.items():
-        if text:
-            yield f"reward.what.{name}", Name(text, 90)
-
-
-def _name_judge(reward: Any) -> Name:
-    return Name(_read_text(reward.get("judge"), "name") or "–")
-
-
-def _say_rubric(reward: Any) -> Said | Name:
-    rubric = reward.get("rubric")
-    name = Name(_read_text(rubric, "name") or "–")
-    version = _read_text(rubric, "version") if isinstance(rubric, dict) else ""
-    version = version or _read_text(reward.get("rubric_version"))
-    if not version:
-        return name
-    return say("reward.what.rubric.versioned", name=name, version=Name(version))
-
-
-def _say_paragraph(facts: _Facts) -> Iterator[Said]:
+def _say_paragraph(facts: RewardFacts) -> Iterator[Said]:
     """Say for a paper what was examined on what, and how well it ranks."""
     from voirdire import __version__
 
     report, base = facts.report, facts.error("base")
     suffix = ".base" if base else ""
-    about = {"judge": _name_judge(report.reward), "rubric": _say_rubric(report.reward)}
+    about = {"judge": name_judge(report.reward), "rubric": say_rubric(report.reward)}
     yield say(f"reward.paper.what{suffix}", **about)
     used = {"held_out": "", "not_held_out": ".used", "held_out_unknown": ".unknown"}
     yield say(f"reward.paper.data{used[facts.held_out]}", **facts.sizes)
@@ -1001,7 +780,7 @@ def _say_paragraph(facts: _Facts) -> Iterator[Said]:
     yield say("reward.paper.software", version=Verbatim(__version__))
 
 
-def _paper_table(facts: _Facts) -> Table:
+def _paper_table(facts: RewardFacts) -> Table:
     """Put the error rates of all comparisons above those of the best label against the next."""
     near = {row.key[0]: row for row in facts.near}
     rows = [
@@ -1052,11 +831,6 @@ def _dropped_part(report: RewardExamination) -> Part:
     return Part(name="reward.dropped", title=title, blocks=blocks, shown_in="details")
 
 
-# Notes and items ----------------------------------------------------------------------------------
-
-_SHARES = ("share", "cost", "worst_case")
-
-
 def _notes_part(notes: Sequence[tuple[Any, Any]]) -> Part:
     n_more = len(notes) - _MOST_NOTES
     more = Words((say("reward.notes.more", n=n_more),), "note")
@@ -1066,75 +840,3 @@ def _notes_part(notes: Sequence[tuple[Any, Any]]) -> Part:
         blocks=(Advice(notes[:_MOST_NOTES]), *((more,) if n_more > 0 else ())) if notes else (),
         shown_in="details",
     )
-
-
-def _say_todo(note: RewardNote) -> Said | None:
-    key = f"reward.todo.{note.code}"
-    return say(key) if has_sentence(key, "reward") else None
-
-
-def _say_note(note: RewardNote, speaker: Speaker) -> Said | Verbatim:
-    """Say a note by its code where the language has words for it, else as it stands."""
-    key = f"reward.note.{note.code}"
-    parsed = string.Formatter().parse(speaker.phrases.get(key, ""))
-    wanted = {name for _, name, _, _ in parsed if name}
-    if key not in speaker.phrases or not wanted <= note.figures.keys():  # of another version
-        return Verbatim(note.sentence)
-    return say(key, **{name: _convert_figure(name, note.figures[name]) for name in wanted})
-
-
-def _convert_figure(name: str, value: Any) -> Any:
-    """Turn a figure of a note into something that can be said."""
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**15:
-        return Count(value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return Share(float(value)) if name in _SHARES else Decimal(float(value))
-    if isinstance(value, dict | list | tuple):
-        return Listing(tuple(Name(str(each)) for each in value))
-    return Name("–" if value is None else str(value))
-
-
-def _make_pair_card(pair: MisrankedPair) -> ItemCard:
-    """Show the texts of a misranked pair, both rewards, and the features that do most."""
-    better, worse = pair.better, pair.worse
-    sides = (("reward.pairs.better", better), ("reward.pairs.worse", worse))
-    texts = (("items.prompt", pair.prompt), *((key, side.response) for key, side in sides))
-    figures = [
-        (say(key), say("reward.pairs.reward", label=_label(side.label), reward=Decimal(side.reward),
-                       base=Decimal(side.base), rules=Decimal(side.rules)), Name(side.item))
-        for key, side in sides
-    ]  # fmt: skip
-    features = [
-        (Name(row.feature), say("reward.pairs.feature", difference=Decimal(row.difference)), None)
-        for row in pair.features
-    ]
-    tags = {"reward.column.behavior": pair.behavior}
-    tags |= {f"{key}.label": side.label for key, side in sides if side.label is not None}
-    summary = say(
-        "reward.pairs.summary",
-        behavior=Name(pair.behavior),
-        better=_label(better.label),
-        worse=_label(worse.label),
-        difference=Decimal(pair.difference),
-    )
-    return ItemCard(
-        title=pair.prompt or f"{better.item} / {worse.item}",
-        summary=(summary,),
-        texts=[ItemText(heading=key, text=text) for key, text in texts if text is not None],
-        rows=(*figures, *features),
-        tags={key: one_line(tag, width=200) for key, tag in tags.items()},
-    )
-
-
-def _label(label: str | None) -> Label | Name:
-    return Name("–") if label is None else Label(label)
-
-
-def _or_zero(value: float) -> float:
-    return value if math.isfinite(value) else 0.0
-
-
-def _read_text(value: Any, key: str = "") -> str:
-    """Read a text that stands there by itself or in an object."""
-    text = value.get(key) if isinstance(value, dict) else value
-    return text if isinstance(text, str) else ""
