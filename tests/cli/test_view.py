@@ -144,6 +144,40 @@ def test_several_judges_are_told_apart(view, tmp_path):
     assert first["items.answer"] == ["true", "false"]
 
 
+def test_ids_of_verdicts_and_items_may_stand_in_a_column_of_another_name(view, tmp_path):
+    verdicts, items = tmp_path / "verdicts.csv", tmp_path / "items.csv"
+    verdicts.write_text("key,judge,question,label\na,one,q,true\nb,one,q,false\n")
+    items.write_text("key,prompt\na,Prompt of a\nb,Prompt of b\n")
+
+    page = view(verdicts, "--items", items, "--column", "item=key")
+
+    assert len(tags_of(page)) == 2
+    assert "Prompt of b" in page
+
+
+def test_items_of_an_examination_may_have_their_ids_in_a_column_of_another_name(
+    view, examination, tmp_path
+):
+    items = tmp_path / "items.csv"
+    items.write_text("key,prompt\n" + "".join(f"i{n},Prompt of i{n}\n" for n in range(200)))
+
+    assert "Prompt of i10" in view(examination, "--items", items, "--column", "item=key")
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [("item=nowhere", "column `nowhere` must"), ("what=key", "`--column` must")],
+)
+def test_a_column_that_is_not_there_is_refused(call, tmp_path, typed, message):
+    path = tmp_path / "verdicts.csv"
+    path.write_text("key,judge,question,label\na,one,q,true\n")
+
+    done = call("view", path, "--column", typed, "--no-open", "--output", tmp_path / "page.html")
+
+    assert done.code in (1, 2)
+    assert message in done.err
+
+
 # Examinations -------------------------------------------------------------------------------------
 
 

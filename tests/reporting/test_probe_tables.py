@@ -90,12 +90,12 @@ def test_tables_hold_every_probe_and_what_was_asked_beside_them():
     text = " ".join(shown(report()).split())
 
     assert "own/choice colour 50 – 2.0% – – no" in text
-    assert "its sentences are shuffled 40 92.5% (80.0–98.0%) 2" in text
+    assert "its sentences are shuffled 40 92.5% (80–98%) 2" in text
     assert "zh .55 .50 0 2" in text
     assert (
         "prompt to prompt for apology, by .30. The outcome depends on the prompt for 1 of 2" in text
     )
-    own, others = "30.0% (26.0–34.0%) 20", "10.0% (6.0–14.0%) 40"
+    own, others = "30.0% (26–34%) 20", "10.0% (6–14%) 40"
     assert f"apology {own} {others} 3.00 (1.10–8.20) .040 yes" in text
     assert "Of 1 bias 0 are left." in text
     assert "+.11 (.07–.15) +.03 (−.01 to .07) .010 no" in text

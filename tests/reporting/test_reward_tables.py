@@ -34,19 +34,6 @@ def shown():
     return show
 
 
-def test_prompts_without_comparisons_are_no_part_of_what_is_tested(shown):
-    figures = {"n_seen": 3, "n_prompts": 3}
-    note = RewardNote(code="seen_prompts", sentence="All were.", figures=figures)
-    found = RewardExamination(
-        reward={"name": "mine"}, n_items=9, n_prompts=4, n_comparisons=8, is_held_out=False,
-        notes=(note,),
-    )  # fmt: skip
-
-    text = " ".join(shown(found).split())
-
-    assert "3 of 3 with comparisons in the fit: not tested on these" in text
-
-
 def test_everything_fits_eighty_columns(shown, reward_examination):
     text = shown(reward_examination)
 
@@ -63,86 +50,99 @@ def test_every_figure_is_whole_in_a_narrow_terminal(shown, reward_examination, w
     assert max(cell_len(line.rstrip()) for line in text.splitlines()) <= width
 
 
-def test_every_part_has_its_table(shown, reward_examination):
-    text = " ".join(shown(reward_examination, width=120).split())
+def test_a_page_of_a_terminal_says_what_matters(shown, reward_examination):
+    text = shown(reward_examination)
+    whole = dataclasses.replace(reward_examination, policy=None, bench=())
+
+    assert len(shown(whole).splitlines()) <= 35
+    for words in (
+        "reward examined on 197 comparisons between 159 completions of 40 prompts",
+        "the reward ranks 37.6% of 197 comparisons the wrong way",
+        "Share of n comparisons that each reward ranks the wrong way, with 95% intervals",
+        "refuse: helps and ideal make up 64% of the spread.",
+        "Pre-flight on the policy’s own responses",
+        "Base + rules is right on 100% of 9 pairs",
+        "note: Base and rules together err more often",
+        "5 more notes and every table are in --details",
+        "Next: Read the misranked pairs",
+        "dropped 1: no verdict (first: ",
+    ):
+        assert words in " ".join(text.split())
+
+
+def test_details_have_every_table_of_the_page(shown, reward_examination):
+    text = " ".join(shown(reward_examination, width=160, details=True).split())
 
     for words in (
-        "error rate: share of comparisons ranked the wrong way",
-        "hard cases",
-        "nonsense (1 of 2 kinds): its rule reward beside the real responses of its prompt",
-        "comply refusal 1.50 1.25 .50 65% 100% 20",
-        "what drives refuse",
-        "rule rewards of the behaviors side by side",
-        "the policy's own responses",
-        "benchmark: share of pairs",
-        "Note: ",
-        "dropped 1: no verdict",
+        "What drives the reward",
+        "How often it ranks the wrong way",
+        "Ideal against near-ideal",
+        "False and missed refusals",
+        "Nonsense beside real responses",
+        "a plain refusal 1.50 1.25 .50 65% 100% 20",
+        "Rewards by label",
+        "The behaviors side by side",
+        "More notes: 5",
+        "note: How long a step takes is not known",
     ):
         assert words in text
+    assert "--details" not in text
 
 
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("seen_prompts", "prompts, 3 of 40 in the fit: not tested on these;"),
-        ("held_out_unknown", "prompts, not known to be new to the fit;"),
+        ("seen_prompts", "On prompts that the fit has seen, the reward ranks"),
+        ("held_out_unknown", "On prompts that the fit may have seen, the reward ranks"),
     ],
 )
-def test_prompts_of_the_fit_are_counted_below_the_title(shown, reward_examination, code, words):
-    figures = {"n_seen": 3, "n_prompts": 40}
-    said = RewardNote(code=code, sentence="-", figures=figures)
-    found = dataclasses.replace(reward_examination, is_held_out=False, notes=(said,))
+def test_figures_on_prompts_of_the_fit_are_no_test(shown, reward_examination, code, words):
+    note = RewardNote(code=code, sentence="3 of the 40 prompts were in the fit.", figures={})
+    found = dataclasses.replace(reward_examination, is_held_out=False, notes=(note,))
 
-    assert words in " ".join(shown(found).split())
-    assert "none of them in the fit" in " ".join(shown(reward_examination).split())
-
-
-@pytest.mark.parametrize(
-    ("n_seen", "words"), [(3, "partly not tested: share of"), (40, "\nnot tested: share of")]
-)
-def test_error_rates_on_prompts_of_the_fit_are_no_test(shown, reward_examination, n_seen, words):
-    figures = {"n_seen": n_seen, "n_prompts": 40}
-    said = RewardNote(code="seen_prompts", sentence="-", figures=figures)
-    found = dataclasses.replace(reward_examination, is_held_out=False, notes=(said,))
-
-    text = shown(found)
+    text = " ".join(shown(found).split())
 
     assert words in text
-    assert "error rate: share of comparisons" not in text
-    assert "error rate: share of comparisons" in shown(reward_examination)
+    assert "note: 3 of the 40 prompts were in the fit." in text
+    assert "On prompts outside of the fit" in " ".join(shown(reward_examination).split())
 
 
 def test_a_rate_stands_with_its_interval(shown, reward_examination):
-    rate = reward_examination.error_rates[0].rate
+    rate = next(
+        row.rate
+        for row in reward_examination.error_rates
+        if (row.behavior, row.signal, row.against) == (None, "total", "all")
+    )
 
-    text = shown(reward_examination, width=120)
+    text = shown(reward_examination)
 
-    low, high = (f"{x:.2f}".removeprefix("0") for x in (rate.low, rate.high))
-    value = f"{rate.value:.3f}".removeprefix("0")
-    assert f"{value} [{low}, {high}]" in text
+    assert f"{rate.value:.1%} ({100 * rate.low:.0f}–{rate.high:.0%})" in text
 
 
-def test_signals_stand_side_by_side_and_one_alone_is_the_reward(shown, reward_examination):
-    beside = [line for line in shown(reward_examination, width=120).splitlines() if "vs" in line]
-    rows = tuple(row for row in reward_examination.error_rates if row.signal == "total")
-    alone = dataclasses.replace(reward_examination, error_rates=rows)
+def test_signals_stand_side_by_side_and_one_alone_is_the_rules(shown, reward_examination):
+    only = {
+        name: tuple(row for row in getattr(reward_examination, name) if row.signal == "total")
+        for name in ("error_rates", "near_ideal", "refusals", "bench")
+    }
 
-    assert beside[0].split()[2:] == ["base", "base", "+", "rules", "rules", "pairs"]
-    heads = [line for line in shown(alone, width=120).splitlines() if "vs" in line]
-    assert heads[0].split() == ["behavior", "vs", "reward", "pairs"]
+    beside = next(line for line in shown(reward_examination).splitlines() if "Behavior" in line)
+    alone = shown(dataclasses.replace(reward_examination, **only))
+
+    assert beside.split()[1:] == ["Base", "reward", "Base", "+", "rules", "Rules", "alone", "n"]
+    heads = next(line for line in alone.splitlines() if "Behavior" in line)
+    assert heads.split() == ["Behavior", "Rules", "alone", "n"]
 
 
 def test_features_are_ranked_by_what_they_do_and_details_show_all(shown, reward_examination):
     rows = [row for row in reward_examination.drives if row.behavior == "refuse"]
     top = max(rows, key=lambda row: row.share)
 
-    lines = shown(reward_examination, width=120).splitlines()
-    start = next(k for k, line in enumerate(lines) if line.startswith("what drives refuse"))
-    more = shown(reward_examination, width=120, details=True)
+    lines = shown(reward_examination, width=120, details=True).splitlines()
+    start = next(k for k, line in enumerate(lines) if line.startswith("Feature"))
 
-    assert lines[start + 3].startswith(top.feature)
-    assert f"8 of {len(rows)} features" in lines[start]
-    assert all(row.feature.removeprefix("refuse.") in more for row in rows)
+    assert lines[start + 2].startswith(top.feature)
+    names = [row.feature.removeprefix("refuse.") for row in rows]
+    assert all(any(line.startswith(name) for line in lines[start:]) for name in names)
 
 
 def test_hostile_names_neither_style_nor_move_the_cursor(shown, reward_examination):
@@ -168,19 +168,19 @@ def test_an_examination_of_a_policy_alone_says_so(shown, reward_examination):
 
     text = shown(found)
 
-    assert "examined without comparisons" in text
-    assert "error rate:" not in text
-    assert "calls per step" in text
+    assert "it was examined on no comparisons" in text
+    assert "ranks the wrong way" not in text
+    assert "12 responses" in text
 
 
-def test_an_end_that_rounds_to_one_keeps_its_digits(shown, reward_examination):
+def test_an_end_that_is_near_one_is_not_rounded_to_it(shown, reward_examination):
     rates = tuple(
         dataclasses.replace(
-            row, rate=dataclasses.replace(row.rate, value=0.99, low=0.5, high=0.997)
+            row, rate=dataclasses.replace(row.rate, value=0.99, low=0.5, high=0.9996)
         )
         for row in reward_examination.error_rates
     )
 
     text = shown(dataclasses.replace(reward_examination, error_rates=rates), width=120)
 
-    assert ".990 [.50, 1.00]" in text
+    assert "99.0% (50–>99%)" in text

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from voirdire.cli.option_groups import Text
-from voirdire.cli.options import File, Output, ReportLanguage
+from voirdire.cli.options import Columns, File, Output, ReportLanguage
 from voirdire.cli.printing import progress, say_notes
 from voirdire.cli.written_files import check_written, open_page, write_text
 
@@ -24,6 +24,7 @@ def view_command(
     /,
     *,
     items: File = None,
+    columns: Columns = None,
     output: Output = None,
     browse: Annotated[bool, Parameter(name="--open", negative="--no-open")] = True,
     language: ReportLanguage = "en",
@@ -40,6 +41,9 @@ def view_command(
         JSON), a reward, a certificate, or the folder of a training run; - reads standard input.
     items
         Prompts and responses of an examination or of verdicts, by id.
+    columns
+        Your name for a column of verdicts or of --items, as OURS=YOURS: item for the ids, judge,
+        label, question, failure, probability; repeatable.
     output
         The page; by default in a new folder that only you can read.
     browse
@@ -48,11 +52,18 @@ def view_command(
         Heading of the page.
     """
     check_written(option="--output", report=output)
+    from voirdire.io.declared import Reading
     from voirdire.reporting.result_pages import PageRequest, make_page
 
     with progress("writing"):
         request = PageRequest(
-            file=file, language=language, title=title, items=items, explore=True, texts=True
+            file=file,
+            language=language,
+            title=title,
+            items=items,
+            reading=Reading(columns=columns),
+            explore=True,
+            texts=True,
         )
         page = make_page(request)
     say_notes((), page.dropped)

@@ -11,7 +11,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.files import DataFile
 from voirdire.io.rows import open_table
-from voirdire.io.values import texts
+from voirdire.io.values import refuse_column, texts
 from voirdire.records.thresholds import (
     USUAL_THRESHOLD,
     get_thresholds,
@@ -20,6 +20,8 @@ from voirdire.records.thresholds import (
 from voirdire.records.verdict_tables import is_verdict_table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from voirdire.io.rows import Table
 
 __all__ = ["SAID_COLUMNS", "TEXT_COLUMNS", "read_verdict_rows"]
@@ -42,15 +44,27 @@ _MOST_SHOWN = 8
 _SAMPLE = 50
 
 
-def read_verdict_rows(data: bytes, *, name: str, format: str) -> pl.DataFrame:  # noqa: A002
+def read_verdict_rows(
+    data: bytes,
+    *,
+    name: str,
+    format: str,  # noqa: A002
+    columns: Mapping[str, str] | None = None,
+) -> pl.DataFrame:
     """Read a table of verdicts, long or wide, from the bytes of a file.
 
     The frame has a row per item and question, with the columns of `SAID_COLUMNS` and those of
     `TEXT_COLUMNS` that the table has: text, but for `probability`, which is a number in [0, 1].
+    `columns` gives other names of some of them: they hold where the table has them.
     """
     file = DataFile(_NamedBytes(data, name), format=format, held="verdict")
     table = open_table(file)
     names = {ours: _named(table, ours) for ours in (*SAID_COLUMNS, *TEXT_COLUMNS)}
+    for ours, theirs in (columns or {}).items():
+        if theirs in table.columns:
+            names[ours] = theirs
+        elif names.get(ours) is None:
+            refuse_column(table, theirs, way_out="Name one of these.")
     is_wide = is_verdict_table(table.columns) == "wide" or (
         not names["question"] and not names["label"] and not names["probability"]
     )
@@ -62,18 +76,18 @@ def read_verdict_rows(data: bytes, *, name: str, format: str) -> pl.DataFrame:  
     rows = table.load(list(dict.fromkeys([*known, *asked])))
     if not len(rows.lines):
         raise NoDataError(f"{name}: must hold at least one verdict, got none. Fill it.")
-    columns = {each: texts(rows.columns[each], source=name) for each in rows.columns}
+    series = {each: texts(rows.columns[each], source=name) for each in rows.columns}
     nothing = pl.Series([None] * len(rows.lines), dtype=pl.String)
     frame = pl.DataFrame(
         {
-            ours: columns[theirs] if theirs else nothing
+            ours: series[theirs] if theirs else nothing
             for ours, theirs in names.items()
             if theirs or ours in SAID_COLUMNS
         }
     ).with_columns(pl.col("judge").fill_null(pl.lit(file.stem)))
     if is_wide:
-        threshold = columns["threshold"][0] if "threshold" in columns else None
-        frame = _unfold(frame, {each: columns[each] for each in asked}, threshold)
+        threshold = series["threshold"][0] if "threshold" in series else None
+        frame = _unfold(frame, {each: series[each] for each in asked}, threshold)
     elif not names["question"]:
         frame = frame.with_columns(question=pl.lit("label"))
     number = pl.col("probability").cast(pl.Float64, strict=False)

@@ -127,15 +127,15 @@ def examination_from_json(
     results = plain["examinations"]
     if isinstance(results, list | tuple):
         results = [*map(_complete_row, results)]
-    found = read_record(
+    examination = read_record(
         Examination, {**plain, "examinations": results}, source=source, made_by=_MADE_BY
     )
-    for place, rows, sizes in _square_tables(found):
+    for place, rows, sizes in _square_tables(examination):
         if len(rows) not in sizes or any(len(row) != len(rows) for row in rows):
             either = " or ".join(f"{size} x {size}" for size in sizes)
             msg = f"{source}: {place} must be a table of {either}, got {len(rows)} rows."
             raise InputError(msg)
-    return found
+    return examination
 
 
 _MADE_BY = "Make one with `voirdire examine --json`"
@@ -167,10 +167,10 @@ def _complete_row(row: Any) -> Any:
     """
     if not isinstance(row, Mapping):
         return row
-    said = {name: row.get(name) or [] for name in ("reasons", "outcome_reasons", "warnings")}
-    if not all(isinstance(each, list | tuple) for each in said.values()):
+    texts = {name: row.get(name) or [] for name in ("reasons", "outcome_reasons", "warnings")}
+    if not all(isinstance(each, list | tuple) for each in texts.values()):
         return row
-    reasons, sentences, warnings = said.values()
+    reasons, sentences, warnings = texts.values()
     reasons = reasons or [{"code": "", "sentence": each} for each in sentences]
     cautions = row.get("cautions") or [{"code": "", "sentence": each} for each in warnings]
     older: dict[str, Any] = {"method": "t", "epsilon_mode": "additive"}
@@ -180,9 +180,9 @@ def _complete_row(row: Any) -> Any:
     return older | dict(row) | {"cautions": cautions}
 
 
-def _square_tables(found: Examination) -> Iterator[tuple[str, Any, tuple[int, ...]]]:
+def _square_tables(examination: Examination) -> Iterator[tuple[str, Any, tuple[int, ...]]]:
     """Name the tables of raters and of labels, with their rows and how many there should be."""
-    for number, question in enumerate(found.questions):
+    for number, question in enumerate(examination.questions):
         matrix = question.agreement.matrix if question.agreement else None
         if matrix is not None:
             place, size = f"$.questions[{number}].agreement.matrix", len(matrix.raters)

@@ -2,7 +2,7 @@
 
 Files come from anywhere: they are bounded, and every error names the place. Keys that a record does
 not know are left aside. What an older file lacks has its default, or else is undefined: nan, None,
-nothing, 0 or false; but names and words must be there.
+nothing or 0; but names, words, and whether something is true must be there.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def _decode(content: str | bytes | bytearray, source: str, made_by: str) -> Any:
     try:
         return json.loads(content if isinstance(content, str) else content.decode("utf-8-sig"))
     except json.JSONDecodeError as error:
-        found = error.doc[error.pos : error.pos + 20]
-        shown = repr(shorten(found)) if found else "the end"
+        rest = error.doc[error.pos : error.pos + 20]
+        shown = repr(shorten(rest)) if rest else "the end"
         msg = f"{source}:{error.lineno}:{error.colno}: must be JSON, got {shown}. {made_by}."
         raise InputError(msg) from error
     except UnicodeDecodeError as error:
@@ -210,7 +210,7 @@ def _read_truth(value: Any) -> bool:
 _FIGURE = _Kind(_read_figure, "a number", lambda: math.nan)
 _COUNT = _Kind(_read_count, "a whole number", lambda: 0)
 _TEXT = _Kind(_read_text, "text")
-_TRUTH = _Kind(_read_truth, "true or false", lambda: False)
+_TRUTH = _Kind(_read_truth, "true or false")
 _PLAIN: dict[Any, _Kind] = {
     float: _FIGURE,
     Share: _FIGURE._replace(read=_read_share),
@@ -275,13 +275,13 @@ def _kind_of_array(hint: Any) -> _Kind:
     def read(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list | tuple):
             raise kind.refuse(value)
-        found: list[Any] = []
+        values: list[Any] = []
         try:
-            found.extend(map(inner.read, value))
+            values.extend(map(inner.read, value))
         except _MismatchError as error:
-            error.steps.append(f"[{len(found)}]")
+            error.steps.append(f"[{len(values)}]")
             raise
-        return tuple(found)
+        return tuple(values)
 
     kind = _Kind(read, "an array", tuple)
     return kind
@@ -291,10 +291,10 @@ def _kind_of_table(dtype: Any) -> _Kind:
     rows = _kind_of_array(_kind_of_array(float if issubclass(dtype, np.floating) else int))
 
     def read(value: Any) -> Any:
-        found = rows.read(value)
-        if len({len(row) for row in found}) > 1:
+        table = rows.read(value)
+        if len({len(row) for row in table}) > 1:
             raise kind.refuse(value)
-        return np.array(found, dtype=dtype)
+        return np.array(table, dtype=dtype)
 
     kind = _Kind(
         read, "a table of numbers with rows of one length", lambda: np.empty((0, 0), dtype=dtype)
@@ -308,14 +308,14 @@ def _kind_of_object(hint: Any) -> _Kind:
     def read(value: Any) -> dict[str, Any]:
         if not isinstance(value, Mapping):
             raise kind.refuse(value)
-        found = {}
+        members = {}
         for key, each in value.items():
             try:
-                found[str(key)] = inner.read(each)
+                members[str(key)] = inner.read(each)
             except _MismatchError as error:
                 error.steps.append(shorten(f".{key}", width=60))
                 raise
-        return found
+        return members
 
     kind = _Kind(read, "an object", dict)
     return kind
@@ -336,11 +336,11 @@ def _kind_of_record(record: Any) -> _Kind:
     def read(value: Any) -> Any:
         if not isinstance(value, Mapping):
             raise kind.refuse(value)
-        found = {}
+        arguments = {}
         for name, key, inner, has_default in own:
             if key in value:
                 try:
-                    found[name] = inner.read(value[key])
+                    arguments[name] = inner.read(value[key])
                 except _MismatchError as error:
                     error.steps.append(f".{key}")
                     raise
@@ -349,8 +349,8 @@ def _kind_of_record(record: Any) -> _Kind:
             elif inner.absent is None:
                 raise _MismatchError(f"have the key `{key}`", "none")
             else:
-                found[name] = inner.absent()
-        return record(**found)
+                arguments[name] = inner.absent()
+        return record(**arguments)
 
     kind = _Kind(read, "an object", lambda: read({}))
     return kind

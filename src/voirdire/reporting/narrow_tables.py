@@ -29,9 +29,10 @@ _WIDE = 10_000
 class NarrowTable:
     """A table that a narrow console shows whole: print it with a `Console`.
 
-    Where the table is too wide, its columns of text become narrower. Where that is not enough,
-    rows are stacked: what stands in the first column, and below it a line per figure. Columns that
-    are aligned to the right or are not to be wrapped hold figures.
+    Where the table is too wide, its columns of text become narrower, and all stand closer. Where
+    that is not enough, rows and columns change places, if that fits; else rows are stacked: what
+    stands in the first column, and below it a line per figure. Columns that are aligned to the
+    right or are not to be wrapped hold figures.
 
     Parameters
     ----------
@@ -48,21 +49,44 @@ class NarrowTable:
         """Yield the table, or its rows stacked."""
         table, width = self._table, options.max_width
         sizes = [_size(column, console, options) for column in table.columns]
-        figures = sum(
-            size for size, column in zip(sizes, table.columns, strict=True) if _is_figure(column)
-        )
-        texts = [place for place, column in enumerate(table.columns) if not _is_figure(column)]
+        texts = {
+            place: size
+            for place, (size, column) in enumerate(zip(sizes, table.columns, strict=True))
+            if not _is_figure(column)
+        }
+        figures = sum(sizes) - sum(texts.values())
+        least = sum(min(size, _LEAST_TEXT) for size in texts.values())
+        if least > width - _rules(table) - figures:
+            table.padding = 0  # columns stand closer
         room = width - _rules(table) - figures
-        if sum(sizes[place] for place in texts) <= room:
+        turned = _turn(table, console)
+        if sum(texts.values()) <= room:
             yield table
-        elif sum(min(sizes[place], _LEAST_TEXT) for place in texts) <= room:
-            for place, size in _narrowed({place: sizes[place] for place in texts}, room).items():
+        elif least <= room:
+            for place, size in _narrowed(texts, room).items():
                 table.columns[place].width = size
                 if width < _USUAL:  # too little is left to tell names apart by their beginnings
                     table.columns[place].overflow = "fold"
             yield table
+        elif len(table.rows) > 1 and _measure(turned, console, options) <= width:
+            yield turned
         else:
-            yield from _stacked(table, console)
+            yield from _stack(table, console)
+
+
+def _measure(cell: RenderableType, console: Console, options: ConsoleOptions) -> int:
+    """Give the room that something takes where there is enough of it."""
+    return Measurement.get(console, options.update_width(_WIDE), cell).maximum
+
+
+def _turn(table: Table, console: Console) -> Table:
+    """Let rows and columns change places: names of rows become heads."""
+    heads = [" ".join(_text(column.header, console).plain.split()) for column in table.columns]
+    columns = [[_text(cell, console) for cell in column.cells] for column in table.columns]
+    turned = plain_table((heads[0], *(cell.plain for cell in columns[0])), words=heads[:1])
+    for head, cells in zip(heads[1:], columns[1:], strict=True):
+        turned.add_row(Text(head), *map(_stripped, cells))
+    return turned
 
 
 def _is_figure(column: Column) -> bool:
@@ -71,9 +95,7 @@ def _is_figure(column: Column) -> bool:
 
 def _size(column: Column, console: Console, options: ConsoleOptions) -> int:
     """Give the room that a column takes where there is enough of it."""
-    wide = options.update_width(_WIDE)
-    cells = [column.header, *column.cells]
-    size = max(1, *(Measurement.get(console, wide, cell).maximum for cell in cells))
+    size = max(1, *(_measure(cell, console, options) for cell in (column.header, *column.cells)))
     if column.min_width is not None:
         size = max(size, column.min_width)
     return size if column.max_width is None else min(size, column.max_width)
@@ -91,14 +113,13 @@ def _rules(table: Table) -> int:
 
 def _narrowed(sizes: dict[int, int], room: int) -> dict[int, int]:
     """Take from the widest column of text, one step after the other."""
-    found = dict(sizes)
-    while sum(found.values()) > room:
-        widest = max(found, key=lambda place: found[place])
-        found[widest] -= 1
-    return found
+    narrowed = dict(sizes)
+    while sum(narrowed.values()) > room:
+        narrowed[max(narrowed, key=lambda place: narrowed[place])] -= 1
+    return narrowed
 
 
-def _stacked(table: Table, console: Console) -> Iterator[RenderableType]:
+def _stack(table: Table, console: Console) -> Iterator[RenderableType]:
     """Lay a row out as lines, each with the head of its column."""
     if table.title:
         style = table.title_style or "table.title"
@@ -117,8 +138,8 @@ def _stacked(table: Table, console: Console) -> Iterator[RenderableType]:
             if not head:  # marks, which belong to the name
                 name.append("  ").append_text(_stripped(cell))
                 continue
-            said = Text(f"  {head}{' ' * (longest - cell_len(head))}  ", style=style)
-            lines.append(said.append_text(_stripped(cell)))
+            line = Text(f"  {head}{' ' * (longest - cell_len(head))}  ", style=style)
+            lines.append(line.append_text(_stripped(cell)))
         yield from lines
         if row.end_section:
             yield ""
@@ -126,9 +147,9 @@ def _stacked(table: Table, console: Console) -> Iterator[RenderableType]:
 
 def _text(cell: RenderableType, console: Console, *, style: StyleType = "") -> Text:
     if isinstance(cell, Text):
-        found = cell.copy()
-        found.stylize_before(style)
-        return found
+        text = cell.copy()
+        text.stylize_before(style)
+        return text
     return console.render_str(str(cell), style=style)
 
 

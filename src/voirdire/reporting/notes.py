@@ -58,8 +58,8 @@ def cautions(examination: Examination, *, most: int | None = None) -> Text:
     else:
         silent = ((row, [row.because.code]) for row in rows if row.outcome == "no_evidence")
         for code, concerned in _grouped(silent).items():
-            said = f"no evidence: {_words(f'topic.{code}')}{_whom(concerned, rows)}\n"
-            text.append(said, style="yellow")
+            line = f"no evidence: {_words(f'topic.{code}')}{_whom(concerned, rows)}\n"
+            text.append(line, style="yellow")
     notes = [*_notes(rows), *(_words(f"topic.{row.code}") for row in examination.cautions)]
     for note in notes[:most]:
         text.append(f"note: {shorten(note, width=400)}\n", style="dim")
@@ -71,15 +71,15 @@ def cautions(examination: Examination, *, most: int | None = None) -> Text:
 
 
 def _notes(rows: Sequence[AltTestResult]) -> list[str]:
-    found = _grouped((row, _codes(row)) for row in rows)
+    concerned = _grouped((row, _codes(row)) for row in rows)
     if len({row.epsilon for row in rows}) > 1:
         # near the margin where a judge begins to pass it is always unstable: no news
-        found.pop("unstable", None)
+        concerned.pop("unstable", None)
     whole = {x.code: x.sentence for x in rows[0].cautions} if len(rows) == 1 else {}
     return [
-        whole.get(code, f"{_words(f'topic.{code}')}{_whom(found[code], rows)}")
+        whole.get(code, f"{_words(f'topic.{code}')}{_whom(concerned[code], rows)}")
         for code in _TOPICS
-        if code in found
+        if code in concerned
     ]
 
 
@@ -111,11 +111,11 @@ def facts(rows: Sequence[AltTestResult], part: QuestionPart) -> Text:
 def _grouped(
     pairs: Iterable[tuple[AltTestResult, Iterable[str]]],
 ) -> dict[str, list[AltTestResult]]:
-    found: dict[str, list[AltTestResult]] = {}
+    groups: dict[str, list[AltTestResult]] = {}
     for row, topics in pairs:
         for topic in dict.fromkeys(topics):
-            found.setdefault(topic, []).append(row)
-    return found
+            groups.setdefault(topic, []).append(row)
+    return groups
 
 
 def _whom(concerned: Sequence[AltTestResult], rows: Sequence[AltTestResult]) -> str:
@@ -129,8 +129,10 @@ def _whom(concerned: Sequence[AltTestResult], rows: Sequence[AltTestResult]) -> 
         margins.setdefault(" on ".join(names), set()).add(row.epsilon)
     n_epsilons = len({row.epsilon for row in rows})
     named = [
-        name if len(found) == n_epsilons else f"{name} at ε {', '.join(f'{e:g}' for e in found)}"
-        for name, found in ((name, sorted(found)) for name, found in margins.items())
+        name
+        if len(epsilons) == n_epsilons
+        else f"{name} at ε {', '.join(f'{e:g}' for e in epsilons)}"
+        for name, epsilons in ((name, sorted(epsilons)) for name, epsilons in margins.items())
     ]
     return f": {_listed(named, most=8)}"
 
@@ -168,8 +170,8 @@ def _ceiling(findings: QuestionFindings) -> str:
 
 
 def _kappa(coefficients: Sequence[AgreementResult]) -> AgreementResult | None:
-    found = (row for row in coefficients if row.coefficient == "cohen_kappa")
-    return next((row for row in found if math.isfinite(row.estimate)), None)
+    kappas = (row for row in coefficients if row.coefficient == "cohen_kappa")
+    return next((row for row in kappas if math.isfinite(row.estimate)), None)
 
 
 _LEGEND = {
@@ -184,8 +186,8 @@ _LEGEND = {
 
 def legend(heads: Collection[str] = tuple(_LEGEND)) -> Text:
     """Say what the columns mean that are shown; ω always is."""
-    said = (meaning for head, meaning in _LEGEND.items() if head == "ω" or head in heads)
-    return Text(" ".join(said), style="dim")
+    meanings = (meaning for head, meaning in _LEGEND.items() if head == "ω" or head in heads)
+    return Text(" ".join(meanings), style="dim")
 
 
 def dropped_note(rows: Sequence[Dropped]) -> Text:

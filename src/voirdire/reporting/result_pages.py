@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.io.declared import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,13 +23,17 @@ __all__ = ["PageRequest", "ResultPage", "make_page"]
 
 @dataclass(frozen=True, kw_only=True)
 class PageRequest:
-    """What a page is made of, and how: with the slider of ε (`explore`), with texts of a run."""
+    """What a page is made of, and how: with the slider of ε (`explore`), with texts of a run.
+
+    `reading` has the file's own names for columns of verdicts and of `items`.
+    """
 
     file: str
     language: Language
     title: str | None
     created: str | None = None
     items: str | None = None
+    reading: Reading = field(default_factory=Reading)
     explore: bool = False
     texts: bool = False
 
@@ -46,7 +51,8 @@ class PageRequest:
         """Read what is known of the items."""
         from voirdire.io import read_metadata
 
-        return None if self.items is None else read_metadata(self.items)
+        item = (self.reading.columns or {}).get("item")
+        return None if self.items is None else read_metadata(self.items, item=item)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,8 +94,8 @@ def _show_run(asked: PageRequest) -> ResultPage:
         )
         raise InputError(msg)
     run = read_training_run(asked.file)
-    told: dict[str, Any] = {"created": asked.created, "texts": asked.texts}
-    page = training_report(run, source=asked.file, **asked.about, **told)
+    options: dict[str, Any] = {"created": asked.created, "texts": asked.texts}
+    page = training_report(run, source=asked.file, **asked.about, **options)
     return ResultPage(html=page, lines=training_summary(run), dropped=run.dropped)
 
 
@@ -158,15 +164,15 @@ def _show_certificate(data: bytes, _document: dict[str, Any], asked: PageRequest
 
     _refuse_items(asked, "a certificate")
     form: dict[str, Any] = {"what": "a certificate", "layout": "json"}
-    found = make_certificate(document_from_text(data, source=asked.source, **form))
-    content = found.as_content()
+    certificate = make_certificate(document_from_text(data, source=asked.source, **form))
+    content = certificate.as_content()
     about = {name: content.get(name) for name in _OF_CERTIFICATE}
-    settings = {"certificate": about, **found.settings}
+    settings = {"certificate": about, **certificate.settings}
     created = Speaker(asked.language, "examination").attribute(
-        "certificate.title", created=shorten(found.created, width=40)
+        "certificate.title", created=shorten(certificate.created, width=40)
     )
     return html_report(
-        {"examinations": list(found.examinations), "settings": settings},
+        {"examinations": list(certificate.examinations), "settings": settings},
         language=asked.language,
         title=asked.title or created,
         source=asked.source,
@@ -210,7 +216,12 @@ def _show_verdicts(data: bytes, document: Any, asked: PageRequest) -> str:
     from voirdire.io.verdict_rows import read_verdict_rows
     from voirdire.reporting.pages.verdicts import verdicts_page
 
-    rows = read_verdict_rows(data, name=asked.source, format=_format(data, document, asked.file))
+    rows = read_verdict_rows(
+        data,
+        name=asked.source,
+        format=_format(data, document, asked.file),
+        columns=asked.reading.columns,
+    )
     return verdicts_page(rows, name=asked.source, metadata=asked.metadata(), **asked.about)
 
 

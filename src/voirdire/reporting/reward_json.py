@@ -119,9 +119,9 @@ def reward_examination_from_json(
     )
     schema = plain.get("schema")
     if schema != REWARD_EXAMINATION_SCHEMA:
-        found = "no `schema`" if schema is None else f"schema {shorten(schema, width=60)!r}"
+        what = "no `schema`" if schema is None else f"schema {shorten(schema, width=60)!r}"
         msg = f"{source}: must be {wanted}, with the schema {REWARD_EXAMINATION_SCHEMA!r}"
-        raise InputError(f"{msg}, got {found}. {_MADE_BY}.")
+        raise InputError(f"{msg}, got {what}. {_MADE_BY}.")
     record = read_record(RewardExamination, plain, source=source, made_by=_MADE_BY)
     for place, row in enumerate(record.histograms):
         n_edges = len(row.edges)
@@ -166,7 +166,7 @@ def reward_fit_as_dict(fit: RewardFit) -> dict[str, Any]:
     """
     model = fit.model
     scales = ("mean", "standard_deviation", "mean_ideal")
-    found = {
+    figures = {
         "schema": REWARD_FIT_SCHEMA,
         "reward": {
             "name": model.name,
@@ -193,5 +193,5 @@ def reward_fit_as_dict(fit: RewardFit) -> dict[str, Any]:
             name: value for name, value in model.settings.items() if name != "prompt_hashes"
         },
     }
-    plain: dict[str, Any] = without_nan(found)
+    plain: dict[str, Any] = without_nan(figures)
     return plain

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
 from voirdire.reporting.narrow_tables import plain_table
+from voirdire.reporting.number_formats import margin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,12 +34,16 @@ def change_lines(changes: tuple[CertificateChange, ...], n_outcomes: int) -> lis
     if not changes:
         return [f"the certificate holds: labels, settings and outcomes ({n_outcomes}) are the same"]
     head = f"the certificate does not hold, {len(changes)} changed:"
-    rows = [
-        f"  {shorten(row.what, width=80)}: certified {shorten(row.certified, width=30)}, now "
-        f"{shorten(row.found, width=30)}"
-        for row in changes
-    ]
-    return [head, *rows]
+    return [head, *(f"  {_describe_change(row)}" for row in changes)]
+
+
+def _describe_change(row: CertificateChange) -> str:
+    place, _, epsilon = row.what.rpartition(" | ")
+    with suppress(ValueError):
+        epsilon = f", ε {margin(float(epsilon))}"
+    what = f"{shorten(place, width=80)}{epsilon}" if place else shorten(row.what, width=80)
+    certified, now = (shorten(value, width=24) for value in (row.certified, row.found))
+    return f"{what}: certified {certified}, now {now}"
 
 
 def anchor_table(results: Sequence[AnchorResult]) -> Table:
@@ -56,7 +62,7 @@ def anchor_table(results: Sequence[AnchorResult]) -> Table:
     return plain_table(heads, rows, words=heads[:3])
 
 
-def variance_table(found: VarianceComponents) -> Table:
+def variance_table(variance: VarianceComponents) -> Table:
     """Lay out where the spread of scores comes from."""
     heads = ("differences between", "variance", "of all", "of the error")
     rows = [
@@ -65,20 +71,19 @@ def variance_table(found: VarianceComponents) -> Table:
             f"{row.variance:.4g}",
             *(f"{share:.0%}" for share in (row.share, row.error_share)),
         )
-        for row in found.components
+        for row in variance.components
     ]
     return plain_table(heads, rows, words=heads[:1])
 
 
-def variance_lines(found: VarianceComponents) -> list[str]:
+def variance_lines(variance: VarianceComponents) -> list[str]:
     """Say how many more of each facet would halve the error of the mean."""
-    said = [
-        f"Mean {found.mean:.3g}, standard error {found.standard_error:.2g}. To halve the error:"
-    ]
-    for size in found.sizes:
+    error = f"standard error {variance.standard_error:.2g}"
+    lines = [f"Mean {variance.mean:.3g}, {error}. To halve the error:"]
+    for size in variance.sizes:
         needed = "more of them cannot" if size.n_to_halve is None else f"{size.n_to_halve:,}"
-        said.append(f"  {size.facet}: {needed} (now {size.n_levels:,.4g})")
-    return said + ([f"note: {found.reason}"] if found.reason else [])
+        lines.append(f"  {size.facet}: {needed} (now {size.n_levels:,.4g})")
+    return lines + ([f"note: {variance.reason}"] if variance.reason else [])
 
 
 def gate_text(examination: Examination, judges: Iterable[str]) -> str:
@@ -102,11 +107,11 @@ def gate_text(examination: Examination, judges: Iterable[str]) -> str:
 
 def calibration_lines(examination: GoldExamination) -> Iterator[str]:
     """Say what the calibration of the one judge that was measured is worth."""
-    found = examination.calibration().questions
+    calibrations = examination.calibration().questions
     for question in dict.fromkeys(row.question for row in examination.results):
-        row = found.get(question)
-        said = "left as it is, since no calibrator helps"
+        row = calibrations.get(question)
+        effect = "left as it is, since no calibrator helps"
         if row is not None:
             figures = f"{row.brier:.3f} to {row.calibrated_brier:.3f}"
-            said = f"{row.calibrator.method}, Brier score {figures} on items it was not fitted to"
-        yield f"  {shorten(question)}: {said}"
+            effect = f"{row.calibrator.method}, Brier score {figures} on items it was not fitted to"
+        yield f"  {shorten(question)}: {effect}"

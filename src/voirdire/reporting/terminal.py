@@ -73,12 +73,12 @@ class ExaminationTables:
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
         """Yield tables and notes that fit the width of the console."""
-        found = self._examination
-        tables = [_judge_table([*found.results], width=options.max_width)]
+        examination = self._examination
+        tables = [_judge_table([*examination.results], width=options.max_width)]
         if self._details:
-            parts = {part.question: part for part in group_by_question(found)}
+            parts = {part.question: part for part in group_by_question(examination)}
             tables = []
-            for rows in _families(found.results):
+            for rows in _families(examination.results):
                 tables.append(_judge_table(rows, width=options.max_width, has_controls=True))
                 yield NarrowTable(tables[-1])
                 yield facts(rows, parts[rows[0].question])
@@ -86,23 +86,23 @@ class ExaminationTables:
                 for row in rows:
                     yield NarrowTable(_annotator_table(row))
                     yield ""
-            if found.pooled:
-                yield NarrowTable(_pooled_table(found))
+            if examination.pooled:
+                yield NarrowTable(_pooled_table(examination))
                 yield ""
         else:
             yield NarrowTable(tables[0])
             yield ""
-        yield cautions(found, most=None if self._details else MOST_NOTES)
+        yield cautions(examination, most=None if self._details else MOST_NOTES)
         yield legend({str(column.header) for table in tables for column in table.columns})
-        if found.dropped:
-            yield dropped_note(found.dropped)
+        if examination.dropped:
+            yield dropped_note(examination.dropped)
 
 
 def _families(results: Iterable[AltTestResult]) -> list[list[AltTestResult]]:
-    found: dict[tuple[str, str], list[AltTestResult]] = {}
+    families: dict[tuple[str, str], list[AltTestResult]] = {}
     for row in results:
-        found.setdefault((row.question, row.alignment), []).append(row)
-    return list(found.values())
+        families.setdefault((row.question, row.alignment), []).append(row)
+    return list(families.values())
 
 
 def _judge_table(rows: Sequence[AltTestResult], *, width: int, has_controls: bool = False) -> Table:
@@ -156,10 +156,10 @@ def _kept_figures(rows: Sequence[AltTestResult], room: int) -> list[str]:
 
 def _figures(row: AltTestResult) -> dict[str, str]:
     """Write the figures of a judge that do not depend on ε."""
-    failures, found = row.worst_case.n_failures, row.uncertainty
+    failures, uncertainty = row.worst_case.n_failures, row.uncertainty
     interval = ""
-    if found is not None and math.isfinite(found.advantage_low):
-        interval = f"{found.advantage_low:.2f} to {found.advantage_high:.2f}"
+    if uncertainty is not None and math.isfinite(uncertainty.advantage_low):
+        interval = f"{uncertainty.advantage_low:.2f} to {uncertainty.advantage_high:.2f}"
     smallest = row.smallest_epsilon
     return {
         _SMALLEST: "" if smallest is None else f"{smallest:.3f}",
@@ -187,7 +187,7 @@ def _title(row: AltTestResult, *, without: Sequence[str]) -> str:
         "normalize": f"labels as {settings.get('normalize')}",
         "n_clusters": f"{settings.get('n_clusters')} clusters",
     }
-    words += [said for name, said in given.items() if settings.get(name)]
+    words += [phrase for name, phrase in given.items() if settings.get(name)]
     question = "" if "question" in without else f"{shorten(row.question, width=60)}: "
     return escape(question + ", ".join(words))
 
@@ -236,26 +236,29 @@ def _control_cells(
         by_epsilon.setdefault(row.epsilon, {c.control: c for c in row.controls})
     lines = []
     for control in by_epsilon[epsilons[0]]:
-        found = [by_epsilon[epsilon][control] for epsilon in epsilons]
+        controls = [by_epsilon[epsilon][control] for epsilon in epsilons]
         name = control.removesuffix("_vote")
         if control == "constant":
-            name = f"always {escape(shorten(found[-1].label or '', width=20))!s}"
-        rates = [f"{_short(c.winning_rate)} {'!' if is_lenient(c) else ' '}" for c in found]
+            name = f"always {escape(shorten(controls[-1].label or '', width=20))!s}"
+        rates = [f"{_short(c.winning_rate)} {'!' if is_lenient(c) else ' '}" for c in controls]
         cells = [f"control: {name}"]
         if len(epsilons) == 1:
-            cells += ["! passes" if is_lenient(found[0]) else "", _number(found[0].winning_rate)]
+            cells += [
+                "! passes" if is_lenient(controls[0]) else "",
+                _number(controls[0].winning_rate),
+            ]
         else:
             cells += rates
-        lines.append((cells, _number(found[-1].advantage_probability)))
+        lines.append((cells, _number(controls[-1].advantage_probability)))
     return lines
 
 
 def _annotator_table(row: AltTestResult) -> Table:
     judge = escape(shorten(row.judge, width=40))
-    found = row.uncertainty
+    uncertainty = row.uncertainty
     again = ""
-    if found is not None and math.isfinite(found.stability):
-        again = f"; ω ≥ .5 in {found.stability:.0%} of resamples"
+    if uncertainty is not None and math.isfinite(uncertainty.stability):
+        again = f"; ω ≥ .5 in {uncertainty.stability:.0%} of resamples"
     figures = ("items", "ρ judge", "ρ human", "ties", "p", "p exact")
     words = ("annotator", "judge wins")
     title = f"{judge} against each annotator, ε = {row.epsilon:g}{again}"

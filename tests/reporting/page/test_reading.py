@@ -1,6 +1,7 @@
 """What a page is made from, and what is said about everything else."""
 
 import json
+import re
 
 import pytest
 
@@ -95,6 +96,20 @@ def test_older_json_has_fewer_keys(make_row, make_content):
     page = html_report(content)
 
     assert "mind the gap" in page
+
+
+@pytest.mark.parametrize(
+    ("place", "key"),
+    [("", "passed"), (".annotators[0]", "rejected"), (".controls[0]", "passed")],
+)
+def test_what_is_true_or_false_must_be_said(make_row, make_content, place, key):
+    row = json.loads(json.dumps(make_row()))
+    part = place.strip(".").partition("[")[0]
+    del (row[part][0] if part else row)[key]
+    where = re.escape(f"$.examinations[0]{place}")
+
+    with pytest.raises(InputError, match=rf"{where} must have the key `{key}`, got none"):
+        html_report(make_content(row))
 
 
 def test_newer_json_has_more_keys(make_row, make_content):

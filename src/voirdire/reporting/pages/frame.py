@@ -27,18 +27,17 @@ from voirdire.reporting.pages.speech import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from jinja2 import Environment
 
     from voirdire._types import Language
     from voirdire.records import Dropped
-    from voirdire.reporting.pages.speech import Said, Speaker
+    from voirdire.reporting.pages.speech import Speaker
     from voirdire.reporting.plots import PlotKind
 
 __all__ = [
     "DropReason",
-    "Table",
     "check_text",
     "draw_figure",
     "drop_reasons",
@@ -183,31 +182,6 @@ def draw_figure(
 
 _WIDTHS = {"at-page": 720, "at-phone": 340}
 """Of figures, in CSS pixels: the style sheet shows the one that fits."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """A table: what each cell says, the first of a row being its head; `n_rows` counts them all."""
-
-    caption: Said
-    columns: tuple[str | Said, ...]
-    rows: tuple[tuple[Any, ...], ...]
-    n_texts: int
-    n_rows: int
-
-    @staticmethod
-    def of(
-        caption: Said,
-        rows: Sequence[Any],
-        columns: Mapping[str, Callable[[Any], Any]],
-        *,
-        n_texts: int = 1,
-        most: int = 200,
-    ) -> Table:
-        """Say every column of the first rows; the first `n_texts` columns hold text."""
-        cells = (tuple(cell(row) for cell in columns.values()) for row in rows[:most])
-        return Table(caption=caption, columns=tuple(columns), rows=tuple(cells), n_texts=n_texts,
-                     n_rows=len(rows))  # fmt: skip
 
 
 _VALUE_WIDTH = 200

@@ -97,15 +97,15 @@ class ItemCard:
 
 def item_filters(cards: Sequence[ItemCard]) -> list[tuple[str, list[str]]]:
     """List by what cards can be filtered: each key with its values, where cards differ."""
-    found: dict[str, dict[str, None]] = {}
+    choices: dict[str, dict[str, None]] = {}
     n_tagged = Counter(key for card in cards for key in card.tags)
     for card in cards:
         for key, values in card.tags.items():
             several = [values] if isinstance(values, str) else values
-            found.setdefault(key, {}).update(dict.fromkeys(map(printable, several)))
+            choices.setdefault(key, {}).update(dict.fromkeys(map(printable, several)))
     return [
         (key, list(values)[:_MOST_CHOICES])
-        for key, values in found.items()
+        for key, values in choices.items()
         if len(values) > 1 or n_tagged[key] < len(cards)
     ]
 

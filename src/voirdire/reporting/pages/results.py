@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.records import Certificate
-from voirdire.reporting.number_formats import is_defined
 from voirdire.reporting.pages.frame import (
-    Table,
     draw_figure,
     page_environment,
     page_head,
@@ -20,8 +19,6 @@ from voirdire.reporting.pages.frame import (
     style_sheet,
 )
 from voirdire.reporting.pages.results_sections import (
-    ResultsPart,
-    ResultsView,
     gold_view,
     list_notes,
     probes_view,
@@ -31,7 +28,6 @@ from voirdire.reporting.pages.results_sections import (
 from voirdire.reporting.pages.speech import (
     Count,
     Decimal,
-    Interval,
     Listing,
     Margin,
     Name,
@@ -40,7 +36,9 @@ from voirdire.reporting.pages.speech import (
     Speaker,
     Verbatim,
     say,
+    say_with_ends,
 )
+from voirdire.reporting.pages.view import Figure, Part, Settings, Table, View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -107,6 +105,8 @@ def results_report(
     drawn: Any = result
     if isinstance(result, Certificate):
         drawn = {"examinations": [*result.examinations]}
+    rows = settings_rows(dict(view.settings))
+    settings = Settings("results.settings.title", rows, is_versioned=True)
     template = page_environment().get_template("results.html.j2")
     return template.render(
         **page_words(speaker),
@@ -114,17 +114,18 @@ def results_report(
         heading=f"{view.name}.title",
         css=style_sheet(),
         view=view,
-        settings=settings_rows(view.settings),
+        parts=(*view.parts, Part(name="results.settings", blocks=(settings,))),
+        h=2,
         draw=partial(draw_figure, result=drawn, language=speaker.language),
     )
 
 
-def view_of(result: Any, changes: Sequence[CertificateChange] | None = None) -> ResultsView:
+def view_of(result: Any, changes: Sequence[CertificateChange] | None = None) -> View:
     """Say what a result found, for its page and for a terminal."""
     from voirdire.stats.power_analysis import PowerResult
     from voirdire.studies import GoldExamination, ProbeReport, RateReport
 
-    views: dict[type, Callable[[Any], ResultsView]] = {
+    views: dict[type, Callable[[Any], View]] = {
         GoldExamination: gold_view,
         RateReport: rates_view,
         ProbeReport: probes_view,
@@ -144,7 +145,7 @@ def view_of(result: Any, changes: Sequence[CertificateChange] | None = None) -> 
 # Power --------------------------------------------------------------------------------------------
 
 
-def _power_view(result: PowerResult) -> ResultsView:
+def _power_view(result: PowerResult) -> View:
     wanted = Percent(result.wanted_power)
     plans = Table.of(
         say("power.caption", wanted=wanted),
@@ -177,17 +178,16 @@ def _power_view(result: PowerResult) -> ResultsView:
         most=400,
     )
     reached = [row for row in result.smallest_plans if row.n_items is not None]
-    return ResultsView(
+    return View(
         name="power",
         meta=_power_meta(result),
         lead=tuple(_power_lead(row, result) for row in result.smallest_plans[:4]),
         todo=(say("power.do" if reached else "power.do.none", wanted=wanted),),
-        table=plans,
-        kind="power",
+        blocks=(Figure.of("power", "power"), plans),
         notes=list_notes(_power_notes(result)),
         parts=(
-            ResultsPart(name="power.grid", table=_power_grid(result)),
-            ResultsPart(name="power.all", table=whole, is_detail=True),
+            Part(name="power.grid", blocks=(_power_grid(result),)),
+            Part(name="power.all", blocks=(whole,), shown_in="details"),
         ),
         settings=result.settings
         | {"human_noise": result.human_noise, "judge_noise": result.judge_noise},
@@ -210,15 +210,15 @@ def _power_grid(result: PowerResult) -> Table:
         by_size.setdefault((row.n_annotators, row.n_items), {})[row.epsilon] = row
     heads = tuple(say("power.column.at", epsilon=Margin(epsilon)) for epsilon in result.epsilons)
     rows = [
-        (*size, next(iter(found.values())).n_labels,
-         *(_grid_cell(found.get(epsilon), result) for epsilon in result.epsilons))
-        for size, found in by_size.items()
+        (*size, next(iter(rows_of.values())).n_labels,
+         *(_grid_cell(rows_of.get(epsilon), result) for epsilon in result.epsilons))
+        for size, rows_of in by_size.items()
     ]  # fmt: skip
     return Table(
         caption=say("power.grid.caption", wanted=Percent(result.wanted_power)),
         columns=("power.column.annotators", "column.items", "power.column.labels", *heads),
         rows=tuple(rows),
-        n_texts=0,
+        texts=(False,) * (3 + len(heads)),
         n_rows=len(rows),
     )
 
@@ -237,14 +237,14 @@ def _round_down(power: float) -> Decimal:
 
 
 def _power_lead(plan: SmallestSize, result: PowerResult) -> Said:
-    said = {"epsilon": Margin(plan.epsilon), "wanted": Percent(result.wanted_power)}
+    figures = {"epsilon": Margin(plan.epsilon), "wanted": Percent(result.wanted_power)}
     if plan.n_items is None:
         best = max((row for row in result.rows if row.epsilon == plan.epsilon), key=_power_of)
-        return say("power.lead.none", items=Count(best.n_items, "items"), **said,
+        return say("power.lead.none", items=Count(best.n_items, "items"), **figures,
                    annotators=Count(best.n_annotators, "annotators"),
                    power=_round_down(best.power))  # fmt: skip
     return say("power.lead", items=Count(plan.n_items, "items"), labels=plan.n_labels,
-               annotators=Count(plan.n_annotators, "annotators"), **said)  # fmt: skip
+               annotators=Count(plan.n_annotators, "annotators"), **figures)  # fmt: skip
 
 
 def _power_of(row: PowerRow) -> float:
@@ -286,9 +286,7 @@ def _power_notes(result: PowerResult) -> Iterator[Said]:
 # Certificates -------------------------------------------------------------------------------------
 
 
-def _certificate_view(
-    record: Certificate, *, changes: Sequence[CertificateChange] | None
-) -> ResultsView:
+def _certificate_view(record: Certificate, *, changes: Sequence[CertificateChange] | None) -> View:
     rows = record.examinations
     columns: dict[str, Any] = {
         "column.question": lambda row: Name(str(row.get("question")), 40),
@@ -315,14 +313,14 @@ def _certificate_view(
         lead.append(say("certificate.population", population=Verbatim(record.population)))
     judges = Count(len(record.judges), "judges")
     questions = Count(len({row.get("question") for row in rows}), "questions")
-    return ResultsView(
+    return View(
         name="certificate",
         meta=say("certificate.meta", judges=judges, questions=questions,
                  date=Name(record.created, 40)),
         lead=tuple(lead),
         todo=(say(f"certificate.do.{state}"),),
-        table=Table.of(say("certificate.caption"), rows, columns, n_texts=4),
-        kind="advantage",
+        blocks=(Figure.of("certificate", "advantage"),
+                Table.of(say("certificate.caption"), rows, columns, n_texts=4)),
         notes=list_notes(_certificate_notes(rows)),
         parts=tuple(parts),
         settings={**record.settings, "data_hash": record.data_hash, "gold_hash": record.gold_hash,
@@ -353,29 +351,35 @@ def _still_holds(row: Any, changes: Sequence[CertificateChange]) -> bool:
     )
 
 
-def _changes_part(changes: Sequence[CertificateChange]) -> ResultsPart:
+def _changes_part(changes: Sequence[CertificateChange]) -> Part:
     columns: dict[str, Any] = {
-        "certificate.column.what": lambda row: Name(row.what, 80),
-        "certificate.column.certified": lambda row: Name(shorten(row.certified, width=40)),
-        "certificate.column.now": lambda row: Name(shorten(row.found, width=40)),
+        "certificate.column.what": lambda row: _say_change(row.what),
+        "certificate.column.certified": lambda row: Name(shorten(row.certified, width=24)),
+        "certificate.column.now": lambda row: Name(shorten(row.found, width=24)),
     }
     table = Table.of(say("certificate.changes.caption"), changes, columns, n_texts=3)
-    return ResultsPart(name="certificate.changes", table=table, is_open=True)
+    return Part(name="certificate.changes", blocks=(table,), is_open=True)
 
 
-def _majority_part(record: Certificate) -> ResultsPart:
+def _say_change(what: str) -> Said | Name:
+    """Name what changed; an ε at its end is written as every ε."""
+    place, _, epsilon = what.rpartition(" | ")
+    with suppress(ValueError):
+        return say("certificate.place", place=Name(place, 80), epsilon=Margin(float(epsilon)))
+    return Name(what, 80)
+
+
+def _majority_part(record: Certificate) -> Part:
     """Show judges beside the annotators' majority, as the certificate has them."""
-    found = dict(record.against_majority or {})
-    names = dict.fromkeys(name for figures in found.values() for name in figures)
-    columns: dict[str, Any] = {"certificate.column.place": lambda row: Name(row, 80)}
-    for name in names:
-        columns[f"measure.{name}"] = partial(_recorded, found=found, name=name)
-    table = Table.of(say("certificate.majority.caption"), [*found], columns)
-    return ResultsPart(name="certificate.majority", table=table)
-
-
-def _recorded(place: str, *, found: Any, name: str) -> Any:
-    values = found[place].get(name)
-    if not values or not all(map(is_defined, values)):
-        return Decimal(values[0] if values else None)
-    return say("cell.figure", value=Decimal(values[0]), ends=Interval(values[1], values[2]))
+    rows = [(*place.rpartition(" | ")[::2], figures)
+            for place, figures in (record.against_majority or {}).items()]  # fmt: skip
+    columns: dict[str, Any] = {
+        "column.question": lambda row: Name(row[0], 40),
+        "column.judge": lambda row: Name(row[1], 40),
+    }
+    for name in dict.fromkeys(name for *_, figures in rows for name in figures):
+        columns[f"measure.{name}"] = lambda row, name=name: say_with_ends(
+            *(row[2].get(name) or (None, None, None))
+        )
+    table = Table.of(say("certificate.majority.caption"), rows, columns, n_texts=2)
+    return Part(name="certificate.majority", blocks=(table,))

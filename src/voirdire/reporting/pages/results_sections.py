@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from voirdire.reporting.number_formats import is_defined
-from voirdire.reporting.pages.frame import Table
 from voirdire.reporting.pages.speech import (
     Clauses,
     Count,
     Decimal,
     Dollars,
-    Interval,
     Label,
     Listing,
     Name,
@@ -23,11 +20,12 @@ from voirdire.reporting.pages.speech import (
     Percent,
     Said,
     Share,
-    ShareEnds,
     Verbatim,
     has_sentence,
     say,
+    say_with_ends,
 )
+from voirdire.reporting.pages.view import Figure, Part, Table, View, Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -46,50 +44,16 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "ResultsPart",
-    "ResultsView",
     "gold_view",
     "list_notes",
     "majority_table",
     "probes_view",
     "rates_view",
-    "say_figure",
     "yes_or_no",
 ]
 
 _MOST_NOTES = 20
 _MOST_BIASES = 6
-
-
-@dataclass(frozen=True, kw_only=True)
-class ResultsPart:
-    """A fold of the page; open where it changes what the reader should do.
-
-    A terminal leaves out a closed part that is a detail, where no details are asked for.
-    """
-
-    name: str
-    table: Table | None = None
-    lead: tuple[Said, ...] = ()
-    kind: str | None = None
-    is_open: bool = False
-    is_detail: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class ResultsView:
-    """What the page says; the keys of its sentences begin with `name`."""
-
-    name: str
-    meta: Said
-    lead: tuple[Said, ...]
-    todo: tuple[Said, ...]
-    table: Table
-    kind: str
-    notes: tuple[Said, ...] = ()
-    parts: tuple[ResultsPart, ...] = ()
-    settings: dict[str, Any] = field(default_factory=dict)
-    glossary: tuple[str, ...]
 
 
 # Figures and notes --------------------------------------------------------------------------------
@@ -101,23 +65,20 @@ NAME_COLUMNS: dict[str, Callable[[Any], Any]] = {
 """The first columns of most tables."""
 
 
-def say_figure(found: Any, *, is_share: bool = False) -> Any:
-    """Say a figure with its interval; a dash where it is undefined."""
-    shown = (Share if is_share else Decimal)(None if found is None else found.estimate)
-    if found is None or not all(map(is_defined, (found.estimate, found.low, found.high))):
-        return shown
-    ends = (ShareEnds if is_share else Interval)(found.low, found.high)
-    return say("cell.figure", value=shown, ends=ends)
+def _figure(found: Any, *, is_share: bool = False) -> Any:
+    """Say an estimate with its interval; a dash where it is undefined."""
+    ends = (None,) * 3 if found is None else (found.estimate, found.low, found.high)
+    return say_with_ends(*ends, is_share=is_share)
 
 
 def _share(found: Any) -> Any:
-    return say_figure(found, is_share=True)
+    return _figure(found, is_share=True)
 
 
 def _change(found: Any) -> Any:
     """Say a change with its sign."""
     is_up = found is not None and found.estimate >= 0.005
-    return say("cell.plus", value=say_figure(found)) if is_up else say_figure(found)
+    return say("cell.plus", value=_figure(found)) if is_up else _figure(found)
 
 
 def _place(row: Any) -> Said:
@@ -153,6 +114,10 @@ def list_notes(notes: Iterable[Said], dropped: Sequence[Dropped] = ()) -> tuple[
 
 _BOOLEAN = ("sensitivity", "specificity", "mcc", "auc")
 _CHOICE = ("balanced_accuracy", "f1", "mcc")
+_SHORT = ("sensitivity", "specificity")
+"""Figures whose names are wider than they are."""
+_MOST_BESIDE = 3
+"""Results that stand side by side in a terminal, with every interval."""
 
 
 def majority_table(rows: Sequence[Any]) -> Table:
@@ -166,14 +131,18 @@ def _gold_table(
     *,
     names: Iterable[str] = NAME_COLUMNS,
     is_whole: bool = False,
+    is_brief: bool = False,
 ) -> Table:
+    """Lay out the usual figures, or all; briefly with the interval of right answers alone."""
     known = dict.fromkeys(name for row in rows for name in row.classification.figures)
     usual = _BOOLEAN if "sensitivity" in known else _CHOICE
     figures = [name for name in (known if is_whole else usual) if name in known]
     columns: dict[str, Any] = {name: NAME_COLUMNS[name] for name in names}
     columns["column.items"] = lambda row: row.classification.n_items
     for name in dict.fromkeys(("accuracy", *figures)):
-        columns[f"measure.{name}"] = partial(_classified, name=name)
+        has_ends = name == "accuracy" or not is_brief
+        head = f"{name}.short" if is_brief and name in _SHORT else name
+        columns[f"measure.{head}"] = partial(_classified, name=name, has_ends=has_ends)
     columns["measure.always"] = lambda row: Decimal(row.classification.always.get("accuracy"))
     if is_whole and any(row.threshold is not None for row in rows):
         columns["gold.column.threshold"] = _threshold
@@ -190,11 +159,12 @@ def _threshold(row: GoldResult) -> Said | Decimal:
     return say("gold.threshold", threshold=Decimal(cut.threshold), mcc=mcc)
 
 
-def _classified(row: Any, *, name: str) -> Any:
-    return say_figure(row.classification.figures.get(name))
+def _classified(row: Any, *, name: str, has_ends: bool) -> Any:
+    found = row.classification.figures.get(name)
+    return _figure(found) if has_ends or found is None else Decimal(found.estimate)
 
 
-def gold_view(examination: GoldExamination) -> ResultsView:
+def gold_view(examination: GoldExamination) -> View:
     """Say how often judges give the gold label, and what calibration would change."""
     rows = examination.results
     weak = tuple(_place(row) for row in rows if _is_no_better(row))
@@ -204,15 +174,15 @@ def gold_view(examination: GoldExamination) -> ResultsView:
     measured = [row for row in rows if row.brier is not None]
     whole = _gold_table(rows, "gold.caption", is_whole=True)
     calibration = (_calibration(measured),) if measured else ()
-    return ResultsView(
+    return View(
         name="gold",
         meta=say("gold.meta", items=_items(rows), **_counts(rows)),
         lead=(_gold_lead(rows), *([say("gold.weak", places=Listing(weak))] if weak else [])),
         todo=tuple(todo or [say("gold.do.go_on")]),
-        table=_gold_table(rows, "gold.caption"),
-        kind="gold",
+        blocks=(Figure.of("gold", "gold"), _gold_table(rows, "gold.caption")),
+        brief=(_gold_table(rows, "gold.caption", is_brief=len(rows) > _MOST_BESIDE),),
         notes=list_notes((note for row in rows for note in _gold_notes(row)), examination.dropped),
-        parts=(*calibration, ResultsPart(name="gold.all", table=whole, is_detail=True)),
+        parts=(*calibration, Part(name="gold.all", blocks=(whole,), shown_in="details")),
         settings={
             "gold_hash": examination.gold_hash,
             "fingerprint": {name: [*x] for name, x in examination.fingerprints.items()},
@@ -244,7 +214,7 @@ def _gold_lead(rows: Sequence[GoldResult]) -> Said:
     said: dict[str, Any] = {"question": Name(worst.question), "judge": Name(worst.judge)}
     if len(rows) == 1:
         found = worst.classification
-        said |= {"items": _items(rows), "share": say_figure(found.figures["accuracy"])}
+        said |= {"items": _items(rows), "share": _figure(found.figures["accuracy"])}
         return say("gold.lead.one", always=Decimal(found.always["accuracy"]), **said)
     low, high = (Decimal(accuracy(row)) for row in (worst, known[-1]))
     return say("gold.lead.several", low=low, high=high, **said)
@@ -266,7 +236,7 @@ def _gold_notes(row: GoldResult) -> Iterator[Said]:
         yield say("gold.failed", place=_place(row), items=items, share=share)
 
 
-def _calibration(rows: Sequence[Any]) -> ResultsPart:
+def _calibration(rows: Sequence[Any]) -> Part:
     """Compare stated probabilities before and after calibrators that were fitted to other items."""
     lead = [
         say(
@@ -281,21 +251,23 @@ def _calibration(rows: Sequence[Any]) -> ResultsPart:
     ]
     columns: dict[str, Any] = {
         **NAME_COLUMNS,
-        "measure.calibration_error": lambda row: say_figure(row.brier.calibration_error),
+        "measure.calibration_error": lambda row: _figure(row.brier.calibration_error),
         "measure.brier": lambda row: Decimal(row.brier.brier, 3),
-        "measure.reliability": lambda row: say_figure(row.brier.reliability),
+        "measure.reliability": lambda row: _figure(row.brier.reliability),
     }
     for method in dict.fromkeys(name for row in rows for name in row.recalibrated):
         columns[f"calibrator.{method}"] = partial(_recalibrated, method=method)
     columns["column.recommended"] = _calibrator
     level = Percent(rows[0].brier.confidence_level)
-    return ResultsPart(
+    return Part(
         name="calibration",
-        lead=list_notes(lead or [say("calibration.none")]),
-        kind="reliability",
-        table=Table.of(say("calibration.caption", level=level), rows, columns, n_texts=2),
+        blocks=(
+            *(Words((each,)) for each in list_notes(lead or [say("calibration.none")])),
+            Figure.of("calibration", "reliability"),
+            Table.of(say("calibration.caption", level=level), rows, columns, n_texts=2),
+        ),
         is_open=bool(lead),
-        is_detail=True,
+        shown_in="details",
     )
 
 
@@ -312,7 +284,7 @@ def _calibrator(row: GoldResult) -> str:
 # Rates --------------------------------------------------------------------------------------------
 
 
-def rates_view(report: RateReport) -> ResultsView:
+def rates_view(report: RateReport) -> View:
     """Say how often something holds, beside what raw verdicts say."""
     rows = report.results
     first = rows[0].result
@@ -337,6 +309,7 @@ def rates_view(report: RateReport) -> ResultsView:
             "rates.column.method": lambda row: f"method.{row[2].method}",
         },
         n_texts=3,
+        texts=("rates.column.method",),
     )
     judged = Table.of(
         say("rates.how.caption"),
@@ -352,18 +325,17 @@ def rates_view(report: RateReport) -> ResultsView:
     differences = (_differences(apart),) if apart else ()
     items = Count(max(row.result.n_items for row in rows), "items")
     n_labelled = max(row.result.n_labelled for row in rows)
-    return ResultsView(
+    return View(
         name="rates",
         meta=say("rates.meta", items=items, n=n_labelled, **_counts(rows)),
         lead=_rates_lead(known, is_single=len(rows) == 1),
         todo=(say("rates.do" if len(known) == len(rows) else "rates.do.lost"),),
-        table=table,
-        kind="rates",
+        blocks=(Figure.of("rates", "rates"), table),
         notes=list_notes(
             (_reason(row, row.result.reason) for row in rows if row.result.reason is not None),
             report.dropped,
         ),
-        parts=(*differences, ResultsPart(name="rates.how", table=judged)),
+        parts=(*differences, Part(name="rates.how", blocks=(judged,))),
         settings={
             "labelled": first.labelled,
             "confidence_level": first.confidence_level,
@@ -387,7 +359,7 @@ def _rates_lead(known: Sequence[QuestionRate], *, is_single: bool) -> tuple[Said
     return (lead, say("rates.lead.off")) if is_off else (lead,)
 
 
-def _differences(rows: Sequence[Any]) -> ResultsPart:
+def _differences(rows: Sequence[Any]) -> Part:
     def groups(row: QuestionRate) -> Said:
         first, second = row.groups
         return say("rates.less", second=Name(second, 30), first=Name(first, 30))
@@ -399,9 +371,9 @@ def _differences(rows: Sequence[Any]) -> ResultsPart:
         "column.p": lambda row: P(row.difference.p_value, is_bare=True),
     }
     gaps = [row.difference.difference for row in rows]
-    return ResultsPart(
+    return Part(
         name="rates.differences",
-        table=Table.of(say("rates.differences.caption"), rows, columns, n_texts=3),
+        blocks=(Table.of(say("rates.differences.caption"), rows, columns, n_texts=3),),
         is_open=any(gap.low > 0 or gap.high < 0 for gap in gaps),
     )
 
@@ -409,7 +381,7 @@ def _differences(rows: Sequence[Any]) -> ResultsPart:
 # Probes -------------------------------------------------------------------------------------------
 
 
-def probes_view(report: ProbeReport) -> ResultsView:
+def probes_view(report: ProbeReport) -> View:
     """Say which influences move a judge, and what to do about each."""
     ordered = [*report.found, *(row for row in report.probes if not row.is_found)]
     columns: dict[str, Any] = {
@@ -429,14 +401,13 @@ def probes_view(report: ProbeReport) -> ResultsView:
         probes=Count(len(report.probes), "probes"),
     )
     names = ("rubric", "fingerprint", "confidence_level", "false_discovery_rate", "least_effect")
-    return ResultsView(
+    return View(
         name="probes",
         meta=say("probes.meta", judge=Name(report.judge), rubric=Name(report.rubric),
                  items=Count(report.n_items, "items")),
         lead=tuple(_probes_lead(report)),
         todo=_probe_advice(report),
-        table=Table.of(caption, ordered, columns, n_texts=2),
-        kind="probes",
+        blocks=(Figure.of("probes", "probes"), Table.of(caption, ordered, columns, n_texts=2)),
         notes=list_notes(_probe_notes(report), report.dropped),
         parts=tuple(_beside_probes(report)),
         settings={name: getattr(report, name) for name in (*names, "seed", "n_judged")},
@@ -514,7 +485,7 @@ def _shift(row: ProbeFinding, question: QuestionFinding) -> Said:
         kind += ".down"
     named = say("probes.chance", question=Name(question.question))
     said = named if question.kind == "boolean" else Name(question.question)
-    return say(f"probes.shift.{kind}", question=said, size=say_figure(shift))
+    return say(f"probes.shift.{kind}", question=said, size=_figure(shift))
 
 
 def _flips(question: QuestionFinding) -> Iterator[Said]:
@@ -568,10 +539,11 @@ def _probe_notes(report: ProbeReport) -> Iterator[Said]:
         yield say("results.note", note=Verbatim(note))
 
 
-def _beside_probes(report: ProbeReport) -> Iterator[ResultsPart]:
+def _beside_probes(report: ProbeReport) -> Iterator[Part]:
     """Yield the other biases, and what was asked beside probes, each where there is any."""
     if others := report.found[1:_MOST_BIASES]:
-        yield ResultsPart(name="probes.others", lead=tuple(map(_bias, others)), is_open=True)
+        blocks = tuple(Words((_bias(row),)) for row in others)
+        yield Part(name="probes.others", blocks=blocks, is_open=True)
     if report.probes:
         columns: dict[str, Any] = {
             **_PROBE_COLUMNS,
@@ -584,7 +556,7 @@ def _beside_probes(report: ProbeReport) -> Iterator[ResultsPart]:
         }
         caption = say("probes.flipped.caption", level=Percent(report.confidence_level))
         table = Table.of(caption, report.probes, columns, n_texts=2)
-        yield ResultsPart(name="probes.flipped", table=table, is_detail=True)
+        yield Part(name="probes.flipped", blocks=(table,), shown_in="details")
     found = report.mitigation
     if found is not None:
         n_left = sum(row.still_found for row in found.probes)
@@ -599,7 +571,7 @@ def _beside_probes(report: ProbeReport) -> Iterator[ResultsPart]:
             "probes.column.still": lambda row: yes_or_no(row.still_found),
         }
         table = Table.of(say("probes.again.caption"), found.probes, columns, n_texts=2)
-        yield ResultsPart(name="probes.again", lead=(lead,), table=table, is_open=True)
+        yield Part(name="probes.again", blocks=(Words((lead,)), table), is_open=True)
     if report.self_preference:
         columns = {
             "column.question": lambda row: Name(row.question, 40),
@@ -607,14 +579,14 @@ def _beside_probes(report: ProbeReport) -> Iterator[ResultsPart]:
             "probes.column.n_own": lambda row: row.n_own,
             "probes.column.others": lambda row: _share(row.others_rate),
             "probes.column.n_others": lambda row: row.n_others,
-            "probes.column.ratio": lambda row: say_figure(row.ratio),
+            "probes.column.ratio": lambda row: _figure(row.ratio),
             "probes.column.p": lambda row: P(row.adjusted_p_value, is_bare=True),
             "probes.column.found": lambda row: yes_or_no(row.is_found),
         }
         rows = sorted(report.self_preference, key=lambda row: row.p_value)
         is_found = any(row.is_found for row in rows)
         table = Table.of(say("probes.own.caption"), rows, columns)
-        yield ResultsPart(name="probes.own", table=table, is_open=is_found)
+        yield Part(name="probes.own", blocks=(table,), is_open=is_found)
     if report.degradations:
         columns = {
             "probes.column.worse": lambda row: Verbatim(row.summary),
@@ -624,12 +596,12 @@ def _beside_probes(report: ProbeReport) -> Iterator[ResultsPart]:
             "probes.column.tied": lambda row: row.n_tied,
         }
         table = Table.of(say("probes.worse.caption"), report.degradations, columns, n_texts=2)
-        yield ResultsPart(name="probes.worse", table=table)
+        yield Part(name="probes.worse", blocks=(table,))
     if report.prompts:
         yield from _prompts(report.prompts)
 
 
-def _prompts(rows: Sequence[PromptAgreement]) -> Iterator[ResultsPart]:
+def _prompts(rows: Sequence[PromptAgreement]) -> Iterator[Part]:
     """Yield a row per prompt over all questions with how far prompts are apart, then all rows."""
     by_prompt, by_question = (_group_by(rows, name) for name in ("prompt", "question"))
     columns: dict[str, Any] = {
@@ -657,7 +629,7 @@ def _prompts(rows: Sequence[PromptAgreement]) -> Iterator[ResultsPart]:
         lead.append(say("probes.prompts.outcomes", n=n, questions=Count(n_tested, "questions")))
     caption = say("probes.prompts.caption")
     table = Table.of(caption, by_prompt, columns)
-    yield ResultsPart(name="probes.prompts", lead=tuple(lead), table=table)
+    yield Part(name="probes.prompts", blocks=(*(Words((each,)) for each in lead), table))
     columns = {
         "probes.column.prompt": lambda row: Name(row.prompt),
         "column.question": lambda row: Name(row.question, 40),
@@ -666,7 +638,7 @@ def _prompts(rows: Sequence[PromptAgreement]) -> Iterator[ResultsPart]:
         "column.omega": lambda row: Decimal(row.winning_rate),
     }
     table = Table.of(caption, rows, columns, n_texts=2)
-    yield ResultsPart(name="probes.prompts.all", table=table, is_detail=True)
+    yield Part(name="probes.prompts.all", blocks=(table,), shown_in="details")
 
 
 def _group_by(rows: Sequence[PromptAgreement], name: str) -> list[list[PromptAgreement]]:

@@ -11,7 +11,8 @@ from voirdire.reporting.pages.frame import (
     settings_rows,
     style_sheet,
 )
-from voirdire.reporting.pages.speech import Name, Said, Speaker, Verbatim, has_sentence, say
+from voirdire.reporting.pages.reward_sections import say_demand
+from voirdire.reporting.pages.speech import Name, Speaker, Verbatim, say
 from voirdire.rewards.against_demands import find_paid_against_demands
 from voirdire.rewards.certification import certified, list_paying_propositions
 from voirdire.rubrics.rubric import write_demand
@@ -78,14 +79,9 @@ def _list_features(
     weights = model.behavior(behavior).weights
     for feature in sorted(weights, key=lambda name: -abs(weights[name])):
         status = statuses.get(feature)
-        demand = _say_demand(write_demand(demands[feature])) if feature in demands else None
+        demand = say_demand(write_demand(demands[feature])) if feature in demands else None
         reason = None if status is None else Verbatim(status.reason)
         is_valid = status is not None and status.is_valid
         is_against = (behavior, feature) in against
         state = None if status is None else say(f"reward.certificate.{status.state}")
         yield Name(feature), weights[feature], demand, is_against, is_valid, state, reason
-
-
-def _say_demand(words: str) -> Said | Name:
-    key = f"reward.demand.{words.replace(' ', '_')}"
-    return say(key) if has_sentence(key, "reward") else Name(words)

@@ -40,6 +40,7 @@ __all__ = [
     "Margin",
     "Name",
     "P",
+    "PageKind",
     "Percent",
     "Said",
     "Seconds",
@@ -51,6 +52,7 @@ __all__ = [
     "has_sentence",
     "one_line",
     "say",
+    "say_with_ends",
 ]
 
 PageKind: TypeAlias = Literal["examination", "results", "reward", "training", "verdicts"]
@@ -197,6 +199,16 @@ def say(key: str, **figures: Any) -> Said:
     return Said(key, figures)
 
 
+def say_with_ends(
+    value: float | None, low: float | None, high: float | None, *, is_share: bool = False
+) -> Said | Share | Decimal:
+    """Say a figure with its interval; a dash where it is undefined."""
+    figure = (Share if is_share else Decimal)(value)
+    if not all(map(is_defined, (value, low, high))):
+        return figure
+    return say("cell.figure", value=figure, ends=(ShareEnds if is_share else Interval)(low, high))
+
+
 def argument_of(path: str) -> Argument:
     """Quote a path for a shell; one that begins with a dash is no option."""
     return Argument(shlex.quote(f"./{path}" if path.startswith("-") else path))
@@ -215,8 +227,8 @@ def _read_sentences(name: str) -> dict[str, dict[str, Any]]:
     """Read the sentences of a page: by key, then by language; a count by its plural form too."""
     text = files(__package__).joinpath("sentences", f"{name}.yaml").read_text("utf-8")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    found: dict[str, dict[str, Any]] = yaml.load(text, loader)  # noqa: S506  # a safe one
-    return found
+    sentences: dict[str, dict[str, Any]] = yaml.load(text, loader)  # noqa: S506  # a safe one
+    return sentences
 
 
 def _glue_sign(sign: re.Match[str]) -> str:
@@ -241,16 +253,16 @@ class Speaker:
 
     def __init__(self, language: Language, page: PageKind) -> None:
         self.language = check_choice("language", language, Language)
-        found = {
+        sentences = {
             key: text
             for name in ("common", page)
             for key, texts in _read_sentences(name).items()
             if (text := texts.get(language)) is not None
         }
         self.phrases = {
-            k: _GLUED.sub(_glue_sign, v) for k, v in found.items() if isinstance(v, str)
+            k: _GLUED.sub(_glue_sign, v) for k, v in sentences.items() if isinstance(v, str)
         }
-        self._counts = {k: v for k, v in found.items() if isinstance(v, dict)}
+        self._counts = {k: v for k, v in sentences.items() if isinstance(v, dict)}
         self.zero = language == "zh"
         self._locale = Locale.parse(language)
 

@@ -16,7 +16,7 @@ from voirdire.reporting.pages.frame import (
     style_sheet,
 )
 from voirdire.reporting.pages.speech import Speaker, argument_of
-from voirdire.reporting.pages.training_completions import MOST_ALARMS, make_alarm_cards
+from voirdire.reporting.pages.training_completions import make_alarm_cards
 from voirdire.reporting.pages.training_sections import training_view
 from voirdire.reporting.plots.training_sheet import make_training_sheet
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.training.run import TrainingRun
 
 __all__ = ["training_report"]
-
-
-_GLOSSARY = ("step", "reward", "proposition", "class", "group", "reference")
 
 
 def training_report(
@@ -91,10 +88,8 @@ def training_report(
         **head,
         heading="training.page.title",
         css=style_sheet(),
-        **training_view(run, sheet, source=named),
-        cards=cards,
-        n_alarms=MOST_ALARMS,
+        view=training_view(run, sheet, source=named, cards=cards),
+        h=2,
         has_items=bool(cards),
         draw=partial(draw_figure, result=sheet, language=speaker.language),
-        glossary=_GLOSSARY,
     )

@@ -8,7 +8,7 @@ import polars as pl
 
 from voirdire.reporting.pages.items import ItemCard, ItemText
 from voirdire.reporting.pages.speech import Count, Decimal, Name, Verbatim, one_line, say
-from voirdire.reporting.pages.training_sections import alarm_case, alarm_sentence
+from voirdire.reporting.pages.training_sections import MOST_ALARMS, alarm_case, alarm_sentence
 from voirdire.rewards.training.completion_rows import (
     ITEM_COLUMNS,
     make_item,
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from voirdire.reporting.pages.speech import Speaker
     from voirdire.rewards.training.run import Alarm, TrainingRun
 
-__all__ = ["MOST_ALARMS", "make_alarm_cards"]
+__all__ = ["make_alarm_cards"]
 
-MOST_ALARMS = 20
-"""Alarms whose completions are on a page; of long texts some 2 MB."""
 _MOST_COMPLETIONS = 10
 _WINDOW = 10
 """Steps that an alarm looks at."""

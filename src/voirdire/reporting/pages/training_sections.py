@@ -17,8 +17,10 @@ from voirdire.reporting.pages.speech import (
     Percent,
     Said,
     Share,
+    Verbatim,
     say,
 )
+from voirdire.reporting.pages.view import Cards, Facts, Figure, Part, Table, View, Words
 from voirdire.reporting.plots.training_sheet import (
     Move,
     average_defined,
@@ -28,9 +30,10 @@ from voirdire.reporting.plots.training_sheet import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from voirdire._types import Threshold
+    from voirdire.reporting.pages.items import ItemCard
     from voirdire.reporting.pages.speech import Argument
     from voirdire.reporting.plots.training_sheet import StepColumns, TrainingSheet
     from voirdire.rewards.training.run import (
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "MOST_ALARMS",
     "alarm_case",
     "alarm_sentence",
     "certified_counts",
@@ -56,6 +60,8 @@ _MOVED = 0.05
 """Less is not worth a sentence."""
 _WINDOW = 10
 """Steps over which most alarms look; before that, silence says nothing."""
+MOST_ALARMS = 20
+"""Alarms whose completions are on a page; of long texts some 2 MB."""
 _MOST_NAMED = 3
 _MOST_ROWS = 100
 _MOST_PARTS = 10
@@ -63,59 +69,119 @@ _MOST_DROPPED = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
-    """A table of `n_rows` rows, whose cells can be said, as ``training.<words>.caption`` says."""
+class TrainingView(View):
+    """What the page of a run says; in short first, with the state of the run."""
 
-    words: str
-    columns: tuple[Said, ...]
-    rows: tuple[tuple[Any, ...], ...]
-    n_rows: int
-    n_left: int = 1
-    style: str = ""
+    state: State
+    short: Said
+    bullets: tuple[tuple[Said, ...], ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class AlarmAdvice:
-    """Alarms of one kind, and what to do about them."""
+def training_view(
+    run: TrainingRun, sheet: TrainingSheet, *, source: Argument, cards: Sequence[ItemCard] | None
+) -> TrainingView:
+    """Compute what the page shows of a run with a step.
 
-    what: Said
-    todo: Said
-    whom: None = None
-
-
-def training_view(run: TrainingRun, sheet: TrainingSheet, *, source: Argument) -> dict[str, Any]:
-    """Compute what the template shows of a run with a step; `source` is its folder in commands."""
+    `source` is its folder in commands; `cards` are completions behind alarms, None without texts.
+    """
     columns = sheet.whole
     state, short = _state(run, columns)
+    meta = {"completions": Count(run.n_completions, "completions"),
+            "steps": Count(len(run.steps), "steps")}  # fmt: skip
+    parts = (
+        *_alarm_parts(run, source, cards),
+        _caution_part(source),
+        *_figure_parts(run, sheet),
+        Part(name="training.what", blocks=(Facts(_describe_reward(run)),)),
+        _certificate_part(run),
+        *_step_parts(run),
+    )
+    return TrainingView(
+        name="training",
+        meta=say(
+            "training.page.meta", name=Name(run.name), framework=Name(run.framework, 30), **meta
+        ),
+        lead=(),
+        todo=(_next_step(run, columns, source),),
+        state=state,
+        short=short,
+        blocks=(_figure("reward", sheet),),
+        bullets=(
+            (*_reward(columns), *_parts(columns), *_reference(run, columns)),
+            (*_propositions(run, columns), *_classes(columns), *_length(run, columns)),
+            (_alarms(run), *_missing(run), *_flat(run), *_say_uncertified(run)),
+        ),
+        cautions=_warnings(run, source),
+        parts=parts,
+        glossary=("step", "reward", "proposition", "class", "group", "reference"),
+    )
+
+
+def _figure(kind: str, sheet: TrainingSheet, **figures: Any) -> Figure:
+    """Name a figure; its caption says where several steps are one point."""
+    n = sheet.steps_per_point
+    caption = say(f"training.{kind}.figure", **figures)
+    thinned = (say("training.thinned", n=n),) if n > 1 else ()
+    drawn: Any = f"training_{kind}"
+    return Figure(kind=drawn, name=f"training-f-{kind}", caption=(caption, *thinned))
+
+
+def _alarm_parts(
+    run: TrainingRun, source: Argument, cards: Sequence[ItemCard] | None
+) -> Iterator[Part]:
+    """Show the completions behind the alarms, where there are texts, and all alarms."""
+    if not run.alarms:
+        return
+    n = len(run.alarms)
+    if cards:
+        title = say("training.behind.title", completions=Count(len(cards), "completions"))
+        cut = say("training.behind.cut", shown=MOST_ALARMS, n=n)
+        lead = Words(("training.behind.lead", *((cut,) if n > MOST_ALARMS else ())))
+        yield Part(name="training.behind", title=title, blocks=(lead, Cards(cards)))
+    rows = [
+        (Count(alarm.step), say(f"training.alarm.{alarm.kind}"), alarm_sentence(alarm))
+        for alarm in run.alarms
+    ]
+    table = _table("alarms", _headings("step", "alarm", "said"), rows, n_texts=3, style="alarms")
+    hint = Words((say("training.behind.texts", run=source),), "note")
+    title = say("training.alarms.fold", alarms=Count(n, "alarms"))
+    blocks = (table, *((hint,) if cards is None else ()))
+    yield Part(name="training.alarms", title=title, blocks=blocks)
+
+
+def _caution_part(source: Argument) -> Part:
+    sample = say("training.caution.sample", run=source)
+    commands = Words((sample, "training.caution.examine"), "commands")
+    return Part(name="training.caution", blocks=(Words(("training.caution",)), commands))
+
+
+def _figure_parts(run: TrainingRun, sheet: TrainingSheet) -> Iterator[Part]:
+    """Show each figure of the run with its table."""
+    columns, edge = sheet.whole, _edge(len(run.steps))
     tables = {
-        "alarms": _alarm_table(run),
         "reward": _part_table(run, _reward_columns(run, columns)),
         "propositions": _rate_table(run, columns),
         "classes": _class_table(run, columns),
         "length": _part_table(run, ("length", "reward", "correlation")),
         "missing": _part_table(run, ("completions", "without", "missing")),
-        "certificates": _certificate_table(run),
-        "steps": _step_table(run),
     }
-    return {
-        "run": run,
-        "source": source,
-        "state": state,
-        "short": short,
-        "bullets": (
-            (*_reward(columns), *_parts(columns), *_reference(run, columns)),
-            (*_propositions(run, columns), *_classes(columns), *_length(run, columns)),
-            (_alarms(run), *_missing(run), *_flat(run), *_say_uncertified(run)),
-        ),
-        "warnings": _warnings(run, source),
-        "next_step": _next_step(run, columns, source),
-        "described": _describe_reward(run),
-        "certified": _say_certified(run),
-        "edge": _edge(len(run.steps)),
-        "steps_per_point": sheet.steps_per_point,
-        "tables": {key: table for key, table in tables.items() if table.rows},
-        "dropped": run.dropped[:_MOST_DROPPED],
-    }
+    for name, table in tables.items():
+        lead = (Words((f"training.{name}.lead",)), _figure(name, sheet, edge=edge))
+        shown = (table,) if table.rows else ()
+        yield Part(name=f"training.{name}", blocks=(*(lead if name != "reward" else ()), *shown))
+
+
+def _step_parts(run: TrainingRun) -> Iterator[Part]:
+    none = Words(("training.dropped.none",), "note")
+    steps = (_step_table(run), *(() if run.dropped else (none,)))
+    yield Part(name="training.steps", blocks=steps)
+    if run.dropped:
+        n, lines = len(run.dropped), run.dropped[:_MOST_DROPPED]
+        cut = Words((say("training.dropped.cut", shown=len(lines)),), "note")
+        shown = Words([*map(Verbatim, lines)], "list")
+        title = say("training.dropped.fold", pieces=Count(n, "pieces"))
+        blocks = (shown, *((cut,) if len(lines) < n else ()))
+        yield Part(name="training.dropped", title=title, blocks=blocks)
 
 
 # What happened --------------------------------------------------------------------------------
@@ -305,20 +371,20 @@ def alarm_case(alarm: Alarm) -> str:
     return alarm.kind
 
 
-def _warnings(run: TrainingRun, source: Argument) -> tuple[AlarmAdvice, ...]:
-    """Group the alarms by kind, in the order in which the kinds began."""
+def _warnings(run: TrainingRun, source: Argument) -> tuple[tuple[Said, Said], ...]:
+    """Group the alarms by kind, in the order in which the kinds began, with what to do."""
     kinds: dict[str, list[Said]] = {}
     for alarm in run.alarms:
         place = say("training.story.alarm", said=alarm_sentence(alarm), step=Count(alarm.step))
         kinds.setdefault(alarm.kind, []).append(place)
     return tuple(
-        AlarmAdvice(
-            what=say(
+        (
+            say(
                 "training.warned",
                 kind=say(f"training.alarm.{kind}"),
                 list=Clauses((*named[:_MOST_NAMED], *_others(len(named) - _MOST_NAMED))),
             ),
-            todo=say(f"training.alarm.{kind}.do", run=source),
+            say(f"training.alarm.{kind}.do", run=source),
         )
         for kind, named in kinds.items()
     )
@@ -328,22 +394,29 @@ def _others(n: int) -> tuple[Said, ...]:
     return (say("training.story.alarm.more", n=Count(n)),) if n > 0 else ()
 
 
-def _alarm_table(run: TrainingRun) -> Table:
-    rows = [
-        (Count(alarm.step), say(f"training.alarm.{alarm.kind}"), alarm_sentence(alarm))
-        for alarm in run.alarms
-    ]
-    return _table("alarms", _headings("step", "alarm", "said"), rows, n_left=3, style="alarms")
-
-
 # Tables -----------------------------------------------------------------------------------------
 
 
 def _table(
-    words: str, columns: tuple[Said, ...], rows: Sequence[tuple[Any, ...]], **how: Any
+    words: str,
+    columns: tuple[Said, ...],
+    rows: Sequence[tuple[Any, ...]],
+    *,
+    n_texts: int = 1,
+    style: str = "",
+    n_rows: int | None = None,
 ) -> Table:
-    shown = tuple(rows[:_MOST_ROWS])
-    return Table(words=words, columns=columns, rows=shown, n_rows=len(rows), **how)
+    shown = rows[: _MOST_ROWS if n_rows is None else None]
+    return Table(
+        caption=f"training.{words}.caption",
+        label=f"training.{words}.label",
+        cut=f"training.{words}.cut",
+        columns=columns,
+        rows=tuple(shown),
+        texts=tuple(place < n_texts for place in range(len(columns))),
+        n_rows=len(rows) if n_rows is None else n_rows,
+        style=style,
+    )
 
 
 def _headings(*names: str, **figures: Any) -> tuple[Said, ...]:
@@ -398,10 +471,10 @@ def _cell(name: str, steps: Sequence[TrainingStep], run: TrainingRun, *, digits:
 
 def _reference_reward(run: TrainingRun, steps: Sequence[TrainingStep]) -> float:
     """Give the reference's mean reward at some steps; nan where another reward paid in it."""
-    found = run.reference_run
-    if found is None or found.reward_hash != run.reward_hash:
+    reference = run.reference_run
+    if reference is None or reference.reward_hash != run.reward_hash:
         return math.nan
-    return average_defined([step.reward_mean for step in _same_steps(found.steps, steps)])
+    return average_defined([step.reward_mean for step in _same_steps(reference.steps, steps)])
 
 
 def _same_steps(
@@ -422,8 +495,7 @@ def _step_table(run: TrainingRun) -> Table:
         (Count(step.step), *(_cell(name, (step,), run, digits=3) for name in names))
         for step in steps
     )
-    columns = _headings("step", *names)
-    return Table(words="steps", columns=columns, rows=rows, n_rows=len(run.steps), style="dense")
+    return _table("steps", _headings("step", *names), rows, n_rows=len(run.steps), style="dense")
 
 
 def _rate_table(run: TrainingRun, columns: StepColumns) -> Table:
@@ -459,7 +531,7 @@ def _class_table(run: TrainingRun, columns: StepColumns) -> Table:
         for name, values in shares.items()
     ]
     headings = _headings("behavior", "class", "start", "end", edge=_edge(len(run.steps)))
-    return _table("classes", headings, rows, n_left=2, style="rates-of")
+    return _table("classes", headings, rows, n_texts=2, style="rates-of")
 
 
 # Certificates -----------------------------------------------------------------------------------
@@ -470,22 +542,25 @@ _FLAGS = {"passed": "good", "failed": "bad"}
 """How a state looks; the others are neither."""
 
 
-def _certificate_table(run: TrainingRun) -> Table:
+def _certificate_part(run: TrainingRun) -> Part:
     """List what the certificates say, first of the propositions that pay."""
     paying = set(map(_question_of, _list_paying(run)))
-    found = sorted((run.certificates or {}).items(), key=lambda row: row[0] not in paying)
-    rows = [_certificate_row(name, row, pays=name in paying) for name, row in found]
-    names = ("proposition", "pays", "certificate", "shown", "mark")
-    return _table("certificates", _headings(*names), rows, n_left=5, style="certificates")
+    ordered = sorted((run.certificates or {}).items(), key=lambda row: row[0] not in paying)
+    rows = [_certificate_row(name, row, pays=name in paying) for name, row in ordered]
+    headings = _headings("proposition", "pays", "certificate", "shown", "mark")
+    table = _table("certificates", headings, rows, n_texts=5, style="certificates")
+    lead = ("training.certificates.lead",) if rows else ()
+    blocks = (Words((*lead, _say_certified(run))), *((table,) if rows else ()))
+    return Part(name="training.certificates", blocks=blocks)
 
 
-def _certificate_row(name: str, found: PropositionCertificate, *, pays: bool) -> tuple[Any, ...]:
-    mark, state = found.certificate, say(f"training.certificate.{found.state}")
+def _certificate_row(name: str, record: PropositionCertificate, *, pays: bool) -> tuple[Any, ...]:
+    mark, state = record.certificate, say(f"training.certificate.{record.state}")
     return (
         Name(name),
         _say_yes_or_no(pays),
-        say(f"training.flag.{_FLAGS.get(found.state, 'still')}", state=state),
-        Clauses(tuple(map(_say_examination, found.examinations))) if found.examinations else None,
+        say(f"training.flag.{_FLAGS.get(record.state, 'still')}", state=state),
+        Clauses(tuple(map(_say_examination, record.examinations))) if record.examinations else None,
         None if mark is None else Name(mark, _MARK_WIDTH),
     )
 

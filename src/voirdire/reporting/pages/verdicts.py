@@ -89,12 +89,12 @@ def verdicts_page(
         failures=reasons.most_common(_MOST_FAILURES),
         n_reasons=len(reasons),
         tables=[
-            (key, found[:_MOST_QUESTIONS], len(found))
-            for key, found in (
+            (key, those[:_MOST_QUESTIONS], len(those))
+            for key, those in (
                 ("verdicts.questions", [row for row in rates if not row.is_class]),
                 ("verdicts.classes", [row for row in rates if row.is_class]),
             )
-            if found
+            if those
         ],
         cards=cards,
         has_items=bool(cards),
@@ -102,22 +102,22 @@ def verdicts_page(
 
 
 def _compute_rates(rows: pl.DataFrame) -> list[QuestionRates]:
-    label, said = pl.col("label"), pl.col("label").drop_nulls()
-    is_truth = said.str.to_lowercase().is_in(["true", "false"])
+    label, labels = pl.col("label"), pl.col("label").drop_nulls()
+    is_truth = labels.str.to_lowercase().is_in(["true", "false"])
     counted = rows.group_by("judge", "question", maintain_order=True).agg(
         is_class=(pl.col("source") == _CLASS).any().fill_null(value=False),
-        n_answers=said.len(),
+        n_answers=labels.len(),
         n_failures=(label.is_null() & pl.col("failure").is_not_null()).sum(),
         is_boolean=is_truth.all(),
-        n_true=(said.str.to_lowercase() == "true").sum(),
+        n_true=(labels.str.to_lowercase() == "true").sum(),
         mean=pl.col("probability").mean(),
-        labels=said.value_counts(sort=True).head(_MOST_LABELS),
-        n_labels=said.n_unique(),
+        labels=labels.value_counts(sort=True).head(_MOST_LABELS),
+        n_labels=labels.n_unique(),
     )
-    found = []
+    rates = []
     for row in counted.iter_rows(named=True):
         n, is_boolean = row["n_answers"], row["is_boolean"] and row["n_answers"] > 0
-        found.append(
+        rates.append(
             QuestionRates(
                 judge=row["judge"],
                 question=row["question"],
@@ -131,7 +131,7 @@ def _compute_rates(rows: pl.DataFrame) -> list[QuestionRates]:
                 else _list_usual_labels(row["labels"], row["n_labels"]),
             )
         )
-    return found
+    return rates
 
 
 def _list_usual_labels(counts: Iterable[Mapping[str, Any]], n_labels: int) -> Listing:
@@ -144,34 +144,34 @@ def _list_usual_labels(counts: Iterable[Mapping[str, Any]], n_labels: int) -> Li
 
 def _make_cards(rows: pl.DataFrame, metadata: pl.DataFrame | None) -> list[ItemCard]:
     items = rows.partition_by("item", maintain_order=True)
-    known = _collect_texts(rows, metadata)
-    columns = slice_columns([known.get(part["item"][0], {}) for part in items])
+    texts = _collect_texts(rows, metadata)
+    columns = slice_columns([texts.get(part["item"][0], {}) for part in items])
     several = rows["judge"].n_unique() > 1
     return [
         _make_card(
-            list(part.iter_rows(named=True)), known.get(part["item"][0], {}), columns, several
+            list(part.iter_rows(named=True)), texts.get(part["item"][0], {}), columns, several
         )
         for part in items
     ]
 
 
 def _collect_texts(rows: pl.DataFrame, metadata: pl.DataFrame | None) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
+    by_item: dict[str, dict[str, str]] = {}
     given = [name for name in TEXT_COLUMNS if name in rows.columns]
-    known = {"item", *(name for name in SAID_COLUMNS if rows[name].null_count() < len(rows))}
+    columns = {"item", *(name for name in SAID_COLUMNS if rows[name].null_count() < len(rows))}
     frames = [rows.select("item", *given).unique("item", maintain_order=True)] if given else []
     if metadata is not None:
         frames.append(metadata.filter(pl.col("item").is_in(rows["item"].unique().implode())))
     for frame in frames:
         for row in frame.iter_rows(named=True):
-            texts = {k: str(x) for k, x in row.items() if k not in known and x is not None}
-            found.setdefault(row["item"], {}).update(texts)
-    return found
+            texts = {k: str(x) for k, x in row.items() if k not in columns and x is not None}
+            by_item.setdefault(row["item"], {}).update(texts)
+    return by_item
 
 
 def _make_card(
     rows: Sequence[Mapping[str, Any]],
-    known: Mapping[str, str],
+    texts: Mapping[str, str],
     columns: Sequence[str],
     several: bool,  # noqa: FBT001  # judges
 ) -> ItemCard:
@@ -191,7 +191,7 @@ def _make_card(
         "verdicts.behavior": behavior,
         "verdicts.class": classes[0] if classes else None,
         "verdicts.failure": failure and shorten(failure.partition(":")[0]),
-        **{f"={name}": known.get(name) for name in columns},
+        **{f"={name}": texts.get(name) for name in columns},
     }
     tags |= {key: value for key, value in one_each.items() if value}
     n_failed = sum(row["label"] is None for row in asked)
@@ -200,9 +200,9 @@ def _make_card(
         summary.append(say("verdicts.failed", n=n_failed))
     return ItemCard(
         title=rows[0]["item"],
-        summary=(*summary, *text_start(known)),
-        texts=item_texts(known),
-        rows=[*(_write_row(row, several) for row in rows[:_MOST_OF_AN_ITEM]), *item_rows(known)],
+        summary=(*summary, *text_start(texts)),
+        texts=item_texts(texts),
+        rows=[*(_write_row(row, several) for row in rows[:_MOST_OF_AN_ITEM]), *item_rows(texts)],
         tags=tags,
     )
 

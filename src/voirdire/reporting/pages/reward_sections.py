@@ -1,0 +1,842 @@
+"""What the examination of a reward says, in the order of its page."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from voirdire.reporting.number_formats import is_defined, rounded_count
+from voirdire.reporting.pages.frame import drop_reasons, settings_rows
+from voirdire.reporting.pages.reward_facts import (
+    RewardFacts,
+    describe_reward,
+    group_by_signal,
+    name_judge,
+    name_rules,
+    or_zero,
+    read_text,
+    say_rubric,
+)
+from voirdire.reporting.pages.reward_notes import make_pair_card, say_note, say_todo
+from voirdire.reporting.pages.speech import (
+    Clauses,
+    Count,
+    Decimal,
+    Dollars,
+    Label,
+    Listing,
+    Name,
+    Percent,
+    Said,
+    Seconds,
+    Share,
+    ShareEnds,
+    Verbatim,
+    has_sentence,
+    say,
+    say_with_ends,
+)
+from voirdire.reporting.pages.view import (
+    Advice,
+    Cards,
+    Facts,
+    Part,
+    Quote,
+    Settings,
+    Table,
+    View,
+    Words,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from voirdire.reporting.pages.speech import Speaker
+    from voirdire.reporting.pages.view import Block
+    from voirdire.studies.reward.result import (
+        FeatureDrive,
+        PolicyCheck,
+        RateEstimate,
+        RewardExamination,
+    )
+
+__all__ = ["reward_view", "say_demand"]
+
+_BESIDE = ("weights", "fit", "against_demands", "certificates")
+"""Of the reward: shown as tables, or too long for a list of settings."""
+_MOST_DRAWN = 6
+"""Behaviors with figures: drawing takes longer than all the rest."""
+_MOST_PAIRS = 300
+_MOST_NOTES = 60
+_TOP_NOTES = 3
+
+State: TypeAlias = Literal["passed", "depends", "failed", "no_evidence"]
+
+_UNEVEN = 2.0
+_HALF = 0.5
+_STRONGEST = 5
+_STRONG = 0.05
+"""Share of the spread below which a feature is not worth a sentence."""
+_NOTEWORTHY = 0.005
+"""Half a point of the error rate: less is noise."""
+_DROWNED = 10
+
+
+def _columns(kind: Callable[[Any], Any], **attributes: str) -> dict[str, Any]:
+    """Make columns that say attributes of a row in one way, by the keys of their heads."""
+
+    def column(path: str) -> Callable[[Any], Any]:
+        read = attrgetter(path)
+        return lambda row: kind(read(row))
+
+    return {f"reward.column.{head}": column(path) for head, path in attributes.items()}
+
+
+def reward_view(report: RewardExamination, speaker: Speaker) -> View:
+    """Say what an examination found, for its page and for a terminal."""
+    facts = RewardFacts(name_rules(report))
+    report = facts.report
+    notes = [(say_note(note, speaker), say_todo(note)) for note in report.notes]
+    top = [note for note in notes if note[1]][:_TOP_NOTES]
+    others = [note for note in notes if note not in top]
+    drives = [words for name in facts.shown for words in _say_behavior(facts, name)]
+    parts = (_notes_part(others), *_list_parts(facts), *_list_appendix(facts))
+    return View(
+        name="reward",
+        meta=say("reward.page.meta", reward=facts.reward_name, **facts.sizes),
+        lead=tuple(_headline(facts)),
+        todo=(say(_choose_next_step(facts)),),
+        blocks=(
+            facts.figure("reward_errors", "errors", "reward.errors.figure"),
+            _glance_table(facts),
+            *_note_cut_behaviors(facts),
+        ),
+        brief=(
+            *((_paper_table(facts),) if facts.error(facts.main) else ()),
+            *((Words(("reward.drives.title",), "heading"), *drives) if drives else ()),
+        ),
+        more=say("reward.more", n=len(others)),
+        cautions=tuple(top),
+        parts=tuple(part for part in parts if part.blocks),
+        glossary=(
+            *("reward", "base_reward", "behavior", "completion", "label", "comparison"),
+            *("proposition", "feature", "weight", "error_rate", "centred", "certificate"),
+            *("policy", "interval"),
+        ),
+    )
+
+
+def _list_parts(facts: RewardFacts) -> Iterator[Part]:
+    report = facts.report
+    if report.misranked:
+        cards = [make_pair_card(pair) for pair in report.misranked[:_MOST_PAIRS]]
+        n = len(report.misranked)
+        cut = say("table.cut", shown=len(cards), n=n)
+        yield Part(
+            name="reward.pairs",
+            title=say("reward.pairs.title", n=Count(n, "pairs")),
+            blocks=(
+                Words(("reward.pairs.lead",)),
+                Cards(cards),
+                *((Words((cut,), "note"),) if len(cards) < n else ()),
+            ),
+            shown_in="page",
+        )
+    yield _drives_part(facts)
+    yield _errors_part(facts)
+    if facts.near:
+        yield _near_part(facts)
+    if facts.refusals:
+        yield _refusals_part(facts)
+    if report.degenerate:
+        yield _nonsense_part(facts)
+    yield _histograms_part(facts)
+    yield _scales_part(facts)
+    if report.policy is None:
+        none = Words(("reward.policy.none",))
+        yield Part(name="reward.policy", blocks=(none,), shown_in="details")
+    else:
+        yield _policy_part(report.policy)
+    if report.bench:
+        yield _bench_part(facts)
+    yield _certificates_part(facts)
+
+
+# The verdict --------------------------------------------------------------------------------------
+
+
+def _headline(facts: RewardFacts) -> Iterator[Said]:
+    if (error := facts.error(facts.main)) is not None:
+        base = facts.error("base")
+        where = say(f"reward.headline.{facts.held_out}")
+        comparisons = Count(error.n, "comparisons")
+        yield say(
+            "reward.headline.beside" if base else "reward.headline.alone",
+            where=where, comparisons=comparisons, **_beside(facts, error, base),
+        )  # fmt: skip
+    yield say(f"reward.verdict.{facts.verdict()}")
+
+
+def _beside(facts: RewardFacts, rate: RateEstimate, base: RateEstimate | None) -> dict[str, Any]:
+    """Give a rate with its interval, and that of the base reward beside it."""
+    figures = {"error": Share(rate.value), "level": facts.level, "ends": _ends(rate)}
+    return figures | ({"base": Share(base.value), "base_ends": _ends(base)} if base else {})
+
+
+def _ends(rate: RateEstimate) -> ShareEnds:
+    return ShareEnds(rate.low, rate.high)
+
+
+def _choose_next_step(facts: RewardFacts) -> str:
+    """Choose the one thing to do now: the key of its sentence."""
+    verdict, report = facts.verdict(), facts.report
+    steps = {
+        "compare": verdict == "undefined",
+        "mend": verdict in ("hurts", "worse"),
+        "unseen": not report.is_held_out,
+        "nonsense": "degenerate_outranks" in facts.codes,
+        "demands": "contradictory_features" in facts.codes,
+        "certify": "uncertified" in facts.codes,
+        "prompts": verdict in ("unclear", "chance"),
+        "policy": report.policy is None,
+        "train": True,
+    }
+    return "reward.next." + next(step for step, is_due in steps.items() if is_due)
+
+
+def _glance_table(facts: RewardFacts) -> Table:
+    """Give the verdict on all behaviors together, and on each."""
+    beside = [x for x in facts.signals if x in ("base", facts.main)]
+
+    def refusals(name: str | None) -> Any:
+        rows = (row.by_signal for row in facts.refusals if row.key[0] == name)
+        return _say_rate(getattr(next(rows, {}).get(facts.main), "rate", None))
+
+    def certified(name: str | None) -> Said:
+        n, of = facts.certified(*(() if name is None else (name,)))
+        return say("reward.certified.of", n=n, of=of)
+
+    def against(name: str | None) -> int:
+        return sum(
+            row.is_contradictory and bool(row.demand)
+            for row in facts.report.drives
+            if name in (None, row.behavior)
+        )
+
+    columns: dict[str, Any] = {
+        "reward.column.behavior": _say_behavior_name,
+        "reward.column.verdict": partial(_say_verdict, facts),
+        **{f"reward.signal.{x}": lambda name, x=x: _say_rate(facts.error(x, name))
+           for x in reversed(beside)},
+        "reward.column.refusals": refusals,
+        "reward.column.against_demands": against,
+        "reward.column.certified": certified,
+    }  # fmt: skip
+    return Table.of(
+        say("reward.behaviors.table", level=facts.level), (None, *facts.shown), columns,
+        n_texts=2, label="reward.glance.label", style="glance rates", row_style=_mark_total,
+    )  # fmt: skip
+
+
+def _mark_total(name: str | None) -> str:
+    return "total-row" if name in (None, "*") else ""
+
+
+def _say_verdict(facts: RewardFacts, behavior: str | None) -> Said:
+    verdict = facts.verdict(behavior)
+    states: dict[str, State] = {"helps": "passed", "better": "passed"}
+    states |= {"hurts": "failed", "worse": "failed"}
+    state, short = states.get(verdict, "no_evidence"), say(f"reward.short.{verdict}")
+    if state == "passed" and not facts.report.is_held_out:  # half of good news
+        state, short = "depends", say(f"reward.short.{facts.held_out}", short=short)
+    return say(f"reward.chip.{state}", short=short)
+
+
+def _say_rate(rate: RateEstimate | None) -> Any:
+    """Say a share with its interval; a dash where it is undefined."""
+    if rate is None:
+        return Share(None)
+    return say_with_ends(rate.value, rate.low, rate.high, is_share=True)
+
+
+def _say_behavior_name(name: str | None) -> str | Name:
+    return "reward.all" if name is None else Name(name, 40)
+
+
+def _note_cut_behaviors(facts: RewardFacts) -> tuple[Words, ...]:
+    if len(facts.shown) == len(facts.names):
+        return ()
+    n = Count(len(facts.names), "behaviors")
+    return (Words((say("reward.cut.behaviors", shown=len(facts.shown), n=n),), "note"),)
+
+
+# What drives the reward ---------------------------------------------------------------------------
+
+
+def _drives_part(facts: RewardFacts) -> Part:
+    blocks = [
+        Words(("reward.drives.lead",)),
+        *(x for place, name in enumerate(facts.shown, start=1)
+          for x in _show_features(facts, name, place)),
+        *_note_cut_behaviors(facts),
+    ]  # fmt: skip
+    return Part(name="reward.drives", blocks=blocks, shown_in="details")
+
+
+def _say_behavior(facts: RewardFacts, name: str) -> tuple[Words, ...]:
+    """Say of a behavior in a line or two what moves its rankings."""
+    rows = facts.drives(name)
+    error = facts.error(facts.main, name)
+    sentences = [
+        *_say_largest_features(rows),
+        *(() if error is None else _say_harmful_feature(rows, error.value)),
+    ]
+    of = say("reward.drives.of", behavior=Name(name, 40))
+    return (Words((of, *sentences)),) if sentences else ()
+
+
+def _show_features(facts: RewardFacts, name: str, place: int) -> Iterator[Block]:
+    rows = facts.drives(name)
+    if not rows:
+        return
+    yield Words((Name(name, 40),), "heading")
+    yield Words(_say_drives(facts, rows), "list")
+    if place <= _MOST_DRAWN:
+        yield facts.figure("reward_drives", f"drives-{place}", "reward.drives.figure", name)
+    error = facts.error(facts.main, name)
+    caption: Any = "reward.drives.table.plain"
+    if error is not None:
+        caption = say("reward.drives.table", error=Share(error.value))
+    yield Table.of(
+        caption,
+        rows,
+        {
+            "reward.column.feature": _say_feature,
+            "reward.column.demand": lambda row: say_demand(row.demand) if row.demand else Name("–"),
+            "reward.column.weight": lambda row: say_with_ends(row.weight, row.low, row.high),
+            **_columns(Decimal, mean="mean", spread="spread"),
+            **_columns(Percent, share="share"),
+            **_columns(Share, without="error_rate_without"),
+            "reward.column.remarks": lambda row: Clauses(tuple(_say_remarks(row))),
+        },
+        n_texts=2,
+        texts=("reward.column.remarks",),
+        most=100,
+        style="dense features",
+        label=say("reward.drives.label", behavior=Name(name, 40)),
+    )
+
+
+def _shorten_feature(row: FeatureDrive) -> str:
+    return row.feature.removeprefix(f"{row.behavior}.")
+
+
+def _say_feature(row: FeatureDrive) -> Said | Name:
+    name = Name(_shorten_feature(row), 60)
+    is_class = row.feature.startswith(f"{row.behavior}.")
+    return say("reward.feature.class", name=name) if is_class else name
+
+
+def say_demand(words: str) -> Said | Name:
+    """Say what a rubric demands of a proposition."""
+    key = f"reward.demand.{words.replace(' ', '_')}"
+    return say(key) if has_sentence(key, "reward") else Name(words)
+
+
+def _say_remarks(row: FeatureDrive) -> Iterator[Said]:
+    if row.is_contradictory:
+        yield say("reward.mark.contradictory" if row.demand else "reward.mark.out_of_order")
+    if row.is_dead:
+        yield say("reward.mark.dead")
+    yield say("reward.mark.certified" if row.is_certified else "reward.mark.uncertified")
+
+
+def _say_drives(facts: RewardFacts, rows: Sequence[FeatureDrive]) -> list[Said]:
+    """Say what stands out among the sorted features of a behavior."""
+    strong = [row for row in rows[:_STRONGEST] if or_zero(row.share) >= _STRONG]
+    parts = {
+        "contradictory": [row for row in rows if row.is_contradictory and row.demand],
+        "out_of_order": [row for row in rows if row.is_contradictory and not row.demand],
+        "dead": [row for row in rows if row.is_dead],
+        "uncertified": [row for row in strong if row.weight and not row.is_certified],
+    }
+    rate = facts.error(facts.main, rows[0].behavior)
+    return [
+        *_say_largest_features(rows),
+        *(say(f"reward.drives.{key}", features=_name_features(these))
+          for key, these in parts.items() if these),
+        *(() if rate is None else _say_harmful_feature(rows, rate.value)),
+    ]  # fmt: skip
+
+
+def _name_features(rows: Sequence[FeatureDrive]) -> Listing:
+    return Listing(tuple(Name(_shorten_feature(row)) for row in rows))
+
+
+def _say_largest_features(rows: Sequence[FeatureDrive]) -> list[Said]:
+    """Name the fewest features that make up half of the spread."""
+    total = 0.0
+    for place, row in enumerate(rows, start=1):
+        total += or_zero(row.share)
+        if total >= _HALF:
+            share = Percent(total)
+            return [say("reward.drives.most", features=_name_features(rows[:place]), share=share)]
+    return []
+
+
+def _say_harmful_feature(rows: Sequence[FeatureDrive], error: float) -> list[Said]:
+    """Name the feature without which the reward would rank better, where there is one."""
+    known = [x for x in rows if is_defined(x.error_rate_without) and or_zero(x.weight)]
+    least = min(known, key=lambda row: row.error_rate_without, default=None)
+    if least is None or error - least.error_rate_without < _NOTEWORTHY:
+        return []
+    figures = {"without": Share(least.error_rate_without), "error": Share(error)}
+    return [say("reward.drives.helpless", feature=_name_features([least]), **figures)]
+
+
+# How it ranks -------------------------------------------------------------------------------------
+
+
+def _errors_part(facts: RewardFacts) -> Part:
+    lead = "reward.verdict.lead" if "base" in facts.signals else "reward.verdict.lead.rules"
+    rows = [row for row in facts.report.error_rates if row.signal in facts.signals]
+    table = Table.of(
+        say("reward.errors.table", level=facts.level),
+        rows,
+        {
+            **_columns(_say_behavior_name, behavior="behavior"),
+            "reward.column.against": lambda row: f"reward.against.{row.against}",
+            "reward.glossary.reward.word": lambda row: f"reward.signal.{row.signal}",
+            "reward.glossary.error_rate.word": lambda row: _say_rate(row.rate),
+            **_columns(Share, ties="tie_share"),
+            **_columns(int, n="rate.n", prompts="rate.n_prompts"),
+        },
+        n_texts=3,
+        most=400,
+        style="rates dense",
+        label="reward.errors.label",
+    )
+    blocks = (Words((lead, "reward.errors.lead")), table)
+    return Part(name="reward.errors", blocks=blocks, shown_in="details")
+
+
+def _choose_worst(facts: RewardFacts, rows: Iterable[Any], value: Callable[[Any], float]) -> Any:
+    """Find where the reward of training goes wrong most often; None where nothing is known."""
+    known = [row for row in rows if row.signal == facts.main and is_defined(value(row))]
+    return max(known, key=value, default=None)
+
+
+def _near_part(facts: RewardFacts) -> Part:
+    """Show the best label against the next one."""
+    rows = facts.report.near_ideal
+    lead: list[Any] = ["reward.near.lead"]
+    if (worst := _choose_worst(facts, rows, lambda row: row.error_rate.value)) is not None:
+        rate = worst.error_rate
+        lead.append(
+            say("reward.near.worst", signal=say(f"reward.signal.mid.{facts.main}"),
+                behavior=Name(worst.behavior), comparisons=Count(rate.n, "comparisons"),
+                best=Label(worst.best), next=Label(worst.next), error=Share(rate.value),
+                level=facts.level, ends=_ends(rate))
+        )  # fmt: skip
+        gaps = [x.mean_gap for x in rows
+                if x.signal == facts.main and is_defined(x.error_rate.value)]  # fmt: skip
+        if any(or_zero(gap.low) <= 0 <= or_zero(gap.high) for gap in gaps):
+            lead.append("reward.near.gap_unclear")
+    names: dict[str, Any] = {
+        "reward.column.behavior": lambda row: Name(row.key[0], 40),
+        "reward.column.labels": lambda row: say(
+            "reward.labels.order", best=Name(row.key[1], 24), next=Name(row.key[2], 24)
+        ),
+    }
+    wrong = facts.columns(lambda row: _say_rate(row.error_rate))
+    gap = facts.columns(
+        lambda row: say_with_ends(row.mean_gap.value, row.mean_gap.low, row.mean_gap.high)
+    )
+    look: dict[str, Any] = {"n_texts": 2, "most": 400, "style": "rates near"}
+    tables = (
+        Table.of(say("reward.near.table", level=facts.level), facts.near,
+                 names | wrong | {"reward.column.n": lambda row: row.n}, **look),
+        Table.of(say("reward.near.gap", level=facts.level), facts.near, names | gap, **look),
+    )  # fmt: skip
+    return Part(name="reward.near", blocks=(Words(lead), *tables), shown_in="details")
+
+
+def _refusals_part(facts: RewardFacts) -> Part:
+    lead: list[Any] = ["reward.refusals.lead"]
+    worst = _choose_worst(facts, facts.report.refusals, lambda row: row.rate.value)
+    if worst is not None:
+        figures: dict[str, Any] = {"signal": say(f"reward.signal.mid.{facts.main}")}
+        if worst.rate.value:
+            figures |= {
+                "kind": say(f"reward.refusal.{worst.kind}"),
+                "by": say(f"reward.refusal.by.{worst.by}"),
+                "behavior": Name(worst.behavior),
+                "error": Share(worst.rate.value),
+                "prompts": Count(worst.rate.n, "prompts"),
+                "level": facts.level,
+                "ends": _ends(worst.rate),
+            }
+        lead.append(
+            say("reward.refusals.worst" if worst.rate.value else "reward.refusals.none", **figures)
+        )
+    columns: dict[str, Any] = {
+        "reward.column.behavior": lambda row: Name(row.key[0], 40),
+        "reward.column.kind": lambda row: say(
+            "reward.refusal.kind_by",
+            kind=say(f"reward.refusal.{row.key[1]}"),
+            by=say(f"reward.refusal.by.{row.key[2]}"),
+        ),
+        **facts.columns(lambda row: _say_rate(row.rate)),
+        "reward.column.prompts": lambda row: row.n,
+    }
+    caption = say("reward.refusals.table", level=facts.level)
+    table = Table.of(caption, facts.refusals, columns, n_texts=2, most=400, style="rates",
+                     label="reward.refusals.label")  # fmt: skip
+    return Part(name="reward.refusals", blocks=(Words(lead), table), shown_in="details")
+
+
+def _nonsense_part(facts: RewardFacts) -> Part:
+    rows = facts.report.degenerate
+    table = Table.of(
+        "reward.degenerate.table",
+        rows,
+        {
+            **_columns(_say_behavior_name, behavior="behavior"),
+            "reward.column.nonsense": lambda row: f"reward.degenerate.kind.{row.kind}",
+            **_columns(Decimal, mean="mean_reward", mean_best="mean_best"),
+            **_columns(Decimal, mean_median="mean_median"),
+            **_columns(Percent, above_best="share_above_best", above_median="share_above_median"),
+            **_columns(int, prompts="n_prompts"),
+        },
+        n_texts=2,
+        style="dense",
+        label="reward.degenerate.label",
+    )
+    examples = Table.of(
+        "reward.degenerate.examples",
+        [(row.behavior, each) for row in rows[:200] for each in row.examples[:3]],
+        {
+            "reward.column.behavior": lambda row: Name(row[0], 40),
+            "reward.column.prompt": lambda row: Name(row[1].prompt, 160),
+            "reward.column.nonsense": lambda row: Name(row[1].response or "–", 160),
+            "reward.column.own_reward": lambda row: Decimal(row[1].reward),
+            "reward.column.best_response": lambda row: Name(row[1].best_response, 160),
+            "reward.column.best_reward": lambda row: Decimal(row[1].best_reward),
+        },
+        n_texts=3,
+        texts=("reward.column.best_response",),
+        most=600,
+        style="dense",
+    )
+    return Part(
+        name="reward.degenerate",
+        blocks=(Words(("reward.degenerate.lead",)), table, *((examples,) if examples.rows else ())),
+        shown_in="details",
+    )
+
+
+# How large it is ----------------------------------------------------------------------------------
+
+
+def _histograms_part(facts: RewardFacts) -> Part:
+    rows = facts.report.histograms
+    blocks: list[Block] = [Words(("reward.histograms.lead",))]
+    if not rows:
+        blocks.append(Words(("reward.histograms.none",), "note"))
+    columns: dict[str, Any] = {
+        "reward.column.label": lambda row: Name(row.key[0], 40),
+        **facts.columns(lambda row: say("reward.mean_sd", mean=Decimal(row.mean),
+                                        sd=Decimal(row.standard_deviation))),
+        "reward.column.completions": lambda row: row.n,
+    }  # fmt: skip
+    for place, name in enumerate(facts.shown, start=1):
+        labels = group_by_signal(
+            (row for row in rows if row.behavior == name), ("label",), lambda row: sum(row.counts)
+        )
+        if not labels:
+            continue
+        behavior = Name(name, 40)
+        if place <= _MOST_DRAWN:
+            caption = say("reward.histograms.figure", behavior=behavior)
+            figure = facts.figure("reward_histograms", f"histograms-{place}", caption, name)
+            blocks.append(figure)
+        blocks.append(Table.of(say("reward.histograms.fold", behavior=behavior), labels, columns,
+                               most=30))  # fmt: skip
+    if len(facts.shown) > _MOST_DRAWN:
+        undrawn = say("reward.undrawn", n=Count(_MOST_DRAWN, "behaviors"))
+        blocks.append(Words((undrawn,), "note"))
+    return Part(name="reward.histograms", blocks=blocks, shown_in="details")
+
+
+def _scales_part(facts: RewardFacts) -> Part:
+    numbers = {"mean": "mean", "deviation": "standard_deviation", "lowest": "lowest"}
+    numbers |= {"highest": "highest", "best": "mean_ideal", "worst": "mean_worst"}
+    columns = {
+        **_columns(_say_behavior_name, behavior="behavior"),
+        **_columns(Decimal, **numbers, base_deviation="base_standard_deviation"),
+        **_columns(int, completions="n_items", prompts="n_prompts"),
+    }
+    table = Table.of("reward.scales.table", facts.report.scales, columns, style="dense")
+    blocks = (
+        Words(("reward.scales.lead", *_say_scales(facts.report))),
+        facts.figure("reward_scales", "scales", "reward.scales.figure"),
+        *((table,) if table.rows else ()),
+    )
+    return Part(name="reward.scales", blocks=blocks, shown_in="details")
+
+
+def _say_scales(report: RewardExamination) -> Iterator[Said]:
+    """Say how far the origins and the scales of the behaviors are apart."""
+    rows = [x for x in report.scales if is_defined(x.mean) and x.standard_deviation > 0]
+    if len(rows) < 2:  # nothing to put side by side
+        return
+    rows.sort(key=lambda row: row.standard_deviation)
+    narrow, usual, wide = rows[0], rows[len(rows) // 2].standard_deviation, rows[-1]
+    low, high = (choose(rows, key=lambda row: row.mean) for choose in (min, max))
+    gap = high.mean - low.mean
+    if gap > usual:
+        names = {"lowest": Name(low.behavior), "highest": Name(high.behavior)}
+        means = {"gap": Decimal(gap), "low": Decimal(low.mean), "high": Decimal(high.mean)}
+        yield say("reward.scales.apart", ratio=Decimal(gap / usual, 1), **names, **means)
+    else:
+        yield say("reward.scales.alike")
+    ratio = wide.standard_deviation / narrow.standard_deviation
+    if ratio >= _UNEVEN:
+        names = {"wide": Name(wide.behavior), "narrow": Name(narrow.behavior)}
+        yield say("reward.scales.uneven", ratio=Decimal(ratio, 1), **names)
+
+
+# The policy and the benchmark ---------------------------------------------------------------------
+
+
+def _policy_part(policy: PolicyCheck) -> Part:
+    def figure(name: str, kind: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return lambda row: kind(row[1].get(name))
+
+    columns = {
+        "reward.column.behavior": lambda row: Name(row[0], 40),
+        "reward.column.mean": figure("mean", Decimal),
+        "reward.column.deviation": figure("standard_deviation", Decimal),
+        "reward.column.flat": figure("share_without_variance", Percent),
+        "reward.column.responses": figure("n_items", _say_count),
+        "reward.column.groups": figure("n_groups", _say_count),
+    }
+    rows = list(policy.behaviors.items())
+    behaviors = Table.of("reward.policy.table", rows, columns, most=50, style="dense")
+    shares = [(*name.rpartition(".")[::2], share) for name, share in policy.class_shares.items()]
+    columns = {
+        "reward.column.behavior": lambda row: Name(row[0], 40),
+        "reward.column.class": lambda row: Name(row[1], 40),
+        "reward.column.share": lambda row: Percent(row[2]),
+    }
+    look: dict[str, Any] = {"n_texts": 2, "most": 100, "style": "dense"}
+    classes = Table.of("reward.policy.classes", shares, columns, **look)
+    tables = (table for table in (behaviors, classes) if table.rows)
+    return Part(name="reward.policy", blocks=(Words([*_say_policy(policy)]), *tables))
+
+
+def _say_count(value: float | None) -> Count | Decimal:
+    return Decimal(None) if value is None or math.isnan(value) else Count(round(value))
+
+
+def _say_policy(policy: PolicyCheck) -> Iterator[Said]:
+    size = Decimal(policy.group_size, 0 if policy.group_size % 1 == 0 else 1)
+    sizes = {
+        "responses": Count(policy.n_items, "responses"),
+        "groups": Count(policy.n_groups, "groups"),
+    }
+    yield say("reward.policy.lead", size=size, **sizes)
+    if policy.n_groups:
+        flat = policy.n_without_variance / policy.n_groups
+        yield say("reward.policy.flat" if flat else "reward.policy.flat.none", share=Percent(flat))
+        if flat > _HALF:
+            yield say("reward.policy.flat.many")
+    ratio = policy.spread_ratio
+    if is_defined(ratio):
+        spreads = {"rules": Decimal(policy.rule_spread), "base": Decimal(policy.base_spread)}
+        yield say("reward.policy.ratio", ratio=Decimal(ratio, 1 if ratio >= 1 else 2), **spreads)
+        is_drowned = {"drowned": ratio >= _DROWNED, "drowning": ratio <= 1 / _DROWNED, "even": True}
+        yield say(f"reward.policy.ratio.{next(way for way, holds in is_drowned.items() if holds)}")
+    if policy.n_missing:
+        yield say("reward.policy.missing", responses=Count(policy.n_missing, "responses"))
+    calls, seconds, cost = rounded_count(policy.step_calls), policy.step_seconds, policy.step_cost
+    if policy.step_size and (calls is not None or is_defined(seconds)):
+        figures: dict[str, Any] = {
+            "calls": None if calls is None else Count(calls, "calls"),
+            "cost": Dollars(cost) if is_defined(cost) else None,
+            "seconds": Seconds(seconds) if is_defined(seconds) else None,
+        }
+        known = {name: x or say(f"reward.policy.{name}.unknown") for name, x in figures.items()}
+        known |= {"cost": say("reward.policy.free")} if cost == 0 else {}
+        yield say("reward.policy.step", responses=Count(policy.step_size, "responses"), **known)
+
+
+def _bench_part(facts: RewardFacts) -> Part:
+    """Show the benchmark: all pairs and the mean over subsets first."""
+    lead: list[Any] = ["reward.bench.lead"]
+    main, beside = facts.accuracies
+    if main is not None:
+        figures = {"signal": say(f"reward.signal.{main.signal}"), "level": facts.level,
+                   "accuracy": Share(main.accuracy.value), "ends": _ends(main.accuracy),
+                   "pairs": Count(main.accuracy.n, "pairs")}  # fmt: skip
+        if beside is not None:
+            figures |= {"base": Share(beside.accuracy.value), "base_ends": _ends(beside.accuracy)}
+        lead.append(say("reward.bench.against" if beside else "reward.bench.overall", **figures))
+    rows = group_by_signal(facts.report.bench, ("subset",), lambda row: row.accuracy.n)
+    rows.sort(key=lambda row: {None: 0, "*": 1}.get(row.key[0], 2))
+    named = {None: "reward.bench.all", "*": "reward.bench.mean"}
+    table = Table.of(
+        say("reward.bench.table", level=facts.level),
+        rows,
+        {
+            "reward.column.subset": lambda row: named.get(row.key[0]) or Name(row.key[0], 40),
+            **facts.columns(lambda row: _say_rate(row.accuracy)),
+            "reward.column.pairs": lambda row: row.n,
+        },
+        most=100,
+        style="rates",
+        label="reward.bench.label",
+        cut="reward.bench.cut",
+        row_style=lambda row: _mark_total(row.key[0]),
+    )
+    return Part(name="reward.bench", blocks=(Words(lead), table))
+
+
+# What it is ---------------------------------------------------------------------------------------
+
+
+def _certificates_part(facts: RewardFacts) -> Part:
+    (n_certified, n), blocks = facts.certified(), list[Any]()
+    if n:
+        key = "certified" if n_certified == n else "uncertified"
+        key += ".all" if not n_certified else ""
+        features = Count(n, "features")
+        blocks.append(Words((say(f"reward.verdict.{key}", n=n - n_certified, features=features),)))
+    certificates = facts.report.reward.get("certificates")
+    if isinstance(certificates, dict) and certificates:
+        columns: dict[str, Any] = {
+            "reward.glossary.proposition.word": lambda row: Name(row[0], 60),
+            "reward.glossary.certificate.word": lambda row: _say_state(read_text(row[1], "state")),
+            "column.reason": lambda row: Verbatim(read_text(row[1], "reason")),
+        }
+        look: dict[str, Any] = {"style": "dense settings", "label": "reward.certificates.label"}
+        blocks.append(Table.of(None, list(certificates.items()), columns, n_texts=3, **look))
+    return Part(name="reward.certificates", blocks=blocks, shown_in="details")
+
+
+def _say_state(state: str) -> Said | Name:
+    key = f"reward.certificate.{state}"
+    return say(key) if has_sentence(key, "reward") else Name(state)
+
+
+def _list_appendix(facts: RewardFacts) -> Iterator[Part]:
+    """Say what the reward is, what a paper can take over, and what was given."""
+    report = facts.report
+    what = (Words(("reward.what.lead",)), Facts([*describe_reward(facts)]))
+    yield Part(name="reward.what", blocks=what, shown_in="page")
+    quote = Quote((
+        Words([*_say_paragraph(facts)]),
+        *((_paper_table(facts),) if facts.names else ()),
+        Words(("reward.reference.mu",), "references"),
+    ))  # fmt: skip
+    paper = (Words(("reward.paper.lead",)), quote)
+    yield Part(name="reward.paper", blocks=paper, shown_in="page")
+    if report.dropped:
+        yield _dropped_part(report)
+    reward = {name: each for name, each in report.reward.items() if name not in _BESIDE}
+    for name, given in (("settings", dict(report.settings)), ("reward", reward)):
+        if rows := settings_rows(given):
+            title = say(f"reward.appendix.{name}")
+            block = Settings(f"reward.appendix.{name}", rows)
+            yield Part(name=f"reward.{name}", title=title, blocks=(block,), shown_in="page")
+
+
+def _say_paragraph(facts: RewardFacts) -> Iterator[Said]:
+    """Say for a paper what was examined on what, and how well it ranks."""
+    from voirdire import __version__
+
+    report, base = facts.report, facts.error("base")
+    suffix = ".base" if base else ""
+    about = {"judge": name_judge(report.reward), "rubric": say_rubric(report.reward)}
+    yield say(f"reward.paper.what{suffix}", **about)
+    used = {"held_out": "", "not_held_out": ".used", "held_out_unknown": ".unknown"}
+    yield say(f"reward.paper.data{used[facts.held_out]}", **facts.sizes)
+    if (error := facts.error(facts.main)) is not None:
+        yield say(f"reward.paper.error{suffix}", **_beside(facts, error, base))
+    if (main := facts.accuracies[0]) is not None:
+        figures = {"accuracy": Share(main.accuracy.value), "ends": _ends(main.accuracy)}
+        yield say("reward.paper.bench", pairs=Count(main.accuracy.n, "pairs"), **figures)
+    n = report.settings.get("n_resamples")
+    if isinstance(n, int) and not isinstance(n, bool) and 0 < n < 10**9:
+        yield say("reward.paper.interval", n=Count(n))
+    else:
+        yield say("reward.paper.interval.plain")
+    n_certified, n_features = facts.certified()
+    if n_features:
+        features = Count(n_features, "features")
+        yield say("reward.paper.certified", n=n_certified, features=features)
+    yield say("reward.paper.software", version=Verbatim(__version__))
+
+
+def _paper_table(facts: RewardFacts) -> Table:
+    """Put the error rates of all comparisons above those of the best label against the next."""
+    near = {row.key[0]: row for row in facts.near}
+    rows = [
+        (name, is_near)
+        for name in (*facts.shown, None)
+        for is_near in ((False, True) if name in near else (False,))
+    ]
+
+    def rate(row: tuple[str | None, bool], signal: str) -> RateEstimate | None:
+        name, is_near = row
+        if not is_near:
+            return facts.error(signal, name)
+        return getattr(near[name].by_signal.get(signal), "error_rate", None)
+
+    def count(row: tuple[str | None, bool]) -> Any:
+        name, is_near = row
+        main = facts.error(facts.main, name)
+        return near[name].n if is_near else Decimal(None) if main is None else main.n
+
+    def style(row: tuple[str | None, bool]) -> str:
+        return "" if row[1] else "group-row total-row" if row[0] is None else "group-row"
+
+    columns: dict[str, Any] = {
+        "reward.column.behavior": lambda row: (
+            "reward.paper.best_next" if row[1] else _say_behavior_name(row[0])
+        ),
+        **{f"reward.signal.{x}": lambda row, x=x: _say_rate(rate(row, x)) for x in facts.signals},
+        "reward.column.n": count,
+    }
+    return Table.of(say("reward.paper.table", level=facts.level), rows, columns, style="rates",
+                    label="reward.paper.table.label", row_style=style)  # fmt: skip
+
+
+def _dropped_part(report: RewardExamination) -> Part:
+    reasons, n_others = drop_reasons(report.dropped)
+    columns: dict[str, Any] = {
+        "column.reason": lambda row: Verbatim(row.reason),
+        "reward.column.count": lambda row: row.n_rows,
+        "column.first_place": lambda row: Name(row.first.place() or "–", 80),
+        "column.item": lambda row: Name(row.first.item or "–", 40),
+        "column.value": lambda row: Name(row.first.value or "–", 40),
+    }
+    table = Table.of(None, reasons, columns, style="dense", label="reward.appendix.dropped.label",
+                     texts=("column.first_place", "column.item", "column.value"))  # fmt: skip
+    more = Words((say("reward.appendix.dropped.more", n=n_others),), "note")
+    title = say("reward.appendix.dropped", n=Count(len(report.dropped), "rows"))
+    blocks = (table, *((more,) if n_others else ()))
+    return Part(name="reward.dropped", title=title, blocks=blocks, shown_in="details")
+
+
+def _notes_part(notes: Sequence[tuple[Any, Any]]) -> Part:
+    n_more = len(notes) - _MOST_NOTES
+    more = Words((say("reward.notes.more", n=n_more),), "note")
+    return Part(
+        name="reward.notes",
+        title=say("reward.notes.others", n=len(notes)),
+        blocks=(Advice(notes[:_MOST_NOTES]), *((more,) if n_more > 0 else ())) if notes else (),
+        shown_in="details",
+    )
