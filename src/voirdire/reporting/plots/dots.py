@@ -16,7 +16,6 @@ from voirdire.reporting.plots.frame import (
     set_ticks,
     style_mark,
 )
-from voirdire.reporting.plots.rows import read_number
 from voirdire.reporting.plots.style import FONT_PX, LIGHT
 from voirdire.reporting.plots.words import estimate_widest_px, wrap_text
 
@@ -74,8 +73,8 @@ class DotRow:
 
 
 def make_dot_row(record: Any, figure: str, **row: Any) -> DotRow:
-    """Make a row of a figure and its interval: a record, the JSON of one, or None."""
-    value, low, high = (read_number(record, name) for name in (figure, "low", "high"))
+    """Make a row of a figure and its interval; without a record they are undefined."""
+    value, low, high = (getattr(record, name, math.nan) for name in (figure, "low", "high"))
     return DotRow(value=value, low=low, high=high, **row)
 
 

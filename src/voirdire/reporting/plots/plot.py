@@ -15,11 +15,14 @@ from voirdire.reporting.plots import (
     training,
 )
 from voirdire.reporting.plots.frame import Frame
-from voirdire.reporting.plots.rows import Choice
+from voirdire.reporting.plots.results import Choice, read_result
 from voirdire.reporting.plots.style import DRAWING
 from voirdire.reporting.plots.svg import to_svg
-from voirdire.reporting.plots.training_sheet import is_training
+from voirdire.reporting.plots.training_sheet import TrainingSheet
 from voirdire.reporting.plots.words import Words
+from voirdire.rewards.training.run import TrainingRun
+from voirdire.stats import PowerResult
+from voirdire.studies import GoldExamination, ProbeReport, RateReport, RewardExamination
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -82,13 +85,14 @@ _DRAWN_BY: dict[str, Callable[[Any, Frame, Choice], Figure]] = {
     "winning_rate": examination.draw_winning_rate,
 }
 
-_DEFAULT_KINDS: dict[str, Callable[[Any], bool]] = {
-    "gold": gold.is_gold,
-    "power": examination.is_power,
-    "probes": gold.is_probing,
-    "rates": gold.is_rates,
-    "reward_errors": reward.is_reward,
-    "training_reward": is_training,
+_DEFAULT_KINDS: dict[type, str] = {
+    GoldExamination: "gold",
+    PowerResult: "power",
+    ProbeReport: "probes",
+    RateReport: "rates",
+    RewardExamination: "reward_errors",
+    TrainingRun: "training_reward",
+    TrainingSheet: "training_reward",
 }
 """The kind of figure for results without a `kind`; all other results are examinations."""
 
@@ -244,10 +248,11 @@ def draw_svg(
 
 def _draw(kind: PlotKind, result: Any, frame: Frame, choice: Choice) -> Figure:
     chosen: str = check_choice("kind", kind, PlotKind)
-    default = next((name for name, is_such in _DEFAULT_KINDS.items() if is_such(result)), None)
-    if default is not None and chosen == "advantage":
+    record = read_result(result)
+    default = _DEFAULT_KINDS.get(type(record), "advantage")
+    if chosen == "advantage":
         chosen = default
     elif default in _ONE_FIGURE and chosen != default:
         msg = f"`kind` must be {default!r} for {_ONE_FIGURE[default]}, got {chosen!r}."
         raise InputError(msg)
-    return _DRAWN_BY[chosen](result, frame, choice)
+    return _DRAWN_BY[chosen](record, frame, choice)

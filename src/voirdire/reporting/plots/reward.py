@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from voirdire._validation import shorten
-from voirdire.errors import InputError
 from voirdire.reporting.plots.dots import LINE, RANGE, DotRow, draw_dots, make_dot_row
 from voirdire.reporting.plots.frame import (
     Panel,
@@ -20,20 +18,19 @@ from voirdire.reporting.plots.frame import (
     style_area,
     style_mark,
 )
-from voirdire.reporting.plots.rows import choose
+from voirdire.reporting.plots.results import choose, require
 from voirdire.reporting.plots.style import LIGHT
 from voirdire.reporting.plots.words import make_distinct_labels, shorten_label
-from voirdire.reporting.reward_json import reward_examination_from_json
 from voirdire.studies import RewardExamination
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from voirdire.reporting.plots.frame import Frame, Key, Style
-    from voirdire.reporting.plots.rows import Choice
+    from voirdire.reporting.plots.results import Choice
     from voirdire.reporting.plots.words import Words
     from voirdire.studies import FeatureDrive, LabelHistogram
 
@@ -42,7 +39,6 @@ __all__ = [
     "draw_reward_errors",
     "draw_reward_histograms",
     "draw_reward_scales",
-    "is_reward",
 ]
 
 # What is drawn --------------------------------------------------------------------------------
@@ -50,21 +46,13 @@ __all__ = [
 _SIGNALS = ("base", "total", "rules")
 
 
-def is_reward(result: Any) -> bool:
-    """Whether something is the examination of a reward, or the JSON of one."""
-    if isinstance(result, Mapping):
-        return "error_rates" in result and "drives" in result
-    return isinstance(result, RewardExamination)
-
-
-def _read_reward(result: Any) -> RewardExamination:
-    if not is_reward(result):
-        msg = (
-            "`result` must be what `examine_reward` returns, or the parsed JSON of `voirdire "
-            f"examine-reward --json`, got {shorten(result)}."
-        )
-        raise InputError(msg)
-    return result if isinstance(result, RewardExamination) else reward_examination_from_json(result)
+def _check_reward(result: Any) -> RewardExamination:
+    require(
+        isinstance(result, RewardExamination),
+        "`result` must be what `examine_reward` returns, or the parsed JSON of `voirdire "
+        f"examine-reward --json`, got {shorten(result)}.",
+    )
+    return cast("RewardExamination", result)
 
 
 def _choose_behavior(found: RewardExamination, choice: Choice) -> str:
@@ -94,11 +82,9 @@ _COLOURS = {"base": "series-8", "total": "series-1", "rules": "series-3"}
 
 def draw_reward_errors(result: Any, frame: Frame, _choice: Choice) -> Figure:
     """Draw the error rates: a group per behavior, in it a row per reward with its interval."""
-    say, found = frame.say, _read_reward(result)
+    say, found = frame.say, _check_reward(result)
     rows = _make_error_rows(found, say)
-    if not rows:
-        msg = "`result` must hold error rates, got none: it was examined without comparisons."
-        raise InputError(msg)
+    require(rows, "`result` must hold error rates, got none: it was examined without comparisons.")
     highest = max([0.1, *keep_finite(end for row in rows for end in (row.value, row.high))])
     return draw_dots(
         frame,
@@ -147,7 +133,7 @@ def draw_reward_histograms(result: Any, frame: Frame, choice: Choice) -> Figure:
 
     Each label has a row of its own, since five histograms over each other cannot be read.
     """
-    say, found = frame.say, _read_reward(result)
+    say, found = frame.say, _check_reward(result)
     behavior = _choose_behavior(found, choice)
     shown = [row for row in found.histograms if row.behavior == behavior and any(row.counts)]
     columns = {
@@ -155,9 +141,7 @@ def draw_reward_histograms(result: Any, frame: Frame, choice: Choice) -> Figure:
         for signal, name in _name_signals(found).items()
         if (rows := [row for row in shown if row.signal == name])
     }
-    if not columns:
-        msg = f"`result` must hold histograms of {shorten_label(behavior)!r}, got none."
-        raise InputError(msg)
+    require(columns, f"`result` must hold histograms of {shorten_label(behavior)!r}, got none.")
     labels = list(dict.fromkeys(row.label for rows in columns.values() for row in rows))
     labels = labels[:_MOST_LABELS]
     n_columns = 1 if frame.is_narrow else len(columns)
@@ -241,17 +225,14 @@ _MOST_FEATURES = 40
 
 def draw_reward_drives(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw weights with intervals and their share of the spread, the largest share first."""
-    say, found = frame.say, _read_reward(result)
+    say, found = frame.say, _check_reward(result)
     behavior = _choose_behavior(found, choice)
     drives = [row for row in found.drives if row.behavior == behavior]
     drives = sorted((row for row in drives if math.isfinite(row.weight)), key=_rank_drive)
-    if not drives:
-        msg = f"`result` must hold weights of {shorten_label(behavior)!r}, got none."
-        raise InputError(msg)
+    require(drives, f"`result` must hold weights of {shorten_label(behavior)!r}, got none.")
     shown = drives[:_MOST_FEATURES]
     heading = say("drives_title", behavior=shorten_label(behavior))
-    if len(shown) < len(drives):
-        heading += f", {say('drives_first', n=len(shown), total=len(drives))}"
+    heading = say.add_count(heading, "drives_first", n=len(shown), total=len(drives))
     rows = [
         make_dot_row(
             row,
@@ -313,11 +294,9 @@ _WORST: Style = {"linestyle": "none", "marker": "v", "markersize": 8, "color": L
 
 def draw_reward_scales(result: Any, frame: Frame, _choice: Choice) -> Figure:
     """Draw range, mean and standard deviation, best and worst label of every behavior."""
-    say, found = frame.say, _read_reward(result)
+    say, found = frame.say, _check_reward(result)
     scales = [row for row in found.scales if math.isfinite(row.mean)][:_MOST_SCALES]
-    if not scales:
-        msg = "`result` must hold the scale of a behavior, got none."
-        raise InputError(msg)
+    require(scales, "`result` must hold the scale of a behavior, got none.")
     names = make_distinct_labels(row.behavior for row in scales)
     rows = [
         DotRow(

@@ -6,7 +6,6 @@ import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from voirdire.errors import InputError
 from voirdire.reporting.plots.frame import (
     Panel,
     choose_ticks,
@@ -16,7 +15,7 @@ from voirdire.reporting.plots.frame import (
     set_ticks,
     style_area,
 )
-from voirdire.reporting.plots.rows import choose
+from voirdire.reporting.plots.results import choose, require
 from voirdire.reporting.plots.style import LIGHT, choose_series_colour
 from voirdire.reporting.plots.training_sheet import make_training_sheet, sort_moves
 from voirdire.reporting.plots.words import make_distinct_labels, shorten_label
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from voirdire.reporting.plots.frame import Frame, Key, Style
-    from voirdire.reporting.plots.rows import Choice
+    from voirdire.reporting.plots.results import Choice
     from voirdire.reporting.plots.training_sheet import AlarmMark, TrainingSheet
     from voirdire.reporting.plots.words import Words
 
@@ -125,8 +124,7 @@ def _draw_run(
     """Draw a figure with a heading, and a key that explains the marks that occur."""
     say, key = frame.say, list(key or [])
     heading = say(f"training_{kind}_title", name=shorten_label(sheet.name))
-    if len(panels) < n_in_all:
-        heading = say("training_of", title=heading, n=len(panels), total=n_in_all)
+    heading = say.add_count(heading, "n_of", n=len(panels), total=n_in_all or len(panels))
     if keep_finite(before or ()):
         key.append((say("training_reference"), _REFERENCE))
     if alarms:
@@ -309,9 +307,7 @@ def draw_training_propositions(result: Any, frame: Frame, _choice: Choice) -> Fi
     """Draw the propositions with alarms, then those that changed most, in a panel each."""
     sheet, say = make_training_sheet(result), frame.say
     moves = sort_moves(sheet.whole.rates, first={alarm.subject for alarm in sheet.alarms})
-    if not moves:
-        msg = "`result` must hold rates of propositions, got none."
-        raise InputError(msg)
+    require(moves, "`result` must hold rates of propositions, got none.")
     if frame.ax is not None:
         return _draw_on_one(sheet, frame, [move.name for move in moves[:_MOST_ON_ONE]])
     shown = moves[:_MOST_PROPOSITIONS]
@@ -379,9 +375,7 @@ def draw_training_classes(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw the shares of the completion classes over each other, a panel per behavior."""
     sheet, say = make_training_sheet(result), frame.say
     known = list(sheet.whole.classes)
-    if not known:
-        msg = "`result` must hold shares of completion classes, got none."
-        raise InputError(msg)
+    require(known, "`result` must hold shares of completion classes, got none.")
     wanted = choice.behavior
     behaviors = known if wanted is None else [choose(known, "behavior", wanted)]
     shown = behaviors[: 1 if frame.ax is not None else _MOST_BEHAVIORS]

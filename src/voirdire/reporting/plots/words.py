@@ -73,6 +73,12 @@ class Words:
             return "–"
         return "<1%" if 0 < value < _HUNDREDTH else f"{value:.0%}"
 
+    def add_count(self, title: str, word: str, *, n: int, total: int) -> str:
+        """Add to a title how many of several are shown, unless all are."""
+        if n == total:
+            return title
+        return self("with_detail", title=title, detail=self(word, n=n, total=total))
+
     def count_judges(self, n: int) -> str:
         """Say how many judges there are."""
         return self("one_judge" if n == 1 else "n_judges", n=n)
