@@ -6,6 +6,11 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from matplotlib.colors import to_rgba
+from matplotlib.patches import PathPatch, Rectangle
+from matplotlib.path import Path
+
 from voirdire.reporting.plots.dots import LINE, draw_dots, make_dot_row
 from voirdire.reporting.plots.frame import Panel, draw_chart, keep_finite, style_area
 from voirdire.reporting.plots.results import choose, make_sheet, require
@@ -69,8 +74,6 @@ def _make_cells_panel(
     is_level = above <= cell - 4
 
     def draw(axes: Axes) -> None:
-        from matplotlib.patches import Rectangle
-
         axes.set(xlim=(0, wide), ylim=(tall, 0), xticks=[], yticks=[])
         axes.set_aspect("equal", adjustable="box")
         _hatch_cells(axes, [(across[j], down[i]) for i, j in at if math.isnan(values[i][j])])
@@ -108,9 +111,6 @@ def _choose_cell_colour(value: float) -> tuple[str, float]:
 
 def _hatch_cells(axes: Axes, corners: Iterable[tuple[float, float]]) -> None:
     """Hatch the cells that have no value."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
     cells = [
         Path([(x, y), (x + 1, y), (x + 1, y + 1), (x, y + 1), (x, y)], closed=True)
         for x, y in corners
@@ -124,9 +124,6 @@ def _draw_rasters(
     axes: Axes, values: Sequence[Sequence[float]], *, split: int, places: Sequence[float]
 ) -> None:
     """Draw both groups against each other as up to four pictures, a dot a cell; nan is blank."""
-    import numpy as np
-    from matplotlib.colors import to_rgba
-
     blank = ("none", 0.0)
     dots = np.array([[to_rgba(*(blank if math.isnan(x) else _choose_cell_colour(x))) for x in row]
                      for row in values])  # fmt: skip

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.transforms import offset_copy
+
 from voirdire.reporting.plots.frame import (
     Panel,
     choose_ticks,
@@ -170,8 +172,6 @@ def _draw_row(axes: Axes, row: DotRow, *, place: int, at: float) -> None:
 def _write_numbers(
     axes: Axes, numbers: Sequence[str], places: Sequence[float], *, room: float
 ) -> None:
-    from matplotlib.transforms import offset_copy
-
     figure: Any = axes.get_figure(root=True)
     end = offset_copy(axes.get_yaxis_transform(), fig=figure, x=room, units="points")
     style: Style = {"ha": "right", "va": "center_baseline", "color": LIGHT["muted"]}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.patches import Polygon
+
 from voirdire._validation import shorten
 from voirdire.reporting.plots.dots import LINE, RANGE, REFERENCE, DotRow, draw_dots, make_dot_row
 from voirdire.reporting.plots.frame import (
@@ -486,8 +488,6 @@ def _draw_plane(axes: Axes, found: Sequence[AltTestResult], say: Words) -> None:
 
 
 def _shade_region(axes: Axes, corners: Sequence[tuple[float, float]], *, region: str) -> None:
-    from matplotlib.patches import Polygon
-
     axes.add_artist(Polygon(list(corners), zorder=0.3, gid=region, **style_area(region)))
 
 

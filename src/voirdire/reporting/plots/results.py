@@ -81,8 +81,8 @@ def read_result(result: Any) -> Any:
     read = partial(read_record, source="result", made_by="Draw what voirdire wrote")
     if "wanted_power" in result:
         return read(PowerResult, result)
-    rows = result.get("results")
-    first = rows[0] if isinstance(rows, list) and rows else None
+    rows = result.get("results") or ()
+    first = rows[0] if isinstance(rows, list) else None
     if isinstance(first, Mapping) and "classification" in first:
         return GoldExamination(results=tuple(read(GoldResult, row) for row in rows))
     if isinstance(first, Mapping) and "result" in first:

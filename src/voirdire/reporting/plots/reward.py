@@ -6,6 +6,8 @@ import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
+from matplotlib.patches import Polygon
+
 from voirdire._validation import shorten
 from voirdire.reporting.plots.dots import LINE, RANGE, DotRow, draw_dots, make_dot_row
 from voirdire.reporting.plots.frame import (
@@ -199,8 +201,6 @@ def _make_histogram_panel(
 
 def _draw_label(axes: Axes, row: LabelHistogram, *, place: int, tallest: float) -> None:
     """Draw the bars of a label; all but the best label are split at the best one's mean, 0."""
-    from matplotlib.patches import Polygon
-
     heights = [count / sum(row.counts) / tallest * _TALLEST for count in row.counts]
     sides = [("below", -math.inf, 0.0, "series-8"), ("above", 0.0, math.inf, "fail")]
     for side, low, high, role in sides if place else [("best", -math.inf, math.inf, "series-1")]:

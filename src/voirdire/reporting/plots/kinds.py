@@ -14,10 +14,10 @@ from voirdire.reporting.plots import (
     reward,
     training,
 )
+from voirdire.reporting.plots.figure import to_svg
 from voirdire.reporting.plots.frame import Frame
 from voirdire.reporting.plots.results import Choice, read_result
 from voirdire.reporting.plots.style import DRAWING
-from voirdire.reporting.plots.svg import to_svg
 from voirdire.reporting.plots.training_sheet import TrainingSheet
 from voirdire.reporting.plots.words import Words
 from voirdire.rewards.training.run import TrainingRun
@@ -61,29 +61,11 @@ PlotKind: TypeAlias = Literal[
 """What a figure shows."""
 
 _DRAWN_BY: dict[str, Callable[[Any, Frame, Choice], Figure]] = {
-    "advantage": examination.draw_advantage,
-    "agreement": agreement.draw_agreement,
-    "ceiling": agreement.draw_ceiling,
-    "confusion": agreement.draw_confusion,
-    "controls": examination.draw_controls,
-    "gold": gold.draw_gold,
-    "power": examination.draw_power,
-    "probes": gold.draw_probes,
-    "rates": gold.draw_rates,
-    "reliability": gold.draw_reliability,
-    "reward_drives": reward.draw_reward_drives,
-    "reward_errors": reward.draw_reward_errors,
-    "reward_histograms": reward.draw_reward_histograms,
-    "reward_scales": reward.draw_reward_scales,
-    "scatter": examination.draw_scatter,
-    "slices": examination.draw_slices,
-    "training_classes": training.draw_training_classes,
-    "training_length": training.draw_training_length,
-    "training_missing": training.draw_training_missing,
-    "training_propositions": training.draw_training_propositions,
-    "training_reward": training.draw_training_reward,
-    "winning_rate": examination.draw_winning_rate,
+    name.removeprefix("draw_"): getattr(module, name)
+    for module in (agreement, examination, gold, reward, training)
+    for name in module.__all__
 }
+"""The function of each kind: `draw_` and the kind."""
 
 _DEFAULT_KINDS: dict[type, str] = {
     GoldExamination: "gold",
