@@ -11,10 +11,9 @@ from matplotlib.transforms import offset_copy
 
 from voirdire.reporting.plots.frame import (
     Panel,
-    choose_ticks,
     draw_chart,
     keep_finite,
-    set_numbers,
+    set_scale,
     set_ticks,
     style_mark,
 )
@@ -131,9 +130,8 @@ def draw_dots(
             axes.vlines([line] * len(places), lows, highs, zorder=1.5, gid="line", **LINE)
         for place, (row, at) in enumerate(zip(rows, places, strict=True)):
             _draw_row(axes, row, place=place, at=at)
-        axes.set_xlim(low, high)
         axes.set_ylim(sum(steps) + 0.1, 0)
-        set_numbers(axes.xaxis, choose_ticks(axes.xaxis, low, high), frame.say)
+        set_scale(axes.xaxis, low, high, frame.say)
         if frame.ax is None:
             _write_numbers(axes, numbers, places, room=right)
         _write_labels(axes, rows, places, is_above=is_above, left=None if frame.ax else left)

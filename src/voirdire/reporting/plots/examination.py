@@ -18,7 +18,7 @@ from voirdire.reporting.plots.frame import (
     make_outcome_key,
     make_square_panels,
     measure_axes,
-    set_numbers,
+    set_scale,
     style_area,
     style_mark,
 )
@@ -212,13 +212,11 @@ def draw_winning_rate(result: Any, frame: Frame, choice: Choice) -> Figure:
     room = (epsilons[-1] - epsilons[0]) * 0.03 or 0.05
 
     def draw(axes: Axes) -> None:
-        axes.set_xlim(epsilons[0] - room, epsilons[-1] + room)
-        axes.set_ylim(-0.04, 1.04)
         axes.axhline(0.5, zorder=1.5, gid="threshold", **LINE)
         gap = (epsilons[-1] - epsilons[0]) * 40 / measure_axes(axes)[0]
         ticks = [x for n, x in enumerate(epsilons) if n == 0 or x >= epsilons[0] + n * gap]
-        set_numbers(axes.xaxis, ticks, say, grid=False)
-        set_numbers(axes.yaxis, [0, 0.25, 0.5, 0.75, 1], say)
+        set_scale(axes.xaxis, epsilons[0], epsilons[-1], say, pad=room, ticks=ticks, grid=False)
+        set_scale(axes.yaxis, 0, 1, say, pad=0.04, ticks=[0, 0.25, 0.5, 0.75, 1])
         for place, name in enumerate(judges):
             _draw_judge(axes, sheet, name, place=place, is_named=name in named)
         for style, points in controls.values():
@@ -299,9 +297,8 @@ def draw_power(result: Any, frame: Frame, _choice: Choice) -> Figure:
     room = (high - low) * 0.04 or 1.0
 
     def draw(axes: Axes) -> None:
-        axes.set(xlim=(low - room, high + room), ylim=(-0.03, 1.03))
-        set_numbers(axes.xaxis, choose_ticks(axes.xaxis, low, high), say, grid=False)
-        set_numbers(axes.yaxis, [0, 0.2, 0.4, 0.6, 0.8, 1], say)
+        set_scale(axes.xaxis, low, high, say, pad=room, grid=False)
+        set_scale(axes.yaxis, 0, 1, say, pad=0.03, ticks=[0, 0.2, 0.4, 0.6, 0.8, 1])
         if math.isfinite(wanted):
             axes.axhline(wanted, zorder=1.5, gid="wanted", **_WANTED)
         for place, curve in enumerate(curves.values()):
@@ -481,10 +478,9 @@ def _draw_plane(axes: Axes, found: Sequence[AltTestResult], say: Words) -> None:
     _shade_region(axes, [(low, low), (top, low), (top, top)], region="region-1")
     _shade_region(axes, [(low, low), (top, top), upper, lower], region="region-2")
     axes.plot([low, top], [low, top], color=LIGHT["ink"], linewidth=1.2, zorder=1.5, gid="diagonal")
-    axes.set_xlim(low, top)
-    axes.set_ylim(low, top)
     for axis in (axes.xaxis, axes.yaxis):
-        set_numbers(axis, choose_ticks(axis, max(low, 0), 1), say, grid=False)
+        ticks = choose_ticks(axis, max(low, 0), 1)
+        set_scale(axis, low, top, say, ticks=ticks, grid=False)
 
 
 def _shade_region(axes: Axes, corners: Sequence[tuple[float, float]], *, region: str) -> None:

@@ -48,7 +48,7 @@ __all__ = [
     "make_outcome_key",
     "make_square_panels",
     "measure_axes",
-    "set_numbers",
+    "set_scale",
     "set_ticks",
     "style_area",
     "style_mark",
@@ -345,15 +345,24 @@ def set_ticks(axis: Any, places: Sequence[float], texts: Sequence[str], **style:
     axis.set_tick_params(which="both", length=0, pad=6)
 
 
-def set_numbers(
+def set_scale(
     axis: Any,
-    values: Sequence[float],
+    low: float,
+    high: float,
     say: Words,
     *,
+    pad: float = 0.0,
+    ticks: Sequence[float] | None = None,
     grid: bool = True,
     text: Callable[[float], str] | None = None,
 ) -> None:
-    """Put plain numbers at an axis, with lines at them."""
+    """Show an axis from `low` to `high` and `pad` beyond, with plain numbers and lines at them.
+
+    Without `ticks` they are as many round numbers as the axis has room for.
+    """
+    set_limits = axis.axes.set_xlim if axis.axis_name == "x" else axis.axes.set_ylim
+    set_limits(low - pad, high + pad)
+    values = choose_ticks(axis, low, high) if ticks is None else ticks
     set_ticks(axis, values, [(text or say.digits)(value) for value in values], color=LIGHT["muted"])
     if grid:
         axis.grid(visible=True, color=LIGHT["grid"], linewidth=1, linestyle="-", alpha=1)

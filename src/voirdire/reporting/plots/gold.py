@@ -19,7 +19,7 @@ from voirdire.reporting.plots.frame import (
     make_interval_key,
     make_square_panels,
     measure_axes,
-    set_numbers,
+    set_scale,
     style_area,
     style_mark,
 )
@@ -218,10 +218,9 @@ def _draw_bins(measured: CalibrationResult, say: Words) -> Callable[[Axes], None
         axes.plot([0, 1], [0, 1], color=LIGHT["ink"], linewidth=1.2, zorder=1.5, gid="diagonal")
         axes.vlines(stated, lows, highs, color=blue, linewidth=2, zorder=3, gid="intervals")
         axes.plot(stated, shares, zorder=4, gid="shares", **style_mark("passed", blue, size=7))
-        axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
         ticks = _TICKS[:: 1 if measure_axes(axes)[0] > 160 else 2]
         for axis in (axes.xaxis, axes.yaxis):
-            set_numbers(axis, ticks, say)
+            set_scale(axis, 0, 1, say, pad=0.03, ticks=ticks)
 
     return draw
 

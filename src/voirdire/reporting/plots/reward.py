@@ -12,11 +12,10 @@ from voirdire._validation import shorten
 from voirdire.reporting.plots.dots import LINE, RANGE, DotRow, draw_dots, make_dot_row
 from voirdire.reporting.plots.frame import (
     Panel,
-    choose_ticks,
     draw_chart,
     keep_finite,
     make_interval_key,
-    set_numbers,
+    set_scale,
     style_area,
     style_mark,
 )
@@ -185,7 +184,7 @@ def _make_histogram_panel(
     low, high = min(ends), max(ends)  # empty bins at both ends are left out
 
     def draw(axes: Axes) -> None:
-        axes.set(xlim=(low, high), ylim=(len(texts) - 0.94, -0.94), yticks=[])
+        axes.set(ylim=(len(texts) - 0.94, -0.94), yticks=[])
         across, places = axes.get_yaxis_transform(), list(range(len(texts)))
         for place, (name, text) in enumerate(texts.items()):
             axes.axhline(place, color=LIGHT["grid"], linewidth=1, zorder=0.5)
@@ -194,7 +193,7 @@ def _make_histogram_panel(
                 _draw_label(axes, by_label[name], place=place, tallest=tallest)
         zero: Any = {"color": LIGHT["muted"], "linewidth": 1, "zorder": 1.5, "gid": "zero"}
         axes.vlines([0] * len(places), [at - _TALLEST for at in places], places, **zero)
-        set_numbers(axes.xaxis, choose_ticks(axes.xaxis, low, high), say, grid=False)
+        set_scale(axes.xaxis, low, high, say, grid=False)
 
     return Panel(draw=draw, height=len(texts) * _ROW_PX, left=8.0, **titles)
 
