@@ -291,7 +291,7 @@ def draw_power(result: Any, frame: Frame, _choice: Choice) -> Figure:
     """Draw one curve per number of annotators and ε, with the wanted power."""
     rule = "`result` must be what the power analysis returns, or its dict, for `kind` 'power'"
     require(isinstance(result, PowerResult), f"{rule}, got {shorten(result)}.")
-    say, curves, wanted = frame.say, _collect_curves(result.rows), result.wanted_power
+    say, curves, wanted_power = frame.say, _collect_curves(result.rows), result.wanted_power
     points = [point for curve in curves.values() for point in curve]
     low, high = min(x for x, _, _ in points), max(x for x, _, _ in points)
     room = (high - low) * 0.04 or 1.0
@@ -299,8 +299,8 @@ def draw_power(result: Any, frame: Frame, _choice: Choice) -> Figure:
     def draw(axes: Axes) -> None:
         set_scale(axes.xaxis, low, high, say, pad=room, grid=False)
         set_scale(axes.yaxis, 0, 1, say, pad=0.03, ticks=[0, 0.2, 0.4, 0.6, 0.8, 1])
-        if math.isfinite(wanted):
-            axes.axhline(wanted, zorder=1.5, gid="wanted", **_WANTED)
+        if math.isfinite(wanted_power):
+            axes.axhline(wanted_power, zorder=1.5, gid="wanted", **_WANTED)
         for place, curve in enumerate(curves.values()):
             _draw_curve(axes, curve, place=place)
 
@@ -308,8 +308,8 @@ def draw_power(result: Any, frame: Frame, _choice: Choice) -> Figure:
         (say("power_curve", n_annotators=people, epsilon=say.digits(epsilon)), _style_curve(place))
         for place, (people, epsilon) in enumerate(curves)
     ]
-    if math.isfinite(wanted):
-        key.append((say("wanted_power", power=wanted), _WANTED))
+    if math.isfinite(wanted_power):
+        key.append((say("wanted_power", power=wanted_power), _WANTED))
     if any(math.isfinite(error) for *_, error in points):
         key.append((say("simulation_error"), {"color": LIGHT["ink"], "linewidth": 1.6}))
     titles: dict[str, Any] = {"x_title": say("items"), "y_title": say("power")}
@@ -359,35 +359,36 @@ _NAME_STEP = 16.0
 def draw_scatter(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw one judge with its annotators' names, a panel each for a few, or a cloud for many."""
     say, sheet = frame.say, make_sheet(result, choice, needs_examinations="scatter")
-    found, heading = sheet.at_epsilon(), sheet.heading(say)
+    results, heading = sheet.at_epsilon(), sheet.heading(say)
     titles: dict[str, Any] = {
         "x_title": say("judge_advantage"), "y_title": say("human_advantage"),
     }  # fmt: skip
     n_columns, key = 1, _make_scatter_key(say)
-    if len(found) == 1:
-        heading = f"{shorten_label(found[0].judge)} · {heading}"
-        panels = [_make_judge_panel(found, frame, titles)]
-    elif frame.ax is None and len(found) <= _MOST_PANELS:
+    if len(results) == 1:
+        heading = f"{shorten_label(results[0].judge)} · {heading}"
+        panels = [_make_judge_panel(results, frame, titles)]
+    elif frame.ax is None and len(results) <= _MOST_PANELS:
         squares = []
-        for row, name in zip(found, _name_judges(found), strict=True):
+        for row, name in zip(results, _name_judges(results), strict=True):
             note = f"ω {say.two_digits(row.winning_rate)}"
             blue = [(_read_points(row), {"color": LIGHT["series-1"], "size": 8})]
-            squares.append((name, note, _make_drawing(found, say, blue)))
+            squares.append((name, note, _make_drawing(results, say, blue)))
         panels, n_columns = make_square_panels(squares, frame)
         key = [(say("across_up", **titles), {}), *key]
     else:
         side = min(frame.width - 50, 480.0)
-        cloud = [point for row in found[_BEST:] for point in _read_points(row)]
+        cloud = [point for row in results[_BEST:] for point in _read_points(row)]
         groups = [(cloud, {"color": LIGHT["muted"], "size": 5, "is_cloud": True})]
-        for place, row in reversed(list(enumerate(found[:_BEST]))):
+        for place, row in reversed(list(enumerate(results[:_BEST]))):
             style = {"color": choose_series_colour(place), "size": 8, "marker": _MARKERS[place]}
             groups.append((_read_points(row), style))
-        panels = [Panel(draw=_make_drawing(found, say, groups), height=side, width=side, **titles)]
-        key = [*_make_best_key(found, say), *key]
+        draw = _make_drawing(results, say, groups)
+        panels = [Panel(draw=draw, height=side, width=side, **titles)]
+        key = [*_make_best_key(results, say), *key]
     return draw_chart(
         frame,
         heading=heading,
-        alt=say("alt_scatter", judges=say.count_judges(len(found))),
+        alt=say("alt_scatter", judges=say.count_judges(len(results))),
         panels=panels,
         key=key,
         n_columns=n_columns,
@@ -395,12 +396,12 @@ def draw_scatter(result: Any, frame: Frame, choice: Choice) -> Figure:
 
 
 def _make_drawing(
-    found: Sequence[AltTestResult], say: Words, groups: Sequence[tuple[Sequence[Any], Any]]
+    results: Sequence[AltTestResult], say: Words, groups: Sequence[tuple[Sequence[Any], Any]]
 ) -> Callable[[Axes], None]:
     """Draw groups of points, each in a style of its own, on the plane of ρ."""
 
     def draw(axes: Axes) -> None:
-        _draw_plane(axes, found, say)
+        _draw_plane(axes, results, say)
         for points, style in groups:
             _draw_points(axes, points, **style)
 
@@ -408,17 +409,17 @@ def _make_drawing(
 
 
 def _make_judge_panel(
-    found: Sequence[AltTestResult], frame: Frame, titles: dict[str, Any]
+    results: Sequence[AltTestResult], frame: Frame, titles: dict[str, Any]
 ) -> Panel:
     """Draw every annotator with a name, in a column at the right."""
-    points = _read_points(found[0])
+    points = _read_points(results[0])
     side = 0.62 * frame.width if frame.is_narrow else min(0.68 * frame.width, 440.0)
     most = int(side / _NAME_STEP)
     named = points if len(points) <= most else [each for each in points if not each[2]]
     named = named if len(named) <= most else []
     width = int((frame.width - side - 90) / 8.1) if frame.ax is None else 16
     texts = make_distinct_labels((each[3] for each in named), width=max(width, 6))
-    plane = _make_drawing(found, frame.say, [(points, {"color": LIGHT["series-1"], "size": 10})])
+    plane = _make_drawing(results, frame.say, [(points, {"color": LIGHT["series-1"], "size": 10})])
 
     def draw(axes: Axes) -> None:
         plane(axes)
@@ -460,17 +461,17 @@ def _read_points(row: AltTestResult) -> list[tuple[float, float, bool, str]]:
     return [point for point in points if all(map(math.isfinite, point[:2]))]
 
 
-def _draw_plane(axes: Axes, found: Sequence[AltTestResult], say: Words) -> None:
+def _draw_plane(axes: Axes, results: Sequence[AltTestResult], say: Words) -> None:
     """Shade where the judge is at least as good (x ≥ y), and where it is worse by less than ε.
 
     All panels have one scale. The margin is x = y - ε, or x = (1 - ε)·y.
     """
     values = keep_finite(
-        value for row in found for point in _read_points(row) for value in point[:2]
+        value for row in results for point in _read_points(row) for value in point[:2]
     )
     low = max(math.floor((min(values, default=0.0) - 0.05) * 10) / 10, -0.03)
-    epsilon, top = found[0].epsilon, _TOP
-    is_share = found[0].epsilon_mode == "multiplicative"
+    epsilon, top = results[0].epsilon, _TOP
+    is_share = results[0].epsilon_mode == "multiplicative"
     at_top = (1 - epsilon) * top if is_share else top - epsilon
     at_left = low / (1 - epsilon) if is_share else low + epsilon
     upper = (at_top, top) if at_top >= low else (low, top)
@@ -515,12 +516,12 @@ def _make_scatter_key(say: Words) -> Key:
     ]
 
 
-def _make_best_key(found: Sequence[AltTestResult], say: Words) -> Key:
+def _make_best_key(results: Sequence[AltTestResult], say: Words) -> Key:
     key = [
         (text, style_mark("passed", choose_series_colour(place)) | {"marker": _MARKERS[place]})
-        for place, text in enumerate(_name_judges(found[:_BEST]))
+        for place, text in enumerate(_name_judges(results[:_BEST]))
     ]
-    if len(found) > _BEST:
-        others = say("others", n=len(found) - _BEST)
+    if len(results) > _BEST:
+        others = say("others", n=len(results) - _BEST)
         key.append((others, style_mark("passed", LIGHT["muted"], size=6)))
     return key

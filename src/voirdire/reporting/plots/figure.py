@@ -134,9 +134,9 @@ class Plot(Figure):
         }
         families = []
         for family in _list_installed(_FALLBACKS) if missing else ():
-            found = {letter for letter in missing if ord(letter) in _list_characters(family)}
-            families += [family] * bool(found)
-            missing -= found
+            characters = {letter for letter in missing if ord(letter) in _list_characters(family)}
+            families += [family] * bool(characters)
+            missing -= characters
         if missing and not self._has_warned:
             self._has_warned = True
             _log.warning(
@@ -167,8 +167,8 @@ def _has_bold(family: str) -> bool:
 
 
 def _list_installed(families: Iterable[str]) -> list[str]:
-    known = {font.name for font in font_manager.fontManager.ttflist}
-    return [family for family in families if family in known]
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    return [family for family in families if family in installed]
 
 
 # As SVG ---------------------------------------------------------------------------------------
@@ -235,9 +235,9 @@ def to_svg(figure: Figure, *, name: str, heading: bool = True) -> str:
             f"got {shorten(name)!r}."
         )
         raise InputError(msg)
-    drawn = _draw_figure(figure, heading=heading)
-    drawn = drawn[drawn.index("<svg") :].partition(">")[2]
-    drawn = _EMPTY.sub("", _EMPTY.sub("", _FOREIGN.sub("", drawn)))
+    svg = _draw_figure(figure, heading=heading)
+    svg = svg[svg.index("<svg") :].partition(">")[2]
+    svg = _EMPTY.sub("", _EMPTY.sub("", _FOREIGN.sub("", svg)))
     counts: Counter[str] = Counter()
 
     def adapt_tag(match: re.Match[str]) -> str:
@@ -248,7 +248,7 @@ def to_svg(figure: Figure, *, name: str, heading: bool = True) -> str:
         )
         return f"<{tag}{''.join(pairs)}{end}>"
 
-    return _open_element(figure, heading=heading) + _TAG.sub(adapt_tag, drawn).rstrip()
+    return _open_element(figure, heading=heading) + _TAG.sub(adapt_tag, svg).rstrip()
 
 
 def _draw_figure(figure: Figure, *, heading: bool) -> str:

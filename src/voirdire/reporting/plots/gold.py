@@ -81,23 +81,25 @@ def _name_rows(rows: Sequence[Row], *, width: int = 60) -> list[str]:
 
 def draw_gold(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw how often judges are right, in a group per question and judge."""
-    found = _choose_rows(result.results, choice) if isinstance(result, GoldExamination) else []
-    require(found, f"`kind` 'gold' needs what `examine_gold` returns, got {_describe(result)}.")
+    results = _choose_rows(result.results, choice) if isinstance(result, GoldExamination) else []
+    require(results, f"`kind` 'gold' needs what `examine_gold` returns, got {_describe(result)}.")
     say, rows = frame.say, []
-    for row, text in _name_groups(found, frame):
-        measured = row.classification
-        is_boolean = all(name in measured.figures for name in _BOOLEAN)
+    for row, text in _name_groups(results, frame):
+        classification = row.classification
+        is_boolean = all(name in classification.figures for name in _BOOLEAN)
         rows += make_heading_rows(text, frame)
         for name in ("accuracy", *(_BOOLEAN if is_boolean else ("balanced_accuracy",))):
-            more: dict[str, Any] = {"reference": measured.always.get(name, math.nan),
+            more: dict[str, Any] = {"reference": classification.always.get(name, math.nan),
                 "colour": LIGHT["series-1" if name == "accuracy" else "series-8"]}  # fmt: skip
-            rows.append(make_dot_row(measured.figures[name], "estimate", label=say(name), **more))
-    level = found[0].classification.confidence_level
+            rows.append(
+                make_dot_row(classification.figures[name], "estimate", label=say(name), **more)
+            )
+    level = results[0].classification.confidence_level
     return draw_dots(
         frame,
         rows,
-        heading=_write_heading(say("gold_title"), found, frame),
-        alt=say("alt_gold", n=len(found)),
+        heading=_write_heading(say("gold_title"), results, frame),
+        alt=say("alt_gold", n=len(results)),
         x_title=say("share_right"),
         limits=(0.0, 1.0),
         bounds=(0.0, 1.0),
@@ -111,31 +113,31 @@ _RATES = {"rate": ("passed", "series-1"), "human": ("passed", "series-8"),
 
 def draw_rates(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw how often something holds: corrected, from labels alone, and by raw verdicts."""
-    found = _choose_rows(result.results, choice) if isinstance(result, RateReport) else []
-    require(found, f"`kind` 'rates' needs what `rate` returns, got {_describe(result)}.")
+    results = _choose_rows(result.results, choice) if isinstance(result, RateReport) else []
+    require(results, f"`kind` 'rates' needs what `rate` returns, got {_describe(result)}.")
     say, rows = frame.say, list[DotRow]()
-    for row, text in _name_groups(found, frame):
+    for row, text in _name_groups(results, frame):
         groups = {f"{text}: {shorten_label(name, width=20)}": group
                   for name, group in row.groups.items()}  # fmt: skip
-        for heading, measured in {text: row.result, **groups}.items():
+        for heading, rates in {text: row.result, **groups}.items():
             rows += make_heading_rows(heading, frame)
             for name, (outcome, role) in _RATES.items():
-                share = getattr(measured, name)
+                share = getattr(rates, name)
                 number = "–" if math.isnan(share.estimate) else f"{share.estimate:.1%}"
                 more = {"number": number, "outcome": outcome, "colour": LIGHT[role]}
                 rows.append(make_dot_row(share, "estimate", label=say(f"rate_{name}"), **more))
     return draw_dots(
         frame,
         rows,
-        heading=_write_heading(say("rates_title"), found, frame),
-        alt=say("alt_rates", n=len(found)),
+        heading=_write_heading(say("rates_title"), results, frame),
+        alt=say("alt_rates", n=len(results)),
         x_title=say("share_true"),
         limits=(0.0, math.nan),
         bounds=(0.0, 1.0),
         key=[
             (say("report_this"), style_mark("passed", LIGHT["series-1"])),
             (say("report_not"), style_mark("failed", LIGHT["muted"])),
-            *make_interval_key(found[0].result.confidence_level, say),
+            *make_interval_key(results[0].result.confidence_level, say),
         ],
     )
 
@@ -181,8 +183,8 @@ def draw_reliability(result: Any, frame: Frame, choice: Choice) -> Figure:
     shown = pairs[:_MOST_PANELS]
     names = _name_rows([row for row, _ in shown])
     squares = [
-        (name, f"ECE {say.two_digits(measured.calibration_error)}", _draw_bins(measured, say))
-        for (_, measured), name in zip(shown, names, strict=True)
+        (name, f"ECE {say.two_digits(calibration.calibration_error)}", _draw_bins(calibration, say))
+        for (_, calibration), name in zip(shown, names, strict=True)
     ]
     panels, n_columns = make_square_panels(squares, frame)
     axes: dict[str, Any] = {"x_title": say("stated"), "y_title": say("came_true")}
@@ -208,10 +210,10 @@ def draw_reliability(result: Any, frame: Frame, choice: Choice) -> Figure:
     )
 
 
-def _draw_bins(measured: CalibrationResult, say: Words) -> Callable[[Axes], None]:
+def _draw_bins(calibration: CalibrationResult, say: Words) -> Callable[[Axes], None]:
     names, blue = ("probability", "share", "low", "high"), LIGHT["series-1"]
     stated, shares, lows, highs = (
-        [getattr(each, name) for each in measured.bins] for name in names
+        [getattr(each, name) for each in calibration.bins] for name in names
     )
 
     def draw(axes: Axes) -> None:

@@ -56,23 +56,23 @@ def _check_reward(result: Any) -> RewardExamination:
     return cast("RewardExamination", result)
 
 
-def _choose_behavior(found: RewardExamination, choice: Choice) -> str:
-    parts = (found.scales, found.drives, found.histograms, found.error_rates)
-    known = [row.behavior for part in parts for row in part if row.behavior is not None]
-    return choose(known, "behavior", choice.behavior)
+def _choose_behavior(report: RewardExamination, choice: Choice) -> str:
+    parts = (report.scales, report.drives, report.histograms, report.error_rates)
+    behaviors = [row.behavior for part in parts for row in part if row.behavior is not None]
+    return choose(behaviors, "behavior", choice.behavior)
 
 
-def _read_level(found: RewardExamination) -> float:
-    return float(found.settings.get("confidence_level") or math.nan)
+def _read_level(report: RewardExamination) -> float:
+    return float(report.settings.get("confidence_level") or math.nan)
 
 
-def _name_signals(found: RewardExamination) -> dict[str, str]:
+def _name_signals(report: RewardExamination) -> dict[str, str]:
     """Name the rewards to draw and their signal in the rows; without a base only the rules."""
-    known = {row.signal for row in found.error_rates if row.rate.value >= 0}
-    known |= {row.signal for row in found.histograms if any(row.counts)}
-    if "base" in known:
-        return {signal: signal for signal in _SIGNALS if signal in known}
-    return {"rules": "rules" if "rules" in known else "total"}
+    signals = {row.signal for row in report.error_rates if row.rate.value >= 0}
+    signals |= {row.signal for row in report.histograms if any(row.counts)}
+    if "base" in signals:
+        return {signal: signal for signal in _SIGNALS if signal in signals}
+    return {"rules": "rules" if "rules" in signals else "total"}
 
 
 # Comparisons ranked the wrong way -------------------------------------------------------------
@@ -83,26 +83,26 @@ _COLOURS = {"base": "series-8", "total": "series-1", "rules": "series-3"}
 
 def draw_reward_errors(result: Any, frame: Frame, _choice: Choice) -> Figure:
     """Draw the error rates: a group per behavior, in it a row per reward with its interval."""
-    say, found = frame.say, _check_reward(result)
-    rows = _make_error_rows(found, say)
+    say, report = frame.say, _check_reward(result)
+    rows = _make_error_rows(report, say)
     require(rows, "`result` must hold error rates, got none: it was examined without comparisons.")
     highest = max([0.1, *keep_finite(end for row in rows for end in (row.value, row.high))])
     return draw_dots(
         frame,
         rows,
-        heading=say("errors_title", name=shorten_label(str(found.reward.get("name", "")))),
+        heading=say("errors_title", name=shorten_label(str(report.reward.get("name", "")))),
         alt=say("alt_errors"),
         x_title=say("errors_axis"),
         limits=(0.0, highest),
         bounds=(0.0, 1.0),
         line=0.5,
-        key=[(say("errors_chance"), LINE), *make_interval_key(_read_level(found), say)],
+        key=[(say("errors_chance"), LINE), *make_interval_key(_read_level(report), say)],
     )
 
 
-def _make_error_rows(found: RewardExamination, say: Words) -> list[DotRow]:
-    names = {own: signal for signal, own in _name_signals(found).items()}
-    rates = [row for row in found.error_rates if row.against == "all" and row.signal in names]
+def _make_error_rows(report: RewardExamination, say: Words) -> list[DotRow]:
+    names = {own: signal for signal, own in _name_signals(report).items()}
+    rates = [row for row in report.error_rates if row.against == "all" and row.signal in names]
     rates = [row for row in rates if math.isfinite(row.rate.value)]
     behaviors = dict.fromkeys(row.behavior for row in rates)
     named = [each for each in behaviors if each is not None][:_MOST_BEHAVIORS]
@@ -134,13 +134,13 @@ def draw_reward_histograms(result: Any, frame: Frame, choice: Choice) -> Figure:
 
     Each label has a row of its own, since five histograms over each other cannot be read.
     """
-    say, found = frame.say, _check_reward(result)
-    behavior = _choose_behavior(found, choice)
-    shown = [row for row in found.histograms if row.behavior == behavior and any(row.counts)]
+    say, report = frame.say, _check_reward(result)
+    behavior = _choose_behavior(report, choice)
+    histograms = [row for row in report.histograms if row.behavior == behavior and any(row.counts)]
     columns = {
         signal: rows
-        for signal, name in _name_signals(found).items()
-        if (rows := [row for row in shown if row.signal == name])
+        for signal, name in _name_signals(report).items()
+        if (rows := [row for row in histograms if row.signal == name])
     }
     require(columns, f"`result` must hold histograms of {shorten_label(behavior)!r}, got none.")
     labels = list(dict.fromkeys(row.label for rows in columns.values() for row in rows))
@@ -224,14 +224,14 @@ _MOST_FEATURES = 40
 
 def draw_reward_drives(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw weights with intervals and their share of the spread, the largest share first."""
-    say, found = frame.say, _check_reward(result)
-    behavior = _choose_behavior(found, choice)
-    drives = [row for row in found.drives if row.behavior == behavior]
+    say, report = frame.say, _check_reward(result)
+    behavior = _choose_behavior(report, choice)
+    drives = [row for row in report.drives if row.behavior == behavior]
     drives = sorted((row for row in drives if math.isfinite(row.weight)), key=_rank_drive)
     require(drives, f"`result` must hold weights of {shorten_label(behavior)!r}, got none.")
-    shown = drives[:_MOST_FEATURES]
+    largest = drives[:_MOST_FEATURES]
     heading = say("drives_title", behavior=shorten_label(behavior))
-    heading = say.add_count(heading, "drives_first", n=len(shown), total=len(drives))
+    heading = say.add_count(heading, "drives_first", n=len(largest), total=len(drives))
     rows = [
         make_dot_row(
             row,
@@ -243,7 +243,7 @@ def draw_reward_drives(result: Any, frame: Frame, choice: Choice) -> Figure:
             ],
             number=say.percent(row.share),
         )
-        for row, text in zip(shown, _name_features(shown, say), strict=True)
+        for row, text in zip(largest, _name_features(largest, say), strict=True)
     ]
     return draw_dots(
         frame,
@@ -253,7 +253,7 @@ def draw_reward_drives(result: Any, frame: Frame, choice: Choice) -> Figure:
         x_title=say("drives_weight"),
         line=0.0,
         note=say("drives_share"),
-        key=_make_drives_key(shown, _read_level(found), say),
+        key=_make_drives_key(largest, _read_level(report), say),
     )
 
 
@@ -293,8 +293,8 @@ _WORST: Style = {"linestyle": "none", "marker": "v", "markersize": 8, "color": L
 
 def draw_reward_scales(result: Any, frame: Frame, _choice: Choice) -> Figure:
     """Draw range, mean and standard deviation, best and worst label of every behavior."""
-    say, found = frame.say, _check_reward(result)
-    scales = [row for row in found.scales if math.isfinite(row.mean)][:_MOST_SCALES]
+    say, report = frame.say, _check_reward(result)
+    scales = [row for row in report.scales if math.isfinite(row.mean)][:_MOST_SCALES]
     require(scales, "`result` must hold the scale of a behavior, got none.")
     names = make_distinct_labels(row.behavior for row in scales)
     rows = [
@@ -311,7 +311,7 @@ def draw_reward_scales(result: Any, frame: Frame, _choice: Choice) -> Figure:
     return draw_dots(
         frame,
         rows,
-        heading=say("scales_title", name=shorten_label(str(found.reward.get("name", "")))),
+        heading=say("scales_title", name=shorten_label(str(report.reward.get("name", "")))),
         alt=say("alt_scales"),
         x_title=say("scales_axis"),
         key=[

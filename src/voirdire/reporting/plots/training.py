@@ -136,12 +136,12 @@ def _set_steps(axes: Axes, sheet: TrainingSheet, say: Words, *, is_named: bool =
 
 def _set_values(axes: Axes, values: Iterable[float], say: Words) -> None:
     """Set an axis of rewards or lengths by what is drawn on it."""
-    found = keep_finite(values)
-    if not found:
+    defined = keep_finite(values)
+    if not defined:
         set_ticks(axes.yaxis, [], [])
         _write_middle(axes, say("training_nothing"))
         return
-    low, high = min(found), max(found)
+    low, high = min(defined), max(defined)
     pad = 0.06 * (high - low) or 0.5
     set_scale(axes.yaxis, low - pad, high + pad, say)
 
@@ -352,13 +352,13 @@ _OTHERS = ""
 def draw_training_classes(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw the shares of the completion classes over each other, a panel per behavior."""
     sheet, say = make_training_sheet(result), frame.say
-    known = list(sheet.whole.classes)
-    require(known, "`result` must hold shares of completion classes, got none.")
+    all_behaviors = list(sheet.whole.classes)
+    require(all_behaviors, "`result` must hold shares of completion classes, got none.")
     wanted = choice.behavior
-    behaviors = known if wanted is None else [choose(known, "behavior", wanted)]
+    behaviors = all_behaviors if wanted is None else [choose(all_behaviors, "behavior", wanted)]
     shown = behaviors[: 1 if frame.ax is not None else _MOST_BEHAVIORS]
-    found = list(dict.fromkeys(each for name in shown for each in sheet.whole.classes[name]))
-    colours = _choose_class_colours(found)
+    classes = list(dict.fromkeys(each for name in shown for each in sheet.whole.classes[name]))
+    colours = _choose_class_colours(classes)
     panels, alarms = [], []
     for name, text in zip(shown, make_distinct_labels(shown), strict=True):
         own = [alarm for alarm in sheet.alarms if alarm.subject.startswith(f"{name}/")]
@@ -376,7 +376,10 @@ def draw_training_classes(result: Any, frame: Frame, choice: Choice) -> Figure:
         panels.append(panel)
         alarms += own
     named = [name for name in colours if name != _OTHERS]
-    texts = [*make_distinct_labels(named), say("training_other_classes", n=len(found) - len(named))]
+    texts = [
+        *make_distinct_labels(named),
+        say("training_other_classes", n=len(classes) - len(named)),
+    ]
     key: Key = [
         (text, {"facecolor": colour, "linewidth": 0})
         for text, colour in zip(texts, colours.values(), strict=False)
@@ -385,13 +388,13 @@ def draw_training_classes(result: Any, frame: Frame, choice: Choice) -> Figure:
     return _draw_run(sheet, frame, "classes", panels, **about)
 
 
-def _choose_class_colours(found: Sequence[str]) -> dict[str, str]:
+def _choose_class_colours(classes: Sequence[str]) -> dict[str, str]:
     """Give every class its colour, from the foot up; those beyond the colours share one."""
-    if set(found) <= set(_USUAL):
-        return {name: LIGHT[role] for name, role in _USUAL.items() if name in found}
-    kept = found if len(found) <= _MOST_CLASSES else found[: _MOST_CLASSES - 1]
+    if set(classes) <= set(_USUAL):
+        return {name: LIGHT[role] for name, role in _USUAL.items() if name in classes}
+    kept = classes if len(classes) <= _MOST_CLASSES else classes[: _MOST_CLASSES - 1]
     colours = {name: choose_series_colour(place) for place, name in enumerate(kept)}
-    return colours if len(kept) == len(found) else colours | {_OTHERS: LIGHT["muted"]}
+    return colours if len(kept) == len(classes) else colours | {_OTHERS: LIGHT["muted"]}
 
 
 def _make_stack(

@@ -69,7 +69,7 @@ class StepColumns:
             figures=_map_columns(thin, self.figures),
             rates=_map_columns(thin, self.rates),
             classes={
-                behavior: _map_columns(thin, found) for behavior, found in self.classes.items()
+                behavior: _map_columns(thin, shares) for behavior, shares in self.classes.items()
             },
         )
 
@@ -191,16 +191,16 @@ def _read_reference(result: Any, whole: StepColumns, *, size: int) -> StepColumn
     """Read the reference within the steps of the run; figures of another scale are nan."""
     reference = _read_field(result, "reference" if isinstance(result, Mapping) else "reference_run")
     low, high = min(whole.steps), max(whole.steps)
-    kept = [
+    rows = [
         step for step in _read_list(reference, "steps") if low <= _read_number(step, "step") <= high
     ]
-    if not kept:
+    if not rows:
         return None
-    columns = _make_columns(kept)
+    columns = _make_columns(rows)
     for field_name, apart in (("reward_hash", _OF_REWARD), ("length_unit", ("length_mean",))):
         if _read_field(reference, field_name) != _read_field(result, field_name):
-            columns.figures.update({name: [math.nan] * len(kept) for name in apart})
-    return columns.thin_out(max(size, math.ceil(len(kept) / _MOST_POINTS)))
+            columns.figures.update({name: [math.nan] * len(rows) for name in apart})
+    return columns.thin_out(max(size, math.ceil(len(rows) / _MOST_POINTS)))
 
 
 # From the beginning to the end ----------------------------------------------------------------
@@ -250,5 +250,5 @@ def sort_moves(
 
 def average_defined(values: Sequence[float]) -> float:
     """Average the finite values; nan without any."""
-    found = [value for value in values if math.isfinite(value)]
-    return math.fsum(found) / len(found) if found else math.nan
+    defined = [value for value in values if math.isfinite(value)]
+    return math.fsum(defined) / len(defined) if defined else math.nan
