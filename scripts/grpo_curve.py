@@ -23,9 +23,8 @@ from voirdire.reporting.plots import to_svg  # noqa: E402
 from voirdire.reporting.plots.frame import (  # noqa: E402
     Frame,
     Panel,
-    choose_ticks,
     draw_chart,
-    set_numbers,
+    set_scale,
 )
 from voirdire.reporting.plots.style import DARK, LIGHT, choose_series_colour  # noqa: E402
 from voirdire.reporting.plots.words import Words  # noqa: E402
@@ -102,11 +101,8 @@ def picture(curves: Curves) -> str:
     low, high = (float(end(curves_of(curves))) for end in (np.min, np.max))
 
     def draw(axes: Axes) -> None:
-        axes.set_xlim(0, steps[-1] + 1)
-        axes.set_ylim(low - 0.2, high + 0.2)
-        ticks = choose_ticks(axes.xaxis, 0, float(steps[-1]))
-        set_numbers(axes.xaxis, ticks, frame.say, grid=False)
-        set_numbers(axes.yaxis, choose_ticks(axes.yaxis, low, high), frame.say)
+        set_scale(axes.xaxis, 0, float(steps[-1]), frame.say, pad=1, grid=False)
+        set_scale(axes.yaxis, low, high, frame.say, pad=0.2)
         lows, highs = curves.controls.min(axis=0), curves.controls.max(axis=0)
         axes.fill_between(steps, lows, highs, zorder=1.8, gid="controls", **BAND)
         for place, values in enumerate(curves.learned):

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from voirdire.reporting.pages.results import results_report
     from voirdire.reporting.pages.reward import reward_chapter, reward_report
     from voirdire.reporting.pages.training import training_report
-    from voirdire.reporting.plots.plot import draw_svg, plot
+    from voirdire.reporting.plots.figure import to_svg
+    from voirdire.reporting.plots.kinds import draw_svg, plot
     from voirdire.reporting.plots.style import theme_css
-    from voirdire.reporting.plots.svg import to_svg
     from voirdire.reporting.result_tables import PowerTables, ProbeTables
     from voirdire.reporting.reward_json import (
         reward_examination_as_dict,

@@ -164,6 +164,7 @@ def make_power():
                 "epsilon": epsilon,
                 "power": min(n_items / 100 + epsilon, 1.0),
                 "standard_error": 0.02,
+                "route": "assumptions",
             }
             for epsilon in (0.1, 0.2)
             for n_items in (20, 50, 80)

@@ -1,30 +1,12 @@
 """Power against the number of items."""
 
-from dataclasses import dataclass
+import json
 
 import pytest
 
 from voirdire.errors import InputError
-from voirdire.reporting import plot
-
-
-@dataclass(frozen=True)
-class Row:
-    """Stands for a `PowerRow`."""
-
-    n_items: int
-    n_annotators: int
-    epsilon: float
-    power: float
-    standard_error: float
-
-
-@dataclass(frozen=True)
-class Analysis:
-    """Stands for a `PowerResult`."""
-
-    rows: tuple
-    wanted_power: float
+from voirdire.reporting import plot, power_to_json
+from voirdire.stats import power
 
 
 def test_curves_go_through_the_rows(make_power, by_gid):
@@ -51,9 +33,9 @@ def test_the_wanted_power_is_a_line(make_power, by_gid, written):
     assert "3 annotators, ε = .1" in written(figure)
 
 
-def test_a_result_and_its_dict_are_drawn_alike(make_power, written):
-    given = make_power()
-    result = Analysis(tuple(Row(**row) for row in given["rows"]), given["wanted_power"])
+def test_a_result_and_its_json_are_drawn_alike(written):
+    result = power(human_noise=0.1, judge_noise=0.1, n_items=[30, 60], n_simulations=50)
+    given = json.loads(power_to_json(result))
 
     drawn = [written(figure) for figure in (plot(result), plot(given), plot(given, kind="power"))]
 

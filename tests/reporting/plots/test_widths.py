@@ -70,6 +70,13 @@ def test_long_names_are_whole_on_a_telephone(draw, kind):
     assert {text for text in page if len(text) > 25} <= {*telephone, *joined(telephone)}
 
 
+def test_a_comma_that_follows_a_name_is_not_cut_on_a_telephone(draw):
+    svg = draw("scatter", 340, "zh", judge=LONG[1])
+
+    assert any(text.startswith("polite：accuracy，") for text in texts_of(svg))
+    assert cut_texts(svg) == []
+
+
 def joined(texts):
     """Put the lines of a heading or a title together."""
     return {f"{one} {other}" for one, other in pairwise(texts)}

@@ -6,10 +6,14 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from voirdire.errors import InputError
+import numpy as np
+from matplotlib.colors import to_rgba
+from matplotlib.patches import PathPatch, Rectangle
+from matplotlib.path import Path
+
 from voirdire.reporting.plots.dots import LINE, draw_dots, make_dot_row
 from voirdire.reporting.plots.frame import Panel, draw_chart, keep_finite, style_area
-from voirdire.reporting.plots.rows import choose, make_sheet, read_field, read_list, read_number
+from voirdire.reporting.plots.results import choose, make_sheet, require
 from voirdire.reporting.plots.style import LIGHT, NARROW_PX
 from voirdire.reporting.plots.words import estimate_widest_px, make_distinct_labels, shorten_label
 
@@ -20,8 +24,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from voirdire.reporting.plots.frame import Frame, Key, Style
-    from voirdire.reporting.plots.rows import Choice, Sheet
+    from voirdire.reporting.plots.results import Choice, Sheet
     from voirdire.reporting.plots.words import Words
+    from voirdire.stats.agreement import AgreementMatrix, AgreementResult
+    from voirdire.studies.diagnosis import ConfusionTable
 
 __all__ = ["draw_agreement", "draw_ceiling", "draw_confusion"]
 
@@ -68,8 +74,6 @@ def _make_cells_panel(
     is_level = above <= cell - 4
 
     def draw(axes: Axes) -> None:
-        from matplotlib.patches import Rectangle
-
         axes.set(xlim=(0, wide), ylim=(tall, 0), xticks=[], yticks=[])
         axes.set_aspect("equal", adjustable="box")
         _hatch_cells(axes, [(across[j], down[i]) for i, j in at if math.isnan(values[i][j])])
@@ -107,9 +111,6 @@ def _choose_cell_colour(value: float) -> tuple[str, float]:
 
 def _hatch_cells(axes: Axes, corners: Iterable[tuple[float, float]]) -> None:
     """Hatch the cells that have no value."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
     cells = [
         Path([(x, y), (x + 1, y), (x + 1, y + 1), (x, y + 1), (x, y)], closed=True)
         for x, y in corners
@@ -123,9 +124,6 @@ def _draw_rasters(
     axes: Axes, values: Sequence[Sequence[float]], *, split: int, places: Sequence[float]
 ) -> None:
     """Draw both groups against each other as up to four pictures, a dot a cell; nan is blank."""
-    import numpy as np
-    from matplotlib.colors import to_rgba
-
     blank = ("none", 0.0)
     dots = np.array([[to_rgba(*(blank if math.isnan(x) else _choose_cell_colour(x))) for x in row]
                      for row in values])  # fmt: skip
@@ -157,17 +155,15 @@ def _make_cells_key(values: Iterable[float], *, title: str, say: Words) -> Key:
 def draw_agreement(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw the coefficient of every two raters, annotators first; beyond 30 as one picture."""
     say, sheet = frame.say, make_sheet(result, choice)
-    matrix = read_field(sheet.part("agreement", kind="agreement"), "matrix")
-    raters = read_list(matrix, "raters")
-    if not raters:
-        msg = (
-            "`kind` 'agreement' needs a matrix of agreement, got none for this question: too few "
-            "raters share items, or its kind has no such coefficient."
-        )
-        raise InputError(msg)
+    matrix = sheet.part("agreement", kind="agreement").matrix
+    require(
+        matrix and matrix.raters,
+        "`kind` 'agreement' needs a matrix of agreement, got none for this question: too few "
+        "raters share items, or its kind has no such coefficient.",
+    )
     order, n_annotators = _order_raters(matrix, sheet)
     width = 20 if frame.is_narrow else 28
-    names = make_distinct_labels((read_field(raters[at], "name") for at in order), width=width)
+    names = make_distinct_labels((matrix.raters[at].name for at in order), width=width)
     values = [[_read_value(matrix, i, j) for j in order] for i in order]
     coefficient = _name_coefficient(matrix, say)
     panel = _make_cells_panel(
@@ -191,17 +187,16 @@ def draw_agreement(result: Any, frame: Frame, choice: Choice) -> Figure:
     )
 
 
-def _read_value(matrix: Any, one: int, other: int) -> float:
-    value = read_field(matrix, "values")[one][other]
-    return math.nan if one == other or value is None else value
+def _read_value(matrix: AgreementMatrix, one: int, other: int) -> float:
+    return math.nan if one == other else float(matrix.values[one][other])
 
 
-def _order_raters(matrix: Any, sheet: Sheet) -> tuple[list[int], int]:
+def _order_raters(matrix: AgreementMatrix, sheet: Sheet) -> tuple[list[int], int]:
     """Sort annotators and the judges to be drawn by their mean agreement with annotators."""
-    raters = read_list(matrix, "raters")
-    judges = {at for at, rater in enumerate(raters) if read_field(rater, "role") == "judge"}
+    raters = matrix.raters
+    judges = {at for at, rater in enumerate(raters) if rater.role == "judge"}
     people = [at for at in range(len(raters)) if at not in judges]
-    chosen = [at for at in judges if sheet.is_chosen(read_field(raters[at], "name"))]
+    chosen = [at for at in judges if sheet.choice.has_judge(raters[at].name)]
 
     def rank(at: int) -> tuple[bool, float, int]:
         agreements = keep_finite(_read_value(matrix, at, other) for other in people)
@@ -210,8 +205,8 @@ def _order_raters(matrix: Any, sheet: Sheet) -> tuple[list[int], int]:
     return sorted([*people, *chosen], key=rank), len(people)
 
 
-def _name_coefficient(result: Any, say: Words) -> str:
-    name, weights = say(read_field(result, "coefficient")), read_field(result, "weights")
+def _name_coefficient(result: AgreementMatrix | AgreementResult, say: Words) -> str:
+    name, weights = say(result.coefficient), result.weights
     return name if weights is None else say("weighted", coefficient=name, weights=say(weights))
 
 
@@ -224,21 +219,17 @@ def draw_ceiling(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw the judges from the best to the worst against the band of the annotators."""
     say, sheet = frame.say, make_sheet(result, choice)
     agreement = sheet.part("agreement", kind="ceiling")
-    ceiling = _choose_coefficient(read_list(agreement, "ceiling"), choice.coefficient)
-    wanted = read_field(ceiling, "coefficient")
+    ceiling = _choose_coefficient(agreement.ceiling, choice.coefficient)
     judges = sheet.judges_in(agreement)
+    names = make_distinct_labels(each.judge for each in judges)
+    own = (_find_coefficient(each.coefficients, ceiling.coefficient) for each in judges)
     rows = [
-        make_dot_row(
-            _find_coefficient(read_list(each, "coefficients"), wanted), "estimate", label=text
-        )
-        for each, text in zip(
-            judges, make_distinct_labels(read_field(each, "judge") for each in judges), strict=True
-        )
+        make_dot_row(each, "estimate", label=name) for each, name in zip(own, names, strict=True)
     ]
     rows.sort(key=lambda row: (math.isnan(row.value), -row.value))
     rows[:1] = [replace(row, starts_group=True) for row in rows[:1]]
     human = make_dot_row(ceiling, "estimate", label=say("human_row"), colour=LIGHT["ink"])
-    text, level = _name_coefficient(ceiling, say), read_number(ceiling, "confidence_level")
+    text, level = _name_coefficient(ceiling, say), ceiling.confidence_level
     key: Key = [(say("ceiling"), LINE)]
     if math.isfinite(human.low) and math.isfinite(level):
         key.append((say("interval", level=level), style_area("region-1")))
@@ -256,22 +247,20 @@ def draw_ceiling(result: Any, frame: Frame, choice: Choice) -> Figure:
     )
 
 
-def _choose_coefficient(coefficients: Sequence[Any], wanted: str | None) -> Any:
+def _choose_coefficient(
+    coefficients: Sequence[AgreementResult], wanted: str | None
+) -> AgreementResult:
     """Choose Cohen's κ, or the first coefficient that is defined where it is not."""
-    names = [read_field(each, "coefficient") for each in coefficients]
-    if not names:
-        msg = "`kind` 'ceiling' needs the annotators' agreement, got none for this question."
-        raise InputError(msg)
+    names = [each.coefficient for each in coefficients]
+    require(names, "`kind` 'ceiling' needs the annotators' agreement, got none for this question.")
+    defined = [each for each in coefficients if math.isfinite(each.estimate)] or coefficients
     if wanted is not None:
-        return _find_coefficient(coefficients, choose(names, "coefficient", wanted))
-    defined = [
-        each for each in coefficients if math.isfinite(read_number(each, "estimate"))
-    ] or coefficients
-    return _find_coefficient(defined, _USUAL) or defined[0]
+        defined, wanted = coefficients, choose(names, "coefficient", wanted)
+    return _find_coefficient(defined, wanted or _USUAL) or defined[0]
 
 
-def _find_coefficient(coefficients: Sequence[Any], name: str) -> Any:
-    return next((each for each in coefficients if read_field(each, "coefficient") == name), None)
+def _find_coefficient(coefficients: Sequence[AgreementResult], name: str) -> AgreementResult | None:
+    return next((each for each in coefficients if each.coefficient == name), None)
 
 
 # Labels confused ------------------------------------------------------------------------------
@@ -284,23 +273,22 @@ def draw_confusion(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw counts of the annotators' labels by the judge's, a panel for each of the best six."""
     say, sheet = frame.say, make_sheet(result, choice)
     judges = sheet.judges_in(sheet.part("diagnosis", kind="confusion"))
-    tables = [(read_field(each, "judge"), read_field(each, "confusion")) for each in judges]
-    tables = [(name, table) for name, table in tables
-              if read_list(table, "counts") or read_list(table, "per_label")]  # fmt: skip
-    if not tables:
-        msg = "`kind` 'confusion' needs a table of labels, got none for this question."
-        raise InputError(msg)
+    tables = [
+        (each.judge, table)
+        for each in judges
+        if (table := each.confusion) and (table.counts or table.per_label)
+    ]
+    require(tables, "`kind` 'confusion' needs a table of labels, got none for this question.")
     shown, half = tables[:_MOST_JUDGES], (frame.width - 18) / 2
     n_columns, panels = 2, [_make_confusion_panel(*each, half, say) for each in shown]
     if len(shown) == 1 or max(p.left + (p.width or 0.0) + p.right for p in panels) > half:
         n_columns, panels = 1, [_make_confusion_panel(*each, frame.width, say) for each in shown]
     heading = say("confusion_title", question=shorten_label(sheet.question))
-    if len(shown) < len(tables):
-        heading += f", {say('best_of', n=len(shown), total=len(tables))}"
+    heading = say.add_count(heading, "best_of", n=len(shown), total=len(tables))
     if frame.ax is not None:
         heading = f"{shorten_label(shown[0][0])} · {heading}"
     key = _make_cells_key([0.0], title=say("share_of_row"), say=say)
-    if not any(read_list(table, "per_label") for _, table in shown):
+    if not any(table.per_label for _, table in shown):
         key.append((say("table_sides"), {}))
     return draw_chart(
         frame,
@@ -312,18 +300,18 @@ def draw_confusion(result: Any, frame: Frame, choice: Choice) -> Figure:
     )
 
 
-def _make_confusion_panel(judge: str, table: Any, room: float, say: Words) -> Panel:
+def _make_confusion_panel(judge: str, table: ConfusionTable, room: float, say: Words) -> Panel:
     """Draw one judge; of label sets a row per label: who gave it, where anybody did."""
-    by_label = read_list(table, "per_label")
-    labels = [read_field(row, "label") for row in by_label] or read_list(table, "labels")
+    by_label = table.per_label or ()
+    labels = [row.label for row in by_label] or table.labels
     width = 18 if room < NARROW_PX else 28
     rows = columns = [say.quote(text) for text in make_distinct_labels(labels, width=width)]
-    counts = read_list(table, "counts")
+    counts: Sequence[Sequence[int]] = table.counts
     if by_label:
         columns = [say(name) for name in _SETS]
-        counts = [[read_field(row, name) for name in _SETS] for row in by_label]
+        counts = [[getattr(row, name) for name in _SETS] for row in by_label]
     elif len(counts) > len(rows):  # the other labels together
-        rows = columns = [*rows, say("other_labels", n=read_field(table, "n_other"))]
+        rows = columns = [*rows, say("other_labels", n=table.n_other)]
     totals = [sum(row) or math.nan for row in counts]
     return _make_cells_panel(
         [[n / total for n in row] for row, total in zip(counts, totals, strict=True)],

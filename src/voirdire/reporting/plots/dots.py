@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.transforms import offset_copy
+
 from voirdire.reporting.plots.frame import (
     Panel,
-    choose_ticks,
     draw_chart,
     keep_finite,
-    set_numbers,
+    set_scale,
     set_ticks,
     style_mark,
 )
-from voirdire.reporting.plots.rows import read_number
 from voirdire.reporting.plots.style import FONT_PX, LIGHT
 from voirdire.reporting.plots.words import estimate_widest_px, wrap_text
 
@@ -74,8 +74,8 @@ class DotRow:
 
 
 def make_dot_row(record: Any, figure: str, **row: Any) -> DotRow:
-    """Make a row of a figure and its interval: a record, the JSON of one, or None."""
-    value, low, high = (read_number(record, name) for name in (figure, "low", "high"))
+    """Make a row of a figure and its interval; without a record they are undefined."""
+    value, low, high = (getattr(record, name, math.nan) for name in (figure, "low", "high"))
     return DotRow(value=value, low=low, high=high, **row)
 
 
@@ -130,9 +130,8 @@ def draw_dots(
             axes.vlines([line] * len(places), lows, highs, zorder=1.5, gid="line", **LINE)
         for place, (row, at) in enumerate(zip(rows, places, strict=True)):
             _draw_row(axes, row, place=place, at=at)
-        axes.set_xlim(low, high)
         axes.set_ylim(sum(steps) + 0.1, 0)
-        set_numbers(axes.xaxis, choose_ticks(axes.xaxis, low, high), frame.say)
+        set_scale(axes.xaxis, low, high, frame.say)
         if frame.ax is None:
             _write_numbers(axes, numbers, places, room=right)
         _write_labels(axes, rows, places, is_above=is_above, left=None if frame.ax else left)
@@ -171,8 +170,6 @@ def _draw_row(axes: Axes, row: DotRow, *, place: int, at: float) -> None:
 def _write_numbers(
     axes: Axes, numbers: Sequence[str], places: Sequence[float], *, room: float
 ) -> None:
-    from matplotlib.transforms import offset_copy
-
     figure: Any = axes.get_figure(root=True)
     end = offset_copy(axes.get_yaxis_transform(), fig=figure, x=room, units="points")
     style: Style = {"ha": "right", "va": "center_baseline", "color": LIGHT["muted"]}

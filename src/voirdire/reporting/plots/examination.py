@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.patches import Polygon
+
 from voirdire._validation import shorten
-from voirdire.errors import InputError
 from voirdire.reporting.plots.dots import LINE, RANGE, REFERENCE, DotRow, draw_dots, make_dot_row
 from voirdire.reporting.plots.frame import (
     Panel,
@@ -17,20 +18,14 @@ from voirdire.reporting.plots.frame import (
     make_outcome_key,
     make_square_panels,
     measure_axes,
-    set_numbers,
+    set_scale,
     style_area,
     style_mark,
 )
-from voirdire.reporting.plots.rows import (
-    find_controls,
-    make_sheet,
-    read_field,
-    read_list,
-    read_number,
-    read_outcome,
-)
+from voirdire.reporting.plots.results import find_controls, make_sheet, read_outcome, require
 from voirdire.reporting.plots.style import LIGHT, choose_outcome_colour, choose_series_colour
 from voirdire.reporting.plots.words import estimate_widest_px, make_distinct_labels, shorten_label
+from voirdire.stats import PowerResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,8 +34,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from voirdire.reporting.plots.frame import Frame, Key, Style
-    from voirdire.reporting.plots.rows import Choice, Sheet
+    from voirdire.reporting.plots.results import Choice, Sheet
     from voirdire.reporting.plots.words import Words
+    from voirdire.stats import AltTestResult, ControlResult, PowerRow, SliceResult
 
 __all__ = [
     "draw_advantage",
@@ -49,7 +45,6 @@ __all__ = [
     "draw_scatter",
     "draw_slices",
     "draw_winning_rate",
-    "is_power",
 ]
 
 # ρ and ω as rows ------------------------------------------------------------------------------
@@ -58,24 +53,25 @@ __all__ = [
 def draw_advantage(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw ρ of the judges from the best to the worst beside that of people, controls below."""
     say, sheet = frame.say, make_sheet(result, choice, needs_examinations="advantage")
-    found = sheet.at_epsilon()
-    intervals = [read_field(row, "uncertainty") for row in found]
-    levels = [read_number(each, "confidence_level") for each in intervals]
-    has_interval = any(math.isfinite(read_number(each, "advantage_low")) for each in intervals)
-    level = next((each for each in levels if math.isfinite(each)), 0.95)
+    rows = sheet.at_epsilon()
+    levels = [
+        row.uncertainty.confidence_level
+        for row in rows
+        if row.uncertainty and math.isfinite(row.uncertainty.advantage_low)
+    ]
     return draw_dots(
         frame,
-        _make_judge_rows(found, "advantage_probability", say),
+        _make_judge_rows(rows, "advantage_probability", say),
         heading=sheet.heading(say),
-        alt=say("alt_advantage", judges=say.count_judges(len(found))),
+        alt=say("alt_advantage", judges=say.count_judges(len(rows))),
         x_title=say("advantage"),
         limits=(math.nan, 1.0),
         bounds=(0.0, 1.0),
         key=[
-            *make_outcome_key(map(read_outcome, found), say),
+            *make_outcome_key(map(read_outcome, rows), say),
             (say("human_mark"), REFERENCE),
             (say("margin_mark"), RANGE),
-            *make_interval_key(level if has_interval else math.nan, say),
+            *make_interval_key(next(iter(levels), math.nan), say),
         ],
     )
 
@@ -83,60 +79,59 @@ def draw_advantage(result: Any, frame: Frame, choice: Choice) -> Figure:
 def draw_controls(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw judges and controls on the scale of ω, with the line at which they pass."""
     say, sheet = frame.say, make_sheet(result, choice, needs_examinations="controls")
-    found = sheet.at_epsilon()
-    if not find_controls(found):
-        msg = (
-            "`kind` 'controls' needs an examination with controls, got one without. "
-            "Examine with `controls=True`."
-        )
-        raise InputError(msg)
+    rows = sheet.at_epsilon()
+    require(
+        find_controls(rows),
+        "`kind` 'controls' needs an examination with controls, got one without. Examine with "
+        "`controls=True`.",
+    )
     return draw_dots(
         frame,
-        _make_judge_rows(found, "winning_rate", say),
+        _make_judge_rows(rows, "winning_rate", say),
         heading=sheet.heading(say),
-        alt=say("alt_controls", judges=say.count_judges(len(found))),
+        alt=say("alt_controls", judges=say.count_judges(len(rows))),
         x_title=say("winning_rate"),
         limits=(0.0, 1.0),
         bounds=(0.0, 1.0),
         line=0.5,
-        key=[*make_outcome_key(map(read_outcome, found), say), (say("threshold"), LINE)],
+        key=[*make_outcome_key(map(read_outcome, rows), say), (say("threshold"), LINE)],
     )
 
 
-def _make_judge_rows(found: Sequence[Any], figure: str, say: Words) -> list[DotRow]:
+def _make_judge_rows(results: Sequence[AltTestResult], figure: str, say: Words) -> list[DotRow]:
     """Make rows of the judges, for ρ with all that it is compared with, and of the controls."""
     rows = []
-    for row, text in zip(found, _name_judges(found), strict=True):
-        uncertainty, outcome = read_field(row, "uncertainty"), read_outcome(row)
-        beside: dict[str, Any] = {}
+    for result, text in zip(results, _name_judges(results), strict=True):
+        outcome, beside = read_outcome(result), dict[str, Any]()
         if figure == "advantage_probability":
-            people, epsilon = read_number(row, "human_advantage"), read_number(row, "epsilon")
-            is_share = read_field(row, "epsilon_mode") == "multiplicative"
+            people, epsilon = result.human_advantage, result.epsilon
+            is_share = result.epsilon_mode == "multiplicative"
             least = people * (1 - epsilon) if is_share else people - epsilon
-            ends = {end: read_number(uncertainty, f"advantage_{end}") for end in ("low", "high")}
-            beside = {"reference": people, "range_": (least, people), **ends}
-        value, colour = read_number(row, figure), choose_outcome_colour(outcome)
+            beside = {"reference": people, "range_": (least, people)}
+            if result.uncertainty is not None:
+                beside["low"] = result.uncertainty.advantage_low
+                beside["high"] = result.uncertainty.advantage_high
+        value, colour = getattr(result, figure), choose_outcome_colour(outcome)
         rows.append(DotRow(label=text, value=value, outcome=outcome, colour=colour, **beside))
     controls = [
         DotRow(
             label=_name_control(control, say),
-            value=read_number(control, figure),
+            value=getattr(control, figure),
             outcome="control",
             colour=LIGHT["muted"],
             starts_group=place == 0,
         )
-        for place, control in enumerate(find_controls(found))
+        for place, control in enumerate(find_controls(results))
     ]
     return rows + controls
 
 
 def _name_judges(rows: Sequence[Any]) -> list[str]:
-    return make_distinct_labels(read_field(row, "judge") for row in rows)
+    return make_distinct_labels(row.judge for row in rows)
 
 
-def _name_control(control: Any, say: Words) -> str:
-    quoted = say.quote(shorten_label(read_field(control, "label"), width=16))
-    return say(read_field(control, "control"), label=quoted)
+def _name_control(control: ControlResult, say: Words) -> str:
+    return say(control.control, label=say.quote(shorten_label(control.label, width=16)))
 
 
 # Slices ---------------------------------------------------------------------------------------
@@ -151,21 +146,19 @@ def draw_slices(result: Any, frame: Frame, choice: Choice) -> Figure:
     slices = [
         (place, part)
         for place, judge in enumerate(judges)
-        for part in read_list(judge, "slices")
-        if math.isfinite(read_number(part, "difference"))
+        for part in judge.slices
+        if math.isfinite(part.difference)
     ]
-    if not slices:
-        msg = (
-            "`kind` 'slices' needs slices with a difference, got none for this question. Give the "
-            "examination the items' metadata."
-        )
-        raise InputError(msg)
-    worst = sorted(slices, key=lambda pair: read_number(pair[1], "difference"))[:_MOST_SLICES]
+    require(
+        slices,
+        "`kind` 'slices' needs slices with a difference, got none for this question. Give the "
+        "examination the items' metadata.",
+    )
+    worst = sorted(slices, key=lambda pair: pair[1].difference)[:_MOST_SLICES]
     heading = say("slices_title", question=shorten_label(sheet.question))
     if len(judges) == 1:
-        heading = f"{shorten_label(read_field(judges[0], 'judge'))} · {heading}"
-    if len(worst) < len(slices):
-        heading += f", {say('worst_of', n=len(worst), total=len(slices))}"
+        heading = f"{shorten_label(judges[0].judge)} · {heading}"
+    heading = say.add_count(heading, "worst_of", n=len(worst), total=len(slices))
     rows: list[DotRow] = []
     for place, name in enumerate(_name_judges(judges)):
         parts = [part for owner, part in worst if owner == place]
@@ -182,21 +175,20 @@ def draw_slices(result: Any, frame: Frame, choice: Choice) -> Figure:
         key=[
             (say("worse"), style_mark("passed", LIGHT["fail"])),
             (say("not_worse"), style_mark("failed", LIGHT["series-8"])),
-            *make_interval_key(read_number(worst[0][1], "confidence_level"), say),
+            *make_interval_key(worst[0][1].confidence_level, say),
         ],
     )
 
 
-def _make_slice_rows(parts: Sequence[Any]) -> list[DotRow]:
-    pairs = [(read_field(part, "column"), read_field(part, "value")) for part in parts]
+def _make_slice_rows(parts: Sequence[SliceResult]) -> list[DotRow]:
     texts = [
-        f"{shorten_label(column, width=18)} = {shorten_label(value, width=24)}"
-        for column, value in pairs
+        f"{shorten_label(part.column, width=18)} = {shorten_label(part.value, width=24)}"
+        for part in parts
     ]
     looks = {True: ("passed", LIGHT["fail"]), False: ("failed", LIGHT["series-8"])}
     rows = []
     for part, text in zip(parts, make_distinct_labels(texts, width=46), strict=True):
-        outcome, colour = looks[bool(read_field(part, "worse"))]
+        outcome, colour = looks[part.worse]
         rows.append(make_dot_row(part, "difference", label=text, outcome=outcome, colour=colour))
     return rows
 
@@ -216,17 +208,15 @@ def draw_winning_rate(result: Any, frame: Frame, choice: Choice) -> Figure:
     judges, epsilons = sheet.judges(), sheet.epsilons
     named = judges if len(judges) <= _MOST_LABELLED else judges[:_BEST]
     controls = _collect_controls(sheet, say)
-    is_share = read_field(sheet.rows[0], "epsilon_mode") == "multiplicative"
+    is_share = sheet.rows[0].epsilon_mode == "multiplicative"
     room = (epsilons[-1] - epsilons[0]) * 0.03 or 0.05
 
     def draw(axes: Axes) -> None:
-        axes.set_xlim(epsilons[0] - room, epsilons[-1] + room)
-        axes.set_ylim(-0.04, 1.04)
         axes.axhline(0.5, zorder=1.5, gid="threshold", **LINE)
         gap = (epsilons[-1] - epsilons[0]) * 40 / measure_axes(axes)[0]
         ticks = [x for n, x in enumerate(epsilons) if n == 0 or x >= epsilons[0] + n * gap]
-        set_numbers(axes.xaxis, ticks, say, grid=False)
-        set_numbers(axes.yaxis, [0, 0.25, 0.5, 0.75, 1], say)
+        set_scale(axes.xaxis, epsilons[0], epsilons[-1], say, pad=room, ticks=ticks, grid=False)
+        set_scale(axes.yaxis, 0, 1, say, pad=0.04, ticks=[0, 0.25, 0.5, 0.75, 1])
         for place, name in enumerate(judges):
             _draw_judge(axes, sheet, name, place=place, is_named=name in named)
         for style, points in controls.values():
@@ -258,11 +248,10 @@ def draw_winning_rate(result: Any, frame: Frame, choice: Choice) -> Figure:
 
 def _draw_judge(axes: Axes, sheet: Sheet, name: str, *, place: int, is_named: bool) -> None:
     """Draw ω of a judge where it is defined, smallest ε first, with its outcomes."""
-    own = [row for row in sheet.rows if read_field(row, "judge") == name]
     points = sorted(
-        (read_number(row, "epsilon"), rate, read_outcome(row))
-        for row in own
-        if math.isfinite(rate := read_number(row, "winning_rate"))
+        (row.epsilon, row.winning_rate, read_outcome(row))
+        for row in sheet.rows
+        if row.judge == name and math.isfinite(row.winning_rate)
     )
     style = {"color": choose_series_colour(place), "linewidth": 2.4} if is_named else _FAINT
     order = (3.9 if is_named else 2) - place / 10_000
@@ -276,15 +265,13 @@ def _draw_judge(axes: Axes, sheet: Sheet, name: str, *, place: int, is_named: bo
 
 def _collect_controls(sheet: Sheet, say: Words) -> dict[str, tuple[Style, list[Any]]]:
     """Return style, ε and ω of every control by its name; a constant's label may change with ε."""
-    found: dict[str, list[tuple[float, float, Any]]] = {}
+    by_kind: dict[str, list[tuple[float, float, ControlResult]]] = {}
     for epsilon in sheet.epsilons:
-        for control in find_controls(
-            [r for r in sheet.rows if read_number(r, "epsilon") == epsilon]
-        ):
-            point = (epsilon, read_number(control, "winning_rate"), control)
-            found.setdefault(read_field(control, "control"), []).append(point)
+        for control in find_controls([row for row in sheet.rows if row.epsilon == epsilon]):
+            point = (epsilon, control.winning_rate, control)
+            by_kind.setdefault(control.control, []).append(point)
     lines = {}
-    for kind, points in found.items():
+    for kind, points in by_kind.items():
         style: Style = {"color": LIGHT["muted"], "linewidth": 1.6}
         style["linestyle"] = _DASHES.get(kind, "--")
         if len(points) == 1:
@@ -300,32 +287,20 @@ _MOST_CURVES = 12
 _WANTED: Style = LINE | {"linestyle": (0, (5, 3))}
 
 
-def is_power(result: Any) -> bool:
-    """Whether something is a power analysis, or the dict of one."""
-    rows = read_list(result, "rows")
-    return bool(rows) and all(read_field(row, "power") is not None for row in rows)
-
-
 def draw_power(result: Any, frame: Frame, _choice: Choice) -> Figure:
     """Draw one curve per number of annotators and ε, with the wanted power."""
-    if not is_power(result):
-        msg = (
-            "`result` must be what the power analysis returns, or its dict, for `kind` 'power', "
-            f"got {shorten(result)}."
-        )
-        raise InputError(msg)
-    say, curves = frame.say, _collect_curves(read_list(result, "rows"))
-    wanted = read_number(result, "wanted_power")
+    rule = "`result` must be what the power analysis returns, or its dict, for `kind` 'power'"
+    require(isinstance(result, PowerResult), f"{rule}, got {shorten(result)}.")
+    say, curves, wanted_power = frame.say, _collect_curves(result.rows), result.wanted_power
     points = [point for curve in curves.values() for point in curve]
     low, high = min(x for x, _, _ in points), max(x for x, _, _ in points)
     room = (high - low) * 0.04 or 1.0
 
     def draw(axes: Axes) -> None:
-        axes.set(xlim=(low - room, high + room), ylim=(-0.03, 1.03))
-        set_numbers(axes.xaxis, choose_ticks(axes.xaxis, low, high), say, grid=False)
-        set_numbers(axes.yaxis, [0, 0.2, 0.4, 0.6, 0.8, 1], say)
-        if math.isfinite(wanted):
-            axes.axhline(wanted, zorder=1.5, gid="wanted", **_WANTED)
+        set_scale(axes.xaxis, low, high, say, pad=room, grid=False)
+        set_scale(axes.yaxis, 0, 1, say, pad=0.03, ticks=[0, 0.2, 0.4, 0.6, 0.8, 1])
+        if math.isfinite(wanted_power):
+            axes.axhline(wanted_power, zorder=1.5, gid="wanted", **_WANTED)
         for place, curve in enumerate(curves.values()):
             _draw_curve(axes, curve, place=place)
 
@@ -333,8 +308,8 @@ def draw_power(result: Any, frame: Frame, _choice: Choice) -> Figure:
         (say("power_curve", n_annotators=people, epsilon=say.digits(epsilon)), _style_curve(place))
         for place, (people, epsilon) in enumerate(curves)
     ]
-    if math.isfinite(wanted):
-        key.append((say("wanted_power", power=wanted), _WANTED))
+    if math.isfinite(wanted_power):
+        key.append((say("wanted_power", power=wanted_power), _WANTED))
     if any(math.isfinite(error) for *_, error in points):
         key.append((say("simulation_error"), {"color": LIGHT["ink"], "linewidth": 1.6}))
     titles: dict[str, Any] = {"x_title": say("items"), "y_title": say("power")}
@@ -344,22 +319,16 @@ def draw_power(result: Any, frame: Frame, _choice: Choice) -> Figure:
 
 
 def _collect_curves(
-    rows: Sequence[Any],
+    rows: Sequence[PowerRow],
 ) -> dict[tuple[int, float], list[tuple[float, float, float]]]:
     """Return items, power and its standard error by annotators and ε, fewest items first."""
     curves: dict[tuple[int, float], list[tuple[float, float, float]]] = {}
     for row in rows:
-        names = ("n_items", "power", "standard_error")
-        items, power, error = (read_number(row, name) for name in names)
-        if math.isfinite(power):
-            curve = (read_field(row, "n_annotators"), read_number(row, "epsilon"))
-            curves.setdefault(curve, []).append((items, power, error))
-    if not curves or len(curves) > _MOST_CURVES:
-        msg = (
-            f"`result` must hold from 1 to {_MOST_CURVES} pairs of annotators and ε with a "
-            f"defined power, got {len(curves)}."
-        )
-        raise InputError(msg)
+        if math.isfinite(row.power):
+            points = curves.setdefault((row.n_annotators, row.epsilon), [])
+            points.append((row.n_items, row.power, row.standard_error))
+    rule = f"from 1 to {_MOST_CURVES} pairs of annotators and ε with a defined power"
+    require(0 < len(curves) <= _MOST_CURVES, f"`result` must hold {rule}, got {len(curves)}.")
     return {curve: sorted(points) for curve, points in curves.items()}
 
 
@@ -390,35 +359,36 @@ _NAME_STEP = 16.0
 def draw_scatter(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw one judge with its annotators' names, a panel each for a few, or a cloud for many."""
     say, sheet = frame.say, make_sheet(result, choice, needs_examinations="scatter")
-    found, heading = sheet.at_epsilon(), sheet.heading(say)
+    results, heading = sheet.at_epsilon(), sheet.heading(say)
     titles: dict[str, Any] = {
         "x_title": say("judge_advantage"), "y_title": say("human_advantage"),
     }  # fmt: skip
     n_columns, key = 1, _make_scatter_key(say)
-    if len(found) == 1:
-        heading = f"{shorten_label(read_field(found[0], 'judge'))} · {heading}"
-        panels = [_make_judge_panel(found, frame, titles)]
-    elif frame.ax is None and len(found) <= _MOST_PANELS:
+    if len(results) == 1:
+        heading = f"{shorten_label(results[0].judge)} · {heading}"
+        panels = [_make_judge_panel(results, frame, titles)]
+    elif frame.ax is None and len(results) <= _MOST_PANELS:
         squares = []
-        for row, name in zip(found, _name_judges(found), strict=True):
-            note = f"ω {say.two_digits(read_number(row, 'winning_rate'))}"
+        for row, name in zip(results, _name_judges(results), strict=True):
+            note = f"ω {say.two_digits(row.winning_rate)}"
             blue = [(_read_points(row), {"color": LIGHT["series-1"], "size": 8})]
-            squares.append((name, note, _make_drawing(found, say, blue)))
+            squares.append((name, note, _make_drawing(results, say, blue)))
         panels, n_columns = make_square_panels(squares, frame)
         key = [(say("across_up", **titles), {}), *key]
     else:
         side = min(frame.width - 50, 480.0)
-        cloud = [point for row in found[_BEST:] for point in _read_points(row)]
+        cloud = [point for row in results[_BEST:] for point in _read_points(row)]
         groups = [(cloud, {"color": LIGHT["muted"], "size": 5, "is_cloud": True})]
-        for place, row in reversed(list(enumerate(found[:_BEST]))):
+        for place, row in reversed(list(enumerate(results[:_BEST]))):
             style = {"color": choose_series_colour(place), "size": 8, "marker": _MARKERS[place]}
             groups.append((_read_points(row), style))
-        panels = [Panel(draw=_make_drawing(found, say, groups), height=side, width=side, **titles)]
-        key = [*_make_best_key(found, say), *key]
+        draw = _make_drawing(results, say, groups)
+        panels = [Panel(draw=draw, height=side, width=side, **titles)]
+        key = [*_make_best_key(results, say), *key]
     return draw_chart(
         frame,
         heading=heading,
-        alt=say("alt_scatter", judges=say.count_judges(len(found))),
+        alt=say("alt_scatter", judges=say.count_judges(len(results))),
         panels=panels,
         key=key,
         n_columns=n_columns,
@@ -426,28 +396,30 @@ def draw_scatter(result: Any, frame: Frame, choice: Choice) -> Figure:
 
 
 def _make_drawing(
-    found: Sequence[Any], say: Words, groups: Sequence[tuple[Sequence[Any], Any]]
+    results: Sequence[AltTestResult], say: Words, groups: Sequence[tuple[Sequence[Any], Any]]
 ) -> Callable[[Axes], None]:
     """Draw groups of points, each in a style of its own, on the plane of ρ."""
 
     def draw(axes: Axes) -> None:
-        _draw_plane(axes, found, say)
+        _draw_plane(axes, results, say)
         for points, style in groups:
             _draw_points(axes, points, **style)
 
     return draw
 
 
-def _make_judge_panel(found: Sequence[Any], frame: Frame, titles: dict[str, Any]) -> Panel:
+def _make_judge_panel(
+    results: Sequence[AltTestResult], frame: Frame, titles: dict[str, Any]
+) -> Panel:
     """Draw every annotator with a name, in a column at the right."""
-    points = _read_points(found[0])
+    points = _read_points(results[0])
     side = 0.62 * frame.width if frame.is_narrow else min(0.68 * frame.width, 440.0)
     most = int(side / _NAME_STEP)
     named = points if len(points) <= most else [each for each in points if not each[2]]
     named = named if len(named) <= most else []
     width = int((frame.width - side - 90) / 8.1) if frame.ax is None else 16
     texts = make_distinct_labels((each[3] for each in named), width=max(width, 6))
-    plane = _make_drawing(found, frame.say, [(points, {"color": LIGHT["series-1"], "size": 10})])
+    plane = _make_drawing(results, frame.say, [(points, {"color": LIGHT["series-1"], "size": 10})])
 
     def draw(axes: Axes) -> None:
         plane(axes)
@@ -480,29 +452,26 @@ def _name_points(axes: Axes, points: Sequence[tuple[float, float]], names: Seque
         )
 
 
-def _read_points(row: Any) -> list[tuple[float, float, bool, str]]:
+def _read_points(row: AltTestResult) -> list[tuple[float, float, bool, str]]:
     """Return ρ of the judge, ρ of the annotator, who wins, and the name, where defined."""
-    points = []
-    for person in read_list(row, "annotators"):
-        x, y = read_number(person, "advantage_judge"), read_number(person, "advantage_human")
-        if math.isfinite(x) and math.isfinite(y):
-            points.append(
-                (x, y, bool(read_field(person, "rejected")), read_field(person, "annotator"))
-            )
-    return points
+    points = [
+        (each.advantage_judge, each.advantage_human, each.rejected, each.annotator)
+        for each in row.annotators
+    ]
+    return [point for point in points if all(map(math.isfinite, point[:2]))]
 
 
-def _draw_plane(axes: Axes, found: Sequence[Any], say: Words) -> None:
+def _draw_plane(axes: Axes, results: Sequence[AltTestResult], say: Words) -> None:
     """Shade where the judge is at least as good (x ≥ y), and where it is worse by less than ε.
 
     All panels have one scale. The margin is x = y - ε, or x = (1 - ε)·y.
     """
     values = keep_finite(
-        value for row in found for point in _read_points(row) for value in point[:2]
+        value for row in results for point in _read_points(row) for value in point[:2]
     )
     low = max(math.floor((min(values, default=0.0) - 0.05) * 10) / 10, -0.03)
-    epsilon, top = read_number(found[0], "epsilon"), _TOP
-    is_share = read_field(found[0], "epsilon_mode") == "multiplicative"
+    epsilon, top = results[0].epsilon, _TOP
+    is_share = results[0].epsilon_mode == "multiplicative"
     at_top = (1 - epsilon) * top if is_share else top - epsilon
     at_left = low / (1 - epsilon) if is_share else low + epsilon
     upper = (at_top, top) if at_top >= low else (low, top)
@@ -510,15 +479,12 @@ def _draw_plane(axes: Axes, found: Sequence[Any], say: Words) -> None:
     _shade_region(axes, [(low, low), (top, low), (top, top)], region="region-1")
     _shade_region(axes, [(low, low), (top, top), upper, lower], region="region-2")
     axes.plot([low, top], [low, top], color=LIGHT["ink"], linewidth=1.2, zorder=1.5, gid="diagonal")
-    axes.set_xlim(low, top)
-    axes.set_ylim(low, top)
     for axis in (axes.xaxis, axes.yaxis):
-        set_numbers(axis, choose_ticks(axis, max(low, 0), 1), say, grid=False)
+        ticks = choose_ticks(axis, max(low, 0), 1)
+        set_scale(axis, low, top, say, ticks=ticks, grid=False)
 
 
 def _shade_region(axes: Axes, corners: Sequence[tuple[float, float]], *, region: str) -> None:
-    from matplotlib.patches import Polygon
-
     axes.add_artist(Polygon(list(corners), zorder=0.3, gid=region, **style_area(region)))
 
 
@@ -550,12 +516,12 @@ def _make_scatter_key(say: Words) -> Key:
     ]
 
 
-def _make_best_key(found: Sequence[Any], say: Words) -> Key:
+def _make_best_key(results: Sequence[AltTestResult], say: Words) -> Key:
     key = [
         (text, style_mark("passed", choose_series_colour(place)) | {"marker": _MARKERS[place]})
-        for place, text in enumerate(_name_judges(found[:_BEST]))
+        for place, text in enumerate(_name_judges(results[:_BEST]))
     ]
-    if len(found) > _BEST:
-        others = say("others", n=len(found) - _BEST)
+    if len(results) > _BEST:
+        others = say("others", n=len(results) - _BEST)
         key.append((others, style_mark("passed", LIGHT["muted"], size=6)))
     return key

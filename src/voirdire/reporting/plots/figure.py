@@ -1,26 +1,37 @@
-"""The figure that `plot` returns: it shows itself in notebooks, and finds fonts for its texts.
+"""The figure that `plot` returns: it shows itself in notebooks, finds fonts, and becomes SVG.
 
-This module loads matplotlib; others import it where they draw.
+In a page its colours and its font come from the page. This module loads matplotlib.
 """
 
 from __future__ import annotations
 
 import io
 import logging
+import re
+from collections import Counter
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import quoteattr
 
 from matplotlib import font_manager
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from voirdire.reporting.plots.style import DRAWING, ignore_warnings
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+from voirdire.reporting.plots.style import (
+    DRAWING,
+    FONT_CSS,
+    LIGHT,
+    ignore_warnings,
+    use_settings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["MISSING_GLYPH", "PAD_PX", "Plot"]
+__all__ = ["PAD_PX", "Plot", "to_svg"]
 
 _log = logging.getLogger("voirdire")
 
@@ -45,7 +56,7 @@ _FALLBACKS = (
     "Noto Sans CJK KR",
     "Segoe UI Symbol",
 )
-MISSING_GLYPH = "Glyph .* missing from"
+_MISSING_GLYPH = "Glyph .* missing from"
 
 
 class Plot(Figure):
@@ -106,7 +117,7 @@ class Plot(Figure):
                 if not any(map(_has_bold, families)):
                     text.set_fontweight("normal")
         try:
-            with ignore_warnings(MISSING_GLYPH):
+            with ignore_warnings(_MISSING_GLYPH):
                 yield
         finally:
             for text, families, weight in before:
@@ -123,9 +134,9 @@ class Plot(Figure):
         }
         families = []
         for family in _list_installed(_FALLBACKS) if missing else ():
-            found = {letter for letter in missing if ord(letter) in _list_characters(family)}
-            families += [family] * bool(found)
-            missing -= found
+            characters = {letter for letter in missing if ord(letter) in _list_characters(family)}
+            families += [family] * bool(characters)
+            missing -= characters
         if missing and not self._has_warned:
             self._has_warned = True
             _log.warning(
@@ -156,5 +167,160 @@ def _has_bold(family: str) -> bool:
 
 
 def _list_installed(families: Iterable[str]) -> list[str]:
-    known = {font.name for font in font_manager.fontManager.ttflist}
-    return [family for family in families if family in known]
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    return [family for family in families if family in installed]
+
+
+# As SVG ---------------------------------------------------------------------------------------
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+_VARIABLES = {colour: f"var(--{role})" for role, colour in LIGHT.items()} | {
+    "#000000": "var(--ink)"
+}
+_COLOUR = re.compile(r"#[0-9a-f]{6}\b")
+_LONG_NUMBER = re.compile(r"(?<![#\w])-?\d+\.\d{3,}")
+_GEOMETRY = ("d", "x", "y", "transform", "width", "height")
+_TAG = re.compile(r"<(\w+)([^>]*?)(/?)>")
+_ATTRIBUTE = re.compile(r' ([\w:-]+)="([^"]*)"')
+_FOREIGN = re.compile(r"<!--.*?-->|<metadata>.*?</metadata>|<style[^>]*>.*?</style>", re.DOTALL)
+"""What a page does not need, and the style sheet that would reach everything else on it."""
+_EMPTY = re.compile(r"(?<=>)\s+(?=<)|<defs>\s*</defs>")
+_SETTINGS = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "voirdire",
+    "svg.id": None,
+    "savefig.bbox": None,
+    "path.simplify": False,
+}
+_NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+
+
+def to_svg(figure: Figure, *, name: str, heading: bool = True) -> str:
+    """Write a figure as an ``<svg>`` element for the middle of an HTML page.
+
+    Colours become CSS variables (see `theme_css`), text stays text in the page's font, and ids
+    begin with `name`, so that several figures share a page. The same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        As `plot` makes it. Colours that are not of its palette stay as they are.
+    name : str
+        Letters, digits, ``-`` and ``_``, beginning with a letter; one per page.
+    heading : bool, optional
+        Whether to keep the line above the figure.
+
+    Returns
+    -------
+    str
+        One element, without prolog, script or reference to anything outside.
+
+    Raises
+    ------
+    InputError
+        If `name` is no such name.
+
+    Examples
+    --------
+    >>> import voirdire
+    >>> from voirdire.reporting import plot, to_svg
+    >>> humans = {name: {item: item % 2 for item in range(40)} for name in ("ann", "bob", "eve")}
+    >>> result = voirdire.alt_test({item: item % 2 for item in range(40)}, humans)
+    >>> to_svg(plot(result), name="advantage")[:27]
+    '<svg xmlns="http://www.w3.o'
+    """
+    if not _NAME.fullmatch(str(name)):
+        msg = (
+            "`name` must be letters, digits, - and _ beginning with a letter, "
+            f"got {shorten(name)!r}."
+        )
+        raise InputError(msg)
+    svg = _draw_figure(figure, heading=heading)
+    svg = svg[svg.index("<svg") :].partition(">")[2]
+    svg = _EMPTY.sub("", _EMPTY.sub("", _FOREIGN.sub("", svg)))
+    counts: Counter[str] = Counter()
+
+    def adapt_tag(match: re.Match[str]) -> str:
+        tag, attributes, end = match.groups()
+        pairs = (
+            _adapt_attribute(tag, *pair, name=name, counts=counts)
+            for pair in _ATTRIBUTE.findall(attributes)
+        )
+        return f"<{tag}{''.join(pairs)}{end}>"
+
+    return _open_element(figure, heading=heading) + _TAG.sub(adapt_tag, svg).rstrip()
+
+
+def _draw_figure(figure: Figure, *, heading: bool) -> str:
+    titles = getattr(figure, "heading", [])
+    buffer = io.StringIO()
+    with use_settings(_SETTINGS), ignore_warnings(_MISSING_GLYPH):  # the browser has the fonts
+        try:
+            figure.drawn_by_browser = True  # type: ignore[attr-defined]
+            for title in titles:
+                title.set_visible(heading)
+            figure.savefig(buffer, format="svg", facecolor="none", metadata=_NO_METADATA)
+        finally:
+            figure.drawn_by_browser = False  # type: ignore[attr-defined]
+            for title in titles:
+                title.set_visible(True)
+    return buffer.getvalue()
+
+
+def _adapt_attribute(tag: str, key: str, value: str, *, name: str, counts: Counter[str]) -> str:
+    """Give an element ids of this figure, variables for colours, and short numbers."""
+    own_url = f"url(#{name}-"
+    if key == "id":  # panels share ids to which nothing refers
+        value = f"{name}-{value}"
+        counts[value] += 1
+        value += f"-{counts[value]}" * (counts[value] > 1)
+    elif key == "xlink:href":
+        key = "href"
+        value = "".join(value.split()) if value.startswith("data:") else f"#{name}-{value[1:]}"
+    elif key == "style":
+        value = _rewrite_style(value, is_text=tag == "text").replace("url(#", own_url)
+    elif key == "clip-path":
+        value = value.replace("url(#", own_url)
+    elif key in _GEOMETRY:
+        if value.startswith("rotate(-0 "):
+            return ""
+        value = _LONG_NUMBER.sub(_round_number, " ".join(value.split()))
+    return f' {key}="{value}"'
+
+
+def _rewrite_style(style: str, *, is_text: bool) -> str:
+    """Replace colours by variables, and leave the font family to the page."""
+    rules = [rule.strip() for rule in style.split(";")]
+    if is_text:
+        rules = [rule for rule in rules if not rule.startswith("font-family")]
+        if not any(rule.startswith("fill:") for rule in rules):
+            rules.append("fill: #000000")
+    return ";".join(
+        _COLOUR.sub(lambda match: _VARIABLES.get(match[0], match[0]), rule).replace(": ", ":", 1)
+        for rule in rules
+        if rule
+    )
+
+
+def _round_number(match: re.Match[str]) -> str:
+    return f"{float(match.group()):.2f}".rstrip("0").rstrip(".")
+
+
+def _open_element(figure: Figure, *, heading: bool) -> str:
+    """Begin the element: as wide as its place, up to its own width."""
+    width, height = (float(size) * 72 for size in figure.get_size_inches())
+    left = top = 0.0
+    if isinstance(figure, Plot):
+        left = top = PAD_PX
+        width, height = figure.inner_px
+    cut = 0.0 if heading else float(getattr(figure, "heading_px", 0.0))
+    min_width = getattr(figure, "min_width_px", None)
+    narrow = "" if min_width is None else f"min-width:{min_width:.0f}px;"
+    label = quoteattr(str(getattr(figure, "alt", "")), {'"': "&quot;"})
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label={label} '
+        f'viewBox="{left:g} {top + cut:g} {width:g} {height - cut:g}" '
+        f'width="{width:g}" height="{height - cut:g}" '
+        f'style="width:100%;max-width:{width:.0f}px;{narrow}height:auto;font-family:{FONT_CSS};'
+        'overflow:visible;stroke-linejoin:round;stroke-linecap:butt">'
+    )

@@ -9,7 +9,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
+from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import Affine2D
+
 from voirdire.errors import InputError
+from voirdire.reporting.plots.figure import PAD_PX, Plot
 from voirdire.reporting.plots.style import (
     FONT_PX,
     LIGHT,
@@ -28,7 +34,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.transforms import Transform
 
-    from voirdire.reporting.plots.figure import Plot
     from voirdire.reporting.plots.words import Words
 
 __all__ = [
@@ -43,7 +48,7 @@ __all__ = [
     "make_outcome_key",
     "make_square_panels",
     "measure_axes",
-    "set_numbers",
+    "set_scale",
     "set_ticks",
     "style_area",
     "style_mark",
@@ -110,8 +115,6 @@ def draw_chart(
     n_columns: int = 1,
 ) -> Figure:
     """Lay panels out in rows, or draw the first one on the caller's axes."""
-    from voirdire.reporting.plots.figure import Plot
-
     with use_settings():
         if frame.ax is not None:
             return _draw_on_axes(frame.ax, panels[0], heading=heading, key=key or [])
@@ -159,9 +162,6 @@ def make_square_panels(
 
 def _draw_on_axes(ax: Axes, panel: Panel, *, heading: str, key: Key) -> Figure:
     """Draw a panel on axes that the caller laid out, with the key as their legend."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     figure = ax.get_figure(root=True)
     if figure is None:
         msg = "`ax` must be on a figure, got axes that are on none."
@@ -209,8 +209,6 @@ class _Place:
 
 def _draw_panel(figure: Plot, place: _Place, *, left: float, top: float, above: float) -> None:
     """Put axes at their place and write what stands around them."""
-    from voirdire.reporting.plots.figure import PAD_PX
-
     panel, start = place.panel, top + above - place.above
     bold = {"fontweight": "bold", "color": LIGHT["ink"]}
     _write_lines(figure, place.titles, x=left, top=start, **bold)
@@ -234,10 +232,6 @@ def _draw_panel(figure: Plot, place: _Place, *, left: float, top: float, above: 
 
 def _make_pixel_transform(figure: Plot) -> Transform:
     """Return the transform of pixels from the upper left corner within the margin."""
-    from matplotlib.transforms import Affine2D
-
-    from voirdire.reporting.plots.figure import PAD_PX
-
     flipped = Affine2D().scale(1, -1).translate(PAD_PX, PAD_PX + figure.inner_px[1])
     return flipped.scale(1 / 72) + figure.dpi_scale_trans
 
@@ -279,9 +273,6 @@ def _wrap_key(key: Key, width: float) -> list[list[tuple[float, str, Style]]]:
 
 
 def _draw_key(figure: Plot, lines: list[list[tuple[float, str, Style]]], *, top: float) -> None:
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Rectangle
-
     place = _make_pixel_transform(figure)
     for number, line in enumerate(lines):
         y = top + (number + 0.5) * LINE_PX
@@ -354,15 +345,24 @@ def set_ticks(axis: Any, places: Sequence[float], texts: Sequence[str], **style:
     axis.set_tick_params(which="both", length=0, pad=6)
 
 
-def set_numbers(
+def set_scale(
     axis: Any,
-    values: Sequence[float],
+    low: float,
+    high: float,
     say: Words,
     *,
+    pad: float = 0.0,
+    ticks: Sequence[float] | None = None,
     grid: bool = True,
     text: Callable[[float], str] | None = None,
 ) -> None:
-    """Put plain numbers at an axis, with lines at them."""
+    """Show an axis from `low` to `high` and `pad` beyond, with plain numbers and lines at them.
+
+    Without `ticks` they are as many round numbers as the axis has room for.
+    """
+    set_limits = axis.axes.set_xlim if axis.axis_name == "x" else axis.axes.set_ylim
+    set_limits(low - pad, high + pad)
+    values = choose_ticks(axis, low, high) if ticks is None else ticks
     set_ticks(axis, values, [(text or say.digits)(value) for value in values], color=LIGHT["muted"])
     if grid:
         axis.grid(visible=True, color=LIGHT["grid"], linewidth=1, linestyle="-", alpha=1)
@@ -370,8 +370,6 @@ def set_numbers(
 
 def choose_ticks(axis: Any, low: float, high: float, *, whole: bool = False) -> list[float]:
     """Return as many round numbers from `low` to `high` as the axis has room for."""
-    from matplotlib.ticker import MaxNLocator
-
     width, height = measure_axes(axis.axes)
     room = width / 48 if axis.axis_name == "x" else height / 42
     steps = [1, 2, 5, 10] if whole else [1, 2, 2.5, 5, 10]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from voirdire._validation import shorten
-from voirdire.errors import InputError
 from voirdire.reporting.plots.dots import (
     REFERENCE,
     DotRow,
@@ -20,72 +19,60 @@ from voirdire.reporting.plots.frame import (
     make_interval_key,
     make_square_panels,
     measure_axes,
-    set_numbers,
+    set_scale,
     style_area,
     style_mark,
 )
-from voirdire.reporting.plots.rows import read_field, read_list, read_number
+from voirdire.reporting.plots.results import require
 from voirdire.reporting.plots.style import LIGHT
 from voirdire.reporting.plots.words import make_distinct_labels, shorten_label
+from voirdire.studies import (
+    Examination,
+    GoldExamination,
+    GoldResult,
+    ProbeReport,
+    QuestionRate,
+    RateReport,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from voirdire.reporting.plots.frame import Frame, Key
-    from voirdire.reporting.plots.rows import Choice
+    from voirdire.reporting.plots.results import Choice
     from voirdire.reporting.plots.words import Words
+    from voirdire.stats import CalibrationResult
     from voirdire.studies import ProbeFinding
 
-__all__ = [
-    "draw_gold",
-    "draw_probes",
-    "draw_rates",
-    "draw_reliability",
-    "is_gold",
-    "is_probing",
-    "is_rates",
-]
+__all__ = ["draw_gold", "draw_probes", "draw_rates", "draw_reliability"]
 
 _MOST_GROUPS = 20
 _BOOLEAN = ("sensitivity", "specificity")
 
-
-def is_gold(result: Any) -> bool:
-    """Tell whether a result is what gold labels say of judges, or its JSON."""
-    found = read_list(result, "results")
-    return bool(found) and read_field(found[0], "classification") is not None
+Row = TypeVar("Row", GoldResult, QuestionRate)
 
 
-def is_rates(result: Any) -> bool:
-    """Tell whether a result holds rates, or is the JSON of them."""
-    found = read_list(result, "results")
-    return bool(found) and read_field(read_field(found[0], "result"), "naive") is not None
-
-
-def _choose_rows(rows: Sequence[Any], choice: Choice) -> list[Any]:
+def _choose_rows(rows: Sequence[Row], choice: Choice) -> list[Row]:
     return [
         row
         for row in rows
-        if choice.question in (None, read_field(row, "question"))
-        and (choice.judges is None or read_field(row, "judge") in choice.judges)
+        if choice.question in (None, row.question) and choice.has_judge(row.judge)
     ]
 
 
-def _name_rows(rows: Sequence[Any], *, width: int = 60) -> list[str]:
+def _name_rows(rows: Sequence[Row], *, width: int = 60) -> list[str]:
     """Name results by what differs between them: question, judge or both."""
-    questions, judges = ([read_field(row, name) for row in rows] for name in ("question", "judge"))
-    if len(set(judges)) == 1:
-        return make_distinct_labels(questions, width=width)
-    if len(set(questions)) == 1:
-        return make_distinct_labels(judges, width=width)
+    if len({row.judge for row in rows}) == 1:
+        return make_distinct_labels((row.question for row in rows), width=width)
+    if len({row.question for row in rows}) == 1:
+        return make_distinct_labels((row.judge for row in rows), width=width)
     half = width // 2 - 1
-    pairs = zip(questions, judges, strict=True)
     return [
-        f"{shorten_label(question, width=half)} · {shorten_label(judge, width=half)}"
-        for question, judge in pairs
+        f"{shorten_label(row.question, width=half)} · {shorten_label(row.judge, width=half)}"
+        for row in rows
     ]
 
 
@@ -94,26 +81,25 @@ def _name_rows(rows: Sequence[Any], *, width: int = 60) -> list[str]:
 
 def draw_gold(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw how often judges are right, in a group per question and judge."""
-    found = _choose_rows(read_list(result, "results"), choice) if is_gold(result) else []
-    if not found:
-        msg = f"`kind` 'gold' needs what `examine_gold` returns, got {_describe(result)}."
-        raise InputError(msg)
+    results = _choose_rows(result.results, choice) if isinstance(result, GoldExamination) else []
+    require(results, f"`kind` 'gold' needs what `examine_gold` returns, got {_describe(result)}.")
     say, rows = frame.say, []
-    for row, text in _name_groups(found, frame):
-        measured = read_field(row, "classification")
-        figures, always = read_field(measured, "figures"), read_field(measured, "always")
-        is_boolean = all(name in figures for name in _BOOLEAN)
+    for row, text in _name_groups(results, frame):
+        classification = row.classification
+        is_boolean = all(name in classification.figures for name in _BOOLEAN)
         rows += make_heading_rows(text, frame)
         for name in ("accuracy", *(_BOOLEAN if is_boolean else ("balanced_accuracy",))):
-            colour = LIGHT["series-1" if name == "accuracy" else "series-8"]
-            more: dict[str, Any] = {"reference": read_number(always, name), "colour": colour}
-            rows.append(make_dot_row(figures[name], "estimate", label=say(name), **more))
-    level = read_number(read_field(found[0], "classification"), "confidence_level")
+            more: dict[str, Any] = {"reference": classification.always.get(name, math.nan),
+                "colour": LIGHT["series-1" if name == "accuracy" else "series-8"]}  # fmt: skip
+            rows.append(
+                make_dot_row(classification.figures[name], "estimate", label=say(name), **more)
+            )
+    level = results[0].classification.confidence_level
     return draw_dots(
         frame,
         rows,
-        heading=_write_heading(say("gold_title"), found, frame),
-        alt=say("alt_gold", n=len(found)),
+        heading=_write_heading(say("gold_title"), results, frame),
+        alt=say("alt_gold", n=len(results)),
         x_title=say("share_right"),
         limits=(0.0, 1.0),
         bounds=(0.0, 1.0),
@@ -127,58 +113,50 @@ _RATES = {"rate": ("passed", "series-1"), "human": ("passed", "series-8"),
 
 def draw_rates(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw how often something holds: corrected, from labels alone, and by raw verdicts."""
-    found = _choose_rows(read_list(result, "results"), choice) if is_rates(result) else []
-    if not found:
-        msg = f"`kind` 'rates' needs what `rate` returns, got {_describe(result)}."
-        raise InputError(msg)
+    results = _choose_rows(result.results, choice) if isinstance(result, RateReport) else []
+    require(results, f"`kind` 'rates' needs what `rate` returns, got {_describe(result)}.")
     say, rows = frame.say, list[DotRow]()
-    for row, text in _name_groups(found, frame):
-        groups: Mapping[str, Any] = read_field(row, "groups") or {}
-        for group, measured in ((None, read_field(row, "result")), *groups.items()):
-            heading = text if group is None else f"{text}: {shorten_label(group, width=20)}"
+    for row, text in _name_groups(results, frame):
+        groups = {f"{text}: {shorten_label(name, width=20)}": group
+                  for name, group in row.groups.items()}  # fmt: skip
+        for heading, rates in {text: row.result, **groups}.items():
             rows += make_heading_rows(heading, frame)
             for name, (outcome, role) in _RATES.items():
-                share = read_number(read_field(measured, name), "estimate")
-                more = {"number": "–" if math.isnan(share) else f"{share:.1%}",
-                        "outcome": outcome, "colour": LIGHT[role]}  # fmt: skip
-                given = read_field(measured, name)
-                rows.append(make_dot_row(given, "estimate", label=say(f"rate_{name}"), **more))
-    level = read_number(read_field(found[0], "result"), "confidence_level")
+                share = getattr(rates, name)
+                number = "–" if math.isnan(share.estimate) else f"{share.estimate:.1%}"
+                more = {"number": number, "outcome": outcome, "colour": LIGHT[role]}
+                rows.append(make_dot_row(share, "estimate", label=say(f"rate_{name}"), **more))
     return draw_dots(
         frame,
         rows,
-        heading=_write_heading(say("rates_title"), found, frame),
-        alt=say("alt_rates", n=len(found)),
+        heading=_write_heading(say("rates_title"), results, frame),
+        alt=say("alt_rates", n=len(results)),
         x_title=say("share_true"),
         limits=(0.0, math.nan),
         bounds=(0.0, 1.0),
         key=[
             (say("report_this"), style_mark("passed", LIGHT["series-1"])),
             (say("report_not"), style_mark("failed", LIGHT["muted"])),
-            *make_interval_key(level, say),
+            *make_interval_key(results[0].result.confidence_level, say),
         ],
     )
 
 
-def _name_groups(found: Sequence[Any], frame: Frame) -> list[tuple[Any, str]]:
-    shown = found[:_MOST_GROUPS]
+def _name_groups(rows: Sequence[Row], frame: Frame) -> list[tuple[Row, str]]:
+    shown = rows[:_MOST_GROUPS]
     return list(zip(shown, _name_rows(shown, width=36 if frame.is_narrow else 60), strict=True))
 
 
-def _write_heading(text: str, found: Sequence[Any], frame: Frame) -> str:
+def _write_heading(text: str, rows: Sequence[Row], frame: Frame) -> str:
     """Add the name that all results share, and how many of them are shown."""
-    for name in ("question", "judge"):
-        names = {read_field(row, name) for row in found}
+    for names in ({row.question for row in rows}, {row.judge for row in rows}):
         if len(names) == 1:
             text = frame.say("titled", title=text, name=shorten_label(names.pop()))
-    if len(found) > _MOST_GROUPS:
-        part = frame.say("n_of", n=_MOST_GROUPS, total=len(found))
-        text = frame.say("with_detail", title=text, detail=part)
-    return text
+    return frame.say.add_count(text, "n_of", n=min(len(rows), _MOST_GROUPS), total=len(rows))
 
 
 def _describe(result: Any) -> str:
-    return "none such" if is_gold(result) or is_rates(result) else shorten(result)
+    return "none such" if isinstance(result, GoldExamination | RateReport) else shorten(result)
 
 
 # Stated probabilities -------------------------------------------------------------------------
@@ -189,39 +167,36 @@ _TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 def draw_reliability(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw how often stated probabilities come true, the least calibrated judges first."""
-    say, rows = frame.say, read_list(result, "results")
-    if asked := read_list(result, "questions"):
-        rows = [row for each in asked for row in read_list(each, "against_majority")]
-    found = [
-        row for row in _choose_rows(rows, choice) if read_field(row, "calibration") is not None
+    say, results = frame.say, list[GoldResult]()
+    if isinstance(result, Examination):
+        results = [row for each in result.questions for row in each.against_majority]
+    elif isinstance(result, GoldExamination):
+        results = [*result.results]
+    pairs = [(row, row.calibration) for row in _choose_rows(results, choice) if row.calibration]
+    require(
+        pairs,
+        "`kind` 'reliability' needs probabilities of a judge beside labels, got none. Draw what "
+        "`examine_gold` or `examine` returns for judges that state probabilities of boolean "
+        "questions.",
+    )
+    pairs.sort(key=lambda pair: -pair[1].calibration_error)
+    shown = pairs[:_MOST_PANELS]
+    names = _name_rows([row for row, _ in shown])
+    squares = [
+        (name, f"ECE {say.two_digits(calibration.calibration_error)}", _draw_bins(calibration, say))
+        for (_, calibration), name in zip(shown, names, strict=True)
     ]
-    if not found:
-        msg = (
-            "`kind` 'reliability' needs probabilities of a judge beside labels, got none. Draw "
-            "what `examine_gold` or `examine` returns for judges that state probabilities of "
-            "boolean questions."
-        )
-        raise InputError(msg)
-    found.sort(key=lambda row: -read_number(read_field(row, "calibration"), "calibration_error"))
-    heading = say("reliability_title")
-    if len(found) > _MOST_PANELS and frame.ax is None:
-        heading += f", {say('farthest_of', n=_MOST_PANELS, total=len(found))}"
-    shown = found[:_MOST_PANELS]
-    tables = [read_field(row, "calibration") for row in shown]
-    squares = []
-    for measured, name in zip(tables, _name_rows(shown), strict=True):
-        note = f"ECE {say.two_digits(read_number(measured, 'calibration_error'))}"
-        squares.append((name, note, _make_reliability_drawing(measured, say)))
     panels, n_columns = make_square_panels(squares, frame)
     axes: dict[str, Any] = {"x_title": say("stated"), "y_title": say("came_true")}
-    level = read_number(tables[0], "confidence_level")
     blue = LIGHT["series-1"]
     key: Key = [
         (say("one_tenth"), style_mark("passed", blue, size=7)),
-        *make_interval_key(level, say, colour=blue),
+        *make_interval_key(pairs[0][1].confidence_level, say, colour=blue),
         (say("comes_true"), {"color": LIGHT["ink"], "linewidth": 1.2}),
     ]
+    heading = say("reliability_title")
     if frame.ax is None:
+        heading = say.add_count(heading, "farthest_of", n=len(shown), total=len(pairs))
         key.insert(0, (say("across_up", **axes), {}))
     else:
         heading, panels = squares[0][0], [replace(panels[0], **axes)]
@@ -235,19 +210,19 @@ def draw_reliability(result: Any, frame: Frame, choice: Choice) -> Figure:
     )
 
 
-def _make_reliability_drawing(measured: Any, say: Words) -> Callable[[Axes], None]:
-    bins, blue = read_list(measured, "bins"), LIGHT["series-1"]
-    names = ("probability", "share", "low", "high")
-    stated, shares, lows, highs = ([read_number(each, name) for each in bins] for name in names)
+def _draw_bins(calibration: CalibrationResult, say: Words) -> Callable[[Axes], None]:
+    names, blue = ("probability", "share", "low", "high"), LIGHT["series-1"]
+    stated, shares, lows, highs = (
+        [getattr(each, name) for each in calibration.bins] for name in names
+    )
 
     def draw(axes: Axes) -> None:
         axes.plot([0, 1], [0, 1], color=LIGHT["ink"], linewidth=1.2, zorder=1.5, gid="diagonal")
         axes.vlines(stated, lows, highs, color=blue, linewidth=2, zorder=3, gid="intervals")
         axes.plot(stated, shares, zorder=4, gid="shares", **style_mark("passed", blue, size=7))
-        axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
         ticks = _TICKS[:: 1 if measure_axes(axes)[0] > 160 else 2]
         for axis in (axes.xaxis, axes.yaxis):
-            set_numbers(axis, ticks, say)
+            set_scale(axis, 0, 1, say, pad=0.03, ticks=ticks)
 
     return draw
 
@@ -258,17 +233,12 @@ _FOUND = {True: ("bias_found", "passed", LIGHT["fail"]),
           False: ("bias_not_found", "failed", LIGHT["muted"])}  # fmt: skip
 
 
-def is_probing(result: Any) -> bool:
-    """Tell whether a result is what probes of a judge found."""
-    return hasattr(result, "probes") and hasattr(result, "stability")
-
-
 def draw_probes(report: Any, frame: Frame, _choice: Choice) -> Figure:
     """Draw the largest shift under each probe; those that found a bias are in colour."""
-    if not is_probing(report) or not report.probes:
-        got = "none" if is_probing(report) else type(report).__name__
-        msg = f"`result` must be what `probe_judge` returns, with at least one probe, got {got}."
-        raise InputError(msg)
+    is_report = isinstance(report, ProbeReport)
+    got = "none" if is_report else type(report).__name__
+    rule = "`result` must be what `probe_judge` returns, with at least one probe"
+    require(is_report and report.probes, f"{rule}, got {got}.")
     say = frame.say
     floor = report.stability[0].mean_difference if report.stability else math.nan
     key: Key = [

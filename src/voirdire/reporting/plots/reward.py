@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+from matplotlib.patches import Polygon
 
 from voirdire._validation import shorten
-from voirdire.errors import InputError
 from voirdire.reporting.plots.dots import LINE, RANGE, DotRow, draw_dots, make_dot_row
 from voirdire.reporting.plots.frame import (
     Panel,
-    choose_ticks,
     draw_chart,
     keep_finite,
     make_interval_key,
-    set_numbers,
+    set_scale,
     style_area,
     style_mark,
 )
-from voirdire.reporting.plots.rows import choose
+from voirdire.reporting.plots.results import choose, require
 from voirdire.reporting.plots.style import LIGHT
 from voirdire.reporting.plots.words import make_distinct_labels, shorten_label
-from voirdire.reporting.reward_json import reward_examination_from_json
 from voirdire.studies import RewardExamination
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from voirdire.reporting.plots.frame import Frame, Key, Style
-    from voirdire.reporting.plots.rows import Choice
+    from voirdire.reporting.plots.results import Choice
     from voirdire.reporting.plots.words import Words
     from voirdire.studies import FeatureDrive, LabelHistogram
 
@@ -42,7 +40,6 @@ __all__ = [
     "draw_reward_errors",
     "draw_reward_histograms",
     "draw_reward_scales",
-    "is_reward",
 ]
 
 # What is drawn --------------------------------------------------------------------------------
@@ -50,40 +47,32 @@ __all__ = [
 _SIGNALS = ("base", "total", "rules")
 
 
-def is_reward(result: Any) -> bool:
-    """Whether something is the examination of a reward, or the JSON of one."""
-    if isinstance(result, Mapping):
-        return "error_rates" in result and "drives" in result
-    return isinstance(result, RewardExamination)
+def _check_reward(result: Any) -> RewardExamination:
+    require(
+        isinstance(result, RewardExamination),
+        "`result` must be what `examine_reward` returns, or the parsed JSON of `voirdire "
+        f"examine-reward --json`, got {shorten(result)}.",
+    )
+    return cast("RewardExamination", result)
 
 
-def _read_reward(result: Any) -> RewardExamination:
-    if not is_reward(result):
-        msg = (
-            "`result` must be what `examine_reward` returns, or the parsed JSON of `voirdire "
-            f"examine-reward --json`, got {shorten(result)}."
-        )
-        raise InputError(msg)
-    return result if isinstance(result, RewardExamination) else reward_examination_from_json(result)
+def _choose_behavior(report: RewardExamination, choice: Choice) -> str:
+    parts = (report.scales, report.drives, report.histograms, report.error_rates)
+    behaviors = [row.behavior for part in parts for row in part if row.behavior is not None]
+    return choose(behaviors, "behavior", choice.behavior)
 
 
-def _choose_behavior(found: RewardExamination, choice: Choice) -> str:
-    parts = (found.scales, found.drives, found.histograms, found.error_rates)
-    known = [row.behavior for part in parts for row in part if row.behavior is not None]
-    return choose(known, "behavior", choice.behavior)
+def _read_level(report: RewardExamination) -> float:
+    return float(report.settings.get("confidence_level") or math.nan)
 
 
-def _read_level(found: RewardExamination) -> float:
-    return float(found.settings.get("confidence_level") or math.nan)
-
-
-def _name_signals(found: RewardExamination) -> dict[str, str]:
+def _name_signals(report: RewardExamination) -> dict[str, str]:
     """Name the rewards to draw and their signal in the rows; without a base only the rules."""
-    known = {row.signal for row in found.error_rates if row.rate.value >= 0}
-    known |= {row.signal for row in found.histograms if any(row.counts)}
-    if "base" in known:
-        return {signal: signal for signal in _SIGNALS if signal in known}
-    return {"rules": "rules" if "rules" in known else "total"}
+    signals = {row.signal for row in report.error_rates if row.rate.value >= 0}
+    signals |= {row.signal for row in report.histograms if any(row.counts)}
+    if "base" in signals:
+        return {signal: signal for signal in _SIGNALS if signal in signals}
+    return {"rules": "rules" if "rules" in signals else "total"}
 
 
 # Comparisons ranked the wrong way -------------------------------------------------------------
@@ -94,28 +83,26 @@ _COLOURS = {"base": "series-8", "total": "series-1", "rules": "series-3"}
 
 def draw_reward_errors(result: Any, frame: Frame, _choice: Choice) -> Figure:
     """Draw the error rates: a group per behavior, in it a row per reward with its interval."""
-    say, found = frame.say, _read_reward(result)
-    rows = _make_error_rows(found, say)
-    if not rows:
-        msg = "`result` must hold error rates, got none: it was examined without comparisons."
-        raise InputError(msg)
+    say, report = frame.say, _check_reward(result)
+    rows = _make_error_rows(report, say)
+    require(rows, "`result` must hold error rates, got none: it was examined without comparisons.")
     highest = max([0.1, *keep_finite(end for row in rows for end in (row.value, row.high))])
     return draw_dots(
         frame,
         rows,
-        heading=say("errors_title", name=shorten_label(str(found.reward.get("name", "")))),
+        heading=say("errors_title", name=shorten_label(str(report.reward.get("name", "")))),
         alt=say("alt_errors"),
         x_title=say("errors_axis"),
         limits=(0.0, highest),
         bounds=(0.0, 1.0),
         line=0.5,
-        key=[(say("errors_chance"), LINE), *make_interval_key(_read_level(found), say)],
+        key=[(say("errors_chance"), LINE), *make_interval_key(_read_level(report), say)],
     )
 
 
-def _make_error_rows(found: RewardExamination, say: Words) -> list[DotRow]:
-    names = {own: signal for signal, own in _name_signals(found).items()}
-    rates = [row for row in found.error_rates if row.against == "all" and row.signal in names]
+def _make_error_rows(report: RewardExamination, say: Words) -> list[DotRow]:
+    names = {own: signal for signal, own in _name_signals(report).items()}
+    rates = [row for row in report.error_rates if row.against == "all" and row.signal in names]
     rates = [row for row in rates if math.isfinite(row.rate.value)]
     behaviors = dict.fromkeys(row.behavior for row in rates)
     named = [each for each in behaviors if each is not None][:_MOST_BEHAVIORS]
@@ -147,17 +134,15 @@ def draw_reward_histograms(result: Any, frame: Frame, choice: Choice) -> Figure:
 
     Each label has a row of its own, since five histograms over each other cannot be read.
     """
-    say, found = frame.say, _read_reward(result)
-    behavior = _choose_behavior(found, choice)
-    shown = [row for row in found.histograms if row.behavior == behavior and any(row.counts)]
+    say, report = frame.say, _check_reward(result)
+    behavior = _choose_behavior(report, choice)
+    histograms = [row for row in report.histograms if row.behavior == behavior and any(row.counts)]
     columns = {
         signal: rows
-        for signal, name in _name_signals(found).items()
-        if (rows := [row for row in shown if row.signal == name])
+        for signal, name in _name_signals(report).items()
+        if (rows := [row for row in histograms if row.signal == name])
     }
-    if not columns:
-        msg = f"`result` must hold histograms of {shorten_label(behavior)!r}, got none."
-        raise InputError(msg)
+    require(columns, f"`result` must hold histograms of {shorten_label(behavior)!r}, got none.")
     labels = list(dict.fromkeys(row.label for rows in columns.values() for row in rows))
     labels = labels[:_MOST_LABELS]
     n_columns = 1 if frame.is_narrow else len(columns)
@@ -199,7 +184,7 @@ def _make_histogram_panel(
     low, high = min(ends), max(ends)  # empty bins at both ends are left out
 
     def draw(axes: Axes) -> None:
-        axes.set(xlim=(low, high), ylim=(len(texts) - 0.94, -0.94), yticks=[])
+        axes.set(ylim=(len(texts) - 0.94, -0.94), yticks=[])
         across, places = axes.get_yaxis_transform(), list(range(len(texts)))
         for place, (name, text) in enumerate(texts.items()):
             axes.axhline(place, color=LIGHT["grid"], linewidth=1, zorder=0.5)
@@ -208,15 +193,13 @@ def _make_histogram_panel(
                 _draw_label(axes, by_label[name], place=place, tallest=tallest)
         zero: Any = {"color": LIGHT["muted"], "linewidth": 1, "zorder": 1.5, "gid": "zero"}
         axes.vlines([0] * len(places), [at - _TALLEST for at in places], places, **zero)
-        set_numbers(axes.xaxis, choose_ticks(axes.xaxis, low, high), say, grid=False)
+        set_scale(axes.xaxis, low, high, say, grid=False)
 
     return Panel(draw=draw, height=len(texts) * _ROW_PX, left=8.0, **titles)
 
 
 def _draw_label(axes: Axes, row: LabelHistogram, *, place: int, tallest: float) -> None:
     """Draw the bars of a label; all but the best label are split at the best one's mean, 0."""
-    from matplotlib.patches import Polygon
-
     heights = [count / sum(row.counts) / tallest * _TALLEST for count in row.counts]
     sides = [("below", -math.inf, 0.0, "series-8"), ("above", 0.0, math.inf, "fail")]
     for side, low, high, role in sides if place else [("best", -math.inf, math.inf, "series-1")]:
@@ -241,17 +224,14 @@ _MOST_FEATURES = 40
 
 def draw_reward_drives(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw weights with intervals and their share of the spread, the largest share first."""
-    say, found = frame.say, _read_reward(result)
-    behavior = _choose_behavior(found, choice)
-    drives = [row for row in found.drives if row.behavior == behavior]
+    say, report = frame.say, _check_reward(result)
+    behavior = _choose_behavior(report, choice)
+    drives = [row for row in report.drives if row.behavior == behavior]
     drives = sorted((row for row in drives if math.isfinite(row.weight)), key=_rank_drive)
-    if not drives:
-        msg = f"`result` must hold weights of {shorten_label(behavior)!r}, got none."
-        raise InputError(msg)
-    shown = drives[:_MOST_FEATURES]
+    require(drives, f"`result` must hold weights of {shorten_label(behavior)!r}, got none.")
+    largest = drives[:_MOST_FEATURES]
     heading = say("drives_title", behavior=shorten_label(behavior))
-    if len(shown) < len(drives):
-        heading += f", {say('drives_first', n=len(shown), total=len(drives))}"
+    heading = say.add_count(heading, "drives_first", n=len(largest), total=len(drives))
     rows = [
         make_dot_row(
             row,
@@ -263,7 +243,7 @@ def draw_reward_drives(result: Any, frame: Frame, choice: Choice) -> Figure:
             ],
             number=say.percent(row.share),
         )
-        for row, text in zip(shown, _name_features(shown, say), strict=True)
+        for row, text in zip(largest, _name_features(largest, say), strict=True)
     ]
     return draw_dots(
         frame,
@@ -273,7 +253,7 @@ def draw_reward_drives(result: Any, frame: Frame, choice: Choice) -> Figure:
         x_title=say("drives_weight"),
         line=0.0,
         note=say("drives_share"),
-        key=_make_drives_key(shown, _read_level(found), say),
+        key=_make_drives_key(largest, _read_level(report), say),
     )
 
 
@@ -313,11 +293,9 @@ _WORST: Style = {"linestyle": "none", "marker": "v", "markersize": 8, "color": L
 
 def draw_reward_scales(result: Any, frame: Frame, _choice: Choice) -> Figure:
     """Draw range, mean and standard deviation, best and worst label of every behavior."""
-    say, found = frame.say, _read_reward(result)
-    scales = [row for row in found.scales if math.isfinite(row.mean)][:_MOST_SCALES]
-    if not scales:
-        msg = "`result` must hold the scale of a behavior, got none."
-        raise InputError(msg)
+    say, report = frame.say, _check_reward(result)
+    scales = [row for row in report.scales if math.isfinite(row.mean)][:_MOST_SCALES]
+    require(scales, "`result` must hold the scale of a behavior, got none.")
     names = make_distinct_labels(row.behavior for row in scales)
     rows = [
         DotRow(
@@ -333,7 +311,7 @@ def draw_reward_scales(result: Any, frame: Frame, _choice: Choice) -> Figure:
     return draw_dots(
         frame,
         rows,
-        heading=say("scales_title", name=shorten_label(str(found.reward.get("name", "")))),
+        heading=say("scales_title", name=shorten_label(str(report.reward.get("name", "")))),
         alt=say("alt_scales"),
         x_title=say("scales_axis"),
         key=[

@@ -1,6 +1,6 @@
 """Colours and sizes, and the CSS variables that stand for the colours on a page.
 
-Every role has a colour of its own, so that `svg.to_svg` can put the role's variable in the place
+Every role has a colour of its own, so that `to_svg` can put the role's variable in the place
 of the colour. The series are Okabe and Ito's [1]_ for readers who tell few colours apart, darkened
 until they stand out from white, and lightened until they stand out from black.
 

@@ -6,17 +6,16 @@ import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from voirdire.errors import InputError
 from voirdire.reporting.plots.frame import (
     Panel,
     choose_ticks,
     draw_chart,
     keep_finite,
-    set_numbers,
+    set_scale,
     set_ticks,
     style_area,
 )
-from voirdire.reporting.plots.rows import choose
+from voirdire.reporting.plots.results import choose, require
 from voirdire.reporting.plots.style import LIGHT, choose_series_colour
 from voirdire.reporting.plots.training_sheet import make_training_sheet, sort_moves
 from voirdire.reporting.plots.words import make_distinct_labels, shorten_label
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from voirdire.reporting.plots.frame import Frame, Key, Style
-    from voirdire.reporting.plots.rows import Choice
+    from voirdire.reporting.plots.results import Choice
     from voirdire.reporting.plots.training_sheet import AlarmMark, TrainingSheet
     from voirdire.reporting.plots.words import Words
 
@@ -62,20 +61,21 @@ def _make_steps_panel(
     alarms: Sequence[AlarmMark] = (),
     is_lowest: bool = True,
     on_axis: Sequence[float] = (),
-    set_values: Callable[[Axes], None] | None = None,
+    scale: dict[str, Any] | None = None,
     behind: Callable[[Axes], None] | None = None,
     **around: Any,
 ) -> Panel:
     """Draw curves over the steps, with that of the reference run and where alarms began.
 
-    `set_values` sets the upright axis, by default so that it holds the curves and `on_axis`;
-    `behind` draws under the curves. Only the lowest of several panels names the steps.
+    `scale` is that of the upright axis, as of `set_scale`, by default one that holds the curves
+    and `on_axis`; `behind` draws under the curves. Only the lowest of several panels names the
+    steps.
     """
 
     def draw(axes: Axes) -> None:
         _set_steps(axes, sheet, say, is_named=is_lowest)
-        if set_values is not None:
-            set_values(axes)
+        if scale is not None:
+            set_scale(axes.yaxis, say=say, **scale)
         else:
             drawn = [value for values, _ in curves.values() for value in values]
             _set_values(axes, [*drawn, *(before or ()), *on_axis], say)
@@ -90,16 +90,6 @@ def _make_steps_panel(
 
     around = {"left": 52.0, "above": 10.0, "below": 24.0 if is_lowest else 4.0} | around
     return Panel(draw=draw, x_title=say("training_step") if is_lowest else "", **around)
-
-
-def _fix_axis(ticks: Sequence[float], say: Words, *, room: float = 0.05) -> Callable[[Axes], None]:
-    """Set an axis of shares from 0 to 1."""
-
-    def set_values(axes: Axes) -> None:
-        axes.set_ylim(-room, 1 + room)
-        set_numbers(axes.yaxis, ticks, say)
-
-    return set_values
 
 
 def _find_reference(sheet: TrainingSheet, name: str) -> list[float] | None:
@@ -125,8 +115,7 @@ def _draw_run(
     """Draw a figure with a heading, and a key that explains the marks that occur."""
     say, key = frame.say, list(key or [])
     heading = say(f"training_{kind}_title", name=shorten_label(sheet.name))
-    if len(panels) < n_in_all:
-        heading = say("training_of", title=heading, n=len(panels), total=n_in_all)
+    heading = say.add_count(heading, "n_of", n=len(panels), total=n_in_all or len(panels))
     if keep_finite(before or ()):
         key.append((say("training_reference"), _REFERENCE))
     if alarms:
@@ -140,24 +129,21 @@ def _draw_run(
 def _set_steps(axes: Axes, sheet: TrainingSheet, say: Words, *, is_named: bool = True) -> None:
     low, high = min(sheet.whole.steps), max(sheet.whole.steps)
     room = (high - low) * 0.02 or 0.5
-    axes.set_xlim(low - room, high + room)
-    ticks = [
-        tick for tick in choose_ticks(axes.xaxis, low, high, whole=True) if tick == round(tick)
-    ]
-    set_numbers(axes.xaxis, (ticks or [low]) if is_named else [], say, grid=False)
+    ticks = choose_ticks(axes.xaxis, low, high, whole=True) if is_named else []
+    ticks = [tick for tick in ticks if tick == round(tick)] or [low] * is_named
+    set_scale(axes.xaxis, low, high, say, pad=room, ticks=ticks, grid=False)
 
 
 def _set_values(axes: Axes, values: Iterable[float], say: Words) -> None:
     """Set an axis of rewards or lengths by what is drawn on it."""
-    found = keep_finite(values)
-    if not found:
+    defined = keep_finite(values)
+    if not defined:
         set_ticks(axes.yaxis, [], [])
         _write_middle(axes, say("training_nothing"))
         return
-    low, high = min(found), max(found)
+    low, high = min(defined), max(defined)
     pad = 0.06 * (high - low) or 0.5
-    axes.set_ylim(low - pad, high + pad)
-    set_numbers(axes.yaxis, choose_ticks(axes.yaxis, low - pad, high + pad), say)
+    set_scale(axes.yaxis, low - pad, high + pad, say)
 
 
 def _write_middle(axes: Axes, text: str) -> None:
@@ -170,14 +156,9 @@ def _draw_curve(
 ) -> None:
     """Draw a curve that breaks where nothing is defined; lone points are dots."""
     usual: Style = {"linewidth": 2.2, "color": LIGHT["series-1"], "zorder": 3} | style
-    axes.plot(steps, values, gid=gid, **usual)
-    dots = _find_lone_points(values) if len(values) > _FEW_POINTS else range(len(values))
-    found = [place for place in dots if math.isfinite(values[place])]
-    if found:
-        size = 2 + 1.4 * usual["linewidth"]
-        point: Style = {"linestyle": "none", "marker": "o", "markersize": size}
-        xs, ys = [steps[at] for at in found], [values[at] for at in found]
-        axes.plot(xs, ys, color=usual["color"], zorder=usual["zorder"], **point)
+    dots = _find_lone_points(values) if len(values) > _FEW_POINTS else list(range(len(values)))
+    marks = {"marker": "o", "markersize": 2 + 1.4 * usual["linewidth"], "markevery": dots}
+    axes.plot(steps, values, gid=gid, **usual, **(marks if dots else {}))
 
 
 def _find_lone_points(values: Sequence[float]) -> list[int]:
@@ -278,19 +259,14 @@ def draw_training_missing(result: Any, frame: Frame, _choice: Choice) -> Figure:
     top = max([_LEAST_TOP, *keep_finite([*shares, *(before or ())])])
     style: Style = {"color": LIGHT["fail"], "linewidth": 2.2}
     alarms = _find_alarms(sheet, "missing")
-
-    def set_values(axes: Axes) -> None:
-        axes.set_ylim(-0.03 * top, 1.06 * top)
-        ticks = choose_ticks(axes.yaxis, 0, top)
-        set_numbers(axes.yaxis, ticks, say, text=lambda tick: f"{100 * tick:.4g}%")
-
+    scale = {"low": 0, "high": top, "pad": 0.05 * top, "text": lambda tick: f"{100 * tick:.4g}%"}
     panel = _make_steps_panel(
         sheet,
         say,
         {"missing": (shares, style)},
         before=before,
         alarms=alarms,
-        set_values=set_values,
+        scale=scale,
         height=160.0,
         above=12.0,
         y_title=say("training_missing_axis"),
@@ -303,15 +279,14 @@ def draw_training_missing(result: Any, frame: Frame, _choice: Choice) -> Figure:
 
 _MOST_PROPOSITIONS = 8
 _MOST_ON_ONE = 6
+_SHARES = {"low": 0, "high": 1, "pad": 0.05, "ticks": [0, 0.25, 0.5, 0.75, 1]}
 
 
 def draw_training_propositions(result: Any, frame: Frame, _choice: Choice) -> Figure:
     """Draw the propositions with alarms, then those that changed most, in a panel each."""
     sheet, say = make_training_sheet(result), frame.say
     moves = sort_moves(sheet.whole.rates, first={alarm.subject for alarm in sheet.alarms})
-    if not moves:
-        msg = "`result` must hold rates of propositions, got none."
-        raise InputError(msg)
+    require(moves, "`result` must hold rates of propositions, got none.")
     if frame.ax is not None:
         return _draw_on_one(sheet, frame, [move.name for move in moves[:_MOST_ON_ONE]])
     shown = moves[:_MOST_PROPOSITIONS]
@@ -328,7 +303,7 @@ def draw_training_propositions(result: Any, frame: Frame, _choice: Choice) -> Fi
             before=references.get(move.name),
             alarms=own,
             is_lowest=place + n_columns >= len(shown),
-            set_values=_fix_axis([0, 0.5, 1], say),
+            scale=_SHARES | {"ticks": [0, 0.5, 1]},
             height=84.0,
             left=30.0,
             title=text,
@@ -350,9 +325,8 @@ def _draw_on_one(sheet: TrainingSheet, frame: Frame, names: Sequence[str]) -> Fi
         f"rate-{place}": (sheet.run.rates[name], {"color": choose_series_colour(place)})
         for place, name in enumerate(names)
     }
-    set_values = _fix_axis([0, 0.25, 0.5, 0.75, 1], say)
     around: dict[str, Any] = {"y_title": say("training_rate_axis"), "height": 300.0}
-    panel = _make_steps_panel(sheet, say, curves, set_values=set_values, **around)
+    panel = _make_steps_panel(sheet, say, curves, scale=_SHARES, **around)
     key = [
         (text, {"color": choose_series_colour(place)})
         for place, text in enumerate(make_distinct_labels(names))
@@ -378,15 +352,13 @@ _OTHERS = ""
 def draw_training_classes(result: Any, frame: Frame, choice: Choice) -> Figure:
     """Draw the shares of the completion classes over each other, a panel per behavior."""
     sheet, say = make_training_sheet(result), frame.say
-    known = list(sheet.whole.classes)
-    if not known:
-        msg = "`result` must hold shares of completion classes, got none."
-        raise InputError(msg)
+    all_behaviors = list(sheet.whole.classes)
+    require(all_behaviors, "`result` must hold shares of completion classes, got none.")
     wanted = choice.behavior
-    behaviors = known if wanted is None else [choose(known, "behavior", wanted)]
+    behaviors = all_behaviors if wanted is None else [choose(all_behaviors, "behavior", wanted)]
     shown = behaviors[: 1 if frame.ax is not None else _MOST_BEHAVIORS]
-    found = list(dict.fromkeys(each for name in shown for each in sheet.whole.classes[name]))
-    colours = _choose_class_colours(found)
+    classes = list(dict.fromkeys(each for name in shown for each in sheet.whole.classes[name]))
+    colours = _choose_class_colours(classes)
     panels, alarms = [], []
     for name, text in zip(shown, make_distinct_labels(shown), strict=True):
         own = [alarm for alarm in sheet.alarms if alarm.subject.startswith(f"{name}/")]
@@ -396,7 +368,7 @@ def draw_training_classes(result: Any, frame: Frame, choice: Choice) -> Figure:
             {},
             alarms=own,
             is_lowest=name == shown[-1],
-            set_values=lambda axes: _set_shares(axes, say),
+            scale={"low": 0, "high": 1, "ticks": [0, 0.5, 1], "text": say.percent},
             behind=_make_stack(sheet, name, colours, say),
             height=130.0,
             title=text,
@@ -404,7 +376,10 @@ def draw_training_classes(result: Any, frame: Frame, choice: Choice) -> Figure:
         panels.append(panel)
         alarms += own
     named = [name for name in colours if name != _OTHERS]
-    texts = [*make_distinct_labels(named), say("training_other_classes", n=len(found) - len(named))]
+    texts = [
+        *make_distinct_labels(named),
+        say("training_other_classes", n=len(classes) - len(named)),
+    ]
     key: Key = [
         (text, {"facecolor": colour, "linewidth": 0})
         for text, colour in zip(texts, colours.values(), strict=False)
@@ -413,18 +388,13 @@ def draw_training_classes(result: Any, frame: Frame, choice: Choice) -> Figure:
     return _draw_run(sheet, frame, "classes", panels, **about)
 
 
-def _choose_class_colours(found: Sequence[str]) -> dict[str, str]:
+def _choose_class_colours(classes: Sequence[str]) -> dict[str, str]:
     """Give every class its colour, from the foot up; those beyond the colours share one."""
-    if set(found) <= set(_USUAL):
-        return {name: LIGHT[role] for name, role in _USUAL.items() if name in found}
-    kept = found if len(found) <= _MOST_CLASSES else found[: _MOST_CLASSES - 1]
+    if set(classes) <= set(_USUAL):
+        return {name: LIGHT[role] for name, role in _USUAL.items() if name in classes}
+    kept = classes if len(classes) <= _MOST_CLASSES else classes[: _MOST_CLASSES - 1]
     colours = {name: choose_series_colour(place) for place, name in enumerate(kept)}
-    return colours if len(kept) == len(found) else colours | {_OTHERS: LIGHT["muted"]}
-
-
-def _set_shares(axes: Axes, say: Words) -> None:
-    axes.set_ylim(0, 1)
-    set_numbers(axes.yaxis, [0, 0.5, 1], say, text=say.percent)
+    return colours if len(kept) == len(classes) else colours | {_OTHERS: LIGHT["muted"]}
 
 
 def _make_stack(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.reporting.plots.rows import read_field, read_list, read_number
 
 __all__ = [
     "AlarmMark",
@@ -19,7 +18,6 @@ __all__ = [
     "average_defined",
     "compute_edge_size",
     "compute_move",
-    "is_training",
     "make_training_sheet",
     "sort_moves",
 ]
@@ -71,7 +69,7 @@ class StepColumns:
             figures=_map_columns(thin, self.figures),
             rates=_map_columns(thin, self.rates),
             classes={
-                behavior: _map_columns(thin, found) for behavior, found in self.classes.items()
+                behavior: _map_columns(thin, shares) for behavior, shares in self.classes.items()
             },
         )
 
@@ -123,51 +121,60 @@ class TrainingSheet:
     length_unit: str
 
 
-def is_training(result: Any) -> bool:
-    """Whether something is a training run, or the JSON of one."""
-    if isinstance(result, Mapping):
-        return "steps" in result and "framework" in result
-    is_record = is_dataclass(result) and not isinstance(result, type)
-    return is_record and hasattr(result, "steps") and hasattr(result, "framework")
-
-
 def make_training_sheet(result: Any) -> TrainingSheet:
     """Read a training run, or the JSON of one; a sheet is given back, so that it is read once."""
     if isinstance(result, TrainingSheet):
         return result
-    if not is_training(result):
+    if _read_field(result, "steps") is None or _read_field(result, "framework") is None:
         msg = f"`result` must be a training run, got {shorten(result)}."
         raise InputError(msg)
-    steps = read_list(result, "steps")
+    steps = _read_list(result, "steps")
     if not steps:
         msg = "`result` must hold at least one step of the training, got none."
         raise InputError(msg)
     whole, size = _make_columns(steps), math.ceil(len(steps) / _MOST_POINTS)
     return TrainingSheet(
-        name=str(read_field(result, "name") or ""),
+        name=str(_read_field(result, "name") or ""),
         whole=whole,
         run=whole.thin_out(size),
         reference=_read_reference(result, whole, size=size),
         alarms=[
             AlarmMark(
-                kind=str(read_field(row, "kind")),
-                step=read_number(row, "step"),
-                subject=str(read_field(row, "subject")),
+                kind=str(_read_field(row, "kind")),
+                step=_read_number(row, "step"),
+                subject=str(_read_field(row, "subject")),
             )
-            for row in read_list(result, "alarms")
+            for row in _read_list(result, "alarms")
         ],
         steps_per_point=size,
-        length_unit=("tokens", "characters")[read_field(result, "length_unit") == "characters"],
+        length_unit=("tokens", "characters")[_read_field(result, "length_unit") == "characters"],
     )
 
 
+def _read_field(thing: Any, name: str) -> Any:
+    """Read a field of a record, or of the JSON of one; None where there is none."""
+    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+
+
+def _read_list(thing: Any, name: str) -> list[Any]:
+    """Read a field that holds several; empty where there is none."""
+    several = _read_field(thing, name)
+    return list(several) if isinstance(several, list | tuple) else []
+
+
+def _read_number(thing: Any, name: str) -> float:
+    """Read a figure; nan where it is None, or there is none."""
+    value = _read_field(thing, name)
+    return math.nan if value is None else float(value)
+
+
 def _make_columns(steps: list[Any]) -> StepColumns:
-    rates = [read_field(step, "proposition_rates") or {} for step in steps]
-    shares = [read_field(step, "class_shares") or {} for step in steps]
+    rates = [_read_field(step, "proposition_rates") or {} for step in steps]
+    shares = [_read_field(step, "class_shares") or {} for step in steps]
     behaviors = dict.fromkeys(behavior for row in shares for behavior in row)
     return StepColumns(
-        steps=[read_number(step, "step") for step in steps],
-        figures={name: [read_number(step, name) for step in steps] for name in _FIGURES},
+        steps=[_read_number(step, "step") for step in steps],
+        figures={name: [_read_number(step, name) for step in steps] for name in _FIGURES},
         rates=_group_by_name(rates),
         classes={
             name: _group_by_name([row.get(name) or {} for row in shares]) for name in behaviors
@@ -177,23 +184,23 @@ def _make_columns(steps: list[Any]) -> StepColumns:
 
 def _group_by_name(rows: list[Mapping[str, Any]]) -> dict[str, Column]:
     names = dict.fromkeys(name for row in rows for name in row)
-    return {name: [read_number(row, name) for row in rows] for name in names}
+    return {name: [_read_number(row, name) for row in rows] for name in names}
 
 
 def _read_reference(result: Any, whole: StepColumns, *, size: int) -> StepColumns | None:
     """Read the reference within the steps of the run; figures of another scale are nan."""
-    reference = read_field(result, "reference" if isinstance(result, Mapping) else "reference_run")
+    reference = _read_field(result, "reference" if isinstance(result, Mapping) else "reference_run")
     low, high = min(whole.steps), max(whole.steps)
-    kept = [
-        step for step in read_list(reference, "steps") if low <= read_number(step, "step") <= high
+    rows = [
+        step for step in _read_list(reference, "steps") if low <= _read_number(step, "step") <= high
     ]
-    if not kept:
+    if not rows:
         return None
-    columns = _make_columns(kept)
+    columns = _make_columns(rows)
     for field_name, apart in (("reward_hash", _OF_REWARD), ("length_unit", ("length_mean",))):
-        if read_field(reference, field_name) != read_field(result, field_name):
-            columns.figures.update({name: [math.nan] * len(kept) for name in apart})
-    return columns.thin_out(max(size, math.ceil(len(kept) / _MOST_POINTS)))
+        if _read_field(reference, field_name) != _read_field(result, field_name):
+            columns.figures.update({name: [math.nan] * len(rows) for name in apart})
+    return columns.thin_out(max(size, math.ceil(len(rows) / _MOST_POINTS)))
 
 
 # From the beginning to the end ----------------------------------------------------------------
@@ -243,5 +250,5 @@ def sort_moves(
 
 def average_defined(values: Sequence[float]) -> float:
     """Average the finite values; nan without any."""
-    found = [value for value in values if math.isfinite(value)]
-    return math.fsum(found) / len(found) if found else math.nan
+    defined = [value for value in values if math.isfinite(value)]
+    return math.fsum(defined) / len(defined) if defined else math.nan

@@ -53,8 +53,8 @@ class Words:
 
     def __call__(self, key: str, **figures: Any) -> str:
         """Return the words of `key`; a key without words stands for itself."""
-        found = _load_words().get(key)
-        return key if found is None else found[self.language].format(**figures)
+        translations = _load_words().get(key)
+        return key if translations is None else translations[self.language].format(**figures)
 
     def two_digits(self, value: float) -> str:
         """Write a figure with two decimals, and a dash for what is undefined."""
@@ -72,6 +72,12 @@ class Words:
         if math.isnan(value):
             return "–"
         return "<1%" if 0 < value < _HUNDREDTH else f"{value:.0%}"
+
+    def add_count(self, title: str, word: str, *, n: int, total: int) -> str:
+        """Add to a title how many of several are shown, unless all are."""
+        if n == total:
+            return title
+        return self("with_detail", title=title, detail=self(word, n=n, total=total))
 
     def count_judges(self, n: int) -> str:
         """Say how many judges there are."""
@@ -122,7 +128,7 @@ def _find_repeated(labels: Sequence[str], texts: Sequence[str]) -> list[list[int
     places: dict[str, list[int]] = {}
     for place, text in enumerate(labels):
         places.setdefault(text, []).append(place)
-    return [found for found in places.values() if len({texts[place] for place in found}) > 1]
+    return [alike for alike in places.values() if len({texts[place] for place in alike}) > 1]
 
 
 def _keep_both_ends(text: str, *, width: int) -> str:
@@ -177,7 +183,7 @@ def wrap_text(text: str, *, width: float, size: float = SMALL_PX) -> list[str]:
         if character not in _BREAK_AFTER and _count_columns(character) == 1 and not is_too_long:
             continue
         fits = estimate_px((line + word).rstrip(), size) <= width
-        if line and not fits and character not in _NEVER_FIRST:
+        if line and not fits and word[0] not in _NEVER_FIRST:
             lines.append(line.rstrip())
             line = ""
         line, word = line + word, ""

@@ -14,12 +14,15 @@ from voirdire.reporting.plots import (
     reward,
     training,
 )
+from voirdire.reporting.plots.figure import to_svg
 from voirdire.reporting.plots.frame import Frame
-from voirdire.reporting.plots.rows import Choice
+from voirdire.reporting.plots.results import Choice, read_result
 from voirdire.reporting.plots.style import DRAWING
-from voirdire.reporting.plots.svg import to_svg
-from voirdire.reporting.plots.training_sheet import is_training
+from voirdire.reporting.plots.training_sheet import TrainingSheet
 from voirdire.reporting.plots.words import Words
+from voirdire.rewards.training.run import TrainingRun
+from voirdire.stats import PowerResult
+from voirdire.studies import GoldExamination, ProbeReport, RateReport, RewardExamination
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,37 +61,20 @@ PlotKind: TypeAlias = Literal[
 """What a figure shows."""
 
 _DRAWN_BY: dict[str, Callable[[Any, Frame, Choice], Figure]] = {
-    "advantage": examination.draw_advantage,
-    "agreement": agreement.draw_agreement,
-    "ceiling": agreement.draw_ceiling,
-    "confusion": agreement.draw_confusion,
-    "controls": examination.draw_controls,
-    "gold": gold.draw_gold,
-    "power": examination.draw_power,
-    "probes": gold.draw_probes,
-    "rates": gold.draw_rates,
-    "reliability": gold.draw_reliability,
-    "reward_drives": reward.draw_reward_drives,
-    "reward_errors": reward.draw_reward_errors,
-    "reward_histograms": reward.draw_reward_histograms,
-    "reward_scales": reward.draw_reward_scales,
-    "scatter": examination.draw_scatter,
-    "slices": examination.draw_slices,
-    "training_classes": training.draw_training_classes,
-    "training_length": training.draw_training_length,
-    "training_missing": training.draw_training_missing,
-    "training_propositions": training.draw_training_propositions,
-    "training_reward": training.draw_training_reward,
-    "winning_rate": examination.draw_winning_rate,
+    name.removeprefix("draw_"): getattr(module, name)
+    for module in (agreement, examination, gold, reward, training)
+    for name in module.__all__
 }
+"""The function of each kind: `draw_` and the kind."""
 
-_DEFAULT_KINDS: dict[str, Callable[[Any], bool]] = {
-    "gold": gold.is_gold,
-    "power": examination.is_power,
-    "probes": gold.is_probing,
-    "rates": gold.is_rates,
-    "reward_errors": reward.is_reward,
-    "training_reward": is_training,
+_DEFAULT_KINDS: dict[type, str] = {
+    GoldExamination: "gold",
+    PowerResult: "power",
+    ProbeReport: "probes",
+    RateReport: "rates",
+    RewardExamination: "reward_errors",
+    TrainingRun: "training_reward",
+    TrainingSheet: "training_reward",
 }
 """The kind of figure for results without a `kind`; all other results are examinations."""
 
@@ -244,10 +230,11 @@ def draw_svg(
 
 def _draw(kind: PlotKind, result: Any, frame: Frame, choice: Choice) -> Figure:
     chosen: str = check_choice("kind", kind, PlotKind)
-    default = next((name for name, is_such in _DEFAULT_KINDS.items() if is_such(result)), None)
-    if default is not None and chosen == "advantage":
+    record = read_result(result)
+    default = _DEFAULT_KINDS.get(type(record), "advantage")
+    if chosen == "advantage":
         chosen = default
     elif default in _ONE_FIGURE and chosen != default:
         msg = f"`kind` must be {default!r} for {_ONE_FIGURE[default]}, got {chosen!r}."
         raise InputError(msg)
-    return _DRAWN_BY[chosen](result, frame, choice)
+    return _DRAWN_BY[chosen](record, frame, choice)
