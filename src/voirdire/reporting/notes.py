@@ -10,6 +10,7 @@ from rich.text import Text
 
 from voirdire._validation import shorten
 from voirdire.reporting.number_formats import decimal
+from voirdire.reporting.pages.examination_cautions import CAUTION_ORDER
 from voirdire.reporting.pages.examination_sections import (
     agreement_sentences,
     diagnosed_judges,
@@ -31,13 +32,6 @@ __all__ = ["MOST_NOTES", "cautions", "dropped_note", "facts", "is_lenient", "leg
 
 MOST_NOTES = 3
 _NAME_WIDTH = 32
-_TOPICS = (
-    *("constant_passes", "random_passes", "strange_labels", "strange_annotators", "failures"),
-    *("unstable", "correction", "few_annotators", "untested_annotators", "weak_annotators"),
-    *("weak_agreement", "undefined_agreement", "skewed_labels", "one_sided", "not_judged"),
-    *("undeclared_labels", "similarity", "few_clusters", "many_ties", "few_items"),
-)
-"""What weakens the figures, what changes a verdict first."""
 
 
 def is_lenient(control: ControlResult) -> bool:
@@ -78,7 +72,7 @@ def _notes(rows: Sequence[AltTestResult]) -> list[str]:
     whole = {x.code: x.sentence for x in rows[0].cautions} if len(rows) == 1 else {}
     return [
         whole.get(code, f"{_words(f'topic.{code}')}{_whom(found[code], rows)}")
-        for code in _TOPICS
+        for code in CAUTION_ORDER
         if code in found
     ]
 

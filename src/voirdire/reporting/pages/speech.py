@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
+import string
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -49,6 +50,7 @@ __all__ = [
     "Verbatim",
     "argument_of",
     "has_sentence",
+    "names_in_sentence",
     "one_line",
     "say",
 ]
@@ -226,6 +228,12 @@ def _glue_sign(sign: re.Match[str]) -> str:
 def has_sentence(key: str, page: PageKind) -> bool:
     """Whether a page has a sentence of this key."""
     return key in _read_sentences(page)
+
+
+def names_in_sentence(key: str, page: PageKind) -> list[str]:
+    """List the names of the figures in a sentence."""
+    pieces = string.Formatter().parse(_read_sentences(page)[key]["en"])
+    return [name for _, name, _, _ in pieces if name is not None]
 
 
 class Speaker:
