@@ -167,19 +167,25 @@ def _kappa(coefficients: Sequence[AgreementResult]) -> AgreementResult | None:
 
 
 _LEGEND = {
-    "ω": "ω: share of the annotators that the judge may replace, its failed calls counted as lost; "
-    "it passes at .5.",
+    "ω": "ω: share of the annotators that the judge may replace, its failed calls counted as lost",
     "ρ": "ρ: how often the judge is at least as close to the other annotators as the one left out.",
     "ρ human": "ρ human: the same for the one left out.",
     "interval": "interval: of ρ, were the items drawn again.",
-    "from ε": "from ε: the smallest margin at which the judge passes, known only afterwards.",
+    "from ε": "from ε: the smallest margin at which ω reaches .5, known only afterwards.",
 }
 
 
-def legend(heads: Collection[str] = tuple(_LEGEND)) -> Text:
-    """Say what the columns mean that are shown; ω always is."""
-    said = (meaning for head, meaning in _LEGEND.items() if head == "ω" or head in heads)
-    return Text(" ".join(said), style="dim")
+_TESTS = {
+    "t": "t-test; the outcome asks for .5 by the exact test",
+    "exact": "exact test; the judge passes at .5",
+}
+
+
+def legend(heads: Collection[str] = tuple(_LEGEND), *, method: str = "t") -> Text:
+    """Say what the columns mean that are shown; ω always is, with the test that it is by."""
+    omega = f"{_LEGEND['ω']}, by the {_TESTS[method]}."
+    meanings = (text for head, text in _LEGEND.items() if head != "ω" and head in heads)
+    return Text(" ".join([omega, *meanings]), style="dim")
 
 
 def dropped_note(rows: Sequence[Dropped]) -> Text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -22,9 +23,9 @@ from voirdire.reporting.pages.speech import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from voirdire.reporting.pages.examination_views import JudgeRows, QuestionPart
+    from voirdire.reporting.pages.examination_views import Glance, JudgeRows, QuestionPart
     from voirdire.stats import AltTestResult
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "closeness",
     "failed_calls",
     "figures_of",
+    "glance_sentences",
     "headline",
     "is_close",
     "judge_verdict",
@@ -92,6 +94,7 @@ def figures_of(row: AltTestResult) -> dict[str, Any]:
         "won": _say_won(row),
         "anyone": _say_anyone(row),
         "omega": Decimal(row.winning_rate),
+        "exact": Decimal(row.because.figures.get("winning_rate")),
         "worst": Decimal(row.worst_case.winning_rate),
         "failures": failed_calls(row),
         "rho": say_rho(row, "figure.with_interval"),
@@ -111,6 +114,8 @@ def shortfall(row: AltTestResult) -> Clauses | Said:
     """Say why a judge failed: too few annotators won, or won only with failed calls left out."""
     if lost_by_failures(row):
         return say("close.lost", **figures_of(row))
+    if _lost_by_the_exact_test(row):
+        return say("close.exact", **figures_of(row))
     if not row.annotators:
         return closeness(row)
     need = "need.one" if len(row.annotators) == 1 else "need.half"
@@ -121,6 +126,12 @@ def shortfall(row: AltTestResult) -> Clauses | Said:
 def lost_by_failures(row: AltTestResult) -> bool:
     """Whether the judge passes with its failed calls left out, and not with them lost."""
     return row.passed and not row.worst_case.passed and row.worst_case.n_failures > 0
+
+
+def _lost_by_the_exact_test(row: AltTestResult) -> bool:
+    """Whether the judge passes by the t-test, and not by the exact test, which decides."""
+    exact = row.because.figures.get("winning_rate")
+    return row.method == "t" and row.passed and row.outcome == "failed" and is_defined(exact)
 
 
 def failed_calls(row: AltTestResult) -> Count:
@@ -278,6 +289,39 @@ def headline(part: QuestionPart) -> tuple[Said, ...]:
     )
 
 
+def glance_sentences(glance: Glance) -> Iterator[Said]:
+    """Say on how many questions each judge may replace an annotator, and who is the closest."""
+    families = [part.main for part in glance.parts]
+    fit = Counter(each.judge for part in glance.parts for each in _list_fit(part))
+    questions = Count(len(families), "questions")
+    epsilons = sorted({epsilon for family in families for epsilon in family.epsilons})
+    better = all(asks_superiority(family.first) for family in families)
+    figures = {
+        "judges": Count(len(glance.judges), "judges"),
+        "margin": _margin_words(epsilons, passed=bool(fit)),
+        "questions": questions,
+    }
+    end = ".outperforms" if better else ""
+    if not fit:
+        yield say(f"glance.none{end}", **figures)
+    elif len(glance.judges) == 1:
+        yield say(f"glance.one{end}", judge=Name(glance.judges[0]), n=fit.total(), **figures)
+    else:
+        each = [say("glance.judge", judge=Name(judge, 40), n=n) for judge, n in fit.most_common()]
+        yield say(f"glance.some{end}", fit=len(fit), names=Listing(tuple(each)), **figures)
+    if len(glance.judges) == 1:
+        closest = max((family.judges[0].rows[0] for family in families), key=_closeness_of_row)
+        rho = Decimal(closest.advantage_probability)
+        yield say("glance.closest.question", question=Name(closest.question, 40), rho=rho)
+    else:
+        [(judge, n)] = Counter(family.judges[0].judge for family in families).most_common(1)
+        yield say("glance.closest", judge=Name(judge, 40), n=n, questions=questions)
+
+
+def _closeness_of_row(row: AltTestResult) -> float:
+    return row.advantage_probability if is_defined(row.advantage_probability) else -1.0
+
+
 def _margin_words(epsilons: Sequence[float], *, passed: bool) -> Said:
     if len(epsilons) > 1:
         return say("headline.margins" if passed else "headline.margins.none")
@@ -381,7 +425,11 @@ def _say_passed(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
 
 def _say_reason(row: AltTestResult) -> tuple[Said, ...]:
     """Say what decided the outcome; versions before 0.2 do not."""
-    return (say("note", what=say_note(row.because)),) if row.because.sentence else ()
+    if not row.because.sentence:
+        return ()
+    reason = say("note", what=say_note(row.because))
+    is_other = row.method == "t" and row.because.figures.get("n_shown", row.n_won) != row.n_won
+    return (reason, say("verdict.tests")) if is_other else (reason,)
 
 
 def _say_depends(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
@@ -393,7 +441,8 @@ def _say_depends(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
     more = []
     failing = judge.select("failed")
     if failing:
-        key = "verdict.not_at.lost" if lost_by_failures(failing[-1]) else "verdict.not_at"
+        end = ".exact" if _lost_by_the_exact_test(failing[-1]) else ""
+        key = "verdict.not_at.lost" if lost_by_failures(failing[-1]) else f"verdict.not_at{end}"
         more.append(say(key, epsilons=list_margins(failing), **figures_of(failing[-1])))
     return sentence, (
         *_say_reason(row),
@@ -471,6 +520,8 @@ def _say_smallest_margin(judge: JudgeRows) -> tuple[Said, ...]:
     smallest = judge.rows[0].smallest_epsilon
     examined = {row.epsilon for row in judge.rows if row.outcome == "passed"}
     if smallest is None or (examined and smallest >= min(examined)):
+        return ()
+    if any(row.epsilon >= smallest for row in judge.select("failed")):  # by the exact test
         return ()
     key = "verdict.smallest.silent" if judge.smallest_is_silent else "verdict.smallest"
     return (say(key, epsilon=Margin(round(smallest, 3))),)

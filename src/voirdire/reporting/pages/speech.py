@@ -13,7 +13,7 @@ import re
 import shlex
 import string
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -390,6 +390,7 @@ _PLAIN: dict[type, Any] = {
 }
 
 
+@lru_cache(4096)
 def _isolate(value: Name | Label | Verbatim | Argument, *, quotes: str) -> Markup:
     """Show text from a file: shortened, escaped, its direction kept to itself."""
     if isinstance(value, Argument):
