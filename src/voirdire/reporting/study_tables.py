@@ -56,7 +56,7 @@ def anchor_table(results: Sequence[AnchorResult]) -> Table:
     return plain_table(heads, rows, words=heads[:3])
 
 
-def variance_table(found: VarianceComponents) -> Table:
+def variance_table(variance: VarianceComponents) -> Table:
     """Lay out where the spread of scores comes from."""
     heads = ("differences between", "variance", "of all", "of the error")
     rows = [
@@ -65,20 +65,19 @@ def variance_table(found: VarianceComponents) -> Table:
             f"{row.variance:.4g}",
             *(f"{share:.0%}" for share in (row.share, row.error_share)),
         )
-        for row in found.components
+        for row in variance.components
     ]
     return plain_table(heads, rows, words=heads[:1])
 
 
-def variance_lines(found: VarianceComponents) -> list[str]:
+def variance_lines(variance: VarianceComponents) -> list[str]:
     """Say how many more of each facet would halve the error of the mean."""
-    said = [
-        f"Mean {found.mean:.3g}, standard error {found.standard_error:.2g}. To halve the error:"
-    ]
-    for size in found.sizes:
+    error = f"{variance.standard_error:.2g}"
+    lines = [f"Mean {variance.mean:.3g}, standard error {error}. To halve the error:"]
+    for size in variance.sizes:
         needed = "more of them cannot" if size.n_to_halve is None else f"{size.n_to_halve:,}"
-        said.append(f"  {size.facet}: {needed} (now {size.n_levels:,.4g})")
-    return said + ([f"note: {found.reason}"] if found.reason else [])
+        lines.append(f"  {size.facet}: {needed} (now {size.n_levels:,.4g})")
+    return lines + ([f"note: {variance.reason}"] if variance.reason else [])
 
 
 def gate_text(examination: Examination, judges: Iterable[str]) -> str:
@@ -102,11 +101,11 @@ def gate_text(examination: Examination, judges: Iterable[str]) -> str:
 
 def calibration_lines(examination: GoldExamination) -> Iterator[str]:
     """Say what the calibration of the one judge that was measured is worth."""
-    found = examination.calibration().questions
+    calibrated = examination.calibration().questions
     for question in dict.fromkeys(row.question for row in examination.results):
-        row = found.get(question)
-        said = "left as it is, since no calibrator helps"
+        row = calibrated.get(question)
+        result = "left as it is, since no calibrator helps"
         if row is not None:
             figures = f"{row.brier:.3f} to {row.calibrated_brier:.3f}"
-            said = f"{row.calibrator.method}, Brier score {figures} on items it was not fitted to"
-        yield f"  {shorten(question)}: {said}"
+            result = f"{row.calibrator.method}, Brier score {figures} on items it was not fitted to"
+        yield f"  {shorten(question)}: {result}"
