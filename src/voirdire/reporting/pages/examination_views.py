@@ -185,7 +185,7 @@ class QuestionPart:
 
 def group_by_question(report: Examination) -> tuple[QuestionPart, ...]:
     """Sort a report by question; labels set aside of no question concern the first."""
-    found = {row.question: row for row in report.questions}
+    findings = {row.question: row for row in report.questions}
     families: dict[str, dict[str, list[AltTestResult]]] = {}
     for row in report.results:
         families.setdefault(row.question, {}).setdefault(row.alignment, []).append(row)
@@ -198,7 +198,7 @@ def group_by_question(report: Examination) -> tuple[QuestionPart, ...]:
             number=number,
             main=main,
             others=tuple(others),
-            found=found.get(question) or QuestionFindings(question=question),
+            found=findings.get(question) or QuestionFindings(question=question),
             dropped=tuple(row for row in report.dropped if row.question in concerned),
         )
         parts.append(part)
