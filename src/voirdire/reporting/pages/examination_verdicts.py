@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from voirdire._validation import is_number
 from voirdire.reporting.number_formats import is_defined
 from voirdire.reporting.pages.examination_cautions import say_advice, say_note
 from voirdire.reporting.pages.speech import (
@@ -94,7 +95,7 @@ def figures_of(row: AltTestResult) -> dict[str, Any]:
         "won": _say_won(row),
         "anyone": _say_anyone(row),
         "omega": Decimal(row.winning_rate),
-        "exact": Decimal(row.because.figures.get("winning_rate")),
+        "exact": Decimal(_read_exact_rate(row)),
         "worst": Decimal(row.worst_case.winning_rate),
         "failures": failed_calls(row),
         "rho": say_rho(row, "figure.with_interval"),
@@ -130,8 +131,14 @@ def lost_by_failures(row: AltTestResult) -> bool:
 
 def _lost_by_the_exact_test(row: AltTestResult) -> bool:
     """Whether the judge passes by the t-test, and not by the exact test, which decides."""
-    exact = row.because.figures.get("winning_rate")
-    return row.method == "t" and row.passed and row.outcome == "failed" and is_defined(exact)
+    has_rate = _read_exact_rate(row) is not None
+    return row.method == "t" and row.passed and row.outcome == "failed" and has_rate
+
+
+def _read_exact_rate(row: AltTestResult) -> float | None:
+    """Read the ω that decided, where the file has one."""
+    rate = row.because.figures.get("winning_rate")
+    return rate if is_number(rate) and 0 <= rate <= 1 else None
 
 
 def failed_calls(row: AltTestResult) -> Count:
