@@ -40,8 +40,8 @@ def test_a_good_judge_on_sound_data_passes():
     assert result.outcome == "passed"
     assert result.because.code == "shown"
     assert result.because.sentence == (
-        "Shown within ε = 0.2 for 3 of 3 annotators, and closer to them than always 'false' "
-        f"(ρ {result.advantage_probability:.2f} against 0.64, p < 0.001)."
+        "Shown within ε = 0.2 for 3 of 3 annotators by the exact test, and closer to them than "
+        f"always 'false' (ρ {result.advantage_probability:.2f} against 0.64, p < 0.001)."
     )
 
 
@@ -54,8 +54,8 @@ def test_a_poor_judge_on_sound_data_fails():
     assert result.outcome == "failed"
     assert result.winning_rate == 0
     assert result.because.sentence == (
-        "Shown within ε = 0.2 for 0 of 3 annotators; half are needed. Its estimate misses ε for 3 "
-        "of 3 annotators."
+        "Shown within ε = 0.2 for 0 of 3 annotators by the exact test; half are needed. Its "
+        "estimate misses ε for 3 of 3 annotators."
     )
 
 
@@ -111,7 +111,7 @@ def test_always_no_at_a_prevalence_of_three_percent_is_no_evidence():
     assert result.because.figures["p_value"] == 1.0
     rho = f"{result.advantage_probability:.2f}"
     assert result.because.sentence == (
-        "ω = 1.00, but not shown closer to the annotators than always 'false' "
+        "ω = 1.00 by the exact test, but not shown closer to the annotators than always 'false' "
         f"(ρ {rho} against {rho}, p = 1)."
     )
     constant = next(c for c in result.controls if c.control == "constant")

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from voirdire._validation import shorten
 from voirdire.reporting.number_formats import decimal
+from voirdire.reporting.pages.examination_cautions import CAUTION_ORDER
 from voirdire.reporting.pages.examination_sections import (
     agreement_sentences,
     diagnosed_judges,
@@ -31,13 +32,6 @@ __all__ = ["MOST_NOTES", "cautions", "dropped_note", "facts", "is_lenient", "leg
 
 MOST_NOTES = 3
 _NAME_WIDTH = 32
-_TOPICS = (
-    *("constant_passes", "random_passes", "strange_labels", "strange_annotators", "failures"),
-    *("unstable", "correction", "few_annotators", "untested_annotators", "weak_annotators"),
-    *("weak_agreement", "undefined_agreement", "skewed_labels", "one_sided", "not_judged"),
-    *("undeclared_labels", "similarity", "few_clusters", "many_ties", "few_items"),
-)
-"""What weakens the figures, what changes a verdict first."""
 
 
 def is_lenient(control: ControlResult) -> bool:
@@ -78,7 +72,7 @@ def _notes(rows: Sequence[AltTestResult]) -> list[str]:
     whole = {x.code: x.sentence for x in rows[0].cautions} if len(rows) == 1 else {}
     return [
         whole.get(code, f"{_words(f'topic.{code}')}{_whom(concerned[code], rows)}")
-        for code in _TOPICS
+        for code in CAUTION_ORDER
         if code in concerned
     ]
 
@@ -175,19 +169,25 @@ def _kappa(coefficients: Sequence[AgreementResult]) -> AgreementResult | None:
 
 
 _LEGEND = {
-    "ω": "ω: share of the annotators that the judge may replace, its failed calls counted as lost; "
-    "it passes at .5.",
+    "ω": "ω: share of the annotators that the judge may replace, its failed calls counted as lost",
     "ρ": "ρ: how often the judge is at least as close to the other annotators as the one left out.",
     "ρ human": "ρ human: the same for the one left out.",
     "interval": "interval: of ρ, were the items drawn again.",
-    "from ε": "from ε: the smallest margin at which the judge passes, known only afterwards.",
+    "from ε": "from ε: the smallest margin at which ω reaches .5, known only afterwards.",
 }
 
 
-def legend(heads: Collection[str] = tuple(_LEGEND)) -> Text:
-    """Say what the columns mean that are shown; ω always is."""
-    meanings = (meaning for head, meaning in _LEGEND.items() if head == "ω" or head in heads)
-    return Text(" ".join(meanings), style="dim")
+_TESTS = {
+    "t": "t-test; the outcome asks for .5 by the exact test",
+    "exact": "exact test; the judge passes at .5",
+}
+
+
+def legend(heads: Collection[str] = tuple(_LEGEND), *, method: str = "t") -> Text:
+    """Say what the columns mean that are shown; ω always is, with the test that it is by."""
+    omega = f"{_LEGEND['ω']}, by the {_TESTS[method]}."
+    meanings = (text for head, text in _LEGEND.items() if head != "ω" and head in heads)
+    return Text(" ".join([omega, *meanings]), style="dim")
 
 
 def dropped_note(rows: Sequence[Dropped]) -> Text:

@@ -93,7 +93,8 @@ class ExaminationTables:
             yield NarrowTable(tables[0])
             yield ""
         yield cautions(examination, most=None if self._details else MOST_NOTES)
-        yield legend({str(column.header) for table in tables for column in table.columns})
+        heads = {str(column.header) for table in tables for column in table.columns}
+        yield legend(heads, method=examination.results[0].method)
         if examination.dropped:
             yield dropped_note(examination.dropped)
 

@@ -155,14 +155,15 @@ def _compare_with_constant(
     if gain.p_value <= CONSTANT_LEVEL:
         sentence = f"{_describe_wins(facts)}, and closer to them than {compared}"
         return "passed", caution("shown", sentence, **facts)
-    sentence = f"ω = {facts['winning_rate']:.2f}, but not shown closer to the annotators than "
+    sentence = f"ω = {facts['winning_rate']:.2f} by the exact test, but not shown closer to the "
+    sentence += "annotators than "
     return "no_evidence", caution("like_constant", sentence + compared, **facts)
 
 
 def _describe_wins(facts: dict[str, Any]) -> str:
     return (
         f"Shown within ε = {facts['epsilon']:g} for {facts['n_shown']} of "
-        f"{facts['n_annotators']} annotators"
+        f"{facts['n_annotators']} annotators by the exact test"
     )
 
 

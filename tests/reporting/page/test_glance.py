@@ -59,6 +59,32 @@ def test_questions_without_a_judge_in_common_have_tables_of_their_own(two_studie
     )
 
 
+def test_a_sentence_says_how_many_questions_each_judge_passes(two_studies):
+    page = html_report(two_studies)
+
+    sentences = re.findall(r'<p class="headline glances">(.*?)</p>', page)
+    several, one = (re.sub(r"<[^>]*>", "", each).replace("\xa0", " ") for each in sentences)
+    assert several.strip() == (
+        "2 of 2 judges may replace an annotator on at least one of 2 questions, with a margin of "
+        "ε = .2: x on 2 and y on 2. Closest to the annotators is x, with the highest ρ on 2 of 2 "
+        "questions."
+    )
+    assert one.strip() == (
+        "z may replace an annotator on 8 of 8 questions, with a margin of ε = .2. It is closest to "
+        "the annotators on p0 (ρ = .90)."
+    )
+
+
+def test_a_chip_that_names_a_margin_is_explained():
+    wide, narrow = (examined("a", "x", ["ann", "bob"]) | {"epsilon": e} for e in (0.2, 0.1))
+    narrow |= {"outcome": "failed", "passed": False, "winning_rate": 0.0}
+
+    means = "means that the judge passes at every margin examined from that ε up"
+
+    assert means in html_report(content(narrow, wide))
+    assert means not in html_report(content(wide))
+
+
 def test_a_question_that_one_judge_was_not_asked_stays_in_the_table():
     rows = [examined("a", j, ["ann", "bob"]) for j in ("x", "y")] + [
         examined("b", "x", ["ann", "bob"])

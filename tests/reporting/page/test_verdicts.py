@@ -34,6 +34,42 @@ def test_a_failure_says_that_half_are_needed(verdict_of, make_row):
     )
 
 
+def exact(code, *, shown, rate, of=4):
+    """Make the reason of an outcome: the exact test shows this many annotators."""
+    figures = {"epsilon": 0.15, "winning_rate": rate, "n_shown": shown, "n_annotators": of}
+    figures |= {"n_within": of, "constant": "no", "constant_passes": False, "p_value": 0.01}
+    figures |= {"advantage_probability": 0.91, "constant_advantage": 0.73}
+    return {"code": code, "sentence": "Why.", "figures": figures}
+
+
+def test_a_judge_that_passes_by_the_t_test_alone_is_told_which_test_decides(verdict_of, make_row):
+    row = make_row(won=4, outcome="failed", because=exact("not_shown", shown=1, rate=0.25))
+
+    verdict = verdict_of(row)
+
+    assert verdict.sentence == (
+        "gpt has not been shown fit to replace an annotator on label: at ε = .15, ω = 1.00 by the "
+        "t-test but .25 by the exact test; the outcome goes by the exact test, and half is needed."
+    )
+    assert "within ε = .15 for 1 of 4 annotators by the exact test, and half are" in verdict.more
+    assert "按 t 检验 ω = 1.00，按精确检验则为 0.25" in verdict_of(row, language="zh").sentence
+    rows = [row | {"smallest_epsilon": 0.12}, make_row(won=4, epsilon=0.2, smallest_epsilon=0.12)]
+    more = verdict_of(*rows).more
+    assert "(at ε = .15, ω = 1.00 by the t-test but .25 by the exact test, by which" in more
+    assert "smallest margin" not in more  # the t-test alone passes there
+
+
+def test_where_both_tests_show_other_annotators_the_reader_is_told(verdict_of, make_row):
+    apart = make_row(won=4, because=exact("shown", shown=3, rate=0.75))
+    alike = make_row(won=3, because=exact("shown", shown=3, rate=0.75))
+
+    said = "Here ω is by the t-test, and the outcome goes by the exact test."
+
+    assert said in verdict_of(apart).more
+    assert said not in verdict_of(alike).more
+    assert "3 of 4 annotators by the exact test, and closer" in verdict_of(alike).more
+
+
 def test_a_failure_at_every_margin_names_the_widest(verdict_of, make_row):
     rows = [make_row(won=0, epsilon=0.1), make_row(won=1, epsilon=0.2, smallest_epsilon=0.234)]
 

@@ -10,19 +10,18 @@ from voirdire.errors import NoDataError
 from voirdire.records.plain import without_nan
 from voirdire.reporting.as_json import examination_from_json
 from voirdire.reporting.number_formats import is_defined
-from voirdire.reporting.pages.examination_items import add_texts
-from voirdire.reporting.pages.examination_paper import alignment_words
-from voirdire.reporting.pages.examination_sections import is_clear, worst_controls
-from voirdire.reporting.pages.examination_verdicts import against, is_close, reference_of
+from voirdire.reporting.pages import examination_paper as paper
+from voirdire.reporting.pages import examination_sections as sections
+from voirdire.reporting.pages import examination_verdicts as verdicts
+from voirdire.reporting.pages.examination_cautions import collect_cautions
+from voirdire.reporting.pages.examination_items import add_texts, make_disputed_cards
 from voirdire.reporting.pages.examination_views import (
     EXPLORED,
-    MOST_JUDGES,
+    annotator_rows,
     count_items,
     explore_margins,
-    family_tables,
     group_by_question,
     group_glances,
-    question_view,
 )
 from voirdire.reporting.pages.frame import (
     draw_figure,
@@ -34,16 +33,15 @@ from voirdire.reporting.pages.frame import (
     style_sheet,
 )
 from voirdire.reporting.pages.results_sections import majority_table
-from voirdire.reporting.pages.speech import Listing, Margin, Name, Speaker, say
+from voirdire.reporting.pages.speech import Listing, Margin, Name, Speaker
 from voirdire.studies.whole_study import Examination
 
 if TYPE_CHECKING:
     import polars as pl
-    from jinja2 import Environment
     from markupsafe import Markup
 
     from voirdire._types import Language
-    from voirdire.reporting.pages.examination_views import QuestionPart, QuestionView
+    from voirdire.reporting.pages.examination_views import QuestionPart
     from voirdire.studies.reward.result import RewardExamination
 
 __all__ = ["html_report"]
@@ -99,7 +97,6 @@ def html_report(
         What errors call the content.
     reward : dict, RewardExamination, str or bytes, optional
         The examination of a reward that rests on the judge, as a chapter of the same page.
-
     items : polars.DataFrame, optional
         What is known of the items in dispute, as `voirdire.io.read_metadata` gives it, beside what
         the content says of them.
@@ -148,77 +145,59 @@ def html_report(
     if not report.results:
         msg = f"{source}: $.examinations must hold at least one examination, got none."
         raise NoDataError(msg)
-    parts = group_by_question(report)
-    template = _make_environment().get_template("page.html.j2")
     chapter = None if reward is None else reward_chapter(reward, language=speaker.language)
-    return template.render(
-        **_collect_content(report, parts, speaker, explore=explore, chapter=chapter),
+    environment = page_environment(
+        is_defined=is_defined,
+        Margin=Margin,
+        paper=paper,
+        sections=sections,
+        verdicts=verdicts,
+        annotator_rows=annotator_rows,
+        collect_cautions=collect_cautions,
+        majority_table=majority_table,
+        make_disputed_cards=make_disputed_cards,
+    )
+    return environment.get_template("page.html.j2").render(
+        **_collect_content(report, speaker, explore=explore, chapter=chapter),
         **head,
-        draw=partial(
-            draw_figure,
-            result=report,
-            language=speaker.language,
-        ),
+        draw=partial(draw_figure, result=report, language=speaker.language),
         css=style_sheet(),
     )
 
 
-def _make_environment() -> Environment:
-    return page_environment(
-        say=say,
-        is_defined=is_defined,
-        Margin=Margin,
-        against=against,
-        is_close=is_close,
-        worst_controls=worst_controls,
-        is_clear=is_clear,
-        alignment_words=alignment_words,
-        majority_table=majority_table,
-    )
-
-
 def _collect_content(
-    report: Examination,
-    parts: tuple[QuestionPart, ...],
-    speaker: Speaker,
-    *,
-    explore: bool,
-    chapter: Markup | None,
+    report: Examination, speaker: Speaker, *, explore: bool, chapter: Markup | None
 ) -> dict[str, Any]:
-    words = page_words(speaker)
+    parts = group_by_question(report)
     reasons, n_other_reasons = drop_reasons(report.dropped)
-    references: list[str] = list(dict.fromkeys(reference_of(part.main.first) for part in parts))
-    shown = {"version": words["version"], "n_questions": len(parts)}
-    views = [question_view(part, report, **shown) for part in parts]
-    glances = group_glances(views)
-    explored = {
-        view.anchor: _write_explored_rates(view, speaker) if explore else {} for view in views
-    }
+    references = list(dict.fromkeys(verdicts.reference_of(part.main.first) for part in parts))
+    explored = {part.anchor: _write_explored_rates(part, speaker) for part in parts if explore}
+    has_items = any(part.found.disputed for part in parts) or any(explored.values())
     real_judges = _list_real_judges(report.settings)
     return {
-        **words,
+        **page_words(speaker),
         "report": report,
-        "views": views,
-        "glances": glances,
+        "parts": parts,
+        "glances": group_glances(parts),
         "reward": chapter,
-        "has_items": any(view.items for view in views)
-        or any(explored.values())
-        or '<div class="items">' in (chapter or ""),
+        "has_items": has_items or '<div class="items">' in (chapter or ""),
         "explored": explored,
-        "examined_margins": {view.anchor: speaker.margin(view.main.epsilons[0]) for view in views},
         "explored_margins": json.dumps([speaker.margin(epsilon) for epsilon in EXPLORED]),
-        "n_judges": len(_list_judges(parts)),
+        "n_judges": len({judge.judge for part in parts for judge in part.main.judges}),
         "references": references,
         "heading": _choose_title(references),
-        "n_annotators": len(_list_annotators(parts)),
+        "n_annotators": len({name for part in parts for name in part.annotators}),
         "n_items": count_items(parts),
-        "tables": family_tables(parts),
+        "families": [part.main for part in parts] + [x for part in parts for x in part.others],
         "drop_reasons": reasons,
         "n_other_reasons": n_other_reasons,
         "run_settings": settings_rows(without_nan(report.settings)),
         "glossary": _GLOSSARY,
         "most_pooled": 200,
         "most_open": 3,
+        "most_rows": 1_500,
+        "most_warned": 100,
+        "most_diagnosed": 8,
         "most_ranked": 20,
         "most_drawn": 3,
         "simulated": report.settings.get("simulated") is True,
@@ -227,34 +206,19 @@ def _collect_content(
     }
 
 
-def _write_explored_rates(view: QuestionView, speaker: Speaker) -> dict[str, str]:
+def _write_explored_rates(part: QuestionPart, speaker: Speaker) -> dict[str, str]:
     """Write ω of each judge at other margins, for the script."""
-    found = explore_margins(view.main)
-    return {name: json.dumps([*map(speaker.number, rates)]) for name, rates in found.items()}
+    rates = explore_margins(part.main)
+    return {name: json.dumps([*map(speaker.number, each)]) for name, each in rates.items()}
 
 
-def _choose_title(references: list[str]) -> str:
+def _choose_title(references: list[verdicts.Reference]) -> str:
     """Give the key of the title: what all questions are held against, if it is the same."""
     [first, *others] = references
     return "page.title" if others or first == "leave_one_out" else f"page.title.{first}"
 
 
-def _list_judges(parts: tuple[QuestionPart, ...]) -> list[str]:
-    return list(dict.fromkeys(judge.judge for part in parts for judge in part.main.judges))
-
-
-def _list_annotators(parts: tuple[QuestionPart, ...]) -> list[str]:
-    names = (
-        name
-        for part in parts
-        for judge in part.main.judges
-        for name in (*(row.annotator for row in judge.rows[0].annotators), *judge.rows[0].untested)
-    )
-    return list(dict.fromkeys(names))
-
-
 def _list_real_judges(settings: dict[str, Any]) -> list[str]:
     """Name the judges of a demonstration that are real."""
     named = settings.get("real_judges")
-    found = named if isinstance(named, list) else []
-    return [name for name in found if isinstance(name, str)][:MOST_JUDGES]
+    return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []

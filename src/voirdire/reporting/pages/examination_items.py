@@ -42,12 +42,12 @@ _SHORT = 40
 _MAIN = {"prompt": "items.prompt", "response": "items.response"}
 
 
-def make_disputed_cards(found: QuestionFindings, *, n_questions: int) -> tuple[ItemCard, ...]:
+def make_disputed_cards(findings: QuestionFindings, *, n_questions: int) -> tuple[ItemCard, ...]:
     """Make a card of each item in dispute, the largest disagreement first."""
     most = min(_MOST_ITEMS, max(_MOST_ON_PAGE // n_questions, _FEWEST_ITEMS))
-    disputed = found.disputed[:most]
+    disputed = findings.disputed[:most]
     columns = slice_columns([item.texts for item in disputed])
-    is_scale = found.kind == "scale"
+    is_scale = findings.kind == "scale"
     return tuple(_make_card(item, columns, is_scale=is_scale) for item in disputed)
 
 
@@ -57,34 +57,35 @@ def add_texts(report: Examination, metadata: pl.DataFrame) -> Examination:
 
     wanted = {item.item for question in report.questions for item in question.disputed}
     rows = metadata.filter(pl.col("item").is_in(list(wanted))).iter_rows(named=True)
-    known = {
+    texts = {
         row["item"]: {k: str(x) for k, x in row.items() if k != "item" and x is not None}
         for row in rows
     }
-    if wanted and not known:
+    if wanted and not texts:
         msg = (
             f"`items` must hold items in dispute, such as {shorten(min(wanted), width=40)!r}, got "
             f"none of these {len(wanted):,} items. Name the file of the items that were examined."
         )
         raise InputError(msg)
     return replace(
-        report, questions=tuple(_add_texts_to_question(each, known) for each in report.questions)
+        report, questions=tuple(_add_texts_to_question(each, texts) for each in report.questions)
     )
 
 
 def _add_texts_to_question(
-    found: QuestionFindings, known: Mapping[str, dict[str, str]]
+    findings: QuestionFindings, texts_by_item: Mapping[str, dict[str, str]]
 ) -> QuestionFindings:
     disputed = (
-        replace(item, texts=known.get(item.item, {}) | item.texts) for item in found.disputed
+        replace(item, texts=texts_by_item.get(item.item, {}) | item.texts)
+        for item in findings.disputed
     )
-    return replace(found, disputed=tuple(disputed))
+    return replace(findings, disputed=tuple(disputed))
 
 
-def slice_columns(known: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+def slice_columns(items: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
     """Name the columns by which items can be filtered: 2 to 20 short values."""
     values: dict[str, set[str]] = {}
-    for texts in known:
+    for texts in items:
         for name, value in texts.items():
             values.setdefault(name, set()).add(value)
     return tuple(
@@ -94,62 +95,61 @@ def slice_columns(known: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
     )
 
 
-def item_texts(known: Mapping[str, str]) -> tuple[ItemText, ...]:
+def item_texts(texts: Mapping[str, str]) -> tuple[ItemText, ...]:
     """Show prompt and response, then the other columns with something to read."""
-    main = [ItemText(heading=_MAIN[name], text=known[name]) for name in _MAIN if name in known]
+    main = [ItemText(heading=_MAIN[name], text=texts[name]) for name in _MAIN if name in texts]
     others = [
         ItemText(heading=f"={name}", text=text)
-        for name, text in known.items()
+        for name, text in texts.items()
         if name not in _MAIN and len(text) > _SHORT
     ]
     return (*main, *others)
 
 
-def text_start(known: Mapping[str, str]) -> tuple[Markup, ...]:
+def text_start(texts: Mapping[str, str]) -> tuple[Markup, ...]:
     """Show the beginning of the prompt or response, by which a reader knows a folded item."""
-    text = known.get("prompt") or known.get("response")
+    text = texts.get("prompt") or texts.get("response")
     return (as_written(text, width=60),) if text else ()
 
 
-def item_rows(known: Mapping[str, str]) -> list[tuple[Any, Any, Any]]:
+def item_rows(texts: Mapping[str, str]) -> list[tuple[Any, Any, Any]]:
     """List the short columns."""
     return [
         (Name(name), as_written(text), None)
-        for name, text in known.items()
+        for name, text in texts.items()
         if name not in _MAIN and len(text) <= _SHORT
     ]
 
 
-def _make_card(found: DisputedItem, columns: Sequence[str], *, is_scale: bool) -> ItemCard:
-    counts = Counter(found.labels.values())
+def _make_card(item: DisputedItem, columns: Sequence[str], *, is_scale: bool) -> ItemCard:
+    counts = Counter(item.labels.values())
     usual = _find_single_mode(counts)
     others = [
         judge
-        for judge, label in found.answers.items()
-        if (judge in found.judges if is_scale or usual is None else label != usual)
+        for judge, label in item.answers.items()
+        if (judge in item.judges if is_scale or usual is None else label != usual)
     ]
-    asked = [judge for judge in found.judges if judge in found.answers]
+    asked = [judge for judge in item.judges if judge in item.answers]
     rows = [
         (
             Name(judge),
             say("items.against", label=Label(label)) if judge in others else Label(label),
-            as_written(found.reasons[judge]) if judge in found.reasons else None,
+            as_written(item.reasons[judge]) if judge in item.reasons else None,
         )
-        for judge, label in list(found.answers.items())[:_MOST_RATERS]
+        for judge, label in list(item.answers.items())[:_MOST_RATERS]
     ]
     rows += [
-        (Name(name), Label(label), None)
-        for name, label in list(found.labels.items())[:_MOST_RATERS]
+        (Name(name), Label(label), None) for name, label in list(item.labels.items())[:_MOST_RATERS]
     ]
     return ItemCard(
-        title=found.item,
-        summary=_write_summary(found, asked, counts),
-        texts=item_texts(found.texts),
-        rows=[*rows, *item_rows(found.texts)],
+        title=item.item,
+        summary=_write_summary(item, asked, counts),
+        texts=item_texts(item.texts),
+        rows=[*rows, *item_rows(item.texts)],
         tags={
             "items.judge": asked,
-            "items.answer": [found.answers[judge] for judge in asked],
-            **{f"={name}": found.texts[name] for name in columns if name in found.texts},
+            "items.answer": [item.answers[judge] for judge in asked],
+            **{f"={name}": item.texts[name] for name in columns if name in item.texts},
         },
     )
 
@@ -161,12 +161,12 @@ def _find_single_mode(counts: Counter[str]) -> str | None:
 
 
 def _write_summary(
-    found: DisputedItem, asked: Sequence[str], counts: Counter[str]
+    item: DisputedItem, asked: Sequence[str], counts: Counter[str]
 ) -> tuple[Any, ...]:
     answers = [
-        say("items.said", who=Name(judge, 24), label=Label(found.answers[judge], 24))
+        say("items.said", who=Name(judge, 24), label=Label(item.answers[judge], 24))
         for judge in asked
     ]
     people = [say("items.counted", label=Label(x, 24), n=n) for x, n in counts.most_common()]
     judges, labels = (Listing(tuple(each), most=3) for each in (answers, people))
-    return (say("items.dispute", judges=judges, people=labels), *text_start(found.texts))
+    return (say("items.dispute", judges=judges, people=labels), *text_start(item.texts))

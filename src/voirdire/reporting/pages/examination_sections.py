@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from voirdire.reporting.number_formats import is_defined
-from voirdire.reporting.pages.examination_verdicts import Warned, advice, against, state_of, warned
+from voirdire.reporting.pages.examination_verdicts import against, with_interval
 from voirdire.reporting.pages.speech import (
     Count,
     Decimal,
@@ -24,13 +23,11 @@ from voirdire.reporting.pages.speech import (
     Verbatim,
     say,
 )
-from voirdire.stats import Caution
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from voirdire.records import Dropped
-    from voirdire.reporting.pages.examination_views import Family, JudgeRows, QuestionPart
+    from voirdire.reporting.pages.examination_views import Family, QuestionPart
     from voirdire.stats import (
         AltTestResult,
         ControlResult,
@@ -44,8 +41,6 @@ if TYPE_CHECKING:
 __all__ = [
     "BEYOND_CHANCE",
     "FIXED_BAR",
-    "PAGE_CODES",
-    "CeilingRow",
     "ControlRow",
     "agreement_sentences",
     "ceiling_rows",
@@ -57,9 +52,7 @@ __all__ = [
     "is_clear",
     "outlier_sentences",
     "panel_sentences",
-    "rho_with_interval",
     "slice_sentences",
-    "warnings_of",
     "worst_controls",
 ]
 
@@ -79,140 +72,97 @@ _ABOUT_AS_CLOSE = 0.1
 """A judge whose κ with people is lower than theirs by more than this is further from them."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class CeilingRow:
-    """A row of the table of agreement: the annotators among themselves, or a judge.
-
-    Attributes
-    ----------
-    judge : str or None
-        None for the annotators.
-    cells : tuple of AgreementResult or None
-        One per column; None where there is no such coefficient.
-    """
-
-    judge: str | None
-    cells: tuple[AgreementResult | None, ...]
-
-
 def agreement_sentences(part: QuestionPart) -> tuple[Said, ...]:
     """Say how far the annotators agree, in figures and in a plain word."""
-    agreement = part.main.fullest.rows[0].human_agreement
+    agreement = part.main.fullest.human_agreement
     if agreement is None:
         return (say("agreement.none"),)
     if not is_defined(agreement.alpha):
         return (say("agreement.undefined"),)
     word = next(word for bound, word in _WORDS if agreement.alpha >= bound)
-    said = say(
+    sentence = say(
         "agreement.alpha",
         alpha=with_interval(
             agreement.alpha, agreement.low, agreement.high, level=agreement.confidence_level
         ),
         word=say(f"agreement.word.{word}"),
     )
-    return said, say(f"agreement.means.{word}")
+    return sentence, say(f"agreement.means.{word}")
 
 
-def with_interval(value: float, low: float, high: float, *, level: float) -> Said | Decimal:
-    """Say a figure, with its interval and the level of it where there is one."""
-    if not (is_defined(low) and is_defined(high)):
-        return Decimal(value)
-    return say(
-        "figure.with_level",
-        value=Decimal(value),
-        interval=Interval(low, high),
-        level=Percent(level),
-    )
-
-
-def rho_with_interval(row: AltTestResult) -> Said | Decimal:
-    """Say ρ, with its interval and level where there is one."""
-    found = row.uncertainty
-    if found is None:
-        return Decimal(row.advantage_probability)
-    ends = (found.advantage_low, found.advantage_high)
-    return with_interval(row.advantage_probability, *ends, level=found.confidence_level)
-
-
-def ceiling_rows(part: QuestionPart) -> tuple[tuple[str, ...], tuple[CeilingRow, ...]]:
-    """Return the columns and rows of the table of agreement, judges in the order of ρ."""
+def ceiling_rows(
+    part: QuestionPart,
+) -> tuple[list[str], list[tuple[str | None, list[AgreementResult | None]]]]:
+    """Return the coefficients, and a row of them for the annotators (None) and for each judge."""
     agreement = part.found.agreement
     if agreement is None:
-        return (), ()
+        return [], []
     by_judge = {row.judge: _by_name(row.coefficients) for row in agreement.judges}
-    known = [_by_name(agreement.ceiling), *by_judge.values()]
-    columns = tuple(name for name in _COLUMNS if any(name in row for row in known))
     order = [judge.judge for judge in part.main.shown if judge.judge in by_judge]
-    rows = [CeilingRow(judge=None, cells=tuple(known[0].get(name) for name in columns))]
-    rows += [
-        CeilingRow(judge=judge, cells=tuple(by_judge[judge].get(name) for name in columns))
-        for judge in order
-    ]
-    return columns, tuple(rows)
+    table: dict[str | None, dict[str, AgreementResult]] = {None: _by_name(agreement.ceiling)}
+    table |= {judge: by_judge[judge] for judge in order}
+    columns = [name for name in _COLUMNS if any(name in row for row in table.values())]
+    return columns, [(who, [row.get(name) for name in columns]) for who, row in table.items()]
 
 
 def _by_name(coefficients: Sequence[AgreementResult]) -> dict[str, AgreementResult]:
     return {row.coefficient: row for row in coefficients}
 
 
-def fixed_bar_sentences(part: QuestionPart) -> tuple[Said, ...]:
+def fixed_bar_sentences(part: QuestionPart) -> list[Said]:
     """Say where a fixed bar of κ ≥ .6 would decide differently, and why the bar is a bad one."""
     agreement = part.found.agreement
-    if agreement is None:
-        return ()
-    human = _by_name(agreement.ceiling).get("cohen_kappa")
-    known = {row.judge: _by_name(row.coefficients) for row in agreement.judges}
+    people = None if agreement is None else _by_name(agreement.ceiling).get("cohen_kappa")
+    if agreement is None or people is None or math.isnan(people.estimate):
+        return []
+    coefficients = {row.judge: _by_name(row.coefficients) for row in agreement.judges}
     passed, failed = [], []
     for judge in part.main.judges:
-        at_bar = _at_bar(judge, known.get(judge.judge, {}))
-        if at_bar.passes and _all_below(at_bar):
-            passed.append(at_bar)
-        elif at_bar.row.outcome == "failed" and at_bar.kappa >= FIXED_BAR:
-            failed.append(at_bar)
-    return (*_write_misled("passed", passed, human), *_write_misled("failed", failed, human))
+        beside = _AtBar.of(judge.deciding, coefficients.get(judge.judge, {}))
+        if beside.row.outcome == "passed" and beside.is_below:
+            passed.append(beside)
+        elif beside.row.outcome == "failed" and beside.kappa >= FIXED_BAR:
+            failed.append(beside)
+    return [*_write_misled("passed", passed, people), *_write_misled("failed", failed, people)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _AtBar:
+class _AtBar(NamedTuple):
     """A judge beside the bar: κ with single annotators, and with the majority of all of them."""
 
     row: AltTestResult
-    passes: bool
     kappa: float
     majority: float
 
+    @classmethod
+    def of(cls, row: AltTestResult, coefficients: Mapping[str, AgreementResult]) -> _AtBar:
+        """Read both values of κ, nan where there is none."""
+        names = ("cohen_kappa", "panel_majority_kappa")
+        return cls(row, *(coefficients[x].estimate if x in coefficients else math.nan
+                          for x in names))  # fmt: skip
 
-def _at_bar(judge: JudgeRows, known: dict[str, AgreementResult]) -> _AtBar:
-    passing = [row for row in judge.rows if row.outcome == "passed"]
-    return _AtBar(
-        row=(passing or judge.rows[-1:])[0],
-        passes=bool(passing),
-        kappa=_estimate(known.get("cohen_kappa")),
-        majority=_estimate(known.get("panel_majority_kappa")),
-    )
-
-
-def _all_below(judge: _AtBar) -> bool:
-    """Whether the judge is below the bar by both values of κ."""
-    return judge.kappa < FIXED_BAR and not judge.majority >= FIXED_BAR
+    @property
+    def is_below(self) -> bool:
+        """Whether the judge is below the bar by both values of κ."""
+        return self.kappa < FIXED_BAR and not self.majority >= FIXED_BAR
 
 
-def _write_misled(
-    key: str, found: Sequence[_AtBar], people: AgreementResult | None
-) -> tuple[Said, ...]:
-    human = _estimate(people)
-    if not found or people is None or math.isnan(human):
-        return ()
+def _write_misled(key: str, misled: Sequence[_AtBar], people: AgreementResult) -> Iterator[Said]:
+    if not misled:
+        return
+    human = people.estimate
+    judges = Listing(tuple(_beside_bar(judge) for judge in misled), most=_MOST_NAMED)
+    yield say(f"bar.{key}.{_number(misled)}", judges=judges, bar=Decimal(FIXED_BAR, 1))
+    if people.weights in ("linear", "quadratic", "jaccard"):
+        yield say("bar.weights", weights=say(f"weights.{people.weights}"))
     side = "low" if human < FIXED_BAR else "high"
-    judges = Listing(tuple(_beside_bar(judge) for judge in found), most=_MOST_NAMED)
-    weighted = people.weights in ("linear", "quadratic", "jaccard")
-    return (
-        say(f"bar.{key}.{_number(found)}", judges=judges, bar=Decimal(FIXED_BAR, 1)),
-        *([say("bar.weights", weights=say(f"weights.{people.weights}"))] if weighted else []),
-        say(f"bar.{key}.{side}", human=_near_the_bar(human), bar=Decimal(FIXED_BAR, 1)),
-        *(_distances(found, human) if key == "passed" else ()),
-        say("bar.why"),
-    )
+    yield say(f"bar.{key}.{side}", human=_near_the_bar(human), bar=Decimal(FIXED_BAR, 1))
+    close = [judge for judge in misled if human - judge.kappa <= _ABOUT_AS_CLOSE]
+    far = [judge for judge in misled if human - judge.kappa > _ABOUT_AS_CLOSE]
+    for word, group in (("close", close), ("far", far)):
+        if key == "passed" and group:
+            names = Listing(tuple(Name(judge.row.judge) for judge in group), most=_MOST_NAMED)
+            yield say(f"bar.{word}.{_number(group)}", judges=names)
+    yield say("bar.why")
 
 
 def _beside_bar(judge: _AtBar) -> Said:
@@ -226,18 +176,8 @@ def _beside_bar(judge: _AtBar) -> Said:
     return say("bar.judge.majority", majority=_near_the_bar(judge.majority), **figures)
 
 
-def _distances(found: Sequence[_AtBar], human: float) -> Iterator[Said]:
-    """Name judges as close to people as people are, and judges that pass only by the margin."""
-    close = [judge for judge in found if human - judge.kappa <= _ABOUT_AS_CLOSE]
-    far = [judge for judge in found if human - judge.kappa > _ABOUT_AS_CLOSE]
-    for key, group in (("close", close), ("far", far)):
-        if group:
-            names = Listing(tuple(Name(judge.row.judge) for judge in group), most=_MOST_NAMED)
-            yield say(f"bar.{key}.{_number(group)}", judges=names)
-
-
-def _number(found: Sequence[Any]) -> str:
-    return "one" if len(found) == 1 else "many"
+def _number(group: Sequence[Any]) -> str:
+    return "one" if len(group) == 1 else "many"
 
 
 def _near_the_bar(kappa: float) -> Decimal:
@@ -245,12 +185,7 @@ def _near_the_bar(kappa: float) -> Decimal:
     return Decimal(kappa, 3 if round(kappa, 2) == FIXED_BAR != kappa else 2)
 
 
-def _estimate(found: AgreementResult | None) -> float:
-    return math.nan if found is None else found.estimate
-
-
-ControlName = Literal["constant", "random", "majority_vote"]
-_NAMES: tuple[ControlName, ...] = ("constant", "random", "majority_vote")
+_NAMES = ("constant", "random", "majority_vote")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -271,7 +206,7 @@ class ControlRow:
         Whether the figures differ by judge.
     """
 
-    control: ControlName
+    control: str
     by_margin: dict[float, ControlResult]
     differs: bool
 
@@ -280,36 +215,30 @@ class ControlRow:
         """Its figures at the widest margin."""
         return self.by_margin[max(self.by_margin)]
 
-    @property
-    def passing(self) -> tuple[float, ...]:
-        """The margins at which it passes."""
-        return tuple(margin for margin in sorted(self.by_margin) if self.by_margin[margin].passed)
-
 
 def worst_controls(family: Family) -> tuple[ControlRow, ...]:
     """Collect the controls of a family, each in its worst case."""
-    found: dict[str, dict[float, list[ControlResult]]] = {name: {} for name in _NAMES}
-    for judge in family.judges:
-        for row in judge.rows:
-            for control in row.controls:
-                found[control.control].setdefault(row.epsilon, []).append(control)
+    by_name: dict[str, dict[float, list[ControlResult]]] = {name: {} for name in _NAMES}
+    for row in family.rows:
+        for control in row.controls:
+            by_name[control.control].setdefault(row.epsilon, []).append(control)
     return tuple(
         ControlRow(
             control=name,
             by_margin={
-                margin: (min if name == "majority_vote" else max)(controls, key=_strength)
-                for margin, controls in found[name].items()
+                margin: (min if name == "majority_vote" else max)(each, key=_strength)
+                for margin, each in by_margin.items()
             },
-            differs=any(len(set(map(_strength, each))) > 1 for each in found[name].values()),
+            differs=any(len(set(map(_strength, each))) > 1 for each in by_margin.values()),
         )
-        for name in _NAMES
-        if found[name]
+        for name, by_margin in by_name.items()
+        if by_margin
     )
 
 
 def _strength(control: ControlResult) -> tuple[bool, float, float]:
-    known = (control.winning_rate, control.advantage_probability)
-    omega, rho = (value if is_defined(value) else -1.0 for value in known)
+    rates = (control.winning_rate, control.advantage_probability)
+    omega, rho = (value if is_defined(value) else -1.0 for value in rates)
     return control.passed, omega, rho
 
 
@@ -323,10 +252,11 @@ def control_sentences(family: Family) -> tuple[Said, ...]:
 
 
 def _sentence(row: ControlRow, family: Family) -> Said:
-    widest, passing = row.widest, row.passing
+    widest = row.widest
+    passing = [margin for margin, each in sorted(row.by_margin.items()) if each.passed]
     label = Label(widest.label or "")
-    known = (widest.winning_rate, widest.advantage_probability)
-    if not passing and not all(map(is_defined, known)):
+    rates = (widest.winning_rate, widest.advantage_probability)
+    if not passing and not all(map(is_defined, rates)):
         return say(f"control.{row.control}.undefined", label=label)
     key = f"control.{row.control}.{'passes' if passing else 'fails'}"
     if key == "control.majority_vote.fails":  # beside a reference, votes are no measure of a judge
@@ -336,7 +266,7 @@ def _sentence(row: ControlRow, family: Family) -> Said:
         omega=Decimal(widest.winning_rate),
         rho=Decimal(widest.advantage_probability),
         epsilon=Margin(max(row.by_margin)),
-        passing=Listing(tuple(Margin(each) for each in passing), most=12),
+        passing=Listing(tuple(map(Margin, passing)), most=12),
         label=label,
     )
 
@@ -347,8 +277,8 @@ _MOST_RIVALS = 8
 
 def comparisons_of(part: QuestionPart) -> tuple[JudgeDifference, ...]:
     """Return the comparisons under the main alignment, the clearest first."""
-    known = [row for row in part.found.comparisons if row.alignment == part.main.alignment]
-    return tuple(sorted(known, key=_clearness))
+    rows = [row for row in part.found.comparisons if row.alignment == part.main.alignment]
+    return tuple(sorted(rows, key=_clearness))
 
 
 def _clearness(row: JudgeDifference) -> tuple[float, float]:
@@ -415,77 +345,18 @@ def _other(row: JudgeDifference, judge: str) -> str:
     return row.judge_b if row.judge_a == judge else row.judge_a
 
 
-PAGE_CODES = ("near_margin", "random_passes", "some_margins")
-"""Codes that the JSON does not have: found here, from figures that it has."""
-_NEAR = 0.01
-_MOST_REASONS = 3
-
-
-def warnings_of(family: Family, dropped: Sequence[Dropped]) -> list[Warned]:
-    """Collect everything that weakens the figures of a question.
-
-    Parameters
-    ----------
-    family : Family
-        Under the main alignment.
-    dropped : sequence of Dropped
-        What was set aside of this question.
-
-    Returns
-    -------
-    list of Warned
-    """
-    found = warned(family, extra=tuple(_find_page_cautions(family)))
-    return [*found, *_warn_of_dropped(dropped)]
-
-
-def _find_page_cautions(family: Family) -> Iterator[tuple[AltTestResult, Caution]]:
-    for judge in family.judges:
-        if state_of(judge) == "depends":
-            for row in judge.rows:
-                yield row, Caution(code="some_margins", sentence="")
-        for row in judge.rows:
-            if _is_near(row):
-                figures = {"smallest": row.smallest_epsilon, "epsilon": row.epsilon}
-                yield row, Caution(code="near_margin", sentence="", figures=figures)
-            if _only_random_passes(row):
-                yield row, Caution(code="random_passes", sentence="", figures={})
-
-
-def _is_near(row: AltTestResult) -> bool:
-    """Whether a slightly smaller margin would have changed the outcome."""
-    smallest = row.smallest_epsilon
-    if smallest is None or row.outcome != "passed" or not smallest:
-        return False
-    return 0 <= row.epsilon - smallest <= _NEAR
-
-
-def _only_random_passes(row: AltTestResult) -> bool:
-    passing = {control.control for control in row.controls if control.passed}
-    return "random" in passing and "constant" not in passing
-
-
-def _warn_of_dropped(dropped: Sequence[Dropped]) -> Iterator[Warned]:
-    if not dropped:
-        return
-    reasons = Counter(row.reason for row in dropped)
-    shown = [
-        say("dropped.reason", n=Count(count), reason=Verbatim(reason))
-        for reason, count in reasons.most_common(_MOST_REASONS)
-    ]
-    listed = Listing(tuple(shown), n_hidden=len(reasons) - len(shown))
-    what = say("note.dropped", rows=Count(len(dropped), "labels"), reasons=listed)
-    yield Warned(code="dropped", what=say("note", what=what), todo=advice("dropped"), whom=None)
-
-
 _ENOUGH_CHANCES = 10
 
 
 def diagnosed_judges(part: QuestionPart) -> tuple[JudgeDiagnosis, ...]:
-    """Return the judges' diagnoses in the order of ρ."""
+    """Return the judges' diagnoses that say something, in the order of ρ."""
     if part.found.diagnosis is None:
         return ()
-    by_judge = {row.judge: row for row in part.found.diagnosis.judges}
+    by_judge = {
+        row.judge: row
+        for row in part.found.diagnosis.judges
+        if panel_sentences(row.panel) or row.slices or row.confusion
+    }
     return tuple(by_judge[row.judge] for row in part.main.judges if row.judge in by_judge)
 
 
@@ -518,30 +389,24 @@ def outlier_sentences(rows: Sequence[AnnotatorDiagnosis]) -> tuple[Said, ...]:
 
 def panel_sentences(panel: PanelCounts | None) -> tuple[Said, ...]:
     """Compare the judge with a single person on items where the other people agree."""
-    if panel is None or not panel.n_unanimous + panel.n_split:
-        return ()
-    found = []
+    return () if panel is None else tuple(_list_panel_sentences(panel))
+
+
+def _list_panel_sentences(panel: PanelCounts) -> Iterator[Said]:
     if panel.n_unanimous:
-        found.append(
-            say(
-                "panel.unanimous",
-                against=Count(panel.n_opposed),
-                items=Count(panel.n_unanimous, "items"),
-                share=Percent(panel.n_opposed / panel.n_unanimous),
-            )
+        yield say(
+            "panel.unanimous",
+            against=Count(panel.n_opposed),
+            items=Count(panel.n_unanimous, "items"),
+            share=Percent(panel.n_opposed / panel.n_unanimous),
         )
     if panel.n_human_chances >= _ENOUGH_CHANCES:
-        found.append(_compare_with_person(panel))
+        yield _compare_with_person(panel)
     if panel.n_split:
-        follows = panel.n_split_with_majority + panel.n_split_with_tied
-        figures = {"items": Count(panel.n_split, "items"), "follows": Count(follows)}
-        nobody = Count(panel.n_split_with_nobody)
-        found.append(
-            say("panel.split", nobody=nobody, **figures)
-            if nobody.value
-            else say("panel.split.known", **figures)
-        )
-    return tuple(found)
+        follows = Count(panel.n_split_with_majority + panel.n_split_with_tied)
+        nobody = {"nobody": Count(panel.n_split_with_nobody)} if panel.n_split_with_nobody else {}
+        key = "panel.split" if nobody else "panel.split.known"
+        yield say(key, items=Count(panel.n_split, "items"), follows=follows, **nobody)
 
 
 def _compare_with_person(panel: PanelCounts) -> Said:

@@ -2,59 +2,57 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from voirdire._validation import is_number
 from voirdire.reporting.number_formats import is_defined
+from voirdire.reporting.pages.examination_cautions import say_advice, say_note
 from voirdire.reporting.pages.speech import (
     Clauses,
     Count,
     Decimal,
     Interval,
-    Label,
     Listing,
     Margin,
     Name,
-    P,
     Percent,
     Said,
     Verbatim,
-    has_sentence,
     say,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from voirdire.reporting.pages.examination_views import Family, JudgeRows, QuestionPart
-    from voirdire.stats import AltTestResult, Caution
+    from voirdire.reporting.pages.examination_views import Glance, JudgeRows, QuestionPart
+    from voirdire.stats import AltTestResult
 
 __all__ = [
-    "NOTE_FIGURES",
-    "NotOfThisVersionError",
     "Reference",
     "State",
     "Verdict",
-    "Warned",
-    "advice",
     "against",
     "asks_superiority",
+    "brief",
     "closeness",
     "failed_calls",
     "figures_of",
+    "glance_sentences",
     "headline",
     "is_close",
     "judge_verdict",
+    "list_margins",
     "lost_by_failures",
     "next_step",
-    "noted",
     "reason_of",
     "reference_of",
+    "say_rho",
     "shortfall",
     "state_of",
     "the_others",
-    "variant",
-    "warned",
+    "with_interval",
 ]
 
 Reference: TypeAlias = Literal["leave_one_out", "expert", "gold"]
@@ -88,294 +86,6 @@ def asks_superiority(row: AltTestResult) -> bool:
     return row.epsilon == 0 and reference_of(row) == "gold"
 
 
-_MOST_NAMED = 5
-_MOST = 10**15
-
-
-class NotOfThisVersionError(Exception):
-    """A figure is missing or has another form, so that the page shows the stored sentence."""
-
-
-def variant(code: str, figures: dict[str, Any]) -> str:
-    """Give the end of a phrase's key where its figures ask for other words."""
-    if code == "few_annotators" and figures.get("n_annotators") == 0:
-        return ".none"
-    if code in ("missed", "not_shown") and figures.get("constant_passes") is True:
-        return ".constant"
-    if code == "unpassable" and figures.get("n_needed") is None:
-        return ".unknown"
-    return ".clusters" if code == "unstable" and figures.get("clustered") is True else ""
-
-
-def _count(figures: dict[str, Any], key: str) -> int:
-    value = figures.get(key)
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MOST:
-        raise NotOfThisVersionError(key)
-    return value
-
-
-def _number(figures: dict[str, Any], key: str) -> float | None:
-    """Give a figure; None where it is undefined."""
-    value = figures.get(key, "")
-    if value is None or value != value:  # nan
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _MOST:
-        raise NotOfThisVersionError(key)
-    return float(value)
-
-
-def _rate(figures: dict[str, Any], key: str) -> float:
-    value = _number(figures, key)
-    if value is None or not 0 <= value <= 1:
-        raise NotOfThisVersionError(key)
-    return value
-
-
-def _text(figures: dict[str, Any], key: str) -> str:
-    value = figures.get(key)
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise NotOfThisVersionError(key)
-    if not isinstance(value, str) and not abs(value) <= _MOST:
-        raise NotOfThisVersionError(key)
-    return value if isinstance(value, str) else str(value)
-
-
-def _names(figures: dict[str, Any]) -> Listing:
-    """List names of which the JSON holds the first few, with how many there are."""
-    known = figures.get("annotators")
-    if not isinstance(known, list | tuple) or not all(isinstance(name, str) for name in known):
-        raise NotOfThisVersionError("annotators")
-    names = tuple(Name(name, width=40) for name in known[:_MOST_NAMED])
-    n_all = _count(figures, "n") if "n" in figures else len(known)
-    return Listing(names, n_hidden=max(n_all - len(names), 0))
-
-
-def _beside_constant(figures: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "label": Label(_text(figures, "constant")),
-        "mine": Decimal(_rate(figures, "advantage_probability")),
-        "theirs": Decimal(_rate(figures, "constant_advantage")),
-        "p": P(_rate(figures, "p_value")),
-    }
-
-
-def _read_shown(figures: dict[str, Any]) -> dict[str, Any]:
-    found = {
-        "epsilon": Margin(_rate(figures, "epsilon")),
-        "n": _count(figures, "n_shown"),
-        "annotators": Count(_count(figures, "n_annotators"), "annotators"),
-    }
-    constant = figures.get("constant")
-    return found | ({"label": Label(constant)} if isinstance(constant, str) else {})
-
-
-NOTE_FIGURES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "constant_passes": lambda f: {"label": Label(_text(f, "label"))},
-    "correction": lambda f: {
-        "omega": Decimal(_number(f, "winning_rate")),
-        "omega_bh": Decimal(_number(f, "winning_rate_bh")),
-    },
-    "failures": lambda f: {
-        "failures": Count(_count(f, "n_failures"), "failed_calls"),
-        "omega": Decimal(_number(f, "winning_rate")),
-    },
-    "few_annotators": lambda f: {"annotators": Count(_count(f, "n_annotators"), "annotators")},
-    "few_clusters": lambda f: {"clusters": Count(_count(f, "n_clusters"), "clusters")},
-    "few_items": lambda f: {
-        "annotators": _names(f),
-        "fewest": Count(_count(f, "fewest"), "items"),
-        "few": _count(f, "few"),
-    },
-    "like_constant": lambda f: {
-        "omega": Decimal(_rate(f, "winning_rate")),
-        **_beside_constant(f),
-    },
-    "many_ties": lambda f: {"annotators": _names(f), "share": Percent(_rate(f, "share"))},
-    "missed": lambda f: {
-        **_read_shown(f),
-        "missed": _count(f, "n_annotators") - _count(f, "n_within"),
-    },
-    "near_margin": lambda f: {
-        "smallest": Margin(_rate(f, "smallest")),
-        "epsilon": Margin(_rate(f, "epsilon")),
-    },
-    "no_p_values": lambda _: {},
-    "not_judged": lambda f: {
-        "unjudged": Count(_count(f, "n_unjudged")),
-        "items": Count(_count(f, "n_items"), "items"),
-    },
-    "not_shown": lambda f: {**_read_shown(f), "within": _count(f, "n_within")},
-    "one_sided": lambda f: {key: _count(f, key) for key in ("one", "other", "needed")},
-    "random_passes": lambda _: {},
-    "shown": lambda f: _read_shown(f) | _beside_constant(f),
-    "skewed_labels": lambda f: {
-        "share": Percent(_rate(f, "share")),
-        "label": Label(_text(f, "label")),
-    },
-    "similarity": lambda _: {},
-    "some_margins": lambda _: {},
-    "strange_annotators": lambda f: {"annotators": _names(f)},
-    "strange_labels": lambda f: {
-        "mine": Label(_text(f, "label")),
-        "theirs": Label(_text(f, "human_label")),
-    },
-    "undeclared_labels": lambda f: {"labels": Count(_count(f, "n_labels"), "labels")},
-    "undefined_agreement": lambda f: {"reason": Verbatim(_text(f, "reason"))},
-    "unpassable": lambda f: {
-        "items": Count(_count(f, "n_items"), "items"),
-        "epsilon": Margin(_rate(f, "epsilon")),
-        "needed": f.get("n_needed") and Count(_count(f, "n_needed")),
-    },
-    "unstable": lambda f: {"stability": Percent(_rate(f, "stability"))},
-    "untestable": lambda f: {"items": Count(_count(f, "min_items"), "items")},
-    "untested_annotators": lambda f: {
-        "annotators": _names(f),
-        "items": Count(_count(f, "min_items"), "items"),
-    },
-    "weak_agreement": lambda f: {"low": Decimal(_number(f, "low"))},
-    "weak_annotators": lambda f: {"alpha": Decimal(_number(f, "alpha"))},
-}
-"""How to read the figures of a phrase, by code."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Warned:
-    """One warning with everybody whom it concerns.
-
-    Attributes
-    ----------
-    code : str
-        Its code; empty for a sentence of an older version.
-    what, todo : Said
-        What it is, and what to do about it.
-    whom : Said or None
-        Judges and margins; None where it concerns all.
-    """
-
-    code: str
-    what: Said
-    todo: Said
-    whom: Said | None
-
-
-def noted(note: Caution) -> Said | Verbatim:
-    """Say a reason or a caution with its figures; an unknown one in its own sentence."""
-    topic = f"topic.{note.code}"
-    verbatim = Verbatim(
-        note.sentence, otherwise=topic if has_sentence(topic, "examination") else None
-    )
-    figures = NOTE_FIGURES.get(note.code)
-    if figures is None:
-        return verbatim
-    try:
-        key = f"note.{note.code}"
-        return say(key + variant(note.code, note.figures), **figures(note.figures))
-    except NotOfThisVersionError:
-        return verbatim
-
-
-def advice(code: str) -> Said:
-    """Say what to do about a reason or a caution."""
-    key = f"todo.{code}"
-    return say(key if has_sentence(key, "examination") else "todo.unknown")
-
-
-def warned(family: Family, *, extra: Sequence[tuple[AltTestResult, Caution]] = ()) -> list[Warned]:
-    """Collect the cautions of a family, each once, with whom it concerns.
-
-    Parameters
-    ----------
-    family : Family
-        One question under one alignment.
-    extra : sequence of (AltTestResult, Caution), optional
-        Cautions that the page finds by itself.
-
-    Returns
-    -------
-    list of Warned
-        In the order of `_ORDER`, unknown ones last.
-    """
-    pairs = [(row, note) for judge in family.judges for row in judge.rows for note in row.cautions]
-    grouped: dict[str, list[tuple[AltTestResult, Caution]]] = {}
-    for row, note in [*pairs, *extra]:
-        grouped.setdefault(note.code or note.sentence, []).append((row, note))
-    ordered = sorted(grouped, key=lambda code: _ORDER.get(code, len(_ORDER)))
-    n_rows = {judge.judge: len(judge.rows) for judge in family.judges}
-    return [_make_warning(grouped[code], n_rows) for code in ordered]
-
-
-def _make_warning(found: Sequence[tuple[AltTestResult, Caution]], n_rows: dict[str, int]) -> Warned:
-    code = found[0][1].code
-    what = noted(found[0][1])
-    n_versions = len({repr(noted(note)) for _, note in found})
-    topic = f"topic.{code}"
-    if n_versions > 1 and has_sentence(topic, "examination"):
-        what = say(topic)  # figures differ: the topic for all of them
-    return Warned(
-        code=code,
-        what=say("note", what=what),
-        todo=advice(_choose_advice(found[0][1])),
-        whom=_whom([row for row, _ in found], n_rows),
-    )
-
-
-def _choose_advice(note: Caution) -> str:
-    """Tell whether the usual advice applies."""
-    return "unstable.clusters" if variant(note.code, note.figures) == ".clusters" else note.code
-
-
-def _whom(concerned: Iterable[AltTestResult], n_rows: dict[str, int]) -> Said | None:
-    """Name the judges that a note concerns, with the margins unless it concerns all of theirs."""
-    margins: dict[str, set[float]] = {}
-    for row in concerned:
-        margins.setdefault(row.judge, set()).add(row.epsilon)
-    whole = {judge: None for judge, found in margins.items() if len(found) == n_rows[judge]}
-    if len(whole) == len(n_rows):
-        return None
-    named: list[Any] = [Name(judge, width=40) for judge in whole]
-    named += [
-        say(
-            "whom.at",
-            judge=Name(judge, width=40),
-            epsilons=Listing(tuple(Margin(epsilon) for epsilon in sorted(found))),
-        )
-        for judge, found in margins.items()
-        if judge not in whole
-    ]
-    return say("whom", judges=Listing(tuple(named)))
-
-
-_ORDER = {
-    code: place
-    for place, code in enumerate(
-        (
-            "strange_annotators",
-            "strange_labels",
-            "constant_passes",
-            "random_passes",
-            "skewed_labels",
-            "one_sided",
-            "weak_agreement",
-            "undefined_agreement",
-            "weak_annotators",
-            "few_annotators",
-            "untested_annotators",
-            "few_items",
-            "few_clusters",
-            "failures",
-            "not_judged",
-            "some_margins",
-            "near_margin",
-            "unstable",
-            "correction",
-            "many_ties",
-            "similarity",
-            "undeclared_labels",
-        )
-    )
-}
-
-
 def figures_of(row: AltTestResult) -> dict[str, Any]:
     """Give the figures that the sentences about a row are made of."""
     return {
@@ -385,9 +95,10 @@ def figures_of(row: AltTestResult) -> dict[str, Any]:
         "won": _say_won(row),
         "anyone": _say_anyone(row),
         "omega": Decimal(row.winning_rate),
+        "exact": Decimal(_read_exact_rate(row)),
         "worst": Decimal(row.worst_case.winning_rate),
         "failures": failed_calls(row),
-        "rho": _rho(row),
+        "rho": say_rho(row, "figure.with_interval"),
         "others": the_others(row),
     }
 
@@ -404,6 +115,8 @@ def shortfall(row: AltTestResult) -> Clauses | Said:
     """Say why a judge failed: too few annotators won, or won only with failed calls left out."""
     if lost_by_failures(row):
         return say("close.lost", **figures_of(row))
+    if _lost_by_the_exact_test(row):
+        return say("close.exact", **figures_of(row))
     if not row.annotators:
         return closeness(row)
     need = "need.one" if len(row.annotators) == 1 else "need.half"
@@ -416,21 +129,45 @@ def lost_by_failures(row: AltTestResult) -> bool:
     return row.passed and not row.worst_case.passed and row.worst_case.n_failures > 0
 
 
+def _lost_by_the_exact_test(row: AltTestResult) -> bool:
+    """Whether the judge passes by the t-test, and not by the exact test, which decides."""
+    has_rate = _read_exact_rate(row) is not None
+    return row.method == "t" and row.passed and row.outcome == "failed" and has_rate
+
+
+def _read_exact_rate(row: AltTestResult) -> float | None:
+    """Read the ω that decided, where the file has one."""
+    rate = row.because.figures.get("winning_rate")
+    return rate if is_number(rate) and 0 <= rate <= 1 else None
+
+
 def failed_calls(row: AltTestResult) -> Count:
     """Count the calls that gave no answer."""
     return Count(row.worst_case.n_failures, "failed_calls")
 
 
-def _rho(row: AltTestResult) -> Said | Decimal:
-    found = row.uncertainty
-    if found is None or not is_defined(found.advantage_low):
-        return Decimal(row.advantage_probability)
-    return say(
-        "figure.with_interval",
-        value=Decimal(row.advantage_probability),
-        level=Percent(found.confidence_level),
-        interval=Interval(found.advantage_low, found.advantage_high),
-    )
+def with_interval(
+    value: float, low: float, high: float, *, level: float, key: str = "figure.with_level"
+) -> Said | Decimal:
+    """Say a figure, with its interval and the level of it where there is one."""
+    if not (is_defined(low) and is_defined(high)):
+        return Decimal(value)
+    ends = Interval(low, high)
+    return say(key, value=Decimal(value), interval=ends, level=Percent(level))
+
+
+def say_rho(row: AltTestResult, key: str = "figure.with_level") -> Said | Decimal:
+    """Say ρ, with its interval and level where there is one."""
+    resampled, rho = row.uncertainty, row.advantage_probability
+    if resampled is None:
+        return Decimal(rho)
+    ends = (resampled.advantage_low, resampled.advantage_high)
+    return with_interval(rho, *ends, level=resampled.confidence_level, key=key)
+
+
+def list_margins(rows: Iterable[AltTestResult], *, either: bool = False) -> Listing:
+    """List the margins of rows; `either` says that they are alternatives."""
+    return Listing(tuple(Margin(row.epsilon) for row in rows), most=_MOST_MARGINS, either=either)
 
 
 def _say_won(row: AltTestResult) -> Said:
@@ -534,12 +271,12 @@ def judge_verdict(judge: JudgeRows, *, n_asked: int = 0, alignment: str = "") ->
     )
 
 
-def headline(part: QuestionPart, verdicts: Sequence[Verdict]) -> tuple[Said, ...]:
+def headline(part: QuestionPart) -> tuple[Said, ...]:
     """Say in one sentence which judges may replace an annotator; of one judge its own verdict."""
+    verdicts, family = list(part.verdicts.values()), part.main
     if len(verdicts) == 1:
         return (verdicts[0].sentence,)
-    family = part.main
-    fit = [verdict for verdict in verdicts if verdict.state in ("passed", "depends")]
+    fit = _list_fit(part)
     silent = [verdict for verdict in verdicts if verdict.state == "no_evidence"]
     figures = {
         "question": Name(part.question),
@@ -559,6 +296,39 @@ def headline(part: QuestionPart, verdicts: Sequence[Verdict]) -> tuple[Said, ...
     )
 
 
+def glance_sentences(glance: Glance) -> Iterator[Said]:
+    """Say on how many questions each judge may replace an annotator, and who is the closest."""
+    families = [part.main for part in glance.parts]
+    fit = Counter(each.judge for part in glance.parts for each in _list_fit(part))
+    questions = Count(len(families), "questions")
+    epsilons = sorted({epsilon for family in families for epsilon in family.epsilons})
+    better = all(asks_superiority(family.first) for family in families)
+    figures = {
+        "judges": Count(len(glance.judges), "judges"),
+        "margin": _margin_words(epsilons, passed=bool(fit)),
+        "questions": questions,
+    }
+    end = ".outperforms" if better else ""
+    if not fit:
+        yield say(f"glance.none{end}", **figures)
+    elif len(glance.judges) == 1:
+        yield say(f"glance.one{end}", judge=Name(glance.judges[0]), n=fit.total(), **figures)
+    else:
+        each = [say("glance.judge", judge=Name(judge, 40), n=n) for judge, n in fit.most_common()]
+        yield say(f"glance.some{end}", fit=len(fit), names=Listing(tuple(each)), **figures)
+    if len(glance.judges) == 1:
+        closest = max((family.judges[0].rows[0] for family in families), key=_closeness_of_row)
+        rho = Decimal(closest.advantage_probability)
+        yield say("glance.closest.question", question=Name(closest.question, 40), rho=rho)
+    else:
+        [(judge, n)] = Counter(family.judges[0].judge for family in families).most_common(1)
+        yield say("glance.closest", judge=Name(judge, 40), n=n, questions=questions)
+
+
+def _closeness_of_row(row: AltTestResult) -> float:
+    return row.advantage_probability if is_defined(row.advantage_probability) else -1.0
+
+
 def _margin_words(epsilons: Sequence[float], *, passed: bool) -> Said:
     if len(epsilons) > 1:
         return say("headline.margins" if passed else "headline.margins.none")
@@ -575,9 +345,19 @@ def _name_verdicts(key: str, verdicts: Sequence[Verdict]) -> tuple[Said, ...]:
     return (say(key, names=_names_of(verdicts)),) if verdicts else ()
 
 
-def next_step(verdicts: Sequence[Verdict]) -> Said:
+def brief(part: QuestionPart) -> Said:
+    """Say how many judges may replace an annotator."""
+    key = "headline.brief.margins" if part.main.epsilons[1:] else "headline.brief"
+    return say(key, fit=len(_list_fit(part)), judges=Count(len(part.verdicts), "judges"))
+
+
+def _list_fit(part: QuestionPart) -> list[Verdict]:
+    return [each for each in part.verdicts.values() if each.state in ("passed", "depends")]
+
+
+def next_step(part: QuestionPart) -> Said:
     """Say the one thing to do next."""
-    fit = [verdict for verdict in verdicts if verdict.state in ("passed", "depends")]
+    fit, verdicts = _list_fit(part), part.verdicts.values()
     if not fit:
         todo = [verdict.todo for verdict in verdicts if verdict.todo is not None]
         is_silent = all(verdict.state == "no_evidence" for verdict in verdicts)
@@ -599,10 +379,10 @@ def state_of(judge: JudgeRows) -> State:
 
 def _short(judge: JudgeRows, state: State) -> Said:
     if state == "depends":
-        passing = _select_rows("passed", judge)
+        passing = judge.select("passed")
         if _reaches_the_top(passing, judge):
             return say("short.depends", epsilon=Margin(passing[0].epsilon))
-        return say("short.depends_listed", epsilons=_margins(passing, either=True))
+        return say("short.depends_listed", epsilons=list_margins(passing, either=True))
     better = asks_superiority(judge.rows[0]) and (state == "passed" or len(judge.rows) == 1)
     return say(f"short.{state}.outperforms" if better and state in _BETTER else f"short.{state}")
 
@@ -610,35 +390,27 @@ def _short(judge: JudgeRows, state: State) -> Said:
 _BETTER = ("passed", "failed")
 
 
-def _select_rows(outcome: str, judge: JudgeRows) -> list[AltTestResult]:
-    return [row for row in judge.rows if row.outcome == outcome]
-
-
 def _reaches_the_top(passing: Sequence[AltTestResult], judge: JudgeRows) -> bool:
     return list(judge.rows[len(judge.rows) - len(passing) :]) == list(passing)
 
 
-def _margins(rows: Sequence[AltTestResult], *, either: bool = False) -> Listing:
-    return Listing(tuple(Margin(row.epsilon) for row in rows), most=_MOST_MARGINS, either=either)
-
-
 def _stability(judge: JudgeRows) -> tuple[Said, ...]:
     """Say where the outcome would often have been another, at the margins that decide."""
-    deciding = [*_select_rows("passed", judge)[:1], *_select_rows("failed", judge)[-1:]]
-    found = [
+    deciding = [*judge.select("passed")[:1], *judge.select("failed")[-1:]]
+    unsure = [
         (row.epsilon, Percent(row.uncertainty.stability), row.uncertainty.clustered)
         for row in deciding
         if row.uncertainty is not None and is_close(row.uncertainty.stability)
     ]
-    if not found:
+    if not unsure:
         return ()
-    epsilon, share, clustered = found[0]
+    epsilon, share, clustered = unsure[0]
     key = "verdict.close.clusters" if clustered else "verdict.close.items"
     if len(judge.rows) == 1:
         return (say(key, share=share),)
-    if len(found) == 1:
+    if len(unsure) == 1:
         return (say(f"{key}.at", share=share, epsilon=Margin(epsilon)),)
-    below, share_below, _ = found[1]
+    below, share_below, _ = unsure[1]
     figures = {"below": Margin(below), "share_below": share_below}
     return (say(f"{key}.two", share=share, epsilon=Margin(epsilon), **figures),)
 
@@ -660,20 +432,25 @@ def _say_passed(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
 
 def _say_reason(row: AltTestResult) -> tuple[Said, ...]:
     """Say what decided the outcome; versions before 0.2 do not."""
-    return (say("note", what=noted(row.because)),) if row.because.sentence else ()
+    if not row.because.sentence:
+        return ()
+    reason = say("note", what=say_note(row.because))
+    is_other = row.method == "t" and row.because.figures.get("n_shown", row.n_won) != row.n_won
+    return (reason, say("verdict.tests")) if is_other else (reason,)
 
 
 def _say_depends(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
-    passing = _select_rows("passed", judge)
+    passing = judge.select("passed")
     row = passing[0]
     key = "verdict.depends" if _reaches_the_top(passing, judge) else "verdict.depends_listed"
-    alternatives = _margins(passing, either=True)
+    alternatives = list_margins(passing, either=True)
     sentence = say(key, close=closeness(row), all=alternatives, **figures_of(row))
     more = []
-    failing = _select_rows("failed", judge)
+    failing = judge.select("failed")
     if failing:
-        key = "verdict.not_at.lost" if lost_by_failures(failing[-1]) else "verdict.not_at"
-        more.append(say(key, epsilons=_margins(failing), **figures_of(failing[-1])))
+        end = ".exact" if _lost_by_the_exact_test(failing[-1]) else ""
+        key = "verdict.not_at.lost" if lost_by_failures(failing[-1]) else f"verdict.not_at{end}"
+        more.append(say(key, epsilons=list_margins(failing), **figures_of(failing[-1])))
     return sentence, (
         *_say_reason(row),
         *more,
@@ -684,10 +461,13 @@ def _say_depends(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
 
 
 def _say_failed(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
-    failing = _select_rows("failed", judge)
+    failing = judge.select("failed")
     row = failing[-1]
     sentence = say(
-        _failed_key(judge, failing), why=shortfall(row), all=_margins(failing), **figures_of(row)
+        _failed_key(judge, failing),
+        why=shortfall(row),
+        all=list_margins(failing),
+        **figures_of(row),
     )
     failures = () if lost_by_failures(row) else _say_failures(row)
     return sentence, (
@@ -716,8 +496,8 @@ def _todo(row: AltTestResult, n_asked: int) -> Said | None:
     if not row.because.sentence:
         return None
     if _left_too_much_out(row, n_asked):
-        return advice("failures" if row.worst_case.n_failures else "not_judged")
-    return advice(row.because.code)
+        return say_advice("failures" if row.worst_case.n_failures else "not_judged")
+    return say_advice(row.because.code)
 
 
 def reason_of(row: AltTestResult, *, n_asked: int = 0) -> Said | Verbatim:
@@ -725,7 +505,7 @@ def reason_of(row: AltTestResult, *, n_asked: int = 0) -> Said | Verbatim:
     if not row.because.sentence:
         return say("reason.unknown")
     if not _left_too_much_out(row, n_asked):
-        return noted(row.because)
+        return say_note(row.because)
     key = "reason.answered" if row.n_items else "reason.answered_none"
     return say(key, n=Count(row.n_items), items=Count(n_asked, "items"))
 
@@ -736,10 +516,10 @@ def _left_too_much_out(row: AltTestResult, n_asked: int) -> bool:
 
 def _say_silent_margins(judge: JudgeRows) -> tuple[Said, ...]:
     """Say at which margins there is no evidence, and why."""
-    silent = _select_rows("no_evidence", judge)
+    silent = judge.select("no_evidence")
     if not silent:
         return ()
-    return (say("verdict.silent_at", epsilons=_margins(silent), reasons=reason_of(silent[-1])),)
+    return (say("verdict.silent_at", epsilons=list_margins(silent), reasons=reason_of(silent[-1])),)
 
 
 def _say_smallest_margin(judge: JudgeRows) -> tuple[Said, ...]:
@@ -747,6 +527,8 @@ def _say_smallest_margin(judge: JudgeRows) -> tuple[Said, ...]:
     smallest = judge.rows[0].smallest_epsilon
     examined = {row.epsilon for row in judge.rows if row.outcome == "passed"}
     if smallest is None or (examined and smallest >= min(examined)):
+        return ()
+    if any(row.epsilon >= smallest for row in judge.select("failed")):  # by the exact test
         return ()
     key = "verdict.smallest.silent" if judge.smallest_is_silent else "verdict.smallest"
     return (say(key, epsilon=Margin(round(smallest, 3))),)

@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 import re
 import shlex
+import string
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -50,6 +51,7 @@ __all__ = [
     "Verbatim",
     "argument_of",
     "has_sentence",
+    "names_in_sentence",
     "one_line",
     "say",
     "say_with_ends",
@@ -240,6 +242,12 @@ def has_sentence(key: str, page: PageKind) -> bool:
     return key in _read_sentences(page)
 
 
+def names_in_sentence(key: str, page: PageKind) -> list[str]:
+    """List the names of the figures in a sentence."""
+    pieces = string.Formatter().parse(_read_sentences(page)[key]["en"])
+    return [name for _, name, _, _ in pieces if name is not None]
+
+
 class Speaker:
     """Turn what is said into markup of one language.
 
@@ -394,6 +402,7 @@ _PLAIN: dict[type, Any] = {
 }
 
 
+@lru_cache(4096)
 def _isolate(value: Name | Label | Verbatim | Argument, *, quotes: str) -> Markup:
     """Show text from a file: shortened, escaped, its direction kept to itself."""
     if isinstance(value, Argument):
