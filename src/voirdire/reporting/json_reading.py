@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -321,6 +322,14 @@ def _kind_of_object(hint: Any) -> _Kind:
     return kind
 
 
+def _fill_absent(key: str, kind: _Kind) -> Any:
+    """Give what stands for a key that is not there; what must be said is missed."""
+    with suppress(_MismatchError):  # of a record whose own keys must be there
+        if kind.absent is not None:
+            return kind.absent()
+    raise _MismatchError(f"have the key `{key}`", "none")
+
+
 def _kind_of_record(record: Any) -> _Kind:
     hints = get_type_hints(record, include_extras=True)
     own = [
@@ -346,10 +355,8 @@ def _kind_of_record(record: Any) -> _Kind:
                     raise
             elif has_default:
                 continue
-            elif inner.absent is None:
-                raise _MismatchError(f"have the key `{key}`", "none")
             else:
-                arguments[name] = inner.absent()
+                arguments[name] = _fill_absent(key, inner)
         return record(**arguments)
 
     kind = _Kind(read, "an object", lambda: read({}))

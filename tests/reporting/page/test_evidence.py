@@ -202,7 +202,9 @@ def test_an_annotator_who_stands_apart_is_named(read_diagnosis):
 
 
 def test_nobody_standing_apart_is_said(read_diagnosis):
-    spoken = read_diagnosis("annotators", annotators=[{"annotator": "eve", "p_value": 0.4}])
+    spoken = read_diagnosis(
+        "annotators", annotators=[{"annotator": "eve", "p_value": 0.4, "outlier": False}]
+    )
 
     assert spoken.startswith("No annotator differs from the others")
 
@@ -241,7 +243,7 @@ def test_a_difference_within_noise_is_not_called_one(read_panel):
 
 
 def test_untested_annotators_are_not_reported_as_fine(read_diagnosis):
-    pair = [{"annotator": name} for name in ("ann", "bob")]
+    pair = [{"annotator": name, "outlier": False} for name in ("ann", "bob")]
 
     assert read_diagnosis("annotators", annotators=pair) == (
         "At least three annotators who share items are needed to say whether one differs from the "
@@ -253,7 +255,10 @@ def test_untested_annotators_are_not_reported_as_fine(read_diagnosis):
 
 
 def test_some_untested_annotators_are_counted(read_diagnosis):
-    rows = [{"annotator": "ann", "p_value": 0.5}, {"annotator": "bob"}]
+    rows = [
+        {"annotator": "ann", "p_value": 0.5, "outlier": False},
+        {"annotator": "bob", "outlier": False},
+    ]
 
     spoken = read_diagnosis("annotators", annotators=rows)
 

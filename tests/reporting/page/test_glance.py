@@ -30,6 +30,7 @@ def examined(question, judge, annotators, *, n_items=60):
                 "advantage_human": 0.9,
                 "p_value": 0.01,
                 "rejected": True,
+                "rejected_bh": True,
             }
             for name in annotators
         ],

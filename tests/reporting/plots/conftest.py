@@ -27,17 +27,23 @@ def examination(judge, points, *, epsilon=0.2, outcome=None, mode="additive", **
         "epsilon": epsilon,
         "epsilon_mode": mode,
         "winning_rate": rate,
+        "passed": rate >= 0.5,
         "outcome": outcome or ("passed" if rate >= 0.5 else "failed"),
         "advantage_probability": judge_mean,
         "human_advantage": human_mean,
         "annotators": [
-            dict(zip(names, point, strict=True)) | {"n_items": 60, "p_value": 0.01}
+            dict(zip(names, point, strict=True))
+            | {"n_items": 60, "p_value": 0.01, "rejected_bh": point[3]}
             for point in points
         ],
-        "controls": [dict(zip(controls, row, strict=True)) for row in CONTROLS],
+        "worst_case": {"passed": rate >= 0.5},
+        "controls": [
+            dict(zip(controls, row, strict=True)) | {"passed": row[2] >= 0.5} for row in CONTROLS
+        ],
         "uncertainty": {
             "advantage_low": judge_mean - 0.05,
             "advantage_high": judge_mean + 0.04,
+            "clustered": False,
             "confidence_level": 0.95,
         },
     } | given

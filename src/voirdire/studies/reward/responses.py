@@ -293,7 +293,7 @@ def order_probabilities(
 def find_held_out(reward: RewardModel, items: Iterable[Item], *, data_hash: str = "") -> HeldOut:
     """Tell whether a fit has seen the prompts of items; weights given by hand have seen none."""
     hashes = {hash_prompt(item) for item in items}
-    fit_hashes = reward.settings.get("hash_promptes")
+    fit_hashes = reward.settings.get("prompt_hashes")
     n_seen, is_known = 0, True
     if isinstance(fit_hashes, list | tuple | set | frozenset):
         n_seen = len(hashes & set(fit_hashes))
