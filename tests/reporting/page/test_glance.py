@@ -22,6 +22,7 @@ def examined(question, judge, annotators, *, n_items=60):
         "outcome": "passed",
         "advantage_probability": 0.9,
         "human_advantage": 0.9,
+        "worst_case": {"passed": True},
         "annotators": [
             {
                 "annotator": name,
