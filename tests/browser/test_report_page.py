@@ -46,6 +46,7 @@ def _row(judge, annotators, *, won, epsilon):
                 "degrees_of_freedom": 59,
                 "p_value": 0.01,
                 "rejected": place < won,
+                "rejected_bh": place < won,
                 "n_judge_wins": 4,
                 "n_ties": 50,
                 "n_human_wins": 6,
@@ -53,9 +54,10 @@ def _row(judge, annotators, *, won, epsilon):
             }
             for place, name in enumerate(annotators)
         ],
+        "worst_case": {"passed": 2 * won >= len(annotators)},
         "controls": [
-            {"control": "constant", "label": judge, "winning_rate": 0.0},
-            {"control": "random", "winning_rate": 0.0},
+            {"control": "constant", "label": judge, "winning_rate": 0.0, "passed": False},
+            {"control": "random", "winning_rate": 0.0, "passed": False},
             {"control": "majority_vote", "winning_rate": 1.0, "passed": True},
         ],
         "cautions": [{"code": judge, "sentence": judge, "figures": {}}],
@@ -121,7 +123,11 @@ UNUSUAL = {
     | {
         "questions": [
             TWO["questions"][0]
-            | {"diagnosis": {"annotators": [{"annotator": name} for name in ("ann", "bob")]}}
+            | {
+                "diagnosis": {
+                    "annotators": [{"annotator": x, "outlier": False} for x in ("ann", "bob")]
+                }
+            }
         ]
     },
     "failures": _changed(
