@@ -114,8 +114,8 @@ def base_numbers(values: Iterable[Any]) -> list[float | None]:
 
     Where all are None, all become nan: there is no base reward, and the rules alone are not paid.
     """
-    found = [_number(value) for value in values]
-    return found if any(value is not None for value in found) else [math.nan] * len(found)
+    numbers = [_number(value) for value in values]
+    return numbers if any(value is not None for value in numbers) else [math.nan] * len(numbers)
 
 
 def _number(value: Any) -> float | None:

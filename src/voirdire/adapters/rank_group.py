@@ -63,7 +63,7 @@ class RankGroup:
 
 def _find_process_group() -> ModuleType | None:
     """Return `torch.distributed`, where it is in use."""
-    found = sys.modules.get("torch.distributed")
-    if found is None or not found.is_available() or not found.is_initialized():
+    module = sys.modules.get("torch.distributed")
+    if module is None or not module.is_available() or not module.is_initialized():
         return None
-    return found
+    return module

@@ -372,8 +372,8 @@ def list_options(app: App, called: str) -> dict[str, Argument]:
     place = app
     for name in called.split():
         place = place[name]
-    found = place.assemble_argument_collection(default_parameter=app.default_parameter)
-    return {name: row for row in found if row.parse for name in row.names if name[:1] == "-"}
+    options = place.assemble_argument_collection(default_parameter=app.default_parameter)
+    return {name: row for row in options if row.parse for name in row.names if name[:1] == "-"}
 
 
 def _lines(

@@ -314,11 +314,11 @@ def _scan_records(
     if b'"' in data or data.count(b"\r") != data.count(b"\r\n"):
         lines = numbered_lines(_slices(data), first=first)
         header: list[str] = []
-        found = []
+        records = []
         for line, fields, _ in split_records(lines, delimiter=delimiter, file=file):
             header = header or fields
-            found.append((line, len(fields)))
-        return header, *np.array(found, dtype=np.int64).T
+            records.append((line, len(fields)))
+        return header, *np.array(records, dtype=np.int64).T
     buffer = np.frombuffer(data, dtype=np.uint8)
     ends = np.flatnonzero(buffer == ord("\n"))
     if not data.endswith(b"\n"):

@@ -118,13 +118,13 @@ def read_verdicts(
     _check_negated(negated, rubric)
     if format is not None:
         check_choice("format", format, VerdictFormat)
-    found: list[Verdicts] = []
+    verdicts: list[Verdicts] = []
     others: list[str] = []
     for one in _list_sources(source):
         if isinstance(one, Verdicts):
             if judge is None or one.judge == judge:
                 numbered = add_numbers(one, rubric, numbers_of)
-                found.append(_take_verdicts(numbered, rubric, negated=negated))
+                verdicts.append(_take_verdicts(numbered, rubric, negated=negated))
             else:
                 others.append(one.judge)
             continue
@@ -135,16 +135,16 @@ def read_verdicts(
             table, stem = _open(file), file.stem
         reader = _TableReader(table, rubric=rubric, negated=negated, numbers_of=numbers_of)
         if (part := reader.verdicts(judge, stem=stem)) is not None:
-            found.append(part)
+            verdicts.append(part)
         else:
             others += reader.judges
-    if not found:
+    if not verdicts:
         known = ", ".join(repr(shorten(name)) for name in dict.fromkeys(others))
         msg = f"`judge` must be among the judges of the verdicts ({known}), got {shorten(judge)!r}."
         raise InputError(msg)
-    _check_judges(found)
+    _check_judges(verdicts)
     names = [name for one in numbers_of for name in rubric.question(one).number_names]
-    return _reorder_questions(reduce(Verdicts.join, found), (*rubric.propositions, *names))
+    return _reorder_questions(reduce(Verdicts.join, verdicts), (*rubric.propositions, *names))
 
 
 def add_numbers(given: Verdicts, rubric: Rubric, questions: Collection[str]) -> Verdicts:
@@ -616,8 +616,8 @@ class _TableReader:
         raise InputError(msg)
 
     def _refuse_questions(self) -> NoReturn:
-        found = self._text("question").drop_nulls().unique(maintain_order=True).to_list()
-        shown = ", ".join(repr(shorten(name)) for name in found[:_MOST_NAMED]) or "none"
+        questions = self._text("question").drop_nulls().unique(maintain_order=True).to_list()
+        shown = ", ".join(repr(shorten(name)) for name in questions[:_MOST_NAMED]) or "none"
         msg = (
             f"{self.source}: verdicts must be on propositions of the rubric, got {shown}. Name "
             "the rubric that they were made with."

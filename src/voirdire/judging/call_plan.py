@@ -200,14 +200,14 @@ def explain_calls(judge: LlmJudge, plan: CallPlan, *, n_items: int) -> tuple[str
         )
         if number > 1
     ]
-    found = [f"{len(plan.specs):,} calls an item: {' × '.join(factors)}"] if factors else []
+    calls = [f"{len(plan.specs):,} calls an item: {' × '.join(factors)}"] if factors else []
     if plan.check is not None and (n_checked := min(plan.n_check, n_items)):
         which = "item is" if n_checked == 1 else f"{n_checked:,} items are"
-        found.append(
+        calls.append(
             f"the first {which} asked a second time in another order of the questions, to see "
             "whether the order matters (`order_check: 0` in a file of judges asks once)"
         )
-    return tuple(found)
+    return tuple(calls)
 
 
 def name_single_call(question: Question) -> str:
@@ -221,13 +221,13 @@ def draw_orders(n_questions: int, *, n_orders: int, seed: int) -> list[tuple[int
     All items have the same orders, so that servers can cache the beginning of a prompt. A longer
     list begins with the orders of a shorter one.
     """
-    found = [tuple(range(n_questions))]
+    orders = [tuple(range(n_questions))]
     draws = np.random.default_rng([seed, n_questions])
-    while len(found) < min(n_orders, math.factorial(min(n_questions, 20))):
+    while len(orders) < min(n_orders, math.factorial(min(n_questions, 20))):
         drawn = tuple(int(place) for place in draws.permutation(n_questions))
-        if drawn not in found:
-            found.append(drawn)
-    return found
+        if drawn not in orders:
+            orders.append(drawn)
+    return orders
 
 
 def find_asked_places(name: str, rubric: Rubric, *, seed: int) -> tuple[int, ...] | None:

@@ -440,7 +440,7 @@ def _rebuild_prompts(
     """Build the prompts of calls again, and say why some are missing."""
     if item is None:
         return (), "the store holds only hashes of items: name their file as `items`"
-    found: list[SentPrompt] = []
+    prompts: list[SentPrompt] = []
     unsent = None
     by_number = {judge.record.id: judge for judge in judges}
     for (number, call), rows in groupby(attempts, key=attrgetter("judge", "call")):
@@ -455,8 +455,8 @@ def _rebuild_prompts(
         request = PromptBuilder(ask).request(item, nonce=_NONCE, form=form)  # type: ignore[arg-type]
         messages = tuple({"role": row.role, "content": row.content} for row in request.messages)
         schema = request.schema.decode()
-        found.append(SentPrompt(judge=number, call=call, messages=messages, schema=schema))
-    return tuple(found), unsent
+        prompts.append(SentPrompt(judge=number, call=call, messages=messages, schema=schema))
+    return tuple(prompts), unsent
 
 
 @contextmanager

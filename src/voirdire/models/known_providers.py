@@ -233,12 +233,12 @@ def _strip_port(place: str) -> str:
 
 def _read_allowed_addresses(variable: str) -> set[str]:
     """Read the addresses that a variable is allowed for."""
-    found = set()
+    allowed_addresses = set()
     for entry in filter(None, map(str.strip, os.environ.get(_ALLOWED, "").split(","))):
         match = _ALLOWED_ENTRY.fullmatch(entry)
         if match is None:  # not shown: it may be a key
             msg = f"{_ALLOWED} must hold variables with hosts, got something else."
             raise InputError(f"{msg} Write it like MY_KEY@judge.example.com,OTHER@localhost:8000.")
         if match[1] == variable:
-            found.add(match[2].lower().rstrip("/"))
-    return found
+            allowed_addresses.add(match[2].lower().rstrip("/"))
+    return allowed_addresses

@@ -380,18 +380,18 @@ def _translate_answer(error: Exception, *, status: int, errors: CallErrors) -> M
     original = getattr(error, "original_exception", None)
     body = getattr(original, "body", None)
     headers = getattr(getattr(original, "response", None), "headers", None)
-    found = errors.translate_answer(
+    answer = errors.translate_answer(
         str(error).encode("utf-8", "replace") if body is None else msgspec.json.encode(body),
         status=status,
         headers={name.lower(): value for name, value in (headers or {}).items()},
     )
-    if type(found) is not BadRequestError:
-        return found
+    if type(answer) is not BadRequestError:
+        return answer
     form = errors.request.form
-    if form != "text" and _ANTHROPIC_FORM.search(str(found)):
-        return UnsupportedError(str(found), feature=form, status=status)
+    if form != "text" and _ANTHROPIC_FORM.search(str(answer)):
+        return UnsupportedError(str(answer), feature=form, status=status)
     is_filter = _KINDS.get(type(error).__name__) is ContentFilterError
-    return ContentFilterError(str(found), status=status) if is_filter else found
+    return ContentFilterError(str(answer), status=status) if is_filter else answer
 
 
 def _kind(error: Exception) -> type[ModelCallError]:

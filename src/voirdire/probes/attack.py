@@ -125,13 +125,13 @@ def small_attacks() -> tuple[Attack, ...]:
         for family, rows in read_data("attacks.yaml").items()
         for row in rows
     )
-    made = _make_attacks(
+    attacks = _make_attacks(
         fence=disguise.fence_attacks(),
         hidden_text=disguise.hidden_attacks(),
         encoded=disguise.encoded_attacks(),
         markup=disguise.markup_attacks(),
     )
-    return (*written, *made)
+    return (*written, *attacks)
 
 
 def _make_attacks(**families: disguise.Parts) -> Iterator[Attack]:

@@ -294,11 +294,11 @@ def _examples(calls: CallSummary) -> list[str]:
 
 def probing_text(n_versions: int, n_items: int, estimates: Sequence[RunEstimate]) -> str:
     """Say what is asked and about what it costs, before it is paid."""
-    said = f"{n_versions:,} versions of {n_items:,} items"
+    text = f"{n_versions:,} versions of {n_items:,} items"
     if not estimates:
-        return said
+        return text
     n_calls, n_stored = (sum(getattr(row, x) for row in estimates) for x in ("n_calls", "n_stored"))
     costs = [row.cost for row in estimates]
     cost = "price unknown" if None in costs else f"about {dollars(sum(x or 0 for x in costs))}"
     kept = f" ({n_stored:,} more are stored)" if n_stored else ""
-    return f"{said}: {n_calls:,} calls{kept}, {cost}"
+    return f"{text}: {n_calls:,} calls{kept}, {cost}"

@@ -58,24 +58,24 @@ _SHARES = {
 
 def _check_shares(name: str, values: ArrayLike, n_items: int | None = None) -> NDArray[np.float64]:
     """Return probabilities or truths as floats; in [0, 1], none missing."""
-    found = _check_numbers(name, values, n_items)
-    outside = ~((found >= 0) & (found <= 1))
+    shares = _check_numbers(name, values, n_items)
+    outside = ~((shares >= 0) & (shares <= 1))
     if outside.any():
         rule, remedy = _SHARES[name]
-        msg = f"`{name}` must be {rule}, got {float(found[outside][0])!r}. {remedy}"
+        msg = f"`{name}` must be {rule}, got {float(shares[outside][0])!r}. {remedy}"
         raise InputError(msg)
-    return found
+    return shares
 
 
 def _check_weights(values: ArrayLike | None, n_items: int) -> NDArray[np.float64]:
     """Return weights as floats, 1 where none are given; finite, not negative, not all 0."""
     if values is None:
         return np.ones(n_items)
-    found = _check_numbers("weights", values, n_items)
-    if not (np.isfinite(found).all() and (found >= 0).all() and found.any()):
+    weights = _check_numbers("weights", values, n_items)
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
         msg = "`weights` must be finite, not negative and not all 0. Leave them out for equal ones."
         raise InputError(msg)
-    return found
+    return weights
 
 
 def check_groups(values: ArrayLike | None, n_items: int) -> NDArray[np.intp]:
@@ -87,11 +87,11 @@ def check_groups(values: ArrayLike | None, n_items: int) -> NDArray[np.intp]:
 
 def _check_numbers(name: str, values: ArrayLike, n_items: int | None) -> NDArray[np.float64]:
     try:
-        found = np.asarray(values, dtype=np.float64)
+        numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         msg = f"`{name}` must be numbers. Pass an array of floats or truth values."
         raise InputError(msg) from error
-    return _check_shape(name, found, n_items)
+    return _check_shape(name, numbers, n_items)
 
 
 def _check_shape(name: str, values: NDArray[Any], n_items: int | None) -> NDArray[Any]:

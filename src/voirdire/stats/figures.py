@@ -372,16 +372,16 @@ def smallest_epsilons(parts: Sequence[OutcomeSums], settings: TestSettings) -> l
     step = n_judges if together else max(1, _CELLS_AT_ONCE // (_STEPS * max(n_annotators, 1)))
     if settings.method == "exact":
         step = n_judges if together else 1
-    found: list[float | None] = []
+    epsilons: list[float | None] = []
     for start in range(0, n_judges, step):
         some = [part.rows(slice(start, start + step)) for part in parts]
         if settings.method == "exact":
-            found += [_halve(some, settings, judge) for judge in range(len(some[0].n_units))]
+            epsilons += [_halve(some, settings, judge) for judge in range(len(some[0].n_units))]
         else:
             passed = _passing(some, settings, np.arange(_STEPS))
             first = np.where(passed.any(axis=1), passed.argmax(axis=1), -1)
-            found += [None if place < 0 else place / _STEPS for place in first.tolist()]
-    return found
+            epsilons += [None if place < 0 else place / _STEPS for place in first.tolist()]
+    return epsilons
 
 
 def _halve(parts: Sequence[OutcomeSums], settings: TestSettings, judge: int) -> float | None:

@@ -262,13 +262,13 @@ class PowerResult:
 
 def _smallest_size(curve: Sequence[PowerRow], wanted: float) -> SmallestSize:
     enough = list(takewhile(lambda row: row.power >= wanted, reversed(curve)))
-    found = enough[-1] if enough else None
+    size = enough[-1] if enough else None
     return SmallestSize(
         n_annotators=curve[0].n_annotators,
         epsilon=curve[0].epsilon,
-        n_items=None if found is None else found.n_items,
-        n_labels=None if found is None else found.n_labels,
-        power=None if found is None else found.power,
+        n_items=None if size is None else size.n_items,
+        n_labels=None if size is None else size.n_labels,
+        power=None if size is None else size.power,
     )
 
 
@@ -524,14 +524,14 @@ def _frequent_labels(humans: NDArray[Any], n_categories: int) -> NDArray[Any]:
     """Find the labels that annotators give most often in each study, shape (n, n_studies)."""
     n_studies = humans.shape[1]
     if n_categories <= _MOST_CONSTANTS:
-        found = np.tile(np.arange(n_categories)[:, np.newaxis], n_studies)
+        labels = np.tile(np.arange(n_categories)[:, np.newaxis], n_studies)
     else:
         counts = [
             np.bincount(codes[codes >= 0], minlength=n_categories)
             for codes in np.moveaxis(humans, 1, 0)
         ]
-        found = np.argpartition(-np.array(counts), _MOST_CONSTANTS)[:, :_MOST_CONSTANTS].T
-    return found.astype(humans.dtype)
+        labels = np.argpartition(-np.array(counts), _MOST_CONSTANTS)[:, :_MOST_CONSTANTS].T
+    return labels.astype(humans.dtype)
 
 
 def resample_rows(
@@ -653,13 +653,13 @@ class _FirstItems:
     def second_moments(self, *values: NDArray[Any]) -> list[list[NDArray[Any]]]:
         """Sum the products of any two values, each of which is summed within clusters first."""
         earlier = [self._earlier(value) for value in values] if self.clustered else []
-        found: list[list[Any]] = [[None] * len(values) for _ in values]
+        moments: list[list[Any]] = [[None] * len(values) for _ in values]
         for one, other in combinations_with_replacement(range(len(values)), 2):
             grown = values[one] * values[other]
             if self.clustered:
                 grown = grown + earlier[one] * values[other] + values[one] * earlier[other]
-            found[one][other] = found[other][one] = self.total(grown)
-        return found
+            moments[one][other] = moments[other][one] = self.total(grown)
+        return moments
 
     def count_units(self, met: NDArray[np.bool_]) -> NDArray[Any]:
         """Count the items, or the clusters, of which any item is met."""

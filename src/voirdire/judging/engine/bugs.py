@@ -29,6 +29,6 @@ def log_bug(error: BaseException) -> None:
 
 def make_exit_error(who: str, error: BaseException) -> RuntimeError:
     """Turn an exception that would end the program, such as `SystemExit`, into an error."""
-    found = RuntimeError(f"{who} must not raise {type(error).__name__}, which ends a run")
-    found.__cause__ = error
-    return found
+    exit_error = RuntimeError(f"{who} must not raise {type(error).__name__}, which ends a run")
+    exit_error.__cause__ = error
+    return exit_error

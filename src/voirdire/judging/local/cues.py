@@ -407,9 +407,9 @@ def _hints(tokens: Tokens) -> NDArray[np.float64]:
 
 def _place_hints(tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return for each phrase found: its place within its text, its text, and its hint."""
-    found, hint = find_hints(tokens)
-    text = tokens.text[found]
-    return found - tokens.firsts[text], text, hint
+    hints, hint = find_hints(tokens)
+    text = tokens.text[hints]
+    return hints - tokens.firsts[text], text, hint
 
 
 def _count(tokens: Tokens, text: NDArray[np.int64], hint: NDArray[np.int64]) -> NDArray[np.float64]:

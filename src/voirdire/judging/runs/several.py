@@ -179,10 +179,10 @@ def _wait_for(running: dict[Future[JudgingSummary], str], stopping: Stopping) ->
 
 
 def _collect_results(running: dict[Future[JudgingSummary], str]) -> SeveralJudged:
-    found = SeveralJudged()
+    results = SeveralJudged()
     for future, name in running.items():
         try:
-            found.append(future.result())
+            results.append(future.result())
         except VoirdireError as error:
-            found.failed[name] = error
-    return found
+            results.failed[name] = error
+    return results
