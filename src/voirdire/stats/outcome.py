@@ -149,9 +149,10 @@ def _compare_with_constant(
         "constant_advantage": gain.other,
         "p_value": gain.p_value,
     }
+    advantage, other = round(gain.advantage, 12), round(gain.other, 12)  # as tables write them
     p_value = f"p = {gain.p_value:.2g}" if gain.p_value >= 0.001 else "p < 0.001"
-    compared = f"always {shorten(yardsticks.constant)!r} (ρ {gain.advantage:.2f} against "
-    compared += f"{gain.other:.2f}, {p_value})."
+    compared = f"always {shorten(yardsticks.constant)!r} (ρ {advantage:.2f} against "
+    compared += f"{other:.2f}, {p_value})."
     if gain.p_value <= CONSTANT_LEVEL:
         sentence = f"{_describe_wins(facts)}, and closer to them than {compared}"
         return "passed", caution("shown", sentence, **facts)
