@@ -327,7 +327,9 @@ def test_nobody_tested_is_no_evidence_and_a_warning():
     assert result.outcome == "no_evidence"
     assert result.annotators == ()
     assert set(result.untested) == {"a", "b", "c"}
-    assert result.because.sentence == "No annotator shares 30 items with it."
+    assert result.because.sentence == (
+        "No annotator has 30 items that it and another annotator labelled too."
+    )
 
 
 def test_a_family_of_all_judges_rejects_as_one_list_of_p_values():

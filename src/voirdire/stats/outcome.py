@@ -111,11 +111,9 @@ def decide_outcome(
     tested, settings = lost.tested[judge], lost.settings
     n_tested = int(np.count_nonzero(tested))
     if not n_tested or gain is None or yardsticks.figures is None:
-        return "no_evidence", caution(
-            "untestable",
-            f"No annotator shares {settings.min_items} items with it.",
-            min_items=settings.min_items,
-        )
+        other = "the reference" if has_reference else "another annotator"
+        sentence = f"No annotator has {settings.min_items} items that it and {other} labelled too."
+        return "no_evidence", caution("untestable", sentence, min_items=settings.min_items)
     if np.isnan(lost.exact_p_values[judge, number][tested]).all():
         sentence = "No p-value is defined: a standard error needs two clusters."
         return "no_evidence", caution("no_p_values", sentence)
