@@ -45,6 +45,20 @@ def test_a_good_judge_on_sound_data_passes():
     )
 
 
+def test_the_constant_has_the_same_figure_in_the_sentence_as_in_the_controls():
+    answers = ["no"] * 23 + ["yes"] * 11
+    humans = {
+        "a": dict(enumerate(answers + ["yes"] * 3 + ["no"] * 3)),
+        "b": dict(enumerate(answers + ["no"] * 3 + ["yes"] * 3)),
+    }
+    judge = dict(enumerate([*answers, "no", "no", "yes", "no", "yes", "yes"]))
+
+    result = alt_test(judge, humans)
+
+    constant = next(row for row in result.controls if row.control == "constant")
+    assert f"against {constant.advantage_probability:.2f}, p" in result.because.sentence
+
+
 def test_a_poor_judge_on_sound_data_fails():
     judge, humans = panel()
     wrong = {item: not label for item, label in judge.items()}
@@ -313,7 +327,9 @@ def test_nobody_tested_is_no_evidence_and_a_warning():
     assert result.outcome == "no_evidence"
     assert result.annotators == ()
     assert set(result.untested) == {"a", "b", "c"}
-    assert result.because.sentence == "No annotator shares 30 items with it."
+    assert result.because.sentence == (
+        "No annotator has 30 items that it and another annotator labelled too."
+    )
 
 
 def test_a_family_of_all_judges_rejects_as_one_list_of_p_values():

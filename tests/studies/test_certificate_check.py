@@ -139,6 +139,15 @@ def test_a_figure_that_the_labels_do_not_give_shows(certificate, tables):
     assert change.certified == pytest.approx(change.found + 0.01)
 
 
+def test_another_wording_of_an_earlier_version_changes_nothing(certificate, tables):
+    reworded = [
+        row | {"because": row["because"] | {"sentence": "As it was said before."}}
+        for row in certificate.examinations
+    ]
+
+    assert check_certificate(replace(certificate, examinations=tuple(reworded)), **tables()) == ()
+
+
 def test_an_outcome_that_the_labels_do_not_give_shows(certificate, tables):
     place, outcome = next(iter(certificate.outcomes.items()))
     other = "passed" if outcome != "passed" else "failed"

@@ -65,7 +65,7 @@ def synthesize_command(
         Which completions each prompt gets, and the words that ask for them: a YAML file. Default:
         those that ship for the rubric, or one completion of each class.
     judge
-        Who verifies: local, a file that `voirdire distill` make, a language model, or the YAML file
+        Who verifies: local, a file that `voirdire distill` made, a language model, or the YAML file
         of a judge, which says where its server is and what it costs, of a cascade or of a jury.
     """
     from voirdire.judging import LlmJudge

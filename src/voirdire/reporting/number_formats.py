@@ -28,7 +28,7 @@ def decimal(value: float | None, *, digits: int = 2, leading_zero: bool = False)
         return "–"
     if abs(value) >= 1e6:
         return f"{value:.{digits}e}".replace("-", "−")
-    text = f"{value:.{digits}f}"
+    text = f"{round(value, 12):.{digits}f}"  # .725 and .7250000000000001 are one figure
     if float(text) == 0:
         text = text.lstrip("-")
     sign, number = ("−", text[1:]) if text.startswith("-") else ("", text)

@@ -111,11 +111,9 @@ def decide_outcome(
     tested, settings = lost.tested[judge], lost.settings
     n_tested = int(np.count_nonzero(tested))
     if not n_tested or gain is None or yardsticks.figures is None:
-        return "no_evidence", caution(
-            "untestable",
-            f"No annotator shares {settings.min_items} items with it.",
-            min_items=settings.min_items,
-        )
+        other = "the reference" if has_reference else "another annotator"
+        sentence = f"No annotator has {settings.min_items} items that it and {other} labelled too."
+        return "no_evidence", caution("untestable", sentence, min_items=settings.min_items)
     if np.isnan(lost.exact_p_values[judge, number][tested]).all():
         sentence = "No p-value is defined: a standard error needs two clusters."
         return "no_evidence", caution("no_p_values", sentence)
@@ -149,9 +147,10 @@ def _compare_with_constant(
         "constant_advantage": gain.other,
         "p_value": gain.p_value,
     }
+    advantage, other = round(gain.advantage, 12), round(gain.other, 12)  # as tables write them
     p_value = f"p = {gain.p_value:.2g}" if gain.p_value >= 0.001 else "p < 0.001"
-    compared = f"always {shorten(yardsticks.constant)!r} (ρ {gain.advantage:.2f} against "
-    compared += f"{gain.other:.2f}, {p_value})."
+    compared = f"always {shorten(yardsticks.constant)!r} (ρ {advantage:.2f} against "
+    compared += f"{other:.2f}, {p_value})."
     if gain.p_value <= CONSTANT_LEVEL:
         sentence = f"{_describe_wins(facts)}, and closer to them than {compared}"
         return "passed", caution("shown", sentence, **facts)

@@ -248,6 +248,15 @@ def test_undefined_figures_are_dashes(make_row, make_content, page_text):
     assert "None" not in text
 
 
+def test_one_figure_is_written_alike_however_it_was_summed(make_row, make_content, page_text):
+    exact, summed = (
+        page_text(make_content(make_row(advantage_probability=value)))
+        for value in (0.725, 0.7250000000000001)
+    )
+
+    assert exact == summed
+
+
 @pytest.fixture(scope="module")
 def plain(full):
     """Give what a browser sees of the page with tame names."""

@@ -236,6 +236,16 @@ def test_notes_are_in_the_language_of_the_page(text_of):
     assert "Few prompts. A new sentence. Few prompts." in english
 
 
+def test_a_note_with_many_features_is_shown_to_its_end_with_its_command(rendered, minimal):
+    features = ", ".join(f"soft_refuse:encourage_professional_help_{k}" for k in range(8))
+    sentence = f"8 weights pay for {features} & more; `voirdire fit --signs rubric` rules it out."
+    note = {"code": "contradictory_features", "sentence": sentence, "figures": {}}
+
+    page = rendered(minimal | {"notes": [note]})
+
+    assert "_7 &amp; more; <code>voirdire fit --signs rubric</code> rules it out.</bdi>" in page
+
+
 def test_nonsense_that_outranks_real_responses_is_shown_with_its_texts(text_of, content):
     text = text_of(degenerate=content["degenerate"])
     chinese = text_of("zh", degenerate=content["degenerate"])

@@ -58,6 +58,20 @@ def test_the_sentence_has_the_figures(judged, verdict_of):
     )
 
 
+@pytest.mark.parametrize("base", [None, (0.3, 0.4)])
+def test_without_an_interval_nothing_is_said_of_intervals(judged, verdict_of, base):
+    content = judged((0.1, 0.2), base)
+    for row in content["error_rates"]:
+        row["rate"] |= {"low": None, "high": None}
+
+    state, _, sentence = verdict_of(content)
+
+    assert state == "no_evidence"
+    assert sentence.startswith("On prompts outside of the fit")
+    assert "overlap" not in sentence
+    assert "one half" not in sentence
+
+
 def test_good_news_on_the_data_of_the_fit_is_half_of_it(judged, verdict_of):
     state, short, told = verdict_of(judged((0.1, 0.2), (0.3, 0.4), held_out=False))
 

@@ -129,6 +129,10 @@ def test_the_story_has_the_numbers_of_the_run(page_text):
     assert f"{40 * 32:,} completions in 40 steps" in text
 
 
+def test_of_what_did_not_move_nothing_is_listed(rendered):
+    assert "<li></li>" not in rendered(made_run(1))
+
+
 def test_the_propositions_that_moved_are_told_with_their_ends(page_text):
     run = made_run(40)
 

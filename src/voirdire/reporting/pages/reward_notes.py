@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["make_pair_card", "say_note", "say_todo"]
 
+_NOTE_WIDTH = 600
+"""A note that lists eight features has some 500 characters."""
 _SHARES = ("share", "cost", "worst_case")
 
 
@@ -41,7 +43,7 @@ def say_note(note: RewardNote, speaker: Speaker) -> Said | Verbatim:
     parsed = string.Formatter().parse(speaker.phrases.get(key, ""))
     wanted = {name for _, name, _, _ in parsed if name}
     if key not in speaker.phrases or not wanted <= note.figures.keys():  # of another version
-        return Verbatim(note.sentence)
+        return Verbatim(note.sentence, width=_NOTE_WIDTH)
     return say(key, **{name: _convert_figure(name, note.figures[name]) for name in wanted})
 
 

@@ -168,15 +168,16 @@ def _list_parts(facts: RewardFacts) -> Iterator[Part]:
 
 
 def _headline(facts: RewardFacts) -> Iterator[Said]:
-    if (error := facts.error(facts.main)) is not None:
-        base = facts.error("base")
+    error, base = facts.error(facts.main), facts.error("base")
+    if error is not None:
         where = say(f"reward.headline.{facts.held_out}")
         comparisons = Count(error.n, "comparisons")
         yield say(
             "reward.headline.beside" if base else "reward.headline.alone",
             where=where, comparisons=comparisons, **_beside(facts, error, base),
         )  # fmt: skip
-    yield say(f"reward.verdict.{facts.verdict()}")
+    if error is None or is_defined(error.high):  # one prompt alone has no interval to speak of
+        yield say(f"reward.verdict.{facts.verdict()}")
 
 
 def _beside(facts: RewardFacts, rate: RateEstimate, base: RateEstimate | None) -> dict[str, Any]:

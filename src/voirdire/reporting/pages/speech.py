@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import yaml  # type: ignore[import-untyped]
 from babel import Locale
 from babel.numbers import format_decimal
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from voirdire._types import Language
 from voirdire._validation import check_choice, shorten
@@ -166,6 +166,7 @@ class Verbatim:
 
     text: str
     otherwise: str | None = None
+    width: int = 400
 
 
 @dataclass(frozen=True)
@@ -220,6 +221,8 @@ def argument_of(path: str) -> Argument:
 
 _GLUED = re.compile(r"(?<=[\wεωρκα]) ([=<≥]) (?=[{\d.])| ([±→]) ")
 """Where a line must not break: around the sign in ``ε = {epsilon}``, ``±`` and ``→``."""
+_CODE = re.compile("`([^`]+)`")
+"""A command in a sentence of the JSON."""
 _UNBROKEN = 16
 """Names up to this length stay on one line, with their hyphens."""
 
@@ -408,8 +411,9 @@ def _isolate(value: Name | Label | Verbatim | Argument, *, quotes: str) -> Marku
     if isinstance(value, Argument):
         return Markup("<bdi>{}</bdi>").format(one_line(value.text, width=300))
     if isinstance(value, Verbatim):
-        shown = one_line(value.text, width=400)
-        return Markup('<bdi lang="en">{}</bdi>').format(shown)
+        shown = str(escape(one_line(value.text, width=value.width)))
+        marked = _CODE.sub(r"<code>\1</code>", shown)
+        return Markup(f'<bdi lang="en">{marked}</bdi>')  # noqa: S704  # escaped
     shown = one_line(value.text, width=value.width, both_ends=True)
     if isinstance(value, Name):
         sort = "name short" if len(shown) <= _UNBROKEN else "name"

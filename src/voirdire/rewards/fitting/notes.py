@@ -100,7 +100,7 @@ def _note_separable(separable: str, *, l2: float, loss: str) -> Iterator[str]:
     if separable == "none":
         return
     start = (
-        "some weights rank every comparison right: their size"
+        "there are weights that rank every comparison right: the size of the fitted ones"
         if separable == "complete"
         else "some weights by themselves rank comparisons right and none wrong: their size"
     )
