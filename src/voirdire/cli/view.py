@@ -77,5 +77,7 @@ def view_command(
 def write_page(output: Path, page: ResultPage) -> None:
     """Write a page, and say where it is and what is on it."""
     write_text(output, page.html)
-    for line in (f"{output}: {len(page.html.encode()) / 1e6:.1f} MB", *page.lines):
+    size = len(page.html.encode())
+    shown = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
+    for line in (f"{output}: {shown}", *page.lines):
         print(line)

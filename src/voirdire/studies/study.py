@@ -237,9 +237,12 @@ def check_kinds(kinds: Sequence[QuestionKind], alignments: Sequence[Any]) -> Non
 def _questions(humans: LabelTable, names: Sequence[str] | None) -> list[str]:
     answered = humans.questions
     if not answered:
-        first = humans.dropped[0] if humans.dropped else None
-        why = "" if first is None else f" The first: {first.place()}: {first.reason}."
-        msg = f"no annotation is left to examine, {len(humans.dropped):,} are dropped.{why}"
+        msg = f"no annotation is left to examine, {len(humans.dropped):,} are dropped."
+        if humans.dropped:
+            first = humans.dropped[0]
+            msg += f" The first: {first.place()}: {first.reason}."
+        else:
+            msg += " Is every annotator's column named as one of judges?"
         raise NoDataError(msg)
     for question in names or ():
         if question not in answered:
