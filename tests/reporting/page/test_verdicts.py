@@ -13,8 +13,8 @@ def test_a_pass_at_one_margin(verdict_of, make_row):
         ".89–.93)."
     )
     assert verdict_of(make_row(), language="zh").sentence == (
-        "gpt 可以代替标注者（问题 label）：在允许差距 ε = 0.15 之下，可以证明它与其余标注者"
-        "的接近程度不逊于 4 名标注者中的 3 名（ω = 0.75，ρ = 0.91，95% 区间 0.89–0.93）。"
+        "gpt 可以代替标注者（问题 label）：允许差距 ε = 0.15 时，可以证明它与其余标注者"
+        "的接近程度不逊于 4 名标注者中的 3 名（ω = 0.75，ρ = 0.91，95% 置信区间 0.89–0.93）。"
     )
     assert verdict.more == ""
 
