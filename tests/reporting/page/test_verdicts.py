@@ -289,9 +289,7 @@ def test_an_outcome_that_hangs_on_the_items_is_called_close(verdict_of, make_row
     verdict = verdict_of(row | {"uncertainty": row["uncertainty"] | {"stability": 0.43}})
 
     assert verdict.short == "may replace, close"
-    assert (
-        verdict.more == "Close: drawn again from these items, ω reaches one half 43% of the time."
-    )
+    assert verdict.more == "Close: in resamples of these items, ω reaches one half 43% of the time."
 
 
 def test_two_close_margins_share_a_sentence(verdict_of, make_row):
@@ -303,7 +301,7 @@ def test_two_close_margins_share_a_sentence(verdict_of, make_row):
     verdict = verdict_of(*rows)
 
     assert verdict.more.startswith(
-        "Close: drawn again from these items, ω reaches one half 80% of the time at ε = .2, 30% at "
+        "Close: in resamples of these items, ω reaches one half 80% of the time at ε = .2, 30% at "
         "ε = .1."
     )
     # with several margins, where a judge begins to pass is no news
