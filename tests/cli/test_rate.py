@@ -42,7 +42,7 @@ def test_groups_are_compared(call, files, tmp_path):
     done = call("rate", *files, "--items", tmp_path / "items.csv", "--by", "model")
 
     assert done.code == 0
-    assert "Groups: old less new\n" in done.out
+    assert "Groups: old minus new\n" in done.out
     assert re.search(r"^label +−", done.out, re.MULTILINE)
     assert re.search(r"^new +.* 300 ", done.out, re.MULTILINE)
 

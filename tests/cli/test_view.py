@@ -130,7 +130,7 @@ def test_no_more_than_a_thousand_items_are_in_sight(view, tmp_path):
     page = view(path)
 
     assert len(tags_of(page)) == 1_000
-    assert "The first 1,000 of 1,200 items are in sight" in page
+    assert "The first 1,000 of 1,200 items are shown" in page
     assert "75%" in page  # of all of them
 
 

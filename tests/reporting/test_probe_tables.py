@@ -117,7 +117,7 @@ def test_no_bias_and_no_repeats_are_said():
 def test_a_report_without_probes_claims_nothing():
     text = shown(report(probes=(), mitigation=None))
 
-    assert "No probe was asked of openai/gpt-4o-mini." in text
+    assert "No probe was run on openai/gpt-4o-mini." in text
     assert "bias in" not in text
 
 

@@ -276,7 +276,7 @@ def test_undefined_controls_are_not_said_to_fail(read, make_row):
 
     spoken = read("controls", row | {"controls": undefined(row)})
 
-    assert "What a judge that always answers “no” would get is undefined here." in spoken
+    assert "The result of a judge that always answers “no” is undefined here." in spoken
     assert "pass" not in spoken
     assert "–" not in spoken
 

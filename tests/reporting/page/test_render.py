@@ -234,7 +234,7 @@ def test_chinese_says_the_same_numbers_in_chinese(full, page_text):
     assert re.findall(r"(?:[A-Za-z’]{2,} ){4,}", own_words) == []
 
     assert "gpt 0.25 ✗ 未通过 0.75 ✓ 通过 0.91 0.89–0.93 0.93 0.91–0.95 0.12 60" in text
-    assert "标注者之间的 Krippendorff α 为 0.57（95% 区间 0.54–0.59）：中等一致。" in text
+    assert "标注者之间的 Krippendorff α 为 0.57（95% 置信区间 0.54–0.59）：中等一致。" in text
 
 
 def test_undefined_figures_are_dashes(make_row, make_content, page_text):

@@ -13,8 +13,8 @@ def test_a_pass_at_one_margin(verdict_of, make_row):
         ".89–.93)."
     )
     assert verdict_of(make_row(), language="zh").sentence == (
-        "gpt 可以代替标注者（问题 label）：在允许差距 ε = 0.15 之下，可以证明它与其余标注者"
-        "的接近程度不逊于 4 名标注者中的 3 名（ω = 0.75，ρ = 0.91，95% 区间 0.89–0.93）。"
+        "gpt 可以代替标注者（问题 label）：允许差距 ε = 0.15 时，可以证明它与其余标注者"
+        "的接近程度不逊于 4 名标注者中的 3 名（ω = 0.75，ρ = 0.91，95% 置信区间 0.89–0.93）。"
     )
     assert verdict.more == ""
 
@@ -289,9 +289,7 @@ def test_an_outcome_that_hangs_on_the_items_is_called_close(verdict_of, make_row
     verdict = verdict_of(row | {"uncertainty": row["uncertainty"] | {"stability": 0.43}})
 
     assert verdict.short == "may replace, close"
-    assert (
-        verdict.more == "Close: drawn again from these items, ω reaches one half 43% of the time."
-    )
+    assert verdict.more == "Close: in resamples of these items, ω reaches one half 43% of the time."
 
 
 def test_two_close_margins_share_a_sentence(verdict_of, make_row):
@@ -303,7 +301,7 @@ def test_two_close_margins_share_a_sentence(verdict_of, make_row):
     verdict = verdict_of(*rows)
 
     assert verdict.more.startswith(
-        "Close: drawn again from these items, ω reaches one half 80% of the time at ε = .2, 30% at "
+        "Close: in resamples of these items, ω reaches one half 80% of the time at ε = .2, 30% at "
         "ε = .1."
     )
     # with several margins, where a judge begins to pass is no news

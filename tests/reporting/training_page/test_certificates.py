@@ -124,7 +124,7 @@ def test_a_run_without_a_record_of_them_says_so(page_text):
     text = page_text(run)
 
     assert "Certificates not recorded with the run; the reward file holds those of" in text
-    assert "was not recorded with the run. The reward file holds those of its judge." in text
+    assert "The run did not record which certificates this reward had. The reward file" in text
     assert "no valid certificate" not in text
     assert "✓ valid" not in text
     assert "certificates: " not in " ".join(training_summary(run))

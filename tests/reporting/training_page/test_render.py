@@ -117,7 +117,8 @@ def test_the_story_has_the_numbers_of_the_run(page_text):
     parts = [mean(getattr(step, name) for step in steps)
              for name in ("rule_mean", "base_mean") for steps in (first, last)]  # fmt: skip
     shown = [written(value) for value in parts]
-    assert f"the rules gave {shown[0]} and then {shown[1]}, the base reward {shown[2]} and" in text
+    assert f"The rules gave {shown[0]} of it at first and {shown[1]} at the end, the base" in text
+    assert f"the base reward {shown[2]} and {shown[3]}." in text
     before = mean(step.reward_mean for step in run.reference[-10:])
     assert f"(earlier) had {written(before)} at the steps where this one has {written(end)}" in text
     lengths = [mean(step.length_mean for step in steps) for steps in (first, last)]
