@@ -32,8 +32,10 @@ def test_the_plain_examination(paper_of, make_row):
         "which it is aligned at least as well, is lower than the annotator’s by ε or more. It"
         " was tested with one-sided paired t-tests, controlling the false discovery rate over"
         " annotators at q = .05 (Benjamini & Yekutieli, 2001); the winning rate ω is the "
-        "share of annotators for whom it was rejected, and a judge passes at ω ≥ .5 both with "
-        "failed calls left out and with them lost. The margin was ε = .15 [fixed before the "
+        "share of annotators for whom it was rejected. For the outcome, failed calls counted as "
+        "lost; a judge passed if its ω by an exact unconditional test was at least .5 and it was "
+        "shown closer to the annotators than the best constant answer (one-sided paired t-test "
+        "at 5%). The margin was ε = .15 [fixed before the "
         "labels were examined, because …]. The computations were done with voirdire "
         f"{voirdire.__version__}."
     )
