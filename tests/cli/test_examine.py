@@ -648,7 +648,7 @@ def test_labels_outside_the_universe_are_dropped_and_listed(call, study, files, 
     (drop,) = done.json["dropped"]
     assert (drop["item"], drop["rater"], drop["value"]) == ("i0", "ann", "perhaps")
     assert "unknown label" in drop["reason"]
-    assert "dropped 1: unknown label" in shown.out
+    assert "set aside: unknown label" in shown.out
 
 
 # Several questions ----------------------------------------------------------------------------

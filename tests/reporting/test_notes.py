@@ -157,8 +157,8 @@ def test_drops_are_counted_by_reason_with_the_first_place(notes):
     lines = [line.rstrip() for line in notes(dropped=rows).splitlines()]
 
     assert lines[-2:] == [
-        "dropped 3: can't tell (first: h.csv:4: column `label`: item 'i4')",
-        "dropped 1: duplicate row (first: j.csv:5: rater 'judge')",
+        "set aside 3 times: can't tell (first: h.csv:4: column `label`: item 'i4')",
+        "set aside: duplicate row (j.csv:5: rater 'judge')",
     ]
 
 
@@ -167,7 +167,7 @@ def test_many_reasons_are_counted(notes):
 
     lines = [line.rstrip() for line in notes(dropped=rows).splitlines()]
 
-    assert sum(line.startswith("dropped 1: reason") for line in lines) == 3
+    assert sum(line.startswith("set aside: reason") for line in lines) == 3
     assert lines[-1] == "and 1,497 other reasons; --json lists every row"
 
 
@@ -176,7 +176,7 @@ def test_one_more_reason_is_one(notes):
 
     lines = " ".join(notes(dropped=rows).split())
 
-    assert "(first: h.csv: question 'apology')" in lines
+    assert "(h.csv: question 'apology')" in lines
     assert lines.endswith("and 1 other reason; --json lists every row")
 
 

@@ -65,7 +65,7 @@ def test_a_page_of_a_terminal_says_what_matters(shown, reward_examination):
         "note: Base and rules together err more often",
         "5 more notes and every table are in --details",
         "Next: Read the misranked pairs",
-        "dropped 1: no verdict (first: ",
+        "set aside: no verdict (",
     ):
         assert words in " ".join(text.split())
 

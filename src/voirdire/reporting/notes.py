@@ -191,13 +191,15 @@ def legend(heads: Collection[str] = tuple(_LEGEND), *, method: str = "t") -> Tex
 
 
 def dropped_note(rows: Sequence[Dropped]) -> Text:
-    """Count what was dropped by reason, with the place of the first."""
+    """Say what was set aside by reason, how often, with the place of the first."""
     reasons = Counter(shorten(row.reason) for row in rows)
     first = {shorten(row.reason): row for row in reversed(rows)}
     text = Text()
     for reason, count in reasons.most_common(MOST_NOTES):
         place = shorten(_place(first[reason]), width=120)
-        text.append(f"dropped {count:,}: {reason} (first: {place})\n", style="yellow")
+        times = f" {count:,} times" if count > 1 else ""
+        first_of = "first: " if count > 1 else ""
+        text.append(f"set aside{times}: {reason} ({first_of}{place})\n", style="yellow")
     hidden = len(reasons) - MOST_NOTES
     if hidden > 0:
         reasons_left = "1 other reason" if hidden == 1 else f"{hidden:,} other reasons"

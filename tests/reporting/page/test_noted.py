@@ -186,5 +186,5 @@ def test_what_was_dropped_is_counted_by_reason(read, make_row):
     dropped = [{"reason": reason, "source": "labels.csv"} for reason in reasons]
 
     assert read("warnings", make_row(), dropped=dropped).startswith(
-        "4 labels were set aside and not used: 3 × unknown label and 1 × empty."
+        "Labels were set aside and not used: 3 × unknown label and empty."
     )

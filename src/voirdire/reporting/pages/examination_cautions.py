@@ -214,8 +214,10 @@ def _warn_of_dropped(dropped: Sequence[Dropped]) -> Iterator[PageCaution]:
     reasons = Counter(row.reason for row in dropped)
     shown = [
         say("dropped.reason", n=Count(count), reason=Verbatim(reason))
+        if count > 1
+        else Verbatim(reason)
         for reason, count in reasons.most_common(_MOST_REASONS)
     ]
     listed = Listing(tuple(shown), n_hidden=len(reasons) - len(shown))
-    what = say("note.dropped", rows=Count(len(dropped), "labels"), reasons=listed)
+    what = say("note.dropped", reasons=listed)
     yield PageCaution(what=say("note", what=what), todo=say_advice("dropped"))
