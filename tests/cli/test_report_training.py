@@ -47,7 +47,7 @@ def test_the_page_and_the_terminal_tell_of_the_run(call, trained, tmp_path):
     shown = [re.sub(r"^(-?)0\.", r"\1.", f"{mean:.2f}").replace("-", "−") for mean in (start, end)]
     assert (done.code, done.err) == (0, "")
     first, second = done.out.splitlines()[:2]
-    assert first.startswith(f"{page}: 0.")
+    assert first == f"{page}: {page.stat().st_size / 1e3:.0f} kB"
     assert second == (
         f"12 steps, 144 completions, mean reward {shown[0]} → {shown[1]} (first and last 6 steps)"
     )
