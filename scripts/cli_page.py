@@ -34,8 +34,6 @@ judges: [verdicts.parquet]
 epsilon: [0.1, 0.2]
 quality: {ann: 2, bob: 1}
 ```
-
-[Where old options are now](old-options.md).
 """
 PLAIN = {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "88"}
 

@@ -22,7 +22,6 @@ from voirdire.cli import app
 from voirdire.cli.main import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
-OLD_OPTIONS = json.loads((ROOT / "tests" / "cli" / "options_0_1_0.json").read_text())
 
 # Help and version -----------------------------------------------------------------------------
 
@@ -119,45 +118,6 @@ def test_a_call_that_lacks_something_gets_three_lines(call, words, missing):
     assert f"{missing} is missing" in said
     assert example == f"Example: {command.example}"
     assert more == f"Help: voirdire {' '.join(words)} --help"
-
-
-@pytest.mark.parametrize("command", sorted(OLD_OPTIONS))
-def test_every_option_of_the_first_version_is_there_or_leads_to_its_new_place(
-    list_options, command
-):
-    page = (ROOT / "docs" / "reference" / "old-options.md").read_text(encoding="utf-8")
-    moved = re.findall(rf"^\| (?:`{command}`|all) \| `(--[\w-]+)", page, re.MULTILINE)
-
-    gone = {*OLD_OPTIONS[command]} - {*list_options(command)}
-
-    assert gone <= {*moved}
-
-
-def test_every_old_spelling_on_the_page_is_refused_with_the_new_one(call):
-    page = (ROOT / "docs" / "reference" / "old-options.md").read_text(encoding="utf-8")
-    rows = re.findall(
-        r"^\| (?:`([\w-]+)`|all) \| `([^`]+)`(.*?) \| `(--[\w-]+)", page, re.MULTILINE
-    )
-
-    assert len(rows) > 15
-    for command, old, beside, new in rows:
-        verdicts = ["--verdicts", "v.csv"] if "--verdicts" in beside else []
-        if "--judges" in beside:
-            verdicts = ["--humans", "h.csv", "--judges", "v.csv"]
-        needed = {
-            "examine-reward": ["c.jsonl", "--reward", "r.json"],
-            "fit": ["c.jsonl", "-o", "r.json"],
-            "score": ["i.jsonl", "--reward", "r.json", "-o", "o.csv"],
-        }.get(command, [])
-        option, _, value = old.partition(" ")
-        if option == "--gate":
-            needed = ["--humans", "h.csv", "--judges", "j.csv"]
-
-        typed = [option, *([] if option == "--show-completion" else [value or "zh"])]
-        done = call(*filter(None, [command]), *needed, *verdicts, *typed)
-
-        assert done.code == 2, (command, old)
-        assert new in done.err, (command, old, done.err)
 
 
 @pytest.mark.parametrize("command", ["distill", "fit", "judge", "power"])
