@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from voirdire import _lazy
+from voirdire._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from voirdire.errors import (
@@ -52,8 +53,6 @@ if TYPE_CHECKING:
         power_from_pilot,
         rate,
     )
-
-__version__ = "0.1.0"
 
 __all__ = [
     "AltTestResult",

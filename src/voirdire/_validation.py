@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, get_args
 
+from voirdire._messages import list_names, printable, shorten
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ __all__ = [
     "check_fraction",
     "check_positive",
     "is_number",
+    "list_names",
     "printable",
     "shorten",
 ]
@@ -76,38 +77,6 @@ def check_epsilons(value: float | Sequence[float]) -> tuple[float, ...]:
         msg = "`epsilon` must hold at least one number, got an empty sequence."
         raise InputError(msg)
     return tuple(check_fraction("epsilon", number, open_below=False) for number in values)
-
-
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters, line ends and overrides of writing direction: they move the cursor, hide
-what stands before them, or cannot be written at all."""
-
-
-def shorten(value: object, *, width: int = 80) -> str:
-    """Show `value` on one line of at most `width` characters, with nothing that could act."""
-    text = value[: width + 1] if isinstance(value, str) else repr(value)[: width + 1]
-    text = _UNSAFE.sub(_named, text)
-    return text if len(text) <= width else f"{text[: width - 1]}…"
-
-
-def list_names(names: Sequence[str], *, most: int = 10) -> str:
-    """List the first names, and say how many more there are; ``none`` where there is none."""
-    shown = ", ".join(names[:most]) or "none"
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
-
-
-def printable(text: str) -> str:
-    """Show text of any length with its line ends and tabs, and with nothing else that could act."""
-    return _UNSAFE.sub(lambda found: found[0] if found[0] in "\n\t" else _escaped(found[0]), text)
-
-
-def _named(match: re.Match[str]) -> str:
-    character = match.group()
-    return "⏎" if character in "\n\r" else _escaped(character)
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode()
 
 
 def is_number(value: object) -> TypeGuard[float]:

@@ -34,14 +34,13 @@ Anything else that escapes is a bug and keeps its traceback.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire.documents import Problem
-    from voirdire.judging.asking import Answers
-    from voirdire.records.replies import Reply
+    from voirdire._messages import Problem
+    from voirdire._types import ReplyForm
 
 __all__ = [
     "AccessError",
@@ -223,6 +222,14 @@ class CostLimitReachedError(StoppedError):
     """The run has spent what it may: what was in flight is finished and kept."""
 
 
+class _Reply(Protocol):
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def form(self) -> ReplyForm: ...
+
+
 class VerdictParseError(VoirdireError):
     """A reply cannot be read as the answer that was asked for.
 
@@ -232,17 +239,17 @@ class VerdictParseError(VoirdireError):
         The whole reply.
     is_refusal : bool
         Whether the model declines in words: it will decline again.
-    partial : Answers or None
+    partial : object or None
         What can be read of it, where that is some answers and not others.
     """
 
     reason = "unreadable reply"
 
-    def __init__(self, message: str, *, reply: Reply, is_refusal: bool = False) -> None:
+    def __init__(self, message: str, *, reply: _Reply, is_refusal: bool = False) -> None:
         super().__init__(message)
         self.reply = reply
         self.is_refusal = is_refusal
-        self.partial: Answers | None = None
+        self.partial: Any = None
         if is_refusal:
             self.reason = RefusalError.reason
 

@@ -8,7 +8,7 @@ import sys
 import tomllib
 from importlib.resources import files
 
-import voirdire
+from voirdire._version import __version__
 from voirdire.cli.shell import Command, make_app, rewrite_as_options, run_app
 from voirdire.errors import RubricError, VoirdireError
 
@@ -25,7 +25,7 @@ app = make_app(
         "rubric": "List, show, check and start rubrics: the questions that judges answer.",
     },
     help_text=HELP,
-    version=f"voirdire {voirdire.__version__}",
+    version=f"voirdire {__version__}",
 )
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import yaml  # type: ignore[import-untyped]
 from cyclopts import Token
 
-import voirdire
 from voirdire._validation import shorten
+from voirdire._version import __version__
 from voirdire.documents import did_you_mean, read_document, write_whole
 from voirdire.judging.judges.key_material import find_keys
 
@@ -105,7 +105,7 @@ def _texts(value: Any, *, is_list: bool) -> list[str]:
 
 def settings_text(called: str, arguments: ArgumentCollection, *, file: str) -> str:
     """Write what was set as YAML, and what was left as it is by default as remarks."""
-    typed: dict[str, Any] = {"command": called, "voirdire": voirdire.__version__}
+    typed: dict[str, Any] = {"command": called, "voirdire": __version__}
     remarks = []
     for row in arguments:
         if not row.parse or row.children:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     )
     from voirdire.documents.problems import (
         NAME_RULE,
-        Problem,
         closest,
         did_you_mean,
         is_name,
@@ -52,7 +51,6 @@ __all__ = [
     "NotRegularError",
     "Number",
     "Path",
-    "Problem",
     "closest",
     "content_digest",
     "did_you_mean",
@@ -91,7 +89,7 @@ _HOMES = {
     **dict.fromkeys(("Filled", "Form", "Line", "Name", "Number", "rule_error"), "forms"),
     **dict.fromkeys(("content_digest", "plain_json", "write_json"), "json_text"),
     **dict.fromkeys(
-        ("NAME_RULE", "Problem", "closest", "did_you_mean", "is_name", "problem_error"),
+        ("NAME_RULE", "closest", "did_you_mean", "is_name", "problem_error"),
         "problems",
     ),
     "resolve_scalar": "yaml_text",

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from voirdire._validation import shorten
+from voirdire._messages import Problem, shorten
 from voirdire.documents import json_text, yaml_text
 from voirdire.documents.files import NotRegularError, open_regular, read_small
 from voirdire.documents.problems import (
     MOST_PROBLEMS,
-    Problem,
     closest,
     did_you_mean,
     find_place,

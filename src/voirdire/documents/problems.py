@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from voirdire._validation import shorten
+from voirdire._messages import Problem, shorten
 from voirdire.errors import RubricError
 
 if TYPE_CHECKING:
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_PROBLEMS",
     "NAME_RULE",
-    "Problem",
     "closest",
     "did_you_mean",
     "find_place",
@@ -32,38 +30,7 @@ NAME_RULE = "letters, digits, '-', '_' and '.', a letter or digit first, at most
 """What `is_name` checks."""
 
 _NAME = re.compile(r"[^\W_][\w.-]{0,99}")
-_SOURCE_WIDTH = 300
 _MOST_KEYS = 5  # that one message names: it stays a line
-
-
-@dataclass(frozen=True, kw_only=True)
-class Problem:
-    """One thing that is wrong with a document.
-
-    Attributes
-    ----------
-    source : str
-        The file.
-    line, column : int or None
-        Where the wrong word begins, from 1; None where the whole file is meant.
-    message : str
-        What must be otherwise.
-    is_unknown_key : bool
-        Whether it is an unknown key, which is shown first, since it may cause other problems.
-    """
-
-    source: str
-    line: int | None = None
-    column: int | None = None
-    message: str
-    is_unknown_key: bool = False
-
-    def __str__(self) -> str:
-        """``path:line:column: message``."""
-        place = shorten(self.source, width=_SOURCE_WIDTH)
-        if self.line is not None:
-            place += f":{self.line}:{self.column}"
-        return f"{place}: {self.message}"
 
 
 def problem_error(*problems: Problem) -> RubricError:

@@ -13,10 +13,9 @@ from typing import Any, TypeAlias
 
 import yaml  # type: ignore[import-untyped]
 
-from voirdire._validation import shorten
+from voirdire._messages import Problem, shorten
 from voirdire.documents.problems import (
     MOST_PROBLEMS,
-    Problem,
     find_place,
     problem_error,
     size_error,

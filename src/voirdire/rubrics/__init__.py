@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.documents import Problem
+    from voirdire._messages import Problem
     from voirdire.rubrics.classes import (
         ClassProbabilities,
         class_probabilities,
@@ -63,7 +63,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Problem": "voirdire.documents",
+    "Problem": "voirdire._messages",
     "check_logic": "logic",
     **dict.fromkeys(("Expression", "parse_expression", "render_expression"), "expressions"),
     **dict.fromkeys(("OUR_NAMES", "rubric_from_rbr_layout"), "rbr_layout"),

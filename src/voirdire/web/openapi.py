@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-import voirdire
+from voirdire._version import __version__
 from voirdire.web.answers import OpenRLHFAnswer, RewardDescription, RewardsAnswer, Status
 from voirdire.web.refusals import REFUSALS, RefusalBody
 from voirdire.web.requests import OpenRLHFRequest, RewardsRequest
@@ -105,7 +105,7 @@ def openapi_document() -> dict[str, Any]:
         "info": {
             "title": "voirdire rewards",
             "description": "Gives responses of a model in training their rewards.",
-            "version": voirdire.__version__,
+            "version": __version__,
         },
         "paths": {
             path: {route.method.lower(): _operation(path, route)} for path, route in ROUTES.items()

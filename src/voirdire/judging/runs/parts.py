@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING
 
 import msgspec
 
-import voirdire
+from voirdire._version import __version__
 from voirdire.errors import InputError
 from voirdire.io.verdict_files import encode_part, join_parts, sync_file
 from voirdire.judging.fingerprint import hash_content
@@ -91,7 +91,7 @@ def hash_part(
             "source": plan.judge.source,
             "layout": layout,
             "format": written_as,
-            "version": voirdire.__version__,
+            "version": __version__,
         }
     )
 

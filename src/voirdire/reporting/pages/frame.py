@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from voirdire._validation import shorten
+from voirdire._version import __version__
 from voirdire.errors import InputError
 from voirdire.reporting.number_formats import percent, share
 from voirdire.reporting.pages.items import heading_of, item_filters, items_script, script_source
@@ -86,8 +87,6 @@ def page_words(speaker: Speaker) -> dict[str, Any]:
     dict
         `t`, `language`, `space` (between two sentences) and `version`.
     """
-    from voirdire import __version__
-
     return {
         "t": speaker,
         "language": {"en": "en", "zh": "zh-Hans"}[speaker.language],

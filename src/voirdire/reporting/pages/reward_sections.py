@@ -7,6 +7,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from voirdire._version import __version__
 from voirdire.reporting.number_formats import is_defined, rounded_count
 from voirdire.reporting.pages.frame import drop_reasons, settings_rows
 from voirdire.reporting.pages.reward_facts import (
@@ -756,8 +757,6 @@ def _list_appendix(facts: RewardFacts) -> Iterator[Part]:
 
 def _say_paragraph(facts: RewardFacts) -> Iterator[Said]:
     """Say for a paper what was examined on what, and how well it ranks."""
-    from voirdire import __version__
-
     report, base = facts.report, facts.error("base")
     suffix = ".base" if base else ""
     about = {"judge": name_judge(report.reward), "rubric": say_rubric(report.reward)}
