@@ -12,11 +12,12 @@ import polars as pl
 import pytest
 
 import voirdire
+from golden.training import record_run
 from voirdire.io import read_labels
 from voirdire.judging import judge_file
 from voirdire.reporting import html_report
 
-RUN = Path(__file__).parents[1] / "golden" / "version_0_1_0"
+FILES = Path(__file__).parents[1] / "golden" / "files"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
@@ -245,10 +246,10 @@ def test_there_is_no_slider_for_a_multiplicative_margin_nor_on_a_report(study):
 
 
 def test_a_reward_with_its_weights_and_certificates(view):
-    page = view(RUN / "reward.json")
+    page = view(FILES / "reward.json")
 
     assert "What the reward pays for" in page
-    weights = json.loads((RUN / "reward.json").read_text(encoding="utf-8"))["behaviors"]
+    weights = json.loads((FILES / "reward.json").read_text(encoding="utf-8"))["behaviors"]
     for behavior, row in weights.items():
         assert behavior in page
         assert all(name in page for name in row["weights"])
@@ -256,16 +257,16 @@ def test_a_reward_with_its_weights_and_certificates(view):
 
 
 def test_a_certificate_with_its_figures_and_hashes(view):
-    page = view(RUN / "certificate.json")
+    page = view(FILES / "certificate.json")
 
-    content = json.loads((RUN / "certificate.json").read_text(encoding="utf-8"))
+    content = json.loads((FILES / "certificate.json").read_text(encoding="utf-8"))
     assert f"Certificate of {content['created']}" in page
     assert content["content_hash"] in page
     assert content["examinations"][0]["judge"] in page
 
 
 def test_a_changed_certificate_is_one_line(call, tmp_path, assert_one_line):
-    content = json.loads((RUN / "certificate.json").read_text(encoding="utf-8"))
+    content = json.loads((FILES / "certificate.json").read_text(encoding="utf-8"))
     content["examinations"][0]["winning_rate"] = 0.123
     path = tmp_path / "certificate.json"
     path.write_text(json.dumps(content), encoding="utf-8")
@@ -275,8 +276,10 @@ def test_a_changed_certificate_is_one_line(call, tmp_path, assert_one_line):
     assert_one_line(done, "must be as it was written, got one that was changed")
 
 
-def test_a_training_run(view):
-    assert "Training run" in view(RUN / "run")
+def test_a_training_run(view, tmp_path):
+    record_run(tmp_path / "run", reward=FILES / "first.json")
+
+    assert "Training run" in view(tmp_path / "run")
 
 
 def test_the_examination_of_a_reward(view, tmp_path):
@@ -383,7 +386,7 @@ def test_items_without_ids_are_refused_with_the_names_to_give(
 
 
 def test_items_are_refused_where_a_page_shows_none(call, items, assert_one_line):
-    done = call("view", RUN / "reward.json", "--items", items, "--no-open")
+    done = call("view", FILES / "reward.json", "--items", items, "--no-open")
 
     assert_one_line(done, "`--items` must be left out for a reward")
 

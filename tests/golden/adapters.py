@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from golden.figures import figures_of
-from golden.inputs import probability, response, truths
-from golden.runs import VERSION_0_1_0
+from golden.inputs import response, truths
+from golden.runs import FILES
+from golden.training import scripted_judge
 from voirdire.adapters import reward_function
 from voirdire.adapters.openrlhf import (
     make_reward_func,
@@ -19,7 +20,6 @@ from voirdire.adapters.openrlhf import (
 from voirdire.adapters.trl import TrlReward
 from voirdire.adapters.verl import close_rewards, compute_score, compute_score_batch
 from voirdire.errors import UncertifiedWarning
-from voirdire.judging import ScriptedJudge
 from voirdire.rewards import LiveReward, LiveScores, MissingRewards, RewardModel, load_reward
 
 BEHAVIORS = ["refuse", "refuse", "chat", "chat", "refuse", "chat", "chat", "refuse"]
@@ -29,25 +29,14 @@ RESPONSES = [response(name, truths(name)) for name in NAMES]
 RESPONSES[3] = "There is no answer to this. (item-0)"
 
 
-def _answer(item: Any) -> list[float]:
-    if "no answer" in item.response:
-        return [np.nan] * 3
-    name = item.response.rpartition("(")[2].rstrip(")")
-    return [probability(name, question) for question in ("sorry", "rude", "asks")]
-
-
-def _judge() -> ScriptedJudge:
-    return ScriptedJudge(questions=("sorry", "rude", "asks"), answer=_answer)
-
-
 def _reward() -> RewardModel:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UncertifiedWarning)
-        return load_reward(VERSION_0_1_0 / "first.json")
+        return load_reward(FILES / "first.json")
 
 
 def plain() -> dict[str, Any]:
-    function = reward_function(_reward(), judge=_judge())
+    function = reward_function(_reward(), judge=scripted_judge())
     try:
         return {"rewards": function(PROMPTS, RESPONSES, behaviors=BEHAVIORS)}
     finally:
@@ -56,7 +45,7 @@ def plain() -> dict[str, Any]:
 
 def trl() -> dict[str, Any]:
     logged: dict[str, Any] = {}
-    function = TrlReward(_reward(), judge=_judge(), name="golden")
+    function = TrlReward(_reward(), judge=scripted_judge(), name="golden")
     try:
         rewards = asyncio.run(
             function(
@@ -75,7 +64,7 @@ def trl() -> dict[str, Any]:
 
 
 def openrlhf_function() -> dict[str, Any]:
-    function = make_reward_func(_reward(), judge=_judge(), missing_reward=-9.0)
+    function = make_reward_func(_reward(), judge=scripted_judge(), missing_reward=-9.0)
     queries = [prompt + said for prompt, said in zip(PROMPTS, RESPONSES, strict=True)]
     try:
         found = function(queries, PROMPTS, BEHAVIORS)
@@ -92,7 +81,7 @@ def openrlhf_request() -> dict[str, Any]:
     reward = _reward()
 
     async def scored() -> LiveScores:
-        live = LiveReward(reward, judge=_judge())
+        live = LiveReward(reward, judge=scripted_judge())
         await live.start()
         try:
             return await live.turn_rewards(turns)
@@ -103,7 +92,7 @@ def openrlhf_request() -> dict[str, Any]:
 
 
 def verl() -> dict[str, Any]:
-    settings = {"reward": _reward(), "judge": _judge(), "missing_reward": -9.0}
+    settings = {"reward": _reward(), "judge": scripted_judge(), "missing_reward": -9.0}
     known = [{"prompt": prompt} for prompt in PROMPTS]
     try:
         batch = compute_score_batch([""] * len(NAMES), RESPONSES, BEHAVIORS, known, **settings)

@@ -1,8 +1,9 @@
 """The golden runs: every argument list stands here and nowhere else.
 
-{inputs} is the folder that `inputs.py` writes, {written} holds files as version 0.1.0 wrote them,
-{shared} the public data sets, {server} the address of a scripted model. A run stands in an empty
-folder of its own. After a change of a command's spelling only this file changes; its goldens stay.
+{inputs} is the folder that `inputs.py` writes, {written} holds files that were written once,
+{training} is a training run that is recorded first, {shared} the public data sets, {server} the
+address of a scripted model. A run stands in an empty folder of its own. After a change of a
+command's spelling only this file changes; its goldens stay.
 """
 
 from golden.runs import Run
@@ -150,7 +151,7 @@ EXAMINE = [
         "examine --humans {inputs}/boolean_humans.csv"
         " --judges {inputs}/boolean_judges.csv --kind boolean --threshold .6 --resamples 0 --json",
     ),
-    # verdicts of version 0.1.0, a gate, a certificate, pages
+    # stored verdicts, a gate, a certificate, pages
     Run(
         "examine_verdicts",
         "examine --humans {inputs}/item_labels.csv --judges {written}/long.parquet"
@@ -256,11 +257,6 @@ FIT = [
         quick=True,
         fits=True,
         documents=("made.json",),
-    ),
-    Run(
-        "fit_logistic",
-        f"fit {FITTED} {ORDERS} --loss logistic --l2 .01 --resamples 0 -o made.json --json",
-        fits=True,
     ),
     Run(
         "fit_without_penalty",
@@ -384,16 +380,16 @@ OTHERS = [
     ),
     Run(
         "replay",
-        "replay {written}/run --reward {written}/second.json -o out.parquet --json",
+        "replay {training} --reward {written}/second.json -o out.parquet --json",
         quick=True,
         tables=("out.parquet",),
     ),
-    Run("replay_itself", "replay {written}/run --reward {written}/first.json --json"),
-    Run("sample", "sample {written}/run -o out --number 20 --json"),
-    Run("report_training_en", "report {written}/run -o page.html", pages=("page.html",)),
+    Run("replay_itself", "replay {training} --reward {written}/first.json --json"),
+    Run("sample", "sample {training} -o out --number 20 --json"),
+    Run("report_training_en", "report {training} -o page.html", pages=("page.html",)),
     Run(
         "report_training_zh",
-        "report {written}/run -o page.html --report-language zh",
+        "report {training} -o page.html --report-language zh",
         pages=("page.html",),
     ),
     Run("rubric_list", "rubric list --json"),
@@ -404,7 +400,7 @@ OTHERS = [
     Run("rubric_new", "rubric new made.yaml --kind scale", shapes=("made.yaml",)),
 ]
 
-# files as version 0.1.0 wrote them, opened
+# files that were written once, opened
 OPENED = [
     *(
         Run(
@@ -423,12 +419,6 @@ OPENED = [
             tables=("out.jsonl",),
         )
         for kind in ("parquet", "jsonl", "csv")
-    ),
-    Run(
-        "opened_logistic",
-        "score {inputs}/comparisons.jsonl --reward {written}/logistic.json"
-        " --verdicts {written}/verdicts.parquet -o out.jsonl --json",
-        tables=("out.jsonl",),
     ),
     Run(
         "opened_certificate",

@@ -14,21 +14,23 @@ from typing import Any
 from golden.figures import figures_of, figures_of_page, figures_of_table, shape_of
 from golden.inputs import write_judges
 from golden.server import running_server
+from golden.training import record_run
 from voirdire.cli import run as run_command_line
 
 HERE = Path(__file__).parent
 KEPT = HERE / "runs"
 """The goldens: a file for each run."""
-VERSION_0_1_0 = HERE / "version_0_1_0"
-"""Files as version 0.1.0 wrote them."""
+FILES = HERE / "files"
+"""Files that were written once, and are read as they are."""
 
 
 @dataclass(frozen=True)
 class Run:
     """A command, and what is kept of what it leaves.
 
-    `words` may hold {inputs}, {shared}, {written} (files of version 0.1.0) and {server}; the files
-    judges.yaml and cascade.yaml, which name the server, are where the command runs. `keep` names
+    `words` may hold {inputs}, {shared}, {written} (files that were written once), {server} and
+    {training}, a training run that is recorded first; the files judges.yaml and cascade.yaml, which
+    name the server, are where the command runs. `keep` names
     the parts of the printed JSON that are kept; None stands for all. Of `tables` every number is
     kept, of `documents` every figure, of `shapes` columns and rows, of `pages` the numbers in their
     tables. Figures of `fits` may be off by 1e-6; `n_draws` is how often a seeded run draws.
@@ -58,13 +60,15 @@ class Places:
     inputs: Path
     shared: Path
     server: str = ""
+    training: Path | None = None
 
     def filled(self, words: str) -> list[str]:
         places = {
             "{inputs}": self.inputs,
             "{shared}": self.shared,
-            "{written}": VERSION_0_1_0,
+            "{written}": FILES,
             "{server}": self.server,
+            "{training}": self.training,
         }
         found = []
         for word in words.split():
@@ -117,8 +121,10 @@ def call(words: list[str]) -> tuple[int, str, str]:
 def figures_of_run(run: Run, places: Places, folder: Path) -> dict[str, Any]:
     """Run a command in an empty folder, and gather its figures."""
     with plain_pipe(folder), running_server() as server:
-        places = replace(places, server=server)
-        write_judges(folder, server=server, first=str(VERSION_0_1_0 / "local.npz"))
+        places = replace(places, server=server, training=folder / "training")
+        if "{training}" in run.words:
+            record_run(folder / "training", reward=FILES / "first.json")
+        write_judges(folder, server=server, first=str(FILES / "local.npz"))
         status, out, err = call(places.filled(run.words))
     if status != run.status:
         msg = f"{run.name} ended with status {status} instead of {run.status}: {err[-2000:]}"

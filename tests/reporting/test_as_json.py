@@ -19,7 +19,7 @@ from voirdire.reporting import (
 from voirdire.studies import Examination
 
 NUMBER = (int, float)
-EARLIER = Path(__file__).parents[1] / "golden/version_0_1_0/certificate.json"
+EARLIER = Path(__file__).parents[1] / "golden/files/certificate.json"
 # As ../shared/design.md, section 7, lists them.
 EXAMINATION_KEYS = {
     "question": str,

@@ -19,7 +19,7 @@ from voirdire.reporting import (
 
 TESTS = Path(__file__).parents[1]
 EARLIER = {
-    "version 0.1.0": TESTS / "golden/version_0_1_0/examination.json",
+    "version 0.1.0": TESTS / "golden/files/examination.json",
     "with a router": TESTS / "reporting/examination_with_router.json",
     "simulated": TESTS / "reporting/reward_page/examination.json",
 }

@@ -1,7 +1,7 @@
-"""Files of version 0.1.0 are opened by later versions, with the same results.
+"""Files that were written once are read with the same results.
 
 Most of them are read by golden runs (`{written}` in `commands.py`); here stands what no command
-shows: that forms of one file agree, and what store, certificate, reward and run folder hold.
+shows: that forms of one file agree, and what store, certificate and reward hold.
 """
 
 import json
@@ -13,9 +13,9 @@ import pytest
 from golden.commands import STORED
 from golden.figures import read_golden
 from golden.inputs import write_inputs
-from golden.runs import KEPT, VERSION_0_1_0, Places, call, plain_pipe
+from golden.runs import FILES, KEPT, Places, call, plain_pipe
 from voirdire import UncertifiedWarning, load_reward
-from voirdire.rewards import read_certificate, read_training_run
+from voirdire.rewards import read_certificate
 from voirdire.store import open_store
 
 
@@ -28,7 +28,7 @@ def test_verdicts_say_the_same_in_every_kind_of_file(layout, kind):
 
 
 def test_stored_replies_are_not_asked_for_again(tmp_path):
-    shutil.copy(VERSION_0_1_0 / "replies.sqlite", tmp_path)
+    shutil.copy(FILES / "replies.sqlite", tmp_path)
     words = Places(inputs=write_inputs(tmp_path), shared=tmp_path).filled(STORED)
 
     with plain_pipe(tmp_path):
@@ -37,12 +37,12 @@ def test_stored_replies_are_not_asked_for_again(tmp_path):
     calls = json.loads(out)["calls"]
     assert (status, calls["n_calls"]) == (0, 0)
     assert calls["n_reused"] > 0
-    written = pl.read_parquet(VERSION_0_1_0 / "long.parquet")
+    written = pl.read_parquet(FILES / "long.parquet")
     assert pl.read_parquet(tmp_path / "out.parquet").equals(written)
 
 
 def test_a_store_has_its_judge_and_every_call(tmp_path):
-    store = open_store(shutil.copy(VERSION_0_1_0 / "replies.sqlite", tmp_path))
+    store = open_store(shutil.copy(FILES / "replies.sqlite", tmp_path))
 
     counts = [store.count(judge.id) for judge in store.judges()]
     store.close()
@@ -51,7 +51,7 @@ def test_a_store_has_its_judge_and_every_call(tmp_path):
 
 
 def test_a_certificate_is_whole():
-    found = read_certificate(VERSION_0_1_0 / "certificate.json")
+    found = read_certificate(FILES / "certificate.json")
 
     assert found.outcomes["tone | near | accuracy | 0.2"] == "passed"
     assert len(found.outcomes) == 8  # two questions, four judges
@@ -59,14 +59,7 @@ def test_a_certificate_is_whole():
 
 def test_a_reward_has_its_weights():
     with pytest.warns(UncertifiedWarning):
-        found = load_reward(VERSION_0_1_0 / "first.json")
+        found = load_reward(FILES / "first.json")
 
     assert found.behaviors["refuse"].weights["rude"] == -2.0
     assert found.behaviors["chat"].weights["chat.good"] == 2.0
-
-
-def test_a_training_run_has_its_steps():
-    found = read_training_run(VERSION_0_1_0 / "run")
-
-    assert [step.n for step in found.steps] == [16] * 8
-    assert found.steps[0].n_missing == 0
