@@ -6,6 +6,7 @@ writes nothing, and says what differs.
 """
 
 import argparse
+import json
 import sys
 import tempfile
 import time
@@ -21,6 +22,8 @@ from golden.adapters import figures_of_adapters  # noqa: E402
 from golden.commands import RUNS  # noqa: E402
 from golden.comparing import differences  # noqa: E402
 from golden.figures import golden_text, read_golden  # noqa: E402
+from golden.hashes import KEPT as KEPT_HASHES  # noqa: E402
+from golden.hashes import hashes  # noqa: E402
 from golden.inputs import write_inputs  # noqa: E402
 from golden.runs import KEPT, Places, Run, figures_of_run  # noqa: E402
 
@@ -59,6 +62,15 @@ def main() -> int:
             n_different += bool(lines)
             if lines and not asked.check:
                 (KEPT / f"{run.name}.json").write_text(golden_text(found), encoding="utf-8")
+        if "hashes".startswith(tuple(asked.names or [""])):
+            folder = Path(name) / "hashes"
+            folder.mkdir()
+            text = json.dumps(hashes(folder, places.inputs), indent=1, ensure_ascii=False) + "\n"
+            is_new = not KEPT_HASHES.exists() or KEPT_HASHES.read_text(encoding="utf-8") != text
+            print(f"hashes: {'they differ' if is_new else 'the same'}")
+            n_different += is_new
+            if not asked.check:
+                KEPT_HASHES.write_text(text, encoding="utf-8")
     return int(asked.check and n_different > 0)
 
 
