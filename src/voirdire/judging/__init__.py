@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from voirdire.judging.client.limits import Limits
     from voirdire.judging.distilling import Distilled, LeftOut, distill_files
     from voirdire.judging.engine.call_summary import (
-        AnswerSummary,
         CallProgress,
-        CallSummary,
         JudgingProgress,
     )
     from voirdire.judging.engine.port import LiveState
@@ -63,6 +61,7 @@ if TYPE_CHECKING:
     from voirdire.judging.scripted import ScriptedJudge
     from voirdire.judging.settings import DistillSettings, JudgingSettings
     from voirdire.judging.shown_prompt import show_prompt
+    from voirdire.records.calls import AnswerSummary, CallSummary
 
 __all__ = [
     "AnswerSummary",
@@ -126,10 +125,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AnswerSummary": "engine.call_summary",
+    "AnswerSummary": "voirdire.records.calls",
     "Asking": "judges.llm_judge",
     "CallProgress": "engine.call_summary",
-    "CallSummary": "engine.call_summary",
+    "CallSummary": "voirdire.records.calls",
     "CascadeJudge": "judges.cascade",
     "ClassSummary": "runs.summary",
     "DistillSettings": "settings",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import ProbabilitySource, Threshold
-    from voirdire.judging.engine.call_summary import CallSummary
+    from voirdire.records.calls import CallSummary
     from voirdire.records.failures import Dropped
 
 __all__ = ["NO_VERDICT", "BehaviorClasses", "CallDetails", "Verdicts"]

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from voirdire._types import Judged, ProbabilitySource, Threshold
-    from voirdire.judging.engine.call_summary import CallSummary
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Dropped
+    from voirdire.records.calls import CallSummary
     from voirdire.records.verdict_tables import VerdictLayout
     from voirdire.records.verdicts import BehaviorClasses, Verdicts
     from voirdire.rubrics import Behavior

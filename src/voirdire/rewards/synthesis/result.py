@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from voirdire._types import Threshold
-    from voirdire.judging.engine.call_summary import CallSummary
     from voirdire.records import Dropped, Message
+    from voirdire.records.calls import CallSummary
     from voirdire.rewards.synthesis.plan import Assignment, Draft, SynthesisPlan
 
 __all__ = [

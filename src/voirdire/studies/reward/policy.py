@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.judging.bound import BoundJudge
-    from voirdire.judging.engine.call_summary import CallSummary
     from voirdire.records import Item
+    from voirdire.records.calls import CallSummary
     from voirdire.studies.reward.responses import ExaminationRequest, RatedItems
     from voirdire.studies.reward.result import RewardNote
 
