@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         CallProgress,
         JudgingProgress,
     )
+    from voirdire.judging.engine.live_settings import LiveSettings
     from voirdire.judging.engine.port import LiveState
     from voirdire.judging.judges.calibration import (
         JudgeCalibration,
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from voirdire.judging.judges.judges_file import JudgeSpec, load_judges, load_llm_judges
     from voirdire.judging.judges.jury import JudgeLike, JuryJudge
     from voirdire.judging.judges.llm_judge import Asking, LlmJudge, load_llm_judge
-    from voirdire.judging.judges.pricing import Price, price_of
-    from voirdire.judging.live.settings import LiveSettings
     from voirdire.judging.local import (
         JudgeCard,
         LocalJudge,
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
         load_local_judge,
     )
     from voirdire.judging.port import Judge
+    from voirdire.judging.pricing import Price, price_of
     from voirdire.judging.replies import (
         ItemReplies,
         ReplyListing,
@@ -145,11 +145,11 @@ _HOMES = {
     "JuryJudge": "judges.jury",
     "LeftOut": "distilling",
     "Limits": "client.limits",
-    "LiveSettings": "live.settings",
+    "LiveSettings": "engine.live_settings",
     "LiveState": "engine.port",
     "LlmJudge": "judges.llm_judge",
     "LocalJudge": "local",
-    "Price": "judges.pricing",
+    "Price": "pricing",
     "QuestionCalibration": "judges.calibration",
     "QuestionFigures": "local",
     "QuestionSummary": "runs.summary",
@@ -180,7 +180,7 @@ _HOMES = {
     "load_llm_judge": "judges.llm_judge",
     "load_llm_judges": "judges.judges_file",
     "load_local_judge": "local",
-    "price_of": "judges.pricing",
+    "price_of": "pricing",
     "read_replies": "replies",
     "show_prompt": "shown_prompt",
 }

@@ -1,16 +1,16 @@
-"""Joins a judge with the questions of one rubric."""
+"""Joins a judge with the questions of one rubric, and with all else that verdicts depend on."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from voirdire._validation import shorten
 from voirdire.judging.call_plan import CallPlan, plan_calls
 from voirdire.judging.fingerprint import hash_content
 from voirdire.judging.judges.cascade import DEFAULT, Bounds, is_unsure, read_bounds
-from voirdire.judging.notes import note_distrust
 from voirdire.judging.prompts import PROMPT_VERSION
 from voirdire.judging.reading import READING_VERSION
 from voirdire.records.thresholds import get_thresholds
@@ -22,15 +22,74 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from voirdire._types import ProbabilitySource
+    from voirdire._types import Judged, ProbabilitySource, Threshold
+    from voirdire.io.declared import ItemLayout, ItemReading
     from voirdire.judging.judges.cascade import CascadeJudge
     from voirdire.judging.judges.jury import JuryJudge
     from voirdire.judging.judges.llm_judge import LlmJudge
-    from voirdire.judging.plan import JudgingPlan
+    from voirdire.judging.port import Answerer
     from voirdire.rubrics import Rubric
     from voirdire.stats import Calibrator
 
-__all__ = ["BoundCascade", "BoundJudge", "BoundJury", "EngineJudge", "reply_fingerprint"]
+__all__ = [
+    "BoundCascade",
+    "BoundJudge",
+    "BoundJury",
+    "EngineJudge",
+    "JudgingPlan",
+    "note_distrust",
+    "reply_fingerprint",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgingPlan:
+    """Everything that verdicts depend on besides the items.
+
+    Attributes
+    ----------
+    judge : Judge
+        The judge.
+    rubric : Rubric
+        The rubric.
+    threshold : float, or mapping of str to float
+        In (0, 1): a proposition is true from this probability on; one number, or one for each.
+    judged : {"final_answer", "with_reasoning", "whole_turn"}
+        What of a response is judged.
+    fingerprint : str
+        Hash of all of this.
+    columns : tuple of int
+        Columns of the judge's answers to the propositions of the rubric.
+    notes : tuple of str
+        Notes for the reader of the verdicts.
+    """
+
+    judge: Answerer
+    rubric: Rubric
+    threshold: Threshold
+    judged: Judged
+    fingerprint: str
+    columns: tuple[int, ...] = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def asks_about_pairs(self) -> bool:
+        """Whether a row with a chosen and a rejected response is one item with both."""
+        return any(row.kind == "pairwise" for row in self.rubric.questions)
+
+    @property
+    def sees_images(self) -> bool:
+        """Whether items may hold images."""
+        return bool(getattr(self.judge, "sees_images", False))
+
+    def reading(self, layout: ItemLayout) -> ItemReading:
+        """Return how the items of a file are read for this plan."""
+        return layout.reading(
+            judged=self.judged,
+            pairs=self.asks_about_pairs,
+            images=self.sees_images,
+            known_behaviors=tuple(row.id for row in self.rubric.behaviors),
+        )
 
 
 class EngineJudge(ABC):
@@ -346,6 +405,14 @@ class BoundJury(EngineJudge):
     def _judge_records(self) -> list[dict[str, str]]:
         judges = [plan.judge for plan in self.members]
         return [{"name": judge.name, "fingerprint": judge.fingerprint} for judge in judges]
+
+
+def note_distrust(judge: Answerer) -> tuple[str, ...]:
+    """Return a note on the propositions that a judge's own card does not trust, if any."""
+    names = ", ".join(getattr(getattr(judge, "card", None), "untrusted", ()))
+    if not names:
+        return ()
+    return (f"by its own card {shorten(judge.name)!r} should not be trusted on: {names}",)
 
 
 def reply_fingerprint(asking: Mapping[str, Any], rubric: Rubric) -> str:

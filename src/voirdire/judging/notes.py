@@ -1,4 +1,4 @@
-"""Writes the notes about the judge and its items that a reader of verdicts should know."""
+"""Writes the notes about judged items that a reader of verdicts should know."""
 
 from __future__ import annotations
 
@@ -8,19 +8,10 @@ from typing import TYPE_CHECKING
 from voirdire._validation import shorten
 
 if TYPE_CHECKING:
-    from voirdire.judging.plan import JudgingPlan
-    from voirdire.judging.port import Answerer
+    from voirdire.judging.bound import JudgingPlan
     from voirdire.records import Item
 
-__all__ = ["SeenItems", "note_distrust"]
-
-
-def note_distrust(judge: Answerer) -> tuple[str, ...]:
-    """Return a note on the propositions that a judge's own card does not trust, if any."""
-    names = ", ".join(getattr(getattr(judge, "card", None), "untrusted", ()))
-    if not names:
-        return ()
-    return (f"by its own card {shorten(judge.name)!r} should not be trusted on: {names}",)
+__all__ = ["SeenItems"]
 
 
 @dataclass

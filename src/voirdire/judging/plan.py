@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
@@ -12,7 +12,7 @@ import numpy as np
 from voirdire._types import Judged, Threshold
 from voirdire._validation import check_choice, check_fraction, shorten
 from voirdire.errors import InputError
-from voirdire.judging.bound import BoundCascade, BoundJudge, BoundJury, EngineJudge
+from voirdire.judging.bound import BoundCascade, BoundJudge, BoundJury, EngineJudge, JudgingPlan
 from voirdire.judging.fingerprint import verdict_fingerprint
 from voirdire.judging.judges.cascade import DEFAULT, CascadeJudge, read_bounds
 from voirdire.judging.judges.jury import JuryJudge
@@ -27,13 +27,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.io.declared import ItemLayout, ItemReading
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
 
 __all__ = [
-    "JudgingPlan",
     "ask_in_process",
     "asks_a_model",
     "check_behavior",
@@ -45,56 +43,6 @@ __all__ = [
 ]
 
 _MOST_NAMED = 10
-
-
-@dataclass(frozen=True, kw_only=True)
-class JudgingPlan:
-    """Everything that verdicts depend on besides the items.
-
-    Attributes
-    ----------
-    judge : Judge
-        The judge.
-    rubric : Rubric
-        The rubric.
-    threshold : float, or mapping of str to float
-        In (0, 1): a proposition is true from this probability on; one number, or one for each.
-    judged : {"final_answer", "with_reasoning", "whole_turn"}
-        What of a response is judged.
-    fingerprint : str
-        Hash of all of this.
-    columns : tuple of int
-        Columns of the judge's answers to the propositions of the rubric.
-    notes : tuple of str
-        Notes for the reader of the verdicts.
-    """
-
-    judge: Answerer
-    rubric: Rubric
-    threshold: Threshold
-    judged: Judged
-    fingerprint: str
-    columns: tuple[int, ...] = field(repr=False)
-    notes: tuple[str, ...] = ()
-
-    @property
-    def asks_about_pairs(self) -> bool:
-        """Whether a row with a chosen and a rejected response is one item with both."""
-        return any(row.kind == "pairwise" for row in self.rubric.questions)
-
-    @property
-    def sees_images(self) -> bool:
-        """Whether items may hold images."""
-        return bool(getattr(self.judge, "sees_images", False))
-
-    def reading(self, layout: ItemLayout) -> ItemReading:
-        """Return how the items of a file are read for this plan."""
-        return layout.reading(
-            judged=self.judged,
-            pairs=self.asks_about_pairs,
-            images=self.sees_images,
-            known_behaviors=tuple(row.id for row in self.rubric.behaviors),
-        )
 
 
 def plan_judging(

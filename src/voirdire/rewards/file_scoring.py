@@ -19,9 +19,9 @@ from voirdire.documents import plain_json
 from voirdire.errors import InputError
 from voirdire.io.verdict_files import columns_of_file, encode_part, verdict_format
 from voirdire.judging.fingerprint import hash_content
-from voirdire.judging.item_source import ItemSource
 from voirdire.judging.plan import check_behavior
 from voirdire.judging.runs.file_judging import judge_source
+from voirdire.judging.runs.item_source import ItemSource
 from voirdire.judging.runs.outputs import (
     STORE_NAME,
     SetAside,
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
     from voirdire.io.verdict_files import VerdictFormat
     from voirdire.judging import CallSummary, JudgingProgress
+    from voirdire.judging.bound import JudgingPlan
     from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Dropped
     from voirdire.rewards.scoring.scores import Scores
     from voirdire.rewards.scoring.settings import ScoringFields

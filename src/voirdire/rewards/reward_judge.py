@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from voirdire._types import Judged, Threshold
     from voirdire.judging import LlmJudge
+    from voirdire.judging.bound import JudgingPlan
     from voirdire.judging.judges.cascade import CascadeJudge
     from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.judging.plan import JudgingPlan
     from voirdire.rubrics import Rubric
 
 __all__ = [

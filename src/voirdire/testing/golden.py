@@ -16,8 +16,8 @@ import numpy as np
 
 from voirdire._validation import check_choice, shorten
 from voirdire.errors import AdapterError
+from voirdire.judging.engine.live_settings import LiveSettings
 from voirdire.judging.fingerprint import hash_content
-from voirdire.judging.live.settings import LiveSettings
 from voirdire.rewards.given_weights import reward_of_weights
 from voirdire.rewards.live.turns import Turn
 from voirdire.rubrics import rubric_from_text

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from voirdire.judging.engine.call_queue import CLOSED, LATE
-from voirdire.judging.live.live_judge import TOO_MANY
+from voirdire.judging.live_judge import TOO_MANY
 from voirdire.web.logs import log
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from voirdire.judging.client.call import Call
     from voirdire.judging.client.limits import Limits
     from voirdire.judging.client.throttle import Permit
-    from voirdire.judging.judges.pricing import Price
+    from voirdire.judging.pricing import Price
     from voirdire.models import ChatModel, ChatRequest
 
 __all__ = [

@@ -12,7 +12,7 @@ from voirdire._validation import check_count, check_positive
 from voirdire.records import Usage
 
 if TYPE_CHECKING:
-    from voirdire.judging.judges.pricing import Price
+    from voirdire.judging.pricing import Price
     from voirdire.models import ChatRequest
     from voirdire.records import Headroom
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from voirdire.errors import ModelCallError
     from voirdire.judging.client.limits import Limits
-    from voirdire.judging.judges.pricing import Price
+    from voirdire.judging.pricing import Price
     from voirdire.models import ChatRequest
     from voirdire.records import Headroom
 

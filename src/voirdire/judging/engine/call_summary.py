@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from voirdire.judging.bound import JudgingPlan
     from voirdire.judging.client.client import ClientState
     from voirdire.judging.engine.combining import ItemVerdict
-    from voirdire.judging.plan import JudgingPlan
     from voirdire.records.verdicts import CallDetails
     from voirdire.rubrics import Question
 

@@ -9,10 +9,9 @@ from voirdire.judging.engine.thread_engine import ThreadEngine
 from voirdire.judging.plan import asks_a_model, is_cascade, is_jury
 
 if TYPE_CHECKING:
-    from voirdire.judging.bound import BoundJudge
+    from voirdire.judging.bound import BoundJudge, JudgingPlan
+    from voirdire.judging.engine.live_settings import LiveSettings
     from voirdire.judging.engine.port import Engine
-    from voirdire.judging.live.settings import LiveSettings
-    from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.settings import StoredReplies
 
 __all__ = ["make_engine"]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging.bound import BoundJudge
     from voirdire.judging.engine.batch import ItemRequest
-    from voirdire.judging.live.settings import LiveSettings
+    from voirdire.judging.engine.live_settings import LiveSettings
     from voirdire.judging.settings import StoredReplies
 
 __all__ = ["ModelEngine"]

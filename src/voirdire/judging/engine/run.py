@@ -15,17 +15,17 @@ from voirdire.judging.engine.bugs import make_exit_error
 from voirdire.judging.engine.call_queue import is_cancelled
 from voirdire.judging.engine.engines import make_engine
 from voirdire.judging.engine.stopping import Stopping
+from voirdire.judging.engine.verdict_making import make_run_verdicts
 from voirdire.judging.item_batches import CALL_CHARACTERS, split_into_batches
 from voirdire.judging.settings import DEFAULT_REPLIES, StoredReplies
-from voirdire.judging.verdict_making import make_run_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 
+    from voirdire.judging.bound import JudgingPlan
     from voirdire.judging.engine.call_summary import RunRecord
     from voirdire.judging.engine.combining import ItemVerdict
     from voirdire.judging.engine.port import Engine
-    from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item, Verdicts
 
 __all__ = ["BATCH_ITEMS", "JudgedBatch", "Watch", "judge_batches", "judge_batches_async"]

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from voirdire.judging.bound import JudgingPlan
     from voirdire.judging.engine.batch import ItemRequest
-    from voirdire.judging.live.settings import LiveSettings
-    from voirdire.judging.plan import JudgingPlan
+    from voirdire.judging.engine.live_settings import LiveSettings
     from voirdire.records import Item
 
 __all__ = ["ThreadEngine"]

@@ -21,7 +21,7 @@ from voirdire._validation import is_number, shorten
 from voirdire.documents import Filled, Form, Name, document_from_text, read_document, rule_error
 from voirdire.judging.judges.key_material import find_keys, refuse_key_fields
 from voirdire.judging.judges.llm_judge import Asking, load_llm_judge
-from voirdire.judging.judges.pricing import Price
+from voirdire.judging.pricing import Price
 from voirdire.models import Capabilities
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from voirdire._types import Language, Mode, ModelSource
 from voirdire._validation import check_choice, check_count
 from voirdire.errors import InputError
 from voirdire.judging.client.limits import Limits
-from voirdire.judging.judges.pricing import Price
+from voirdire.judging.pricing import Price
 from voirdire.models import Capabilities, ChatModel, load_model
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class LlmJudge:
     @cached_property
     def known_price(self) -> Price | None:
         """Prices of tokens, declared or looked up; None where they are not known."""
-        from voirdire.judging.judges.pricing import price_of
+        from voirdire.judging.pricing import price_of
         from voirdire.models.known_providers import PROVIDERS
 
         server = self.chat_model.settings.get("base_url")

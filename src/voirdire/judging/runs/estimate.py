@@ -12,7 +12,6 @@ from voirdire.judging.call_plan import explain_calls, hash_item
 from voirdire.judging.client.call import read_stored_outcome
 from voirdire.judging.engine.run import BATCH_ITEMS
 from voirdire.judging.item_batches import CALL_CHARACTERS, split_into_batches
-from voirdire.judging.item_source import ItemSource
 from voirdire.judging.judges.token_estimate import estimate_tokens
 from voirdire.judging.plan import (
     ask_in_process,
@@ -23,6 +22,7 @@ from voirdire.judging.plan import (
     needs_engine,
     plan_judging,
 )
+from voirdire.judging.runs.item_source import ItemSource
 from voirdire.judging.runs.outputs import SetAside, open_replies
 from voirdire.judging.settings import JudgingSettings
 from voirdire.records import Usage
@@ -31,10 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from voirdire.judging.bound import BoundJudge
+    from voirdire.judging.bound import BoundJudge, JudgingPlan
     from voirdire.judging.call_plan import CallSpec
     from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.settings import JudgingFields, StoredReplies
     from voirdire.records import Item
     from voirdire.rubrics import Rubric

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from voirdire.io.verdict_files import encode_part
 from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord
 from voirdire.judging.engine.run import judge_batches
+from voirdire.judging.engine.verdict_making import judge_at_once, name_table_columns
 from voirdire.judging.item_batches import CALL_CHARACTERS, CALL_ITEMS, split_into_batches
-from voirdire.judging.item_source import ItemSource
 from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
+from voirdire.judging.runs.item_source import ItemSource
 from voirdire.judging.runs.outputs import (
     SetAside,
     check_output,
@@ -26,16 +27,15 @@ from voirdire.judging.runs.parts import PART_CHARACTERS, PART_ITEMS, Part, WorkF
 from voirdire.judging.runs.summary import JudgingSummary, add_tallies, count_batch, summarize
 from voirdire.judging.runs.workers import run_in_order
 from voirdire.judging.settings import JudgingSettings, StoredReplies
-from voirdire.judging.verdict_making import judge_at_once, name_table_columns
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterator, Mapping
 
     from voirdire._types import VerdictLayout
+    from voirdire.judging.bound import JudgingPlan
     from voirdire.judging.engine.call_summary import CallProgress
     from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.runs.summary import Tally
     from voirdire.judging.runs.workers import Work
     from voirdire.judging.settings import JudgingFields, RunSettings

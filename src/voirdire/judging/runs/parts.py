@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import VerdictLayout
     from voirdire.io.verdict_files import VerdictFormat
-    from voirdire.judging.plan import JudgingPlan
+    from voirdire.judging.bound import JudgingPlan
     from voirdire.records import Item
 
 __all__ = [
@@ -100,7 +100,7 @@ def judge_part(part: Part, plan: JudgingPlan) -> PartRecord:
     """Judge the items of a part and write it."""
     import polars as pl
 
-    from voirdire.judging.verdict_making import judge_at_once
+    from voirdire.judging.engine.verdict_making import judge_at_once
 
     calls = split_into_batches(part.items, most_items=CALL_ITEMS, most_characters=CALL_CHARACTERS)
     batches = [judge_at_once(items, plan) for items in calls]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from voirdire._types import Judged, ProbabilitySource, Threshold
-    from voirdire.judging.plan import JudgingPlan
+    from voirdire.judging.bound import JudgingPlan
     from voirdire.records import Dropped
     from voirdire.records.calls import CallSummary
     from voirdire.records.verdict_tables import VerdictLayout

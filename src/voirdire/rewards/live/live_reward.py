@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.judging.live.live_judge import LiveJudge
-from voirdire.judging.live.settings import LiveSettings
+from voirdire.judging.engine.live_settings import LiveSettings
+from voirdire.judging.live_judge import LiveJudge
 from voirdire.judging.plan import needs_engine
 from voirdire.rewards.against_demands import (
     describe_paid_against_demands,

@@ -10,7 +10,7 @@ import numpy as np
 
 from voirdire.errors import InputError
 from voirdire.io.messages import turn_item
-from voirdire.judging.live.live_judge import LiveVerdicts
+from voirdire.judging.live_judge import LiveVerdicts
 from voirdire.records import Item, Verdicts
 from voirdire.rewards.scoring.base_rewards import read_given_base
 from voirdire.rewards.scoring.scores import Scores

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from voirdire.io import ItemReading
     from voirdire.judging import Price
+    from voirdire.judging.bound import JudgingPlan
     from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.runs.outputs import SetAside
     from voirdire.models import ChatModel
     from voirdire.rewards.synthesis.recipes import Recipes, Slot

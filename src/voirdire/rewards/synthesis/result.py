@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from voirdire._validation import shorten
-from voirdire.judging.notes import note_distrust
+from voirdire.judging.bound import note_distrust
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -17,6 +17,7 @@ from voirdire.judging.engine.background_loop import BackgroundLoop, collect_garb
 from voirdire.judging.engine.call_summary import RunRecord
 from voirdire.judging.engine.engines import make_engine
 from voirdire.judging.engine.run import JudgedBatch, Watch
+from voirdire.judging.engine.verdict_making import make_run_verdicts
 from voirdire.judging.plan import is_cascade, needs_engine
 from voirdire.judging.runs.estimate import estimate_calls
 from voirdire.judging.runs.outputs import (
@@ -29,7 +30,6 @@ from voirdire.judging.runs.outputs import (
 )
 from voirdire.judging.runs.parts import WorkFolder
 from voirdire.judging.settings import StoredReplies
-from voirdire.judging.verdict_making import make_run_verdicts
 from voirdire.records import Usage
 from voirdire.records.items import as_bytes
 from voirdire.rewards.synthesis.plan import list_assignments, plan_synthesis, read_prompts

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from voirdire.judging.bound import JudgingPlan
     from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item
     from voirdire.rewards.model import RewardModel
     from voirdire.rewards.scoring.scores import Scores

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from voirdire._types import Language, Mode
     from voirdire.judging import CallSummary, JudgingProgress
+    from voirdire.judging.bound import JudgingPlan
     from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.settings import StoredReplies
     from voirdire.records import Dropped, Item, Verdicts
     from voirdire.rubrics import Rubric

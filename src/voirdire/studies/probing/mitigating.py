@@ -17,8 +17,8 @@ from voirdire.studies.probing.results import MitigatedProbe, Mitigation
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from voirdire.judging.bound import JudgingPlan
     from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.judging.plan import JudgingPlan
     from voirdire.studies.probing.findings import Comparison
     from voirdire.studies.probing.results import ProbeFinding
     from voirdire.studies.probing.settings import ProbeSettings

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from voirdire._types import Threshold, VerdictLayout
     from voirdire.judging.asking import Answer
+    from voirdire.judging.bound import JudgingPlan
     from voirdire.judging.engine.call_summary import RunRecord
     from voirdire.judging.engine.combining import ItemVerdict
-    from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item
     from voirdire.rubrics import Behavior, Rubric
 

@@ -18,7 +18,7 @@ from voirdire.judging.engine.batch import ItemRequest
 from voirdire.judging.engine.call_queue import CLOSED, LATE
 from voirdire.judging.engine.combining import failed_verdict
 from voirdire.judging.engine.engines import make_engine
-from voirdire.judging.live.settings import LiveSettings
+from voirdire.judging.engine.live_settings import LiveSettings
 from voirdire.judging.plan import is_cascade
 from voirdire.judging.settings import StoredReplies
 from voirdire.records import Failure, Verdicts
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from voirdire.judging.bound import JudgingPlan
     from voirdire.judging.engine.combining import ItemVerdict
     from voirdire.judging.engine.port import LiveState
-    from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item
     from voirdire.rubrics import Question
 

@@ -1,1 +1,0 @@
-"""A live judge answers requests during training, or from the clients of a server."""
