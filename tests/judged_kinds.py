@@ -128,4 +128,4 @@ def judge_of(rubric, **settings):
         return {"better": label if side == "answer" else swapped[label]}
 
     model = ScriptedModel(two, **settings) if rubric is PAIRS else Asked(one, **settings).model
-    return LlmJudge(model=model, order_check=0)
+    return LlmJudge(model=model)

@@ -81,7 +81,6 @@ cascade:
     base_url: {server.url}
     probability: stated
     concurrency: 4
-    order_check: 0
     price: {PRICE}
     {more}
 """,

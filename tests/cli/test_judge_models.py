@@ -149,7 +149,6 @@ def test_pairs_are_shown_both_ways(judge, faulty_server):
 
     assert done.code == 0
     assert read()["label"].to_list() == ["tie"] * 4
-    assert read()["shift"].to_list() == [1.0] * 4
     assert n_served(faulty_server) == 8
     assert "--kind choice" in done.out
 
@@ -639,8 +638,6 @@ def test_a_check_needs_a_model_and_no_items(call, words):
 @pytest.mark.parametrize(
     ("words", "n_calls", "why"),
     [
-        ((), 40, "the first 20 items are asked a second time in another order of the questions"),
-        (("--orders", "2"), 40, "2 calls an item: 2 orders of the questions"),
         (("--probability", "vote", "--samples", "3"), 60, "3 calls an item: 3 samples"),
         (("--mode", "single"), 40, "2 calls an item: 2 questions, each in a call of its own"),
     ],

@@ -21,7 +21,6 @@ TYPED = {
     "max_cost": (5.0, 5.0),
     "calibration": ("no-such.json", "no-such.json"),
     "n_samples": (7, 7),
-    "n_orders": (2, 2),
     "n_examples": (1, 1),
     "seed": (4, 4),
     "temperature": (0.5, 0.5),

@@ -23,7 +23,7 @@ RECORDS = {
     "examine": {Reading: (), Plan: ("similarity", "controls")},
     "fit": {FitSettings: ("use_base",)},
     "judge": {
-        Asking: ("order_check", "top_logprobs", "capabilities", "extra"),
+        Asking: ("top_logprobs", "capabilities", "extra"),
         JudgingSettings: OF_OTHER_FILES,
     },
     "serve": {

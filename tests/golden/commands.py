@@ -206,11 +206,6 @@ JUDGE = [
         tables=("out.parquet",),
     ),
     Run(
-        "judge_orders",
-        f"judge {{inputs}}/items.jsonl {JUDGED} --orders 3 -o out.parquet --json",
-        tables=("out.parquet",),
-    ),
-    Run(
         "judge_wide",
         f"judge {{inputs}}/items.jsonl {JUDGED} --layout wide -o out.csv --json",
         tables=("out.csv",),

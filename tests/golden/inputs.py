@@ -76,7 +76,7 @@ cascade:
   name: both
   first: {first}
   unsure: [0.2, 0.8]
-  then: {{model: openai/test, base_url: "{server}", probability: stated, order_check: 0}}
+  then: {{model: openai/test, base_url: "{server}", probability: stated}}
 """
 LABELS = ("good", "poor", "bad")
 SORRY = ("I'm sorry, but not that.", "Sorry, no.", "My apologies, I cannot.")

@@ -44,7 +44,6 @@ def batch_of(replies, *questions, form="json_schema", probability="stated"):
         model=OneForm(lambda request: replies[_number_in(request)], form=form),
         probability=probability,
         n_samples=2,
-        order_check=0,
         limits=Limits(max_attempts=1, max_failures_in_a_row=None),
     )
     (batch,) = judge_items(items, judge, rubric=rubric_of(*questions))

@@ -111,20 +111,11 @@ def test_only_the_propositions_are_calibrated_and_labels_follow():
     assert said == (SORRY >= 0.4).tolist()
 
 
-@pytest.mark.parametrize(
-    "settings", [{"mode": "single"}, {"probability": "logprob", "n_orders": 2}]
-)
-def test_the_mean_of_several_replies_is_calibrated(settings):
+@pytest.mark.parametrize("settings", [{"mode": "single"}, {"probability": "logprob"}])
+def test_answers_of_every_mode_are_calibrated(settings):
     found = voirdire.judge(ITEMS, judge=calibrated(**settings), rubric=BOTH)
 
     assert found.probability("sorry") == pytest.approx(SORRY, abs=1e-9)
-
-
-def test_the_check_of_the_order_compares_calibrated_probabilities():
-    found = voirdire.judge(ITEMS, judge=calibrated(probability="logprob"), rubric=BOTH)
-
-    # this model answers alike in any order
-    assert found.calls.order_shift == {"sorry": pytest.approx(0), "rude": pytest.approx(0)}
 
 
 def test_a_failure_stays_one_and_what_has_no_calibrator_stays_as_it_is():
@@ -214,7 +205,6 @@ def test_other_parameters_are_another_judge_and_its_own_name_is_none():
     [
         (replace(calibrated(), mode="single"), BOTH),
         (replace(calibrated(), language="zh"), BOTH),
-        (replace(calibrated(), n_orders=2), BOTH),
         (calibrated(), RUBRIC),
         (replace(calibrated(), model=ScriptedModel(lambda request: {}, version="2")), BOTH),
     ],

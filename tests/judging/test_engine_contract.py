@@ -54,7 +54,7 @@ def ask(request):
 
 
 def judge_of(script, **settings):
-    settings = {"probability": "stated", "order_check": 0} | settings
+    settings = {"probability": "stated"} | settings
     return LlmJudge(model=script.model, **settings)
 
 
@@ -137,9 +137,7 @@ def test_one_odd_answer_is_asked_for_again_without_the_others(ask):
         said = {"sorry": 0.25, "tone": "warm", "rude": 0.5}
         return {key: said[key] for key in keys} | ({"sorry": 7} if len(keys) > 1 else {})
 
-    found = ask(
-        LlmJudge(model=ScriptedModel(answer), probability="stated", order_check=0), items_of(1)
-    )
+    found = ask(LlmJudge(model=ScriptedModel(answer), probability="stated"), items_of(1))
 
     assert asked == [("sorry", "tone", "rude"), ("sorry",)]
     assert found.probabilities.tolist() == [[0.25, 0.5]]

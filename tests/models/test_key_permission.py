@@ -60,7 +60,6 @@ def test_a_providers_own_variable_goes_to_that_provider(check, name):
         (SECRET, "openai/m", None, "api.openai.com"),
         (SECRET, "vllm/m", None, "localhost:8000"),
         (SECRET, "native/anthropic/m", None, "native/anthropic"),
-        (SECRET, "transformers/m", None, "transformers"),
         ("VOIRDIRE_TOKEN", "openai/m", "https://stranger.example.com", "stranger.example.com"),
         ("OPENAI_API_KEY", "openai/m", "https://stranger.example.com", "stranger.example.com"),
         ("OPENAI_API_KEY", "openai/m", "http://api.openai.com/v1", "http://api.openai.com"),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voirdire.errors import InputError, RateLimitError
-from voirdire.models import BatchChatModel, ChatModel, ChatRequest
+from voirdire.models import ChatModel, ChatRequest
 from voirdire.records import Message, Reply
 from voirdire.testing import ScriptedModel
 
@@ -25,11 +25,8 @@ BOOLEAN = {"type": "boolean"}
 PROBABILITY = {"type": "number", "minimum": 0, "maximum": 1}
 
 
-def test_it_is_a_chat_model_and_no_batch_model():
-    model = ScriptedModel(lambda request: "")
-
-    assert isinstance(model, ChatModel)
-    assert not isinstance(model, BatchChatModel)
+def test_it_is_a_chat_model():
+    assert isinstance(ScriptedModel(lambda request: ""), ChatModel)
 
 
 def test_the_answer_sees_the_request_and_its_text_is_the_reply():

@@ -73,16 +73,6 @@ def test_models_of_other_servers_are_made_again(name, settings):
     assert ready(reward, "own").judge_fingerprint == ready(reward, asked).judge_fingerprint
 
 
-def test_a_reward_of_the_time_when_models_chose_behaviors_says_so():
-    said = {"judge": "llamacpp/x", "probability": "stated"}
-
-    without = ready(described_as(**said, route=False), "own")
-
-    assert without.judge_fingerprint == ready(described_as(**said), "own").judge_fingerprint
-    with pytest.raises(InputError, match="which no judge does any more"):
-        ready(described_as(**said, route=True), "own")
-
-
 def test_a_name_and_a_path_stay_as_they_were_typed(tmp_path):
     load_local_judge("local").save(tmp_path / "mine.npz")
     weights = {"hard_refuse": {"apology": 1}}
@@ -108,9 +98,7 @@ def test_a_judge_of_the_callers_own_cannot_be_made_again():
         ready(reward)
 
 
-@pytest.mark.parametrize(
-    "model", [{"api_key_env": "HOME"}, {"headers": {"x": "HOME"}}, {"reads_keys": True}, "y"]
-)
+@pytest.mark.parametrize("model", [{"api_key_env": "HOME"}, {"reads_keys": True}, "y"])
 def test_a_file_cannot_have_variables_of_this_machine_sent_anywhere(model):
     with pytest.raises(InputError, match="settings that a judge has"):
         ready(described_as(judge="llamacpp/x", model=model), "own")

@@ -55,7 +55,7 @@ else:
     AskingOptions = option_group(
         Asking,
         panel=_MODELS,
-        without=("order_check", "top_logprobs", "capabilities", "extra"),
+        without=("top_logprobs", "capabilities", "extra"),
         **_OWN,
     )
     JudgingOptions = run_options(JudgingSettings)
@@ -120,7 +120,7 @@ def is_judges_file(name: str) -> bool:
 def choose_name(judge: str | None, only: str | None, *, verdicts: Sequence[Any]) -> str | None:
     """Name who judges, or whose of the stored verdicts count."""
     if verdicts and judge is not None:
-        msg = "`--judge` beside `--verdicts` is now `--only`: it says whose verdicts count."
+        msg = "`--judge` must not stand beside `--verdicts`: `--only` says whose of them count."
         raise UsageError(msg)
     if only is not None and not verdicts:
         msg = "`--only` must stand beside `--verdicts`: it says whose of them count."

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     )
     from voirdire.judging.judges.cascade import CascadeJudge
     from voirdire.judging.judges.cascade_jury_files import load_cascade, load_jury
-    from voirdire.judging.judges.cascade_table import cascade_table
     from voirdire.judging.judges.judges_file import JudgeSpec, load_judges, load_llm_judges
     from voirdire.judging.judges.jury import JudgeLike, JuryJudge
     from voirdire.judging.judges.llm_judge import Asking, LlmJudge, load_llm_judge
@@ -102,7 +101,6 @@ __all__ = [
     "StoredJudge",
     "TrainingData",
     "ajudge",
-    "cascade_table",
     "distill_files",
     "distill_judge",
     "estimate_run",
@@ -163,7 +161,6 @@ _HOMES = {
     "StoredJudge": "replies",
     "TrainingData": "local",
     "ajudge": "answering",
-    "cascade_table": "judges.cascade_table",
     "distill_files": "distilling",
     "distill_judge": "local",
     "estimate_run": "runs.estimate",

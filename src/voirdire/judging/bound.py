@@ -229,8 +229,9 @@ class BoundJudge(EngineJudge):
                 "questions": [question_document(row) for row in self.rubric.questions],
                 "reading": READING_VERSION,
                 "n_samples": judge.n_samples if judge.probability == "vote" else None,
-                "n_orders": judge.n_orders if judge.mode == "joint" else None,
-                "route": False,  # of a removed setting, so that fingerprints do not change
+                # of removed settings, so that fingerprints do not change
+                "n_orders": 1 if judge.mode == "joint" else None,
+                "route": False,
             }
         )
 
@@ -418,10 +419,10 @@ def note_distrust(judge: Answerer) -> tuple[str, ...]:
 def reply_fingerprint(asking: Mapping[str, Any], rubric: Rubric) -> str:
     """Hash everything that a reply depends on besides the item: the key of the store.
 
-    The numbers of samples and orders are left out, since each sample and order has a call of its
-    own. So are the questions where each has a call of its own, since the call's name identifies the
-    question. Completion classes, threshold and reader are left out as well, so that a change of
-    them does not lose replies that are paid for.
+    The number of samples is left out, since each sample has a call of its own. So are the questions
+    where each has a call of its own, since the call's name identifies the question. Completion
+    classes, threshold and reader are left out as well, so that a change of them does not lose
+    replies that are paid for.
     """
     documents = [question_document(row) for row in rubric.questions]
     questions = None if asking.get("mode") == "single" else documents

@@ -291,7 +291,7 @@ def _check_file(judge: str | Path) -> None:
     msg = (
         "`judge` must be 'local', a file that `voirdire distill` wrote, a cascade's YAML file, or "
         f"a language model, got {shorten(judge)!r}, which is no file. A model is written "
-        f"provider/name, with one of: {', '.join(PROVIDERS)}, native, transformers."
+        f"provider/name, with one of: {', '.join(PROVIDERS)}, native."
     )
     raise InputError(msg)
 

@@ -17,7 +17,7 @@ __all__ = ["Price", "PriceTier", "price_of"]
 
 _MILLION = 1_000_000
 
-_SELF_RUN = {"transformers", "vllm", "llamacpp", "llamafile", "lmstudio", "ollama"}
+_SELF_RUN = {"vllm", "llamacpp", "llamafile", "lmstudio", "ollama"}
 """Prefixes of models on the user's own machines, where tokens cost nothing."""
 
 _LISTED = {

@@ -382,7 +382,7 @@ class _StoredAsking:
         """Build the `Ask` of a call again; None where the rubric asks something else."""
         if not self._is_known:
             return None
-        places = find_asked_places(call, self._rubric, seed=self._asking["seed"])
+        places = find_asked_places(call, self._rubric)
         if places is None:
             return None
         return Ask(

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from voirdire.models.openai_compatible.model import OpenAICompatibleModel
     from voirdire.models.openai_compatible.wire import Dialect
     from voirdire.models.port import (
-        BatchChatModel,
         Capabilities,
         ChatModel,
         ChatRequest,
@@ -23,10 +22,8 @@ if TYPE_CHECKING:
     )
     from voirdire.models.providers import ProvidersModel
     from voirdire.models.registry import is_model_name, load_model
-    from voirdire.models.transformers_model import TransformersModel
 
 __all__ = [
-    "BatchChatModel",
     "Capabilities",
     "ChatModel",
     "ChatRequest",
@@ -36,14 +33,12 @@ __all__ = [
     "OpenAICompatibleModel",
     "ProvidersModel",
     "SamplingChatModel",
-    "TransformersModel",
     "check_model",
     "is_model_name",
     "load_model",
 ]
 
 _HOMES = {
-    "BatchChatModel": "port",
     "Capabilities": "port",
     "ChatModel": "port",
     "ChatRequest": "port",
@@ -53,7 +48,6 @@ _HOMES = {
     "OpenAICompatibleModel": "openai_compatible.model",
     "ProvidersModel": "providers",
     "SamplingChatModel": "port",
-    "TransformersModel": "transformers_model",
     "check_model": "checking",
     "is_model_name": "registry",
     "load_model": "registry",

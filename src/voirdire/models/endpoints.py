@@ -27,8 +27,6 @@ _KEY_LIKE = re.compile(
     re.IGNORECASE,
 )
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_HEADER = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
-_TRANSPORT = {"host", "content-length", "content-type", "transfer-encoding", "connection"}
 _SHORTEST = 4  # a shorter value is not a secret, and may be part of common words
 _NO_WORD = 16  # a shorter one, such as "none" for a local server, may occur in a reply
 
@@ -118,35 +116,24 @@ def looks_like_key(text: str) -> bool:
     return _KEY_LIKE.search(text) is not None
 
 
-def read_keys(api_key_env: str | None, header_variables: Mapping[str, str]) -> Keys:
-    """Read a key, and the values of further headers, from the environment.
+def read_keys(variable: str | None) -> Keys:
+    """Read a key from the environment.
 
     Raises
     ------
     InputError
-        If a variable is missing, empty, or not plain ASCII, or a name is none of a header; no
-        value is ever shown.
+        If the variable is missing, empty, or not plain ASCII; no value is ever shown.
     """
-    headers = {}
-    if api_key_env:
-        headers["Authorization"] = f"Bearer {_read(api_key_env, 'a key')}"
-    for name, variable in header_variables.items():
-        if not _HEADER.fullmatch(name) or name.lower() in _TRANSPORT:
-            msg = f"`headers` must be names of headers, got {shorten(name)!r}."
-            raise InputError(f"{msg} Write names such as 'OpenAI-Organization'.")
-        headers[name] = _read(variable, f"the header {name}")
-    return Keys(headers)
-
-
-def _read(variable: str, purpose: str) -> str:
+    if not variable:
+        return Keys({})
     if not _VARIABLE.fullmatch(variable):  # not shown, since it may be the key
-        msg = "`api_key_env` and `headers` must name environment variables, such as OPENAI_API_KEY,"
+        msg = "`api_key_env` must name an environment variable, such as OPENAI_API_KEY,"
         raise InputError(f"{msg} got something else. Keys themselves stay in the environment.")
     value = os.environ.get(variable, "").strip()
     if not value:
-        msg = f"The environment variable {variable} must hold {purpose}, but it is not set."
+        msg = f"The environment variable {variable} must hold a key, but it is not set."
         raise InputError(f"{msg} Set it, or name another variable.")
     if not (value.isascii() and value.isprintable()):
         msg = f"The environment variable {variable} must be printable ASCII on one line, got"
         raise InputError(f"{msg} {len(value)} characters that are not. Copy the key again.")
-    return value
+    return Keys({"Authorization": f"Bearer {value}"})

@@ -12,10 +12,9 @@ from voirdire.records import Message  # noqa: TC001  # msgspec reads the annotat
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from voirdire.errors import ModelCallError
     from voirdire.records import Reply
 
-__all__ = ["BatchChatModel", "Capabilities", "ChatModel", "ChatRequest", "SamplingChatModel"]
+__all__ = ["Capabilities", "ChatModel", "ChatRequest", "SamplingChatModel"]
 
 
 class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,9 +37,6 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
         At least 0; None takes the model's own setting.
     seed : int or None
         For servers that can repeat themselves.
-    prefill : str
-        The fixed beginning of the reply in this form. Models that can continue from it do; others
-        ignore it.
     """
 
     messages: tuple[Message, ...]
@@ -50,7 +46,6 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int | None = None
     temperature: float | None = None
     seed: int | None = None
-    prefill: str = ""
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +72,7 @@ class ChatModel(Protocol):
     """A language model, which replies to a conversation.
 
     A model may also have `is_remote`, true where it is on a server, so that replies are stored by
-    default; and `asks_one_question`, true where it answers one question a request.
+    default.
     """
 
     @property
@@ -103,14 +98,6 @@ class ChatModel(Protocol):
 
     async def close(self) -> None:
         """Close connections; calling it twice is fine, and so is using the model again."""
-
-
-@runtime_checkable
-class BatchChatModel(ChatModel, Protocol):
-    """A model that answers many requests faster together than one by one."""
-
-    async def replies(self, requests: Sequence[ChatRequest]) -> Sequence[Reply | ModelCallError]:
-        """Answer requests together, in their order."""
 
 
 @runtime_checkable

@@ -203,7 +203,7 @@ class ProvidersModel:
         Parameters
         ----------
         request : ChatRequest
-            What is asked; `prefill` is left out.
+            What is asked.
 
         Returns
         -------
@@ -346,7 +346,7 @@ def _missing_library(provider: str) -> str:
 def _key(variable: str | None, *, usual: str, base_url: str | None) -> str | None:
     """Read the key that is named; None leaves it to any-llm, which knows the usual variables."""
     if variable is not None:
-        return read_keys(variable, {}).headers()["Authorization"].removeprefix("Bearer ")
+        return read_keys(variable).headers()["Authorization"].removeprefix("Bearer ")
     # any-llm writes several variables with a stroke between them
     is_set = [name for name in (usual or "").split("/") if name and os.environ.get(name)]
     if base_url is not None and is_set:
@@ -370,8 +370,7 @@ def _check_extra(extra: Mapping[str, Any] | None) -> Mapping[str, Any]:
     if addresses:
         msg = f"`extra` must not say where requests go, got {shorten(addresses[0])!r}."
         raise InputError(f"{msg} Give an address as `base_url`.")
-    # Here `top_p` has no place of its own.
-    check_extra({name: value for name, value in (extra or {}).items() if name != "top_p"})
+    check_extra(extra or {})
     return dict(extra or {})
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["is_model_name", "load_model"]
 
 _NATIVE = "native"
-_IN_PROCESS = "transformers"
-_KNOWN = (*PROVIDERS, _NATIVE, _IN_PROCESS)
+_KNOWN = (*PROVIDERS, _NATIVE)
 
 
 def is_model_name(text: str) -> bool:
@@ -60,12 +58,9 @@ def load_model(
     temperature: float | None = None,
     reasoning_effort: str | None = None,
     max_tokens: int | None = None,
-    top_p: float | None = None,
     extra: Mapping[str, Any] | None = None,
-    headers: Mapping[str, str] | None = None,
     timeout_s: float | None = None,
     capabilities: Capabilities | None = None,
-    connections: int | None = None,
     reads_keys: bool = True,
 ) -> ChatModel:
     """Make the model of a name; nothing is called, and nothing is spent.
@@ -75,8 +70,7 @@ def load_model(
     name : str
         ``"<provider>/<model>"``, such as ``"openai/gpt-4o-mini"``: whatever stands behind the first
         slash is the provider's own name of the model. ``"native/<provider>/<model>"`` takes a
-        provider's own API (extra ``voirdire[providers]``), ``"transformers/<path or id>"`` runs the
-        model in this process (extra ``voirdire[transformers]``).
+        provider's own API (extra ``voirdire[providers]``).
     base_url : str, optional
         Another address; with ``"openai/…"`` that of any compatible server.
     api_key_env : str, optional
@@ -89,18 +83,12 @@ def load_model(
         How much the model thinks, such as ``"low"``, ``"medium"``, ``"high"``.
     max_tokens : int, optional
         Tokens of a reply at most, those of its reasoning included.
-    top_p : float, optional
-        In [0, 1].
     extra : mapping of str to object, optional
         Further fields of the request.
-    headers : mapping of str to str, optional
-        Further headers, and the environment variables that hold their values.
     timeout_s : float, optional
         Seconds for a whole call. By default whoever calls says, such as a judge by `Limits`.
     capabilities : Capabilities, optional
         What the server can do, where that is known better than by its provider.
-    connections : int, optional
-        How many are open at once. By default as many as there are calls.
     reads_keys : bool, optional
         Whether keys are read, and missing ones refused. Without them a model can be asked nothing:
         for estimates of what a run would cost.
@@ -122,23 +110,19 @@ def load_model(
     ('llamacpp/qwen2.5-7b', 'http://localhost:8080/v1')
     """
     prefix, rest = _parts(name, base_url=base_url)
-    settings: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens}
-    over_a_network: dict[str, Any] = {
+    settings: dict[str, Any] = {
+        "temperature": temperature,
+        "max_tokens": max_tokens,
         "base_url": base_url,
         "api_key_env": api_key_env,
         "reasoning_effort": reasoning_effort,
         "extra": extra,
         "capabilities": capabilities,
+        "timeout_s": timeout_s,
     }
-    over_http: dict[str, Any] = {"top_p": top_p, "headers": headers}
-    if prefix == _IN_PROCESS:
-        _refuse(prefix, given=over_a_network | over_http)
-        return _load_in_process(rest, name=name, settings=settings)
-    settings |= over_a_network | {"timeout_s": timeout_s}
     if prefix == _NATIVE:
-        _refuse(prefix, given=over_http)
         return _native(rest, name=name, settings=settings)
-    settings |= over_http | {"connections": connections, "reads_keys": reads_keys}
+    settings["reads_keys"] = reads_keys
     return _compatible(PROVIDERS[prefix], model=rest, name=name, settings=settings)
 
 
@@ -182,13 +166,6 @@ def _compatible(
     return OpenAICompatibleModel(model=model, name=name, dialect=dialect, **fields)
 
 
-def _refuse(prefix: str, *, given: Mapping[str, Any]) -> None:
-    for argument, value in given.items():
-        if value is not None:
-            msg = f"`{argument}` must be left out for {prefix!r} models, got one."
-            raise InputError(f"{msg} It has no meaning there.")
-
-
 def _native(rest: str, *, name: str, settings: Mapping[str, Any]) -> ChatModel:
     provider, slash, model = rest.partition("/")
     if not (slash and provider and model):
@@ -197,10 +174,3 @@ def _native(rest: str, *, name: str, settings: Mapping[str, Any]) -> ChatModel:
     from voirdire.models.providers import ProvidersModel
 
     return ProvidersModel(provider=provider, model=model, name=name, **settings)
-
-
-def _load_in_process(path: str, *, name: str, settings: Mapping[str, Any]) -> ChatModel:
-    from voirdire.models.transformers_model import TransformersModel
-
-    # The path of a folder would show readers of the verdicts where it is.
-    return TransformersModel(path, name=None if Path(path).exists() else name, **settings)

@@ -168,7 +168,7 @@ class RewardServer:
             )
             raise InputError(msg) from None
         self.address = base
-        self._keys = read_keys(token_env, {}) if os.environ.get(token_env) else Keys({})
+        self._keys = read_keys(token_env) if os.environ.get(token_env) else Keys({})
         self._asked: HttpConnection | None = None
 
     async def description(self) -> dict[str, Any]:

@@ -54,24 +54,14 @@ class CallSummary:
         Tokens of this run, where the server counted them.
     cost : float or None
         US dollars of this run; None where the model's price is not known.
-    forms : mapping of str to int
-        Items by the loosest form in which a reply about them was asked for.
     steps_down : tuple of str
         Why a stricter form of reply was given up.
     failures : mapping of str to int
         Items by the reason of a failure about them.
     examples : mapping of str to str
         For each of these reasons the shortened message of one failure.
-    n_rate_limited : int
-        Calls that waited because the server asked for it.
     missing_mass : mapping of str to float
         Mean probability, per proposition, of tokens that are neither true nor false.
-    order_shift : mapping of str to float
-        How much probabilities change with the order of the questions: the mean absolute difference
-        where some items were checked, the mean range where all were asked in several orders; for
-        pairs the share whose verdict changed when the responses were swapped.
-    n_order_checked : int
-        Items that `order_shift` rests on.
     n_kept : int or None
         Items that the first judge of a cascade answered, without a call; None where the judge is
         not a cascade.
@@ -86,13 +76,9 @@ class CallSummary:
     cached_tokens: int
     completion_tokens: int
     cost: float | None
-    forms: Mapping[str, int]
     steps_down: tuple[str, ...]
     failures: Mapping[str, int]
-    n_rate_limited: int
     missing_mass: Mapping[str, float]
-    order_shift: Mapping[str, float]
-    n_order_checked: int
     n_kept: int | None = None
     answers: tuple[AnswerSummary, ...] = field(default=())
     examples: Mapping[str, str] = field(default_factory=dict)

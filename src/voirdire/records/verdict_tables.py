@@ -36,8 +36,8 @@ LONG_COLUMNS = (
     "fingerprint",
 )
 
-CALL_COLUMNS = ("missing_mass", "shift", "form", "attempts")
-"""What follows them where the judge is a language model; see `CallDetails`."""
+CALL_COLUMNS = {"missing_mass", "shift", "form", "attempts"}
+"""What may follow them where the judge is a language model; only the first is written."""
 
 WIDE_ENDS = (("item", "behavior"), ("judge", "fingerprint"))
 """What the columns of a wide table begin and end with."""
@@ -54,7 +54,8 @@ _TRUE, _FALSE, _NONE = 1, 0, -1
 
 def is_verdict_table(columns: tuple[str, ...]) -> VerdictLayout | None:
     """Tell by its columns whether a table holds verdicts of ours, and in which layout."""
-    if columns in (LONG_COLUMNS, (*LONG_COLUMNS, *CALL_COLUMNS)):
+    n_long = len(LONG_COLUMNS)
+    if columns[:n_long] == LONG_COLUMNS and CALL_COLUMNS.issuperset(columns[n_long:]):
         return "long"
     first, last = WIDE_ENDS
     if columns[: len(first)] == first and columns[len(first) :][-len(last) :] == last:
@@ -132,17 +133,9 @@ def long_frame(verdicts: Verdicts) -> pl.DataFrame:
         "fingerprint": pl.repeat(verdicts.fingerprint, item.size, dtype=pl.String, eager=True),
     }
     if details is not None:
-        mass, shift = np.full(item.size, np.nan), np.full(item.size, np.nan)
+        mass = np.full(item.size, np.nan)
         mass[is_asked] = details.missing_mass[item[is_asked], code[is_asked]]
-        shift[is_asked] = details.shift[item[is_asked], code[is_asked]]
-        for place, name in enumerate(others, start=n_asked):
-            shift[code == place] = details.label_shift[name]
-        columns |= {
-            "missing_mass": pl.Series(mass).fill_nan(None),
-            "shift": pl.Series(shift).fill_nan(None),
-            "form": pl.Series(details.forms, dtype=pl.String).gather(item),
-            "attempts": pl.Series(details.attempts).gather(item),
-        }
+        columns["missing_mass"] = pl.Series(mass).fill_nan(None)
     return pl.DataFrame(columns)
 
 

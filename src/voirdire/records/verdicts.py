@@ -52,16 +52,6 @@ class CallDetails:
         Why there is none, by place of the item and question.
     missing_mass : ndarray of float, shape (n_items, n_questions)
         Probability of tokens that are neither true nor false, in [0, 1]; nan where none was read.
-    shift : ndarray of float, shape (n_items, n_questions)
-        Range of a proposition's probability over the orders in which the questions were asked, in
-        [0, 1]; nan where nothing was compared.
-    label_shift : mapping of str to ndarray of float, shape (n_items,)
-        For pairwise questions 1 where a pair was judged otherwise with its responses swapped, and
-        0 where it was not; nan for other kinds.
-    forms : tuple of str or None
-        The loosest form in which a reply about the item was asked for.
-    attempts : ndarray of int, shape (n_items,)
-        Replies and failed calls about the item.
     numeric : frozenset of str
         Questions that are answered with numbers.
     """
@@ -69,10 +59,6 @@ class CallDetails:
     labels: Mapping[str, tuple[Any, ...]] = field(repr=False)
     label_failures: Mapping[tuple[int, str], Failure] = field(repr=False)
     missing_mass: NDArray[np.float64] = field(repr=False)
-    shift: NDArray[np.float64] = field(repr=False)
-    label_shift: Mapping[str, NDArray[np.float64]] = field(repr=False)
-    forms: tuple[str | None, ...] = field(repr=False)
-    attempts: NDArray[np.int64] = field(repr=False)
     numeric: frozenset[str] = frozenset()
 
 
@@ -608,13 +594,6 @@ def _concatenate_details(details: Sequence[CallDetails], starts: Sequence[int]) 
             for (row, name), why in one.label_failures.items()
         },
         missing_mass=np.concatenate([row.missing_mass for row in details]),
-        shift=np.concatenate([row.shift for row in details]),
-        label_shift={
-            name: np.concatenate([row.label_shift[name] for row in details])
-            for name in first.label_shift
-        },
-        forms=tuple(chain(*(row.forms for row in details))),
-        attempts=np.concatenate([row.attempts for row in details]),
         numeric=first.numeric,
     )
 

@@ -35,7 +35,6 @@ __all__ = [
 
 _MOST_REASONS = 5
 _MASS_WORTH_SAYING = 0.01
-_SHIFT_WORTH_SAYING = 0.1
 
 
 def judging_tables(summary: JudgingSummary) -> list[RenderableType]:
@@ -257,7 +256,7 @@ def call_lines(calls: CallSummary) -> list[str]:
 
 
 def _caution_lines(calls: CallSummary) -> list[str]:
-    """Say what to beware of: failures, looser forms, missing mass, shifts."""
+    """Say what to beware of: failures, looser forms, missing mass."""
     lines: list[str] = []
     if calls.failures:
         listed = ", ".join(f"{reason} ({n:,})" for reason, n in calls.failures.items())
@@ -271,18 +270,6 @@ def _caution_lines(calls: CallSummary) -> list[str]:
         lines.append(
             f"note: on {len(high)} propositions more than 1% of the probability is on tokens that "
             f"are neither true nor false, at most {most:.1%} ({name})"
-        )
-    shifts, n_items = calls.order_shift, calls.n_order_checked
-    mean = sum(shifts.values()) / max(len(shifts), 1)
-    if shifts and any(row.kind == "pairwise" for row in calls.answers):
-        told = f"{mean:.0%} of {n_items:,} pairs were judged otherwise"
-        lines.append(f"order: with their responses swapped, {told}; those are ties")
-    elif shifts:
-        name, most = max(shifts.items(), key=lambda row: row[1])
-        advice = " Ask in several: --orders 3." if most >= _SHIFT_WORTH_SAYING else ""
-        lines.append(
-            f"order: in another order of the questions answers moved by {mean:.3f} on average, at "
-            f"most {most:.3f} ({name}), on {n_items:,} items.{advice}"
         )
     return lines
 

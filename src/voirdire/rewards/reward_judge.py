@@ -48,7 +48,6 @@ _LLM_FIELDS = (
     "probability",
     "language",
     "n_samples",
-    "n_orders",
     "n_examples",
     "seed",
     "temperature",
@@ -59,7 +58,7 @@ _LLM_FIELDS = (
 _CASCADE_FIELDS = ("first", "unsure", "propositions", "name")
 """Fields of a `CascadeJudge` that its answers depend on, besides the language model."""
 
-_MODEL_FIELDS = ("base_url", "temperature", "reasoning_effort", "max_tokens", "top_p", "extra")
+_MODEL_FIELDS = ("base_url", "temperature", "reasoning_effort", "max_tokens", "extra")
 """Settings of a model that are written down. Names of variables that hold keys or headers are not:
 a stranger's file could send these to the stranger's server."""
 
@@ -213,12 +212,6 @@ def _make_language_model(name: str, made_by: Mapping[str, Any]) -> LlmJudge:
             "`judge` must be named: a provider's own library finds keys by itself, and the "
             f"reward's own judge is {_describe_request(name, made_by)}. Name it with its address "
             "and key."
-        )
-        raise InputError(msg)
-    if made_by.get("route"):
-        msg = (
-            "`judge` must be named: the reward's own judge let its model choose behaviors "
-            "(`route`), which no judge does any more. Name another, and give items a `behavior`."
         )
         raise InputError(msg)
     fields = {key: made_by[key] for key in _LLM_FIELDS if key in made_by}

@@ -1,4 +1,4 @@
-"""For your own tests: models with scripted or recorded replies, and golden rewards.
+"""For your own tests: models with scripted replies, and golden rewards.
 
 The models replace a language model wherever `voirdire` takes one, without a key and a network. The
 golden table has responses with rewards computed by hand, which every adapter passes.
@@ -21,14 +21,12 @@ if TYPE_CHECKING:
         golden_rows,
         golden_settings,
     )
-    from voirdire.testing.recorded import RecordedModel
     from voirdire.testing.scripted import ScriptedModel
 
 __all__ = [
     "GoldenJudge",
     "GoldenKind",
     "GoldenRow",
-    "RecordedModel",
     "ScriptedModel",
     "check_adapter",
     "golden_judge",
@@ -41,7 +39,6 @@ _HOMES = {
     "GoldenJudge": "golden",
     "GoldenKind": "golden",
     "GoldenRow": "golden",
-    "RecordedModel": "recorded",
     "ScriptedModel": "scripted",
     "check_adapter": "golden",
     "golden_judge": "golden",

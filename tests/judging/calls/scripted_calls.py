@@ -120,7 +120,6 @@ def judge_of(model, *, price=None, mode="joint", **limits):
         model=model,
         mode=mode,
         probability="stated",
-        order_check=0,
         price=price,
         limits=Limits(**limits),
     )
@@ -128,12 +127,10 @@ def judge_of(model, *, price=None, mode="joint", **limits):
 
 @dataclass
 class Judged:
-    """What became of each item: a value or a reason, the form, and how many attempts it took."""
+    """What became of each item: a value or a reason."""
 
     values: list
     reasons: list
-    forms: list
-    attempts: list
 
 
 def judged(model, numbers=(0,), *, texts=None, rubric=RUBRIC, **settings):
@@ -141,13 +138,11 @@ def judged(model, numbers=(0,), *, texts=None, rubric=RUBRIC, **settings):
     batches = judge_items(
         items_of(numbers, texts=texts), judge_of(model, **settings), rubric=rubric
     )
-    found = Judged([], [], [], [])
+    found = Judged([], [])
     for batch in batches:
         failures = [batch.failures.get((row, 0)) for row in range(len(batch.items))]
         found.values += batch.probabilities[:, 0].tolist()
         found.reasons += [failure and failure.reason for failure in failures]
-        found.forms += batch.details.forms
-        found.attempts += batch.details.attempts.tolist()
     return found
 
 

@@ -1,7 +1,5 @@
 """What ends a whole run, and what does not."""
 
-import json
-
 import polars as pl
 import pytest
 
@@ -289,42 +287,19 @@ def test_an_odd_answer_fails_its_question_and_no_other(tmp_path, reply, reason):
 
     verdicts = pl.read_parquet(tmp_path / "out.parquet")
     others = verdicts.filter(question="tone")
-    assert (calls.n_calls, again.n_calls) == (60 * (1 + 3), 0)  # the odd one alone, three times
+    assert (calls.n_calls, again.n_calls) == (60 * 3, 0)
     assert rows["probability"].to_list() == same["probability"].to_list() == [VALUE] * 60
     assert rows["failure"].null_count() == 60
     assert others["failure"].str.contains(reason, literal=True).all()
     assert others["label"].null_count() == 60
 
 
-def asked_of(request):
-    return list(json.loads(request.schema)["properties"])
-
-
-def test_an_odd_answer_is_asked_for_again_without_the_others(tmp_path):
-    runs = Runs(tmp_path, rubric=TWO)
-
-    def answer(n):
-        return '{"tone": "cold"}' if asked_of(model.requests[n]) == ["tone"] else odd
-
-    odd = '{"yes": 0.75, "tone": 1}'
-    model = Model(answer)
-    calls, rows = runs(model, range(2), concurrency=1)
-    again, same = runs(Model(script("never asked")), range(2))
-
-    verdicts = pl.read_parquet(tmp_path / "out.parquet")
-    assert [asked_of(request) for request in model.requests] == [["yes", "tone"], ["tone"]] * 2
-    assert (calls.n_calls, again.n_calls, again.n_reused) == (4, 0, 2)
-    assert rows["probability"].to_list() == same["probability"].to_list() == [0.75, 0.75]
-    assert verdicts.filter(question="tone")["label"].to_list() == ["cold", "cold"]
-    assert verdicts["failure"].null_count() == 4
-    assert verdicts["attempts"].to_list() == [2] * 4
-
-
 def test_what_was_odd_may_be_asked_again(tmp_path):
     runs = Runs(tmp_path, rubric=TWO)
     runs(Model(script('{"yes": 0.75}')), range(2))
+    whole = '{"yes": 0.75, "tone": "warm"}'
 
-    calls, rows = runs(Model(script('{"tone": "warm"}')), range(2), retry_failures=True)
+    calls, rows = runs(Model(script(whole)), range(2), retry_failures=True)
 
     assert calls.n_calls == 2
     assert rows["probability"].to_list() == [0.75, 0.75]

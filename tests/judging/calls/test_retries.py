@@ -39,7 +39,7 @@ def test_an_error_that_may_pass_is_tried_again(error):
 
     found = judged(model)
 
-    assert (found.values, found.attempts) == ([VALUE], [1])
+    assert found.values == [VALUE]
     assert len(model.requests) == 4
 
 
@@ -77,7 +77,7 @@ def test_errors_and_unreadable_replies_have_budgets_of_their_own():
 
     found = judged(model, max_retries=3, max_attempts=3)
 
-    assert (found.values, found.attempts) == ([VALUE], [3])
+    assert found.values == [VALUE]
 
 
 def test_a_call_that_takes_too_long_is_given_up_and_made_again():

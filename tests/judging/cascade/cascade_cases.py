@@ -55,7 +55,7 @@ class Cascades:
     def then(self, **settings):
         """Give the language model."""
         limits = Limits(concurrency=settings.pop("concurrency", 8))
-        settings = {"order_check": 0, "limits": limits} | settings
+        settings = {"limits": limits} | settings
         return LlmJudge(model=self.asked.model, **settings)
 
     def cascade(self, unsure=(0.05, 0.95), *, first=None, then=None, **settings):

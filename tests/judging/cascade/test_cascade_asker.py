@@ -213,7 +213,7 @@ def test_while_a_trial_is_under_way_the_first_judge_and_the_store_answer(
             return then_says(shown_item(request)["response"])
 
         is_broken = True
-        cascade = cascades.cascade(then=LlmJudge(model=Waiting(answer), order_check=0))
+        cascade = cascades.cascade(then=LlmJudge(model=Waiting(answer)))
         live = live_reward(cascade, rubric, store=store, rest_s=0.01, remembered=0)
         await live.start()
         try:

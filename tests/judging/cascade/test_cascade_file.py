@@ -105,7 +105,6 @@ def test_the_first_judge_lies_beside_the_file(tmp_path, write, monkeypatch):
         ("[apology, fully_complies]", "[]", "6:17: `propositions` must hold at least one entry"),
         ("    model: vllm/small\n", "", "8:5: a judge must have the key `model`"),
         ("mode: single", "mode: both", "10:11: `mode` must be one of joint, single"),
-        ("mode: single", "route: true", "10:12: `route` must be left out: models no longer choose"),
         ("mode: single", "name: small", "10:5: a judge has no key 'name'"),
         ("mode: single", "extra: {seed: 1}", "10:13: `extra` must be without `seed`"),
     ],

@@ -23,7 +23,7 @@ from judging.live.live_cases import (
     living,
     until,
 )
-from voirdire.errors import InputError, ModelCallError, RefusalError
+from voirdire.errors import InputError, RefusalError
 from voirdire.judging import Limits, LlmJudge, Price, judge_file, judge_items
 from voirdire.records import Item, Reply, Usage
 from voirdire.testing import ScriptedModel
@@ -31,14 +31,13 @@ from voirdire.testing import ScriptedModel
 ASKED = [
     {"probability": "stated"},
     {"probability": "logprob"},
-    {"probability": "logprob", "n_orders": 3},
     {"probability": "vote", "n_samples": 3},
-    {"probability": "vote", "n_samples": 4, "n_orders": 2},
+    {"probability": "vote", "n_samples": 4},
     {"probability": "stated", "mode": "single"},
     {"probability": "logprob", "mode": "single"},
     {"probability": "vote", "mode": "single", "n_samples": 3},
 ]
-N_CALLS = [1, 1, 3, 3, 4, 3, 3, 9]
+N_CALLS = [1, 1, 3, 4, 3, 3, 9]
 
 
 def in_a_run(judge, items, rubric=RUBRIC):
@@ -49,32 +48,11 @@ def in_a_run(judge, items, rubric=RUBRIC):
     return probabilities, behaviors
 
 
-class Together(ScriptedModel):
-    """A scripted model that takes requests by the batch, and keeps how many they were."""
-
-    def __init__(self, script, fault=None):
-        super().__init__(script.answer)
-        self.sizes = []
-        self._fault = fault
-
-    async def replies(self, requests):
-        self.sizes.append(len(requests))
-        if self._fault is not None:
-            self._fault(requests)
-        return [await self._one(request) for request in requests]
-
-    async def _one(self, request):
-        try:
-            return await self.reply(request)
-        except ModelCallError as error:
-            return error
-
-
 @pytest.mark.parametrize(("asking", "n_calls"), list(zip(ASKED, N_CALLS, strict=True)), ids=str)
 @pytest.mark.parametrize("stored", [True, False])
 def test_verdicts_are_those_of_a_run(asking, n_calls, stored, tmp_path):
     script = Script()
-    judge = judge_of(script, **asking, order_check=0)
+    judge = judge_of(script, **asking)
     items = items_of(30, behavior="comply")
     store = tmp_path / "replies.sqlite" if stored else None
 
@@ -114,10 +92,10 @@ def write_items(path, items):
     return path
 
 
-@pytest.mark.parametrize("asking", [ASKED[0], ASKED[4], ASKED[6]], ids=str)
+@pytest.mark.parametrize("asking", [ASKED[0], ASKED[3], ASKED[5]], ids=str)
 def test_a_run_uses_what_was_stored_live_and_the_other_way_round(asking, tmp_path):
     script = Script()
-    judge = judge_of(script, **asking, order_check=0)
+    judge = judge_of(script, **asking)
     items = items_of(20)
     source = write_items(tmp_path / "items.jsonl", items)
     store = tmp_path / "replies.sqlite"
@@ -162,34 +140,6 @@ def test_calls_that_are_under_way_are_waited_for_and_not_made_again(mode, run):
     assert np.array_equal(later.probabilities[0], first.probabilities[0])
 
 
-def test_a_model_in_this_process_is_asked_about_many_items_at_once():
-    script = Script()
-    model = Together(script)
-    judge = LlmJudge(model=model, mode="single", order_check=0)
-    items = items_of(64)
-
-    found = asyncio.run(asked(judge, items))
-
-    assert found.failures == (None,) * 64
-    assert sum(model.sizes) == 64 * 3
-    assert max(model.sizes) == 48  # sixteen items, with a call for each question
-    assert np.array_equal(found.probabilities, in_a_run(judge, items)[0])
-
-
-def test_one_item_that_breaks_a_batch_of_calls_costs_the_others_nothing():
-    def fault(requests):
-        if any("item-7," in request.messages[-1].content for request in requests):
-            raise ValueError("item-7 is odd")
-
-    judge = LlmJudge(model=Together(Script(), fault), order_check=0)
-
-    found = asyncio.run(asked(judge, items_of(20)))
-
-    assert [row for row, why in enumerate(found.failures) if why] == [7]
-    assert found.failures[7] == "the judge raised ValueError"
-    assert np.isnan(found.probabilities).all(axis=1).nonzero()[0].tolist() == [7]
-
-
 def test_a_call_that_fails_is_a_failure_without_the_words_of_anybody(tmp_path):
     script = Script(lambda response: RefusalError(f"I will not judge {response}"))
     script.fault = lambda response: {
@@ -213,8 +163,8 @@ def test_a_call_that_fails_is_a_failure_without_the_words_of_anybody(tmp_path):
         None,
     )
     assert again.failures == first.failures
-    # what is stored as failed is not called again; one odd answer was asked for alone, three times
-    assert script.seen.total() == 1 + 3 + 2 + (1 + 3) + 1
+    # what is stored as failed is not called again
+    assert script.seen.total() == 1 + 3 + 2 + 3 + 1
     missing = np.isnan(first.probabilities)
     assert np.array_equal(missing.all(axis=1), [True, True, True, False, False])
     assert missing[3].tolist() == [False, True]  # one odd answer fails its question alone

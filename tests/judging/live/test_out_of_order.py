@@ -52,7 +52,6 @@ def judge_at(url, **settings):
     return LlmJudge(
         model=OpenAICompatibleModel(model="test", base_url=url),
         probability="stated",
-        order_check=0,
         **settings,
     )
 

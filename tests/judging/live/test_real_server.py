@@ -1,16 +1,14 @@
 """A live judge before a real server: what it says is what is worked out from the server's JSON."""
 
 import asyncio
-import secrets
 
 import numpy as np
 import pytest
 
-from frameworks import require_framework
 from judging.live.live_cases import items_of, living
 from judging.llm.test_real_server import probability_by_hand
 from servers.overheard import overhear
-from voirdire.judging import LlmJudge, judge_items
+from voirdire.judging import LlmJudge
 from voirdire.models import load_model
 from voirdire.rubrics import rubric_from_text
 
@@ -38,7 +36,7 @@ def test_probabilities_are_those_of_the_servers_own_tokens(mode, llama_server, t
     async def work():
         async with overhear(llama_server.address) as wire:
             model = load_model(f"openai/{llama_server.model}", base_url=f"{wire.base_url}/v1")
-            judge = LlmJudge(model=model, mode=mode, order_check=0)
+            judge = LlmJudge(model=model, mode=mode)
             async with living(judge, rubric=RUBRIC, store=store) as live:
                 found = await asyncio.gather(*(live.ask([item]) for item in items))
             async with living(judge, rubric=RUBRIC, store=store) as live:
@@ -59,27 +57,3 @@ def test_probabilities_are_those_of_the_servers_own_tokens(mode, llama_server, t
         assert verdict.probabilities[0] == pytest.approx(by_hand, abs=1e-9)
     assert np.array_equal(again.probabilities, np.vstack([each.probabilities for each in found]))
     assert again.n_stored == 3
-
-
-@pytest.mark.slow
-def test_a_model_in_this_process_says_what_it_says_in_a_run(monkeypatch, tmp_path):
-    require_framework("torch", "transformers", "tokenizers")
-    from models.tiny_models import tiny_model, tiny_tokenizer
-    from voirdire.models import TransformersModel
-
-    # with the same fence, a prompt is the same
-    monkeypatch.setattr(secrets, "token_hex", lambda n_bytes: "0" * 2 * n_bytes)
-    tokenizer = tiny_tokenizer()
-    model = TransformersModel(tiny_model(tokenizer, n_positions=16_384), tokenizer=tokenizer)
-    judge = LlmJudge(model=model, mode="single")
-    items = items_of(3)
-
-    async def work():
-        async with living(judge, rubric=RUBRIC, store=tmp_path / "replies.sqlite") as live:
-            return await live.ask(items)
-
-    found = asyncio.run(work())
-
-    (batch,) = judge_items(items, judge, rubric=RUBRIC)
-    assert found.failures == (None,) * 3
-    assert found.probabilities == pytest.approx(batch.probabilities, abs=1e-4)

@@ -50,9 +50,8 @@ def combined(rows, *questions, **settings):
 
     judge = LlmJudge(
         model=OneForm(reply),
-        order_check=0,
         limits=Limits(concurrency=1, max_attempts=1),
-        **{"probability": "stated", "n_orders": len(rows[0])} | settings,
+        **{"probability": "stated"} | settings,
     )
     items = [Item(id=str(row), response=str(row), other=str(row)) for row in range(len(rows))]
     (batch,) = judge_items(items, judge, rubric=rubric_of(*questions))
@@ -66,47 +65,11 @@ def voted(kind, *rows):
         [value if isinstance(value, ModelCallError) else {"q": value} for value in row]
         for row in rows
     ]
-    batch = combined(
-        replies, question(kind), probability="vote", n_samples=len(rows[0]), n_orders=1
-    )
-    assert np.isnan(batch.details.shift).all()
+    batch = combined(replies, question(kind), probability="vote", n_samples=len(rows[0]))
     return [found["q"] for found in answers_of(batch)]
 
 
-def test_orders_of_a_proposition_are_averaged_and_their_range_is_the_shift():
-    rng = random.Random(0)
-    rows = [[rng.randint(0, 64) for _ in range(5)] for _ in range(30)]
-    rest = {"r": 0.5, "s": 0.0, "t": 1.0}
-
-    batch = combined(
-        [[{"q": n / 64} | rest for n in row] for row in rows], question("boolean"), *OTHERS
-    )
-
-    means = [float(Fraction(sum(row), 64 * 5)) for row in rows]
-    assert batch.probabilities[:, 0] == pytest.approx(means, abs=1e-15)
-    assert batch.details.shift[:, 0] == pytest.approx([(max(r) - min(r)) / 64 for r in rows])
-    assert (batch.probabilities[:, 1:] == [0.5, 0.0, 1.0]).all()
-    assert (batch.details.shift[:, 1:] == 0).all()
-    assert batch.failures == {}
-
-
-def test_answers_find_their_places_whatever_the_order_they_were_asked_in():
-    names = ("q", "r", "s")
-    said = [
-        {"q": 0.1, "r": 0.2, "s": 0.3},
-        {"s": 0.5, "q": 0.3, "r": 0.4},
-        {"r": 0.6, "s": 0.7, "q": 0.2},
-    ]
-
-    batch = combined([said], question("boolean"), *OTHERS[:2])
-
-    means = [sum(row[name] for row in said) / 3 for name in names]
-    assert batch.probabilities[0] == pytest.approx(means)
-    assert batch.details.shift[0] == pytest.approx([0.2, 0.4, 0.4])
-    assert batch.details.attempts.tolist() == [3]
-
-
-def test_votes_on_a_proposition_are_the_share_of_yes_and_have_no_shift():
+def test_votes_on_a_proposition_are_the_share_of_yes():
     rows = list(itertools.product([True, False], repeat=5))
 
     assert voted("boolean", *rows) == [float(Fraction(sum(row), 5)) for row in rows]
@@ -117,20 +80,17 @@ def test_a_pair_is_won_only_where_both_orders_say_so():
     turned = {"A": "B", "B": "A", "tie": "tie"}  # the second time the pair is shown turned round
     rows = [[{"q": one}, {"q": turned[other]}] for one, other in cases]
 
-    batch = combined(rows, question("pairwise"), n_orders=1)
+    batch = combined(rows, question("pairwise"))
 
     assert batch.details.labels["q"] == tuple(
         one if one == other else "tie" for one, other in cases
     )
-    assert batch.details.label_shift["q"].tolist() == [float(one != other) for one, other in cases]
 
 
 def test_an_order_that_failed_is_not_left_out_in_silence():
-    pair = combined([[{"q": "A"}, NO]], question("pairwise"), n_orders=1)
-    boolean = combined([[{"q": 0.9, "r": 1}, NO]], question("boolean"), OTHERS[0])
+    pair = combined([[{"q": "A"}, NO]], question("pairwise"))
 
-    for batch in (pair, boolean):
-        assert answers_of(batch)[0]["q"].reason.startswith("refusal by the judge")
+    assert answers_of(pair)[0]["q"].reason.startswith("refusal by the judge")
 
 
 def test_samples_may_fail_as_long_as_more_than_half_are_there():
@@ -169,7 +129,7 @@ def test_scales_take_the_middle_of_whole_numbers_and_the_mean_of_others():
 
     whole = voted("scale", [1, 2, 5, 5, 5], [1, 2, 2, 5, 1])
     middle = voted("scale", [1, 2])
-    broken = combined(replies, degree, probability="vote", n_samples=2, n_orders=1)
+    broken = combined(replies, degree, probability="vote", n_samples=2)
 
     assert whole == [5.0, 2.0]
     assert middle == [1.0]  # the lower of two middles, so that it is a point of the scale
@@ -180,7 +140,7 @@ def test_a_text_is_the_first_sample():
     assert voted("text", ["one", "two", "two"]) == ["one"]
 
 
-def test_missing_mass_is_averaged_over_the_replies():
+def test_missing_mass_is_kept():
     def reply(p, mass, *, names):
         steps = []
         for name in names:
@@ -193,12 +153,12 @@ def test_missing_mass_is_averaged_over_the_replies():
         steps.append(TokenStep("}", 0.0))
         return Reply(text="".join(step.token for step in steps), steps=tuple(steps))
 
-    rows = [[reply(0.5, 0.1, names="qr"), reply(0.7, 0.3, names="rq")]]
+    rows = [[reply(0.7, 0.3, names="rq")]]
 
     batch = combined(rows, question("boolean"), OTHERS[0], probability="logprob")
 
-    assert batch.probabilities[0] == pytest.approx([0.6, 0.6])
-    assert batch.details.missing_mass[0] == pytest.approx([0.2, 0.2])
+    assert batch.probabilities[0] == pytest.approx([0.7, 0.7])
+    assert batch.details.missing_mass[0] == pytest.approx([0.3, 0.3])
 
 
 def test_missing_mass_is_not_a_number_where_no_log_probabilities_were_read():
@@ -208,9 +168,8 @@ def test_missing_mass_is_not_a_number_where_no_log_probabilities_were_read():
 
 
 def test_single_calls_about_different_questions_are_put_together_and_fail_alone():
-    batch = combined([[{"q": 0.25}, NO]], question("boolean"), OTHERS[0], mode="single", n_orders=1)
+    batch = combined([[{"q": 0.25}, NO]], question("boolean"), OTHERS[0], mode="single")
 
     (found,) = answers_of(batch)
     assert found["q"] == 0.25
     assert found["r"].reason.startswith("refusal by the judge")
-    assert np.isnan(batch.details.shift).all()

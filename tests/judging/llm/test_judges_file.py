@@ -79,7 +79,6 @@ judges:
 """
 
 ADDRESS = "be an address such as https://api.example.com/v1"
-ROUTE = "be left out: models no longer choose behaviors; the items name them"
 HEAD = "schema: voirdire.judges/1\njudges:\n"
 
 
@@ -135,9 +134,6 @@ judges:
     probability: vote
     language: zh
     samples: 5
-    orders: 2
-    order_check: 0
-    route: false
     top_logprobs: 10
     seed: 7
     concurrency: 3
@@ -166,8 +162,6 @@ judges:
         probability="vote",
         language="zh",
         n_samples=5,
-        n_orders=2,
-        order_check=0,
         top_logprobs=10,
         seed=7,
         concurrency=3,
@@ -244,8 +238,7 @@ judges:
         ("extra", "{a: {1: b}}", "hold text for keys and finite numbers", "a mapping"),
         ("extra", "{a: [.nan]}", "hold text for keys and finite numbers", "a mapping"),
         ("mode", "[joint]", "be one of joint, single", "a list"),
-        ("route", "true", ROUTE, "true"),
-        ("route", "1.5", "be true or false", "the number 1.5"),
+        ("keep_going", "1.5", "be true or false", "the number 1.5"),
     ],
 )
 def test_a_value_that_breaks_a_rule_is_named_with_line_column_and_word(key, value, rule, got):
@@ -533,7 +526,6 @@ def test_what_is_no_key_is_taken(lines):
         "openrouter/meta-llama/llama-4-maverick-17b-128e-instruct:free",
         "vllm/Qwen/Qwen2.5-72B-Instruct-GPTQ-Int4",
         "native/bedrock/us.anthropic.claude-3-5-haiku-20241022-v1:0",
-        "transformers/./models/my judge",
         "ollama/llama3.3:70b-instruct-q4_K_M",
         "fireworks/accounts/fireworks/models/deepseek-v3p1",
         "openai/ft:gpt-4o-mini-2024-07-18:my-org:judge:AbC123xY",

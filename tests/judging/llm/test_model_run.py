@@ -1,7 +1,6 @@
 """Files judged by a model: every item once, what is stored is used again, what fails says why."""
 
 import asyncio
-import json
 import math
 import random
 
@@ -145,7 +144,7 @@ def test_items_of_one_content_are_paid_for_once_in_a_stretch(tmp_path, two):
     items = [Item(id=f"i{n}", response=f"answer {n % 3}") for n in range(30)]
     asked = Asked(read_off)
 
-    (batch,) = judge_items(items, LlmJudge(model=asked.model, order_check=0), rubric=two)
+    (batch,) = judge_items(items, LlmJudge(model=asked.model), rubric=two)
 
     assert dict(asked.seen) == {f"answer {n}": 1 for n in range(3)}
     assert batch.probabilities == pytest.approx(expected(3)[np.arange(30) % 3])
@@ -158,18 +157,16 @@ def test_a_failed_call_is_a_failure_and_called_again_only_when_asked(tmp_path, t
     again, retried = Asked(read_off), Asked(read_off)
     output = tmp_path / "v.jsonl"
 
-    one = judge_file(source, output, rubric=two, judge=LlmJudge(model=first.model, order_check=0))
+    one = judge_file(source, output, rubric=two, judge=LlmJudge(model=first.model))
     rows = pl.read_ndjson(output).filter(
         pl.col("item").is_in(["i3", "i8"]), ~pl.col("question").str.contains(".", literal=True)
     )
-    two_runs = judge_file(
-        source, output, rubric=two, judge=LlmJudge(model=again.model, order_check=0)
-    )
+    two_runs = judge_file(source, output, rubric=two, judge=LlmJudge(model=again.model))
     three = judge_file(
         source,
         output,
         rubric=two,
-        judge=LlmJudge(model=retried.model, order_check=0),
+        judge=LlmJudge(model=retried.model),
         retry_failures=True,
     )
 
@@ -217,67 +214,6 @@ def test_a_server_known_to_give_none_is_refused_before_anything_is_called():
         LlmJudge(model=model)
 
 
-def test_the_check_of_orders_measures_how_far_answers_move(two):
-    def answer(request):
-        first = str(request.schema).index("sorry") < str(request.schema).index("rude")
-        return {"sorry": 0.6 if first else 0.9, "rude": 0.25}
-
-    judge = LlmJudge(model=ScriptedModel(answer), order_check=10)
-
-    verdicts = voirdire.judge(make_items(30), judge=judge, rubric=two)
-
-    assert verdicts.probability("sorry") == pytest.approx([0.6] * 30)  # the check changes nothing
-    assert verdicts.calls.order_shift == pytest.approx({"sorry": 0.3, "rude": 0.0})
-    assert verdicts.calls.n_order_checked == 10
-
-
-def test_several_orders_are_averaged_and_the_verdict_carries_its_shift(two):
-    def answer(request):
-        first = str(request.schema).index("sorry") < str(request.schema).index("rude")
-        return {"sorry": 0.6 if first else 0.9, "rude": 0.25}
-
-    judge = LlmJudge(model=ScriptedModel(answer), n_orders=2)
-
-    verdicts = voirdire.judge(make_items(3), judge=judge, rubric=two)
-
-    assert verdicts.probability("sorry") == pytest.approx([0.75] * 3)
-    frame = verdicts.frame().filter(pl.col("question") == "sorry")
-    assert frame["shift"].to_list() == pytest.approx([0.3] * 3)
-
-
-def orders_asked(n_questions, *, n_orders, seed):
-    """Give the orders in which a model is asked the questions of a rubric about one item."""
-    names = [f"q{number}" for number in range(n_questions)]
-    lines = [f'  - {{id: {name}, kind: boolean, text: "Is it {name}?"}}' for name in names]
-    head = 'schema: voirdire.rubric/1\nname: many\nversion: "1"\nquestions:\n'
-    asked = []
-
-    def answer(request):
-        asked.append(tuple(names.index(name) for name in json.loads(request.schema)["properties"]))
-        return dict.fromkeys(names, 0.5)
-
-    judge = LlmJudge(
-        model=ScriptedModel(answer),
-        probability="stated",
-        n_orders=n_orders,
-        seed=seed,
-        limits=Limits(concurrency=1),
-    )
-    voirdire.judge(make_items(1), judge=judge, rubric=rubric_from_text(head + "\n".join(lines)))
-    return asked
-
-
-@pytest.mark.parametrize("n_questions", [1, 2, 3, 4, 21])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_orders_differ_and_a_longer_list_begins_with_a_shorter_one(n_questions, seed):
-    found = orders_asked(n_questions, n_orders=8, seed=seed)
-
-    assert found[0] == tuple(range(n_questions))
-    assert len(set(found)) == len(found) == min(8, math.factorial(n_questions))
-    assert all(sorted(order) == list(range(n_questions)) for order in found)
-    assert orders_asked(n_questions, n_orders=3, seed=seed) == found[:3]
-
-
 def test_every_kind_of_question_reaches_the_table(tmp_path, kinds, write_items):
     def answer(shown):
         return {
@@ -316,10 +252,7 @@ def test_a_judge_that_always_takes_the_first_response_ends_in_ties(pairs):
 
     verdicts = voirdire.judge(items, judge=LlmJudge(model=first), rubric=pairs)
 
-    frame = verdicts.frame()
-    assert frame["label"].to_list() == ["tie"] * 4
-    assert frame["shift"].to_list() == [1.0] * 4
-    assert verdicts.calls.order_shift == {"better": 1.0}
+    assert verdicts.frame()["label"].to_list() == ["tie"] * 4
 
 
 def test_a_judge_that_reads_the_pair_is_not_moved_by_the_order(pairs):
@@ -334,7 +267,6 @@ def test_a_judge_that_reads_the_pair_is_not_moved_by_the_order(pairs):
     verdicts = voirdire.judge(items, judge=LlmJudge(model=Asked(longer).model), rubric=pairs)
 
     assert verdicts.frame()["label"].to_list() == ["A", "B"]
-    assert verdicts.frame()["shift"].to_list() == [0.0, 0.0]
 
 
 def test_votes_are_shares_of_samples(two):
@@ -494,7 +426,7 @@ def test_rows_without_a_response_are_set_aside_and_the_run_comes_to_its_end(tmp_
 def test_an_estimate_tells_stored_failures_from_stored_answers(tmp_path, two, write_items):
     source = write_items(make_items(12))
     broken = Asked(lambda shown: RefusalError("no") if number_in(shown) == 3 else read_off(shown))
-    judge = LlmJudge(model=broken.model, order_check=0)
+    judge = LlmJudge(model=broken.model)
     store = tmp_path / "replies.sqlite"
     judge_file(source, tmp_path / "v.parquet", rubric=two, judge=judge, store=store)
 

@@ -154,7 +154,6 @@ def test_what_is_declared_counts():
 @pytest.mark.parametrize(
     ("name", "base_url"),
     [
-        ("transformers/./my-model", None),
         ("vllm/meta-llama/Llama-3.1-8B-Instruct", None),
         ("vllm/m", "http://gpu-box:8000/v1"),
         ("ollama/llama3.3", None),

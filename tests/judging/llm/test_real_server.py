@@ -154,9 +154,7 @@ def column(frame, question, name):
     ],
 )
 def test_log_probabilities_in_the_table_are_the_servers(judged, mode, language):
-    frame, said, requests = judged(
-        mode=mode, probability="logprob", language=language, order_check=0
-    )
+    frame, said, requests = judged(mode=mode, probability="logprob", language=language)
 
     assert len(requests) == len(TOPICS) * (1 if mode == "joint" else 6)
     found = []
@@ -186,7 +184,6 @@ def test_stated_probabilities_in_the_table_are_those_that_were_written(judged, m
         found = column(frame, key, "probability")
         assert found == {topic: values_of(said[topic], key)[0] for topic in TOPICS}
     assert_other_kinds(frame, said)
-    assert set(frame["form"]) == {"json_schema"}
 
 
 @pytest.mark.slow
@@ -207,8 +204,6 @@ def test_votes_in_the_table_are_the_shares_of_what_was_said(judged, mode, langua
     tones = column(frame, "tone", "label")
     counts = {topic: Counter(values_of(said[topic], "tone")) for topic in TOPICS}
     assert tones == {topic: count.most_common(1)[0][0] for topic, count in counts.items()}
-    attempts = column(frame, "tone", "attempts")
-    assert attempts == {topic: len(said[topic]) for topic in TOPICS}
 
 
 @pytest.mark.slow

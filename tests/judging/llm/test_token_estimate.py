@@ -74,7 +74,7 @@ COUNTED = {
 def tokens_of(tmp_path):
     """Count what a response adds to the prompt of its item."""
     apology = Question(id="apology", kind="boolean", text={"en": "Is it sorry?"})
-    judge = LlmJudge(model=OneForm(lambda request: ""), order_check=0)
+    judge = LlmJudge(model=OneForm(lambda request: ""))
 
     def prompt_tokens(response):
         path = tmp_path / "items.jsonl"

@@ -69,7 +69,7 @@ def shown(*questions, item=None, **settings):
 def requests_about(items, *questions, form="json_schema", **settings):
     """Give what a model is sent about items, in their order."""
     model = OneForm(lambda request: "no reply", form=form)
-    settings = {"n_examples": 9, "order_check": 0, "n_samples": 2} | settings
+    settings = {"n_examples": 9, "n_samples": 2} | settings
     judge = LlmJudge(model=model, limits=LIMITS, **settings)
     list(judge_items(items, judge, rubric=rubric_of(*questions)))
     return model.requests

@@ -110,9 +110,8 @@ def check(items, questions, **settings):
         both = [item.other, item.response] if swapped else [item.response, item.other]
         assert list(document.values()) == (both if is_pair else [item.response]), item.id
         assert not set(user.content) & set("<>"), item.id
-        assert (request.schema, request.prefill, request.max_tokens) == (
+        assert (request.schema, request.max_tokens) == (
             expected.schema,
-            expected.prefill,
             expected.max_tokens,
         )
 

@@ -165,13 +165,6 @@ def test_the_prompt_names_the_keys_in_order_and_json(questions):
     assert "one JSON object and nothing else: no explanation, no code fence" in content
 
 
-def test_the_reply_begins_with_the_first_key():
-    (single,) = requests_about([ITEM], MIXED[0], mode="single")
-    (joint,) = requests_about([ITEM], *SAFETY.questions)
-
-    assert (single.prefill, joint.prefill) == ('{"apology":', '{"judgement":')
-
-
 def test_settings_are_passed_on():
     (asked,) = requests_about([ITEM], *MIXED, top_logprobs=5, temperature=0.3)
     votes = requests_about([ITEM], *MIXED, probability="vote", seed=7)

@@ -52,7 +52,7 @@ def our_words(language):
 
 def test_the_version_changes_with_any_word(tmp_path):
     (tmp_path / "items.jsonl").write_text('{"id": "a", "prompt": "x", "response": "y"}\n')
-    judge = LlmJudge(model=OneForm(lambda request: {"apology": 0.5}), order_check=0)
+    judge = LlmJudge(model=OneForm(lambda request: {"apology": 0.5}))
 
     asked = judge_file(
         tmp_path / "items.jsonl",

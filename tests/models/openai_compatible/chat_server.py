@@ -91,14 +91,13 @@ class AskedServer:
         *,
         status: int = 200,
         headers: Mapping[str, str] | None = None,
-        headers_of_model: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> list[Reply]:
         """Ask one model, one request after the other."""
         content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         self._answer = (content, status, headers or {})
         settings = {"model": "m", "base_url": self.served.base_url} | settings
-        model = OpenAICompatibleModel(headers=headers_of_model, timeout_s=30.0, **settings)
+        model = OpenAICompatibleModel(timeout_s=30.0, **settings)
 
         async def ask() -> list[Reply]:
             try:

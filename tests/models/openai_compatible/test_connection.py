@@ -162,7 +162,7 @@ def test_calls_at_once_are_answered_each_with_its_own():
 
     async def run():
         async with serving(handler) as served:
-            model = OpenAICompatibleModel(model="m", base_url=served.base_url, connections=8)
+            model = OpenAICompatibleModel(model="m", base_url=served.base_url)
             questions = [f"question {n}" for n in range(50)]
             replies = await asyncio.gather(*(model.reply(asked(one)) for one in questions))
             await model.close()
@@ -171,32 +171,6 @@ def test_calls_at_once_are_answered_each_with_its_own():
     questions, texts = asyncio.run(run())
 
     assert texts == questions
-
-
-def test_no_more_connections_are_open_than_allowed():
-    n_open, most_open = 0, 0
-    all_there = asyncio.Event()
-
-    async def handler(request, body):
-        nonlocal n_open, most_open
-        n_open += 1
-        most_open = max(most_open, n_open)
-        if n_open == 3:
-            all_there.set()
-        await all_there.wait()
-        await asyncio.sleep(0.02)  # for one more, which must not come
-        n_open -= 1
-        return web.json_response(completion("{}"))
-
-    async def run():
-        async with serving(handler) as served:
-            model = OpenAICompatibleModel(model="m", base_url=served.base_url, connections=3)
-            await asyncio.gather(*(model.reply(asked()) for _ in range(12)))
-            await model.close()
-
-    asyncio.run(run())
-
-    assert most_open == 3
 
 
 def test_a_call_that_is_cancelled_leaves_the_model_usable():

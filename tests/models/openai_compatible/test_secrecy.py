@@ -14,9 +14,8 @@ from voirdire.errors import ModelCallError
 from voirdire.models import OpenAICompatibleModel
 
 KEY = "sw-ordfish-0123456789"
-ORGANIZATION = "org-secret-4711"
 PROMPT = "A prompt that holds somebody's private words, at some length."
-ECHO = f"{KEY} {ORGANIZATION} {PROMPT}"
+ECHO = f"{KEY} {PROMPT}"
 
 
 def error(status):
@@ -40,7 +39,7 @@ def without_a_reply(request, body):
 
 
 def not_json(request, body):
-    return web.Response(text=f"{KEY} is {KEY} at {ORGANIZATION}")
+    return web.Response(text=f"{KEY} is {KEY}")
 
 
 def refusing(request, body):
@@ -81,8 +80,7 @@ HANDLERS = [
 @pytest.fixture
 def model_settings(monkeypatch):
     monkeypatch.setenv("SOME_KEY", KEY)
-    monkeypatch.setenv("SOME_ORG", ORGANIZATION)
-    return {"api_key_env": "SOME_KEY", "headers": {"OpenAI-Organization": "SOME_ORG"}}
+    return {"api_key_env": "SOME_KEY"}
 
 
 def call(handler, settings):
@@ -125,7 +123,6 @@ def test_an_error_shows_no_key_and_no_prompt(handler, model_settings, caplog, ca
     ]
     for text in shown:
         assert KEY not in text
-        assert ORGANIZATION not in text
         assert PROMPT not in text
 
 
@@ -152,7 +149,7 @@ def test_no_local_of_any_frame_shows_what_was_sent(handler, model_settings):
     frames = [frame for frame in shown.stack if "test_secrecy" not in frame.filename]
     texts = [text for frame in frames for text in (frame.locals or {}).values()]
     assert any("OpenAICompatibleModel" in text for text in texts)
-    assert not [text for text in texts if KEY in text or ORGANIZATION in text]
+    assert not [text for text in texts if KEY in text]
 
 
 def test_nothing_that_describes_a_model_shows_the_key(model_settings):
@@ -168,4 +165,4 @@ def test_nothing_that_describes_a_model_shows_the_key(model_settings):
         str(msgspec.to_builtins(model.capabilities)),
     ]
 
-    assert all(KEY not in text and ORGANIZATION not in text for text in shown)
+    assert all(KEY not in text for text in shown)

@@ -299,7 +299,6 @@ def test_a_language_model_is_asked_once_and_only_about_what_is_compared(tmp_path
     judge = LlmJudge(
         model=asked.model,
         probability="stated",
-        order_check=0,
         limits=Limits(max_attempts=1, max_retries=0, max_failures_in_a_row=None),
     )
     rows = [row | {"behavior": "answer"} for row in ROWS]

@@ -86,7 +86,7 @@ def test_a_request_is_plain_text_with_the_settings_of_the_run():
     (asked,) = requests(free(apology=True), temperature=0.3, max_tokens=99)
 
     assert [message.role for message in asked.messages] == ["system", "user"]
-    assert (asked.form, asked.schema, asked.prefill) == ("text", b"", "")
+    assert (asked.form, asked.schema) == ("text", b"")
     assert (asked.temperature, asked.max_tokens) == (0.3, 99)
 
 

@@ -61,7 +61,7 @@ def pair_items(n_items):
 
 def judge_of(answer, **more):
     asked = Asked(answer)
-    return LlmJudge(model=asked.model, order_check=0, **more), asked
+    return LlmJudge(model=asked.model, **more), asked
 
 
 # Position -------------------------------------------------------------------------------------
@@ -132,14 +132,21 @@ def test_other_prompts_are_compared_with_the_usual_one():
             found = {name: 1 - value for name, value in found.items()}
         return {key: found[key] for key in keys}
 
-    judge = LlmJudge(model=ScriptedModel(answer), order_check=0)
+    judge = LlmJudge(model=ScriptedModel(answer))
 
     report = probe_judge(
         numbered(30), judge, rubric=RUBRIC, settings=settings("prompt"), store=False
     )
 
     names = [row.probe for row in report.probes]
-    assert names == ["prompt/reversed", "prompt/single", "prompt/zh", "prompt/reworded"]
+    assert names == [
+        "prompt/order_1",
+        "prompt/order_2",
+        "prompt/order_3",
+        "prompt/single",
+        "prompt/zh",
+        "prompt/reworded",
+    ]
     assert [row.probe for row in report.found] in (["prompt/zh"], [])
     kappas = {(row.prompt, row.question): row.kappa for row in report.prompts}
     assert kappas["usual", "polite"] == kappas["single", "polite"] == 1

@@ -24,7 +24,7 @@ questions:
 
 def test_a_real_server_is_probed_whole_and_pays_nothing_twice(llama_server, tmp_path):
     model = load_model(f"openai/{llama_server.model}", base_url=llama_server.base_url)
-    judge = LlmJudge(model=model, order_check=0, limits=Limits(concurrency=4))
+    judge = LlmJudge(model=model, limits=Limits(concurrency=4))
     chosen = ProbeSettings(n_items=8, n_swaps=999, without=["degradation", "steering"])
     asked = {"rubric": TWO, "settings": chosen, "store": tmp_path / "replies.sqlite"}
 

@@ -141,7 +141,7 @@ def test_a_local_judge_calls_nothing_and_is_timed(reward, rubric):
 def _language_model(**settings):
     asked = Asked(lambda shown: dict.fromkeys(("apology", "rude", "helps", "extra"), 0.2))
     price = Price(input=1.0, output=2.0, cached_input=1.0, source="by hand")
-    return LlmJudge(model=asked.model, probability="stated", order_check=0, price=price, **settings)
+    return LlmJudge(model=asked.model, probability="stated", price=price, **settings)
 
 
 @pytest.mark.parametrize(("mode", "per_item"), [("joint", 1), ("single", 4)])

@@ -50,26 +50,18 @@ class Call(Generic[T]):
     item : bytes
         32 bytes: hash of its item. With `name` and the judge's fingerprint, its key in the store.
     name : str
-        Which of the item's calls it is, such as ``"joint/order1"``.
+        Which of the item's calls it is, such as ``"joint"``.
     request : callable
         Makes the request for a form of reply; called once per attempt, so that every attempt has
         a fence of its own.
     read : callable
         Reads a reply, or raises `VerdictParseError`.
-    accepts : callable, optional
-        Returns whether the readable part of a reply is enough, so that only the rest is asked for
-        in another call. By default everything is asked for again.
     """
 
     item: bytes
     name: str
     request: Callable[[ReplyForm], ChatRequest]
     read: Callable[[Reply], T]
-    accepts: Callable[[T], bool] | None = None
-
-    def is_enough(self, partial: Any) -> bool:
-        """Return whether the readable part of a reply is enough."""
-        return partial is not None and self.accepts is not None and self.accepts(partial)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,10 +74,6 @@ class Outcome(Generic[T]):
         The answers that were read.
     failure : Failure or None
         Why there is no value.
-    form : {"json_schema", "json_object", "text"} or None
-        How the reply was asked for.
-    attempts : int
-        Stored replies and failures of the call, at least 1.
     is_reused : bool
         Whether it came from the store, without a call.
     is_partial : bool
@@ -94,8 +82,6 @@ class Outcome(Generic[T]):
 
     value: T | None = None
     failure: Failure | None = None
-    form: ReplyForm | None = None
-    attempts: int = 1
     is_reused: bool = False
     is_partial: bool = False
 
@@ -227,16 +213,14 @@ def read_stored_outcome(
         n_unread = _n_unread(n_unread, read)
         last = None if isinstance(read, UnsupportedError) else read
     if isinstance(last, CallFailure):
-        failure, form = last.failure(), last.form
-    elif last is not None and (
-        last.is_refusal or n_unread >= max_attempts or call.is_enough(last.partial)
-    ):
+        failure = last.failure()
+    elif last is not None and (last.is_refusal or n_unread >= max_attempts):
         if last.partial is not None:
-            return make_partial_outcome(last, attempts=len(stored), is_reused=True)
-        failure, form = make_parse_failure(last), last.reply.form
+            return make_partial_outcome(last, is_reused=True)
+        failure = make_parse_failure(last)
     else:
         return None
-    return Outcome(failure=failure, form=form, attempts=len(stored), is_reused=True)
+    return Outcome(failure=failure, is_reused=True)
 
 
 def n_unreadable(call: Call[T], stored: Sequence[bytes]) -> int:
@@ -263,18 +247,9 @@ def _read_attempts(
                 # the server gave no log-probabilities then, but it may now
                 yield error
             else:
-                n = len(stored)
-                yield Outcome(value=value, form=attempt.form, attempts=n, is_reused=True)
+                yield Outcome(value=value, is_reused=True)
 
 
-def make_partial_outcome(
-    error: VerdictParseError, *, attempts: int, is_reused: bool = False
-) -> Outcome[Any]:
+def make_partial_outcome(error: VerdictParseError, *, is_reused: bool = False) -> Outcome[Any]:
     """Make an outcome from the readable part of a reply."""
-    return Outcome(
-        value=error.partial,
-        form=error.reply.form,
-        attempts=attempts,
-        is_reused=is_reused,
-        is_partial=True,
-    )
+    return Outcome(value=error.partial, is_reused=is_reused, is_partial=True)

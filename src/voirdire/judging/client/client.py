@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, NoReturn, Protocol, TypeVar
 
 import msgspec
@@ -39,7 +38,7 @@ from voirdire.judging.client.failures import (
 from voirdire.judging.client.limits import LONGEST_WAIT_S
 from voirdire.judging.client.throttle import Throttle
 from voirdire.judging.reading import make_parse_failure
-from voirdire.models import BatchChatModel, SamplingChatModel
+from voirdire.models import SamplingChatModel
 from voirdire.records import Reply, Usage
 from voirdire.store import StoredCall
 
@@ -89,14 +88,8 @@ class ClientState:
         US dollars; None where the price is unknown.
     perhaps_cost : float
         US dollars that calls without a reply may have cost in addition.
-    forms : mapping of str to int
-        Replies per form in which they were asked for.
     steps_down : tuple of StepDown
         Forms that the server does not support.
-    n_rate_limits : int
-        How often the server said "too many".
-    rate_limit_wait_s : float
-        Seconds without requests because the server asked for a pause.
     concurrency : int
         Calls that may be in flight now.
     is_stopped : bool
@@ -114,17 +107,13 @@ class ClientState:
     cached_tokens: int = 0
     cost: float | None = 0.0
     perhaps_cost: float = 0.0
-    forms: dict[ReplyForm, int] = field(default_factory=dict)
     steps_down: tuple[StepDown, ...] = ()
-    n_rate_limits: int = 0
-    rate_limit_wait_s: float = 0.0
     concurrency: int = 0
     is_stopped: bool = False
 
-    def add_reply(self, reply: Reply, *, form: ReplyForm) -> None:
+    def add_reply(self, reply: Reply) -> None:
         """Count a reply."""
         self.n_replies += 1
-        self.forms[form] = self.forms.get(form, 0) + 1
         if reply.usage is not None:
             self.prompt_tokens += reply.usage.prompt_tokens
             self.completion_tokens += reply.usage.completion_tokens
@@ -133,19 +122,14 @@ class ClientState:
 
 def add_states(states: Sequence[ClientState]) -> ClientState:
     """Add up the states of several clients."""
-    forms: Counter[ReplyForm] = Counter()
-    for state in states:
-        forms.update(state.forms)
     costs = [state.cost for state in states]
     names = [
         "n_calls", "n_replies", "n_retries", "n_in_flight", "n_unreadable", "n_failures",
-        "prompt_tokens", "completion_tokens", "cached_tokens", "n_rate_limits",
-        "rate_limit_wait_s", "concurrency", "perhaps_cost",
+        "prompt_tokens", "completion_tokens", "cached_tokens", "concurrency", "perhaps_cost",
     ]  # fmt: skip
     return ClientState(
         **{name: sum(getattr(state, name) for state in states) for name in names},
         cost=None if None in costs else sum(cost or 0.0 for cost in costs),
-        forms=dict(forms),
         steps_down=tuple(step for state in states for step in state.steps_down),
         is_stopped=any(state.is_stopped for state in states),
     )
@@ -238,7 +222,6 @@ class Client:
             raise InputError(msg)
         self._model = model
         self._is_trial = is_trial
-        self._batch_model = model if isinstance(model, BatchChatModel) else None
         self._sampling_model = model if isinstance(model, SamplingChatModel) else None
         self._limits = limits
         self.log = log
@@ -266,7 +249,6 @@ class Client:
             n_in_flight=throttle.slots.n_taken,
             cost=throttle.budget.spent,
             perhaps_cost=throttle.budget.perhaps_spent,
-            forms=dict(self._counts.forms),
             steps_down=tuple(self._steps_down),
             concurrency=int(throttle.slots.limit),
             is_stopped=throttle.is_stopped,
@@ -289,11 +271,9 @@ class Client:
         if not stored:
             return None
         outcome = read_stored_outcome(call, stored, max_attempts=self._limits.max_attempts)
-        if outcome is not None and retry_failures:
-            is_open = outcome.is_partial and not call.is_enough(outcome.value)
-            if outcome.failure is not None or is_open:
-                return None
-        if outcome is not None and outcome.failure is None:
+        if outcome is None or (retry_failures and (outcome.failure or outcome.is_partial)):
+            return None
+        if outcome.failure is None:
             self._monitor.note_answer()
         return outcome
 
@@ -302,9 +282,8 @@ class Client:
     ) -> list[Outcome[T]]:
         """Make calls, with retries; return values or failures in their order.
 
-        Several calls go together to a model that answers batches faster, or as one request for
-        several replies where they ask the same and the model supports that. Else they go one after
-        another. New attempts are numbered after the `stored` ones.
+        Several calls ask the same: they go as one request for several replies where the model
+        supports that, else one after another. New attempts are numbered after the `stored` ones.
 
         A stopped run raises `StoppedError` (`CostLimitReachedError` where the cost limit is
         reached). An error that every call would meet is a `ModelCallError`. Where another run makes
@@ -315,7 +294,7 @@ class Client:
         self._n_under_way += len(calls)
         try:
             while waiting := [tries for tries in all_tries if tries.outcome is None]:
-                if not (self.prefers_batches or self.gives_samples):
+                if not self.gives_samples:
                     del waiting[1:]
                 wait_s = max([tries.wait_s for tries in waiting])
                 if wait_s:
@@ -329,11 +308,6 @@ class Client:
             for tries in all_tries:
                 self._release(tries)
         return [tries.outcome for tries in all_tries if tries.outcome is not None]
-
-    @property
-    def prefers_batches(self) -> bool:
-        """Whether the model answers a batch of requests faster than one by one."""
-        return self._batch_model is not None
 
     @property
     def gives_samples(self) -> bool:
@@ -357,71 +331,60 @@ class Client:
         await throttle.enter()
         try:
             await self._claim(several)
-            requests = [tries.request(self._forms[0]) for tries in several]
-            sent = requests if self.prefers_batches else requests[:1]
-            permit = await throttle.send(sent)
+            first = several[0]
+            request = first.request(self._forms[0])
+            permit = await throttle.send(request)
             for tries in several:
                 tries.came = None
-            for tries in several[: len(sent)]:
-                self._counts.n_calls += 1
-                self._counts.n_retries += tries.n_tried > 0
-                tries.n_tried += 1
-                tries.wait_s = 0.0
-            results = await self._results(sent, permit, n_samples=len(several))
-            end: ModelCallError | None = None
-            for tries, request, result in zip(several, requests, results, strict=False):
-                try:
-                    tries.came = self._handle_result(tries, request, result, permit)
-                except ModelCallError as error:  # first the replies of the others are stored
-                    end = end or error
+            self._counts.n_calls += 1
+            self._counts.n_retries += first.n_tried > 0
+            first.n_tried += 1
+            first.wait_s = 0.0
+            results = await self._results(request, permit, n_samples=len(several))
+            for tries, result in zip(several, results, strict=False):
+                tries.came = self._handle_result(tries, request, result, permit)
             # missing samples are asked for again; a failure is that of all samples
-            if len(results) == 1 and isinstance(several[0].came, CallFailure):
+            if isinstance(first.came, CallFailure):
                 for tries in several:
-                    tries.came = several[0].came
+                    tries.came = first.came
             if len(several) == 1:
-                await self._keep(several[0])
+                await self._keep(first)
             else:
                 await asyncio.gather(*map(self._keep, several))
         finally:
             throttle.slots.give_back()
-        if end is not None:
-            raise end
 
     async def _results(
-        self, sent: Sequence[ChatRequest], permit: Permit, *, n_samples: int
+        self, request: ChatRequest, permit: Permit, *, n_samples: int
     ) -> Sequence[Reply | ModelCallError]:
-        """Send requests, and replace the guessed usage by the actual usage."""
-        is_sampled = n_samples > len(sent) and self._sampling_model is not None
-        limit_s = self._limits.timeout_s * len(sent)  # the time of the same requests one by one
+        """Send a request, and replace the guessed usage by the actual usage."""
+        is_sampled = n_samples > 1 and self._sampling_model is not None
+        limit_s = self._limits.timeout_s
         results: Sequence[Reply | ModelCallError]
         try:
             async with asyncio.timeout(limit_s) as deadline:
-                if self._batch_model is not None:
-                    results = await self._batch_model.replies(sent)
-                elif is_sampled and self._sampling_model is not None:
-                    results = await self._sampling_model.samples(sent[0], n_samples)
+                if n_samples > 1 and self._sampling_model is not None:
+                    results = await self._sampling_model.samples(request, n_samples)
                 else:
-                    results = [await self._model.reply(sent[0])]
+                    results = [await self._model.reply(request)]
         except ModelCallError as error:
-            results = [error] * len(sent)
+            results = [error]
         except BaseException as error:
             if not (isinstance(error, TimeoutError) and deadline.expired()):
                 self._throttle.abandon(permit)
                 raise
-            results = [ModelTimeoutError(f"no reply within {limit_s:g} s")] * len(sent)
+            results = [ModelTimeoutError(f"no reply within {limit_s:g} s")]
         first = results[0]
         if is_sampled:
             is_refused = isinstance(first, UnsupportedError) and first.feature == "n"
             if is_refused or (len(results) == 1 and isinstance(first, Reply)):
                 self._sampling_model = None  # it gives one reply a call
-            self._throttle.settle(permit, sent, [_join_results(results)])
-        else:
-            self._throttle.settle(permit, sent, results)
+        self._throttle.settle(permit, request, _join_results(results))
         return results
 
     async def _claim(self, several: Sequence[Tries[T]]) -> None:
         """Claim calls, so that no other run makes them as well."""
-        if self.log is None or self.prefers_batches:
+        if self.log is None:
             return
         for tries in several:
             if tries.n_claimed == tries.n_kept:
@@ -447,7 +410,7 @@ class Client:
         if isinstance(result, Reply):
             self._monitor.note_reply()
             self._throttle.slots.grow()
-            self._counts.add_reply(result, form=request.form)
+            self._counts.add_reply(result)
             if result.headroom is not None:
                 self._throttle.observe(result.headroom, permit=permit)
             if result.form != request.form:
@@ -485,14 +448,12 @@ class Client:
 
     def _slow_down(self, error: ModelCallError, permit: Permit) -> None:
         if isinstance(error, RateLimitError):
-            self._counts.n_rate_limits += 1
             self._throttle.slots.shrink(sent=permit.sent, n_sent=self._throttle.n_sent)
         wait_s = error.retry_after_s
         if wait_s is None or not is_transient(error):
             return
         if wait_s <= LONGEST_WAIT_S:
             wait_s = self._throttle.hold(wait_s)
-            self._counts.rate_limit_wait_s += wait_s
         if end := self._monitor.note_wait(wait_s, error):
             self._end(end)
 
@@ -569,7 +530,7 @@ class Client:
                 tries.end is not None
             ):  # only now, so that the result that ends the run is stored too
                 self._end(tries.end)
-            return Outcome(failure=kept.failure(), form=kept.form, attempts=tries.n_kept)
+            return Outcome(failure=kept.failure())
         try:
             value = tries.call.read(kept)
         except VerdictParseError as error:
@@ -581,16 +542,16 @@ class Client:
             elif end := self._monitor.note_unusable(error, is_refusal=error.is_refusal):
                 self._end(end)
             is_last = error.is_refusal or tries.n_unreadable >= self._limits.max_attempts
-            if not is_last and not tries.call.is_enough(error.partial):
+            if not is_last:
                 return None
             if error.partial is not None:
-                return make_partial_outcome(error, attempts=tries.n_kept)
+                return make_partial_outcome(error)
             self._counts.n_failures += 1
-            return Outcome(failure=make_parse_failure(error), form=kept.form, attempts=tries.n_kept)
+            return Outcome(failure=make_parse_failure(error))
         except UnsupportedError as error:
             self._end(error)  # the reader says what to do
         self._monitor.note_answer()
-        return Outcome(value=value, form=kept.form, attempts=tries.n_kept)
+        return Outcome(value=value)
 
 
 _FIRST_BACKOFF_S = 1.0

@@ -212,19 +212,19 @@ class RateLimiter:
         """Whether tokens are limited."""
         return bool(self._tokens)
 
-    def wait_s(self, n_requests: int, n_tokens: float, *, now: float) -> float:
-        """Seconds until these requests and tokens may be sent; 0 if now."""
+    def wait_s(self, n_tokens: float, *, now: float) -> float:
+        """Seconds until a request with these tokens may be sent; 0 if now."""
         wait = max(0.0, self._not_before - now)
         for bucket in self._requests.values():
-            wait = max(wait, bucket.wait_s(n_requests, now=now))
+            wait = max(wait, bucket.wait_s(1, now=now))
         for bucket in self._tokens.values():
             wait = max(wait, bucket.wait_s(n_tokens, now=now))
         return wait
 
-    def take(self, n_requests: int, n_tokens: float, *, now: float) -> None:
+    def take(self, n_tokens: float, *, now: float) -> None:
         """Take from every bucket."""
         for bucket in self._requests.values():
-            bucket.take(n_requests, now=now)
+            bucket.take(1, now=now)
         self.take_tokens(n_tokens, now=now)
 
     def take_tokens(self, n_tokens: float, *, now: float) -> None:

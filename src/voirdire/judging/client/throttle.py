@@ -26,8 +26,6 @@ from voirdire.judging.client.limits import (
 from voirdire.records import Reply, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from voirdire.errors import ModelCallError
     from voirdire.judging.client.limits import Limits
     from voirdire.judging.pricing import Price
@@ -43,9 +41,8 @@ _LONGEST_NAP_S = 5.0
 
 @dataclass(eq=False, slots=True)
 class Permit:
-    """Permission to send some requests, with their guessed usage."""
+    """Permission to send a request, with its guessed usage."""
 
-    n_requests: int
     n_tokens: float = 0.0
     cost: float = 0.0
     is_guessed: bool = False
@@ -98,45 +95,38 @@ class Throttle:
         await _wait(self._stopping, seconds)
         self.check_open()
 
-    async def send(self, requests: Sequence[ChatRequest]) -> Permit:
-        """Wait until requests may be sent; return the permit with `settle` or `abandon`."""
+    async def send(self, request: ChatRequest) -> Permit:
+        """Wait until a request may be sent; return the permit with `settle` or `abandon`."""
         async with self._queue:
             self.check_open()  # a stop may have come during the wait
-            need = self._guess_permit(requests)
+            need = self._guess_permit(request)
             while (wait_s := self._wait_s(need)) > 0:
                 self._released.clear()
                 await _wait(self._released, min(wait_s, _LONGEST_NAP_S))
                 self.check_open()
-                need = self._guess_permit(requests)  # replies that came meanwhile improve the guess
-        self._rates.take(need.n_requests, need.n_tokens, now=self._now())
+                need = self._guess_permit(request)  # replies that came meanwhile improve the guess
+        self._rates.take(need.n_tokens, now=self._now())
         self.budget.reserve(need.cost)
-        self.n_sent += need.n_requests
+        self.n_sent += 1
         self._n_tokens_sent += need.n_tokens
         need.sent, need.n_tokens_before = self.n_sent, self._n_tokens_sent
         return need
 
-    def settle(
-        self,
-        permit: Permit,
-        requests: Sequence[ChatRequest],
-        results: Sequence[Reply | ModelCallError],
-    ) -> None:
-        """Replace the guessed usage of requests by that of their results."""
+    def settle(self, permit: Permit, request: ChatRequest, result: Reply | ModelCallError) -> None:
+        """Replace the guessed usage of a request by that of its result."""
         used: float | None = 0.0
-        is_uncertain = False
-        for request, result in zip(requests, results, strict=True):
-            usage = result.usage if isinstance(result, Reply) else None
-            if usage is not None:
-                self.budget.spend(self.budget.of(usage))
-                if permit.is_guessed:
-                    used = None if used is None else used + _n_tokens(usage)
-                    self._guess.learn(request, usage)
-            elif isinstance(result, Reply | ModelTimeoutError) or _is_charged(result):
-                used, is_uncertain = None, True
-        self._release(permit, used=used, perhaps_charged=is_uncertain)
+        usage = result.usage if isinstance(result, Reply) else None
+        if usage is not None:
+            self.budget.spend(self.budget.of(usage))
+            used = _n_tokens(usage)
+            if permit.is_guessed:
+                self._guess.learn(request, usage)
+        elif isinstance(result, Reply | ModelTimeoutError) or _is_charged(result):
+            used = None
+        self._release(permit, used=used, perhaps_charged=used is None)
 
     def abandon(self, permit: Permit) -> None:
-        """Release a permit whose requests have no known result."""
+        """Release a permit whose request has no known result."""
         self._release(permit, used=None, perhaps_charged=True)
 
     def _release(self, permit: Permit, *, used: float | None, perhaps_charged: bool) -> None:
@@ -149,7 +139,7 @@ class Throttle:
             self._released.set()
 
     def observe(self, headroom: Headroom, *, permit: Permit) -> None:
-        """Note the capacity that the server reports in its reply to these requests."""
+        """Note the capacity that the server reports in its reply to this request."""
         self._rates.observe(
             headroom,
             n_requests_since=self.n_sent - permit.sent,
@@ -168,14 +158,13 @@ class Throttle:
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
 
-    def _guess_permit(self, requests: Sequence[ChatRequest]) -> Permit:
+    def _guess_permit(self, request: ChatRequest) -> Permit:
         has_limit = self.budget.max_cost is not None
         if not (has_limit or self._rates.counts_tokens):
-            return Permit(len(requests))
-        guesses = [self._guess.of(request) for request in requests]
-        n_tokens = sum(_n_tokens(guess) for guess in guesses)
-        cost = sum(self.budget.of(guess) for guess in guesses) if has_limit else 0.0
-        return Permit(len(requests), n_tokens=n_tokens, cost=cost, is_guessed=True)
+            return Permit()
+        guess = self._guess.of(request)
+        cost = self.budget.of(guess) if has_limit else 0.0
+        return Permit(n_tokens=_n_tokens(guess), cost=cost, is_guessed=True)
 
     def _wait_s(self, need: Permit) -> float:
         allowed = self.budget.allows(need.cost)
@@ -184,7 +173,7 @@ class Throttle:
             self.check_open()
         if allowed == "wait":
             return math.inf
-        return self._rates.wait_s(need.n_requests, need.n_tokens, now=self._now())
+        return self._rates.wait_s(need.n_tokens, now=self._now())
 
     def _cost_limit_reached(self, cost: float) -> CostLimitReachedError:
         perhaps = self.budget.perhaps_spent

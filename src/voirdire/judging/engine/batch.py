@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from voirdire.judging.call_plan import hash_item
 from voirdire.judging.engine.combining import calibrate_verdict, combine, failed_verdict
 from voirdire.judging.prompts import new_nonce
-from voirdire.records import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from voirdire.judging.asking import Answers
     from voirdire.judging.bound import BoundJudge
     from voirdire.judging.client.call import Call, Outcome
     from voirdire.judging.engine.combining import ItemVerdict
@@ -92,10 +90,6 @@ class Unit:
         Stored attempts about the item, by the name of their call.
     followers : list of Unit
         Units that are called after this one, such as calls that reuse its cached prompt.
-    partial : Outcome or None
-        An outcome that lacks some answers, for which this unit asks again.
-    lacking : tuple of int
-        The places of the answers that it lacks.
     """
 
     batch: UnitOwner
@@ -104,8 +98,6 @@ class Unit:
     slots: list[int]
     stored: Mapping[str, Sequence[bytes]]
     followers: list[Unit] = field(default_factory=list)
-    partial: Outcome[Answers] | None = None
-    lacking: tuple[int, ...] = ()
 
     @property
     def name(self) -> UnitName:
@@ -126,7 +118,7 @@ class Unit:
 class Batch:
     """Items with the outcomes of all calls about them; equal items share their calls.
 
-    `note` is called with every verdict. The first `n_check` items are also asked in a second order.
+    `note` is called with every verdict.
     """
 
     def __init__(
@@ -135,22 +127,19 @@ class Batch:
         bound: BoundJudge,
         *,
         note: Callable[[ItemVerdict], None],
-        n_check: int = 0,
     ) -> None:
         self._bound, self._plan = bound, bound.calls
         self._calibrators = bound.calibrators
         self._note = note
         self._waiting: dict[bytes, list[ItemRequest]] = {}
         self._outcomes: dict[bytes, list[Outcome[Any] | None]] = {}
-        n_specs = len(self._plan.specs)
-        n_check = n_check if self._plan.check is not None else 0
-        for place, each in enumerate(asked):
+        for each in asked:
             key = hash_item(each.item)
             if key in self._waiting:
                 self._waiting[key].append(each)
             else:
                 self._waiting[key] = [each]
-                self._outcomes[key] = [None] * (n_specs + (place < n_check))
+                self._outcomes[key] = [None] * len(self._plan.specs)
 
     @property
     def keys(self) -> list[bytes]:
@@ -162,7 +151,6 @@ class Batch:
         *,
         stored: Mapping[bytes, Mapping[str, Sequence[bytes]]],
         reuse: Callable[[Call[Any], Sequence[bytes]], Outcome[Any] | None],
-        together: bool,
         samples: bool,
     ) -> list[Unit]:
         """Use the stored outcomes, answer the items that are complete, return the units to call."""
@@ -171,25 +159,16 @@ class Batch:
         for key in self.keys:
             known = stored.get(key, nothing)
             unit = Unit(self, key, [], [], known)
-            again: list[Unit] = []
             for slot, call in enumerate(self._calls(key)):
                 blobs = known.get(call.name, ())
                 outcome = reuse(call, blobs) if blobs else None
                 if outcome is None:
                     unit.calls.append(call)
                     unit.slots.append(slot)
-                    continue
-                if (asking := self._plan_followup(unit, slot, outcome)) is not None:
-                    blobs = known.get(asking.calls[0].name, ())
-                    found = reuse(asking.calls[0], blobs) if blobs else None
-                    if found is None:
-                        again.append(asking)
-                        continue
-                    outcome = _merge_answers(outcome, found, lacking=asking.lacking)
-                self._outcomes[key][slot] = outcome
+                else:
+                    self._outcomes[key][slot] = outcome
             if unit.calls:
-                units += [unit] if together else self._split_unit(unit, samples=samples)
-            units += again
+                units += self._split_unit(unit, samples=samples)
             self._answer_if_complete(key)
         return units
 
@@ -198,23 +177,15 @@ class Batch:
         following = unit.followers
         unit.followers = []
         for slot, outcome in zip(unit.slots, outcomes, strict=True):
-            if unit.partial is not None:
-                found = _merge_answers(unit.partial, outcome, lacking=unit.lacking)
-            elif (again := self._plan_followup(unit, slot, outcome)) is not None:
-                following.append(again)
-                continue
-            else:
-                found = outcome
-            self._outcomes[unit.key][slot] = found
+            self._outcomes[unit.key][slot] = outcome
         self._answer_if_complete(unit.key)
         return following
 
     def fail(self, unit: Unit, outcome: Outcome[Any]) -> None:
         """Take one outcome for a unit and all its followers."""
         for each in (unit, *unit.followers):
-            given = outcome if each.partial is None else each.partial
             for slot in each.slots:
-                self._outcomes[each.key][slot] = given
+                self._outcomes[each.key][slot] = outcome
         unit.followers = []
         self._answer_if_complete(unit.key)
 
@@ -237,8 +208,6 @@ class Batch:
         nonce = new_nonce() if self._plan.shares_fence else None
         for spec in self._plan.specs:
             yield spec.call(item, key=key, nonce=nonce)
-        if self._plan.check is not None and len(self._outcomes[key]) > len(self._plan.specs):
-            yield self._plan.check.call(item, key=key)
 
     def _split_unit(self, unit: Unit, *, samples: bool) -> list[Unit]:
         """Make one unit per call, or one for all samples of an item.
@@ -250,9 +219,9 @@ class Batch:
             return [unit]
         parts: dict[object, Unit] = {}
         for call, slot in zip(unit.calls, unit.slots, strict=True):
-            spec = self._plan.specs[slot] if slot < len(self._plan.specs) else None
-            is_sample = samples and spec is not None and spec.seed is not None
-            asked = (spec.places, spec.ask.swapped) if is_sample and spec is not None else slot
+            spec = self._plan.specs[slot]
+            is_sample = samples and spec.seed is not None
+            asked = (spec.places, spec.ask.swapped) if is_sample else slot
             part = parts.setdefault(asked, Unit(self, unit.key, [], [], unit.stored))
             part.calls.append(call)
             part.slots.append(slot)
@@ -261,19 +230,6 @@ class Batch:
             return [first, *others]
         first.followers = others
         return [first]
-
-    def _plan_followup(self, unit: Unit, slot: int, outcome: Outcome[Any]) -> Unit | None:
-        """Make a unit for the questions without an answer; None where all are answered."""
-        if not outcome.is_partial or slot >= len(self._plan.specs):
-            return None
-        spec = self._plan.specs[slot]
-        values = outcome.value.values if outcome.value is not None else ()
-        lacking = tuple(k for k, value in enumerate(values) if isinstance(value, Failure))
-        if not spec.asks_again(lacking):
-            return None
-        item = self._waiting[unit.key][0].item
-        call = spec.again(lacking).call(item, key=unit.key)
-        return Unit(self, unit.key, [call], [slot], unit.stored, partial=outcome, lacking=lacking)
 
     def _answer_if_complete(self, key: bytes) -> None:
         outcomes = self._outcomes[key]
@@ -293,33 +249,3 @@ class Batch:
         for each in self._waiting.pop(key):
             self._note(verdict)
             each.answer(verdict)
-
-
-def _merge_answers(
-    partial: Outcome[Answers], again: Outcome[Answers], *, lacking: Sequence[int]
-) -> Outcome[Answers]:
-    """Fill the missing answers of a first reply from a second reply."""
-    if partial.value is None:
-        return partial
-    attempts = partial.attempts + again.attempts
-    is_reused = partial.is_reused and again.is_reused
-    if again.value is None:
-        return replace(partial, attempts=attempts, is_reused=is_reused)
-    values = list(partial.value.values)
-    masses = None if partial.value.missing_mass is None else list(partial.value.missing_mass)
-    for k, place in enumerate(lacking):
-        values[place] = again.value.values[k]
-        if masses is not None and again.value.missing_mass is not None:
-            masses[place] = again.value.missing_mass[k]
-    answers = replace(
-        partial.value,
-        values=tuple(values),
-        missing_mass=None if masses is None else tuple(masses),
-    )
-    return replace(
-        partial,
-        value=answers,
-        attempts=attempts,
-        is_reused=is_reused,
-        is_partial=again.is_partial,
-    )

@@ -105,7 +105,7 @@ class CallQueue(ABC):
         self._look_up = look_up
         self._elsewhere: list[Job] = []
         limits = bound.judge.limits
-        self._most_workers, self.jobs_together = limits.concurrency, 1
+        self._most_workers = limits.concurrency
         self._queue: DeadlineQueue[Job] = DeadlineQueue(self._drop, patience_s=limits.timeout_s)
         self._jobs: dict[UnitName, Job] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -191,35 +191,31 @@ class CallQueue(ABC):
     async def _work(self) -> None:
         """Work on jobs until there are none."""
         try:
-            while jobs := self._take_jobs():
-                await self._answer(jobs)
+            while (job := self._next_job()) is not None:
+                await self._answer(job)
         finally:
             self._n_working -= 1
 
-    def _take_jobs(self) -> list[Job]:
-        jobs: list[Job] = []
-        while len(jobs) < self.jobs_together and (job := self._queue.next(now())) is not None:
-            jobs.append(job)
-        return jobs
+    def _next_job(self) -> Job | None:
+        return self._queue.next(now())
 
     @abstractmethod
-    async def _answer(self, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
-        """Make the calls of jobs and deliver the outcomes; return them, or None."""
+    async def _answer(self, job: Job) -> Sequence[Outcome[Any]]:
+        """Make the calls of a job and deliver the outcomes; return them, or nothing."""
 
-    async def _outcomes(self, client: Client, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
-        calls = [call for job in jobs for call in job.calls]
-        stored = [blobs for job in jobs for blobs in job.stored]
-        found = [each for job in jobs for each in job.found or [None] * len(job.calls)]
+    async def _outcomes(self, client: Client, job: Job) -> Sequence[Outcome[Any]]:
+        calls, stored = job.calls, job.stored
+        found = job.found or [None] * len(calls)
         left = [place for place, outcome in enumerate(found) if outcome is None]
         answers = iter(
             await client.answer([calls[k] for k in left], stored=[stored[k] for k in left])
         )
         return [next(answers) if outcome is None else outcome for outcome in found]
 
-    def _wait_for_others(self, jobs: Sequence[Job]) -> None:
+    def _wait_for_others(self, job: Job) -> None:
         """Check from time to time for the calls that another run makes now."""
-        self._elsewhere += jobs
-        if len(self._elsewhere) == len(jobs):
+        self._elsewhere.append(job)
+        if len(self._elsewhere) == 1:
             self._begin(self._poll_claimed_jobs())
 
     async def _poll_claimed_jobs(self) -> None:
@@ -240,7 +236,7 @@ class CallQueue(ABC):
                 pairs = zip(job.calls, job.stored, strict=True)
                 job.found = [self.reuse(call, blobs) if blobs else None for call, blobs in pairs]
                 if None not in job.found:
-                    self._deliver([job], job.found)  # type: ignore[arg-type]  # each is there
+                    self._deliver(job, job.found)  # type: ignore[arg-type]  # each is there
                 else:
                     self._queue.add([job], first=True)
             self._start_workers()
@@ -249,15 +245,12 @@ class CallQueue(ABC):
     def _handle_error(self, jobs: Sequence[Job], error: Exception) -> None:
         """Handle an error that concerns every call."""
 
-    def _deliver(self, jobs: Sequence[Job], outcomes: Sequence[Outcome[Any]]) -> None:
+    def _deliver(self, job: Job, outcomes: Sequence[Outcome[Any]]) -> None:
         """Deliver the outcomes to all units that wait, and queue the calls that follow."""
-        given = iter(outcomes)
-        for job in jobs:
-            self._jobs.pop(job.name, None)
-            found = [next(given) for _ in job.calls]
-            following = [each for unit in job.units for each in unit.batch.deliver(unit, found)]
-            if following:
-                self.add(following, first=True)  # finish this item before the next one begins
+        self._jobs.pop(job.name, None)
+        following = [each for unit in job.units for each in unit.batch.deliver(unit, outcomes)]
+        if following:
+            self.add(following, first=True)  # finish this item before the next one begins
 
     def _fail(self, jobs: Sequence[Job], why: str) -> None:
         """Deliver a failure to all units that wait."""
@@ -316,12 +309,12 @@ class RunQueue(CallQueue):
         self._jobs.clear()
         await super().close(drain_s=drain_s)
 
-    async def _answer(self, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
+    async def _answer(self, job: Job) -> Sequence[Outcome[Any]]:
         try:
-            outcomes = await self._outcomes(self.reader, jobs)
-            self._deliver(jobs, outcomes)
+            outcomes = await self._outcomes(self.reader, job)
+            self._deliver(job, outcomes)
         except ClaimedElsewhereError:
-            self._wait_for_others(jobs)
+            self._wait_for_others(job)
             return ()
         except Exception as error:  # noqa: BLE001  # raised again where results are waited for
             self._end(error)

@@ -101,11 +101,9 @@ class RunRecord:
         self._state: ClientState | None = None
         self.n_items = self.n_reused = 0
         self._n_kept = 0
-        self._forms: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
         self._examples: dict[str, str] = {}
         self._mass = _Mean(len(self._propositions))
-        self._shift = _Mean(len(self._questions))
         self._answers = {row.id: _Answers(row) for row in rubric.questions if row.kind != "boolean"}
 
     def note(self, state: ClientState, *, n_answered: int) -> None:
@@ -131,7 +129,6 @@ class RunRecord:
         self.n_reused += sum([verdict.is_stored for verdict in verdicts])
         if self._kept_by is not None:
             self._n_kept += sum([verdict.answered_by == self._kept_by for verdict in verdicts])
-        self._forms.update(form for form in details.forms if form is not None)
         for verdict in verdicts:
             if verdict.failures:
                 reasons = [failure.reason for _, failure in reversed(verdict.failures)]
@@ -142,10 +139,6 @@ class RunRecord:
                 for short, reason in in_short.items():
                     self._examples.setdefault(short, reason)
         self._mass.add(details.missing_mass)
-        self._shift.add(self._shifts(details))
-        checked = [(row.values, row.checked) for row in verdicts if row.checked is not None]
-        if checked:
-            self._shift.add(self._differences(checked))
         for name, labels in details.labels.items():
             self._answers[name].add(labels)
 
@@ -162,7 +155,6 @@ class RunRecord:
             cached_tokens=state.cached_tokens,
             completion_tokens=state.completion_tokens,
             cost=state.cost,
-            forms=dict(self._forms),
             steps_down=tuple(
                 f"{row.from_form} to {row.to_form}: {row.reason}" for row in state.steps_down
             ),
@@ -171,29 +163,10 @@ class RunRecord:
                 short: shorten(self._examples[short], width=_EXAMPLE_WIDTH)
                 for short, _ in self._failures.most_common()
             },
-            n_rate_limited=state.n_rate_limits,
             missing_mass=self._mass.to_dict(self._propositions),
-            order_shift=self._shift.to_dict([row.id for row in self._questions]),
-            n_order_checked=self._shift.n_rows,
             n_kept=None if self._kept_by is None else self._n_kept,
             answers=tuple(row.summary() for row in self._answers.values()),
         )
-
-    def _shifts(self, details: CallDetails) -> NDArray[np.float64]:
-        """Return the shifts of all questions in the rubric's order."""
-        columns = dict(zip(self._propositions, details.shift.T, strict=True))
-        columns |= details.label_shift
-        return np.stack([columns[row.id] for row in self._questions], axis=1)
-
-    def _differences(
-        self, checked: Sequence[tuple[Sequence[Any], Sequence[Any]]]
-    ) -> NDArray[np.float64]:
-        """|p - p'| of propositions between two orders; nan for other kinds."""
-        found = np.full((len(checked), len(self._questions)), np.nan)
-        for place, question in enumerate(self._questions):
-            if question.kind == "boolean":
-                found[:, place] = [abs(one[place] - other[place]) for one, other in checked]
-        return found
 
 
 class _Mean:
@@ -202,13 +175,11 @@ class _Mean:
     def __init__(self, n_columns: int) -> None:
         self._sums = np.zeros(n_columns)
         self._counts = np.zeros(n_columns, dtype=np.int64)
-        self.n_rows = 0
 
     def add(self, rows: NDArray[np.float64]) -> None:
         known = ~np.isnan(rows)
         self._sums += np.where(known, rows, 0.0).sum(axis=0)
         self._counts += known.sum(axis=0)
-        self.n_rows += int(known.any(axis=1).sum())
 
     def to_dict(self, names: Sequence[str]) -> dict[str, float]:
         return {

@@ -15,6 +15,7 @@ from voirdire.judging.engine.batch import ItemRequest
 from voirdire.judging.engine.call_queue import CLOSED, LATE
 from voirdire.judging.engine.combining import ItemVerdict, combine_answers
 from voirdire.judging.engine.port import Engine, LiveState
+from voirdire.judging.plan import needs_engine
 from voirdire.records import Failure
 
 if TYPE_CHECKING:
@@ -266,8 +267,11 @@ def _combine_ballots(ballots: Sequence[ItemVerdict], bound: BoundJury) -> ItemVe
     return ItemVerdict(
         values=tuple(values),
         failures=tuple(failures),
-        attempts=sum(ballot.attempts for ballot in ballots),
-        is_stored=all(ballot.is_stored for ballot in ballots if ballot.attempts),
+        is_stored=all(
+            ballot.is_stored
+            for ballot, plan in zip(ballots, bound.members, strict=True)
+            if needs_engine(plan.judge)
+        ),
     )
 
 

@@ -35,8 +35,8 @@ _LOOKED_UP = 256
 class ModelEngine(Engine):
     """Answers items with a language model: in a run, or live where there are `settings`.
 
-    In a run, items are looked up as they come, and the first ones are also asked in a second order.
-    A live judge serves its callers in turn. `RunQueue` and `ServiceQueue` handle errors.
+    In a run, items are looked up as they come. A live judge serves its callers in turn. `RunQueue`
+    and `ServiceQueue` handle errors.
 
     *Order*: each answer belongs to its own item. *Errors*: an error about one item is a failure in
     its verdict; an error that concerns every item ends a run, and pauses a live judge; a cost limit
@@ -55,10 +55,8 @@ class ModelEngine(Engine):
         settings: LiveSettings | None = None,
     ) -> None:
         super().__init__()
-        n_check = bound.calls.n_check  # raises where the judge cannot be asked
         self._bound = bound
         self._is_run = settings is None
-        self._n_to_check = n_check if self._is_run else 0
         self._waiting: FairQueue[ItemRequest] = FairQueue(None if self._is_run else _LOOKED_UP)
         self._queue: CallQueue
         if settings is None:
@@ -147,15 +145,12 @@ class ModelEngine(Engine):
 
     async def _begin(self, asked: Sequence[ItemRequest]) -> None:
         """Answer from the store, and queue the other calls."""
-        n_check = min(self._n_to_check, len(asked))
-        self._n_to_check -= n_check
         queue, batch = self._queue, None
         try:
-            batch = Batch(asked, self._bound, note=self._note, n_check=n_check)
+            batch = Batch(asked, self._bound, note=self._note)
             units = batch.units(
                 stored=await self._look_up(batch.keys),
                 reuse=partial(queue.reuse, retry_failures=self._replies.retry_failures),
-                together=queue.reader.prefers_batches,
                 samples=queue.reader.gives_samples,
             )
             queue.add(units)

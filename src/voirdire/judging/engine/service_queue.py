@@ -21,7 +21,6 @@ from voirdire.judging.engine.call_queue import (
     is_cancelled,
     now,
 )
-from voirdire.models import BatchChatModel
 from voirdire.records import Failure
 
 if TYPE_CHECKING:
@@ -37,12 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["SPENT", "Clients", "ServiceQueue"]
 
 SPENT = "the judge has spent its `max_cost`"
-_JOBS_TOGETHER = 16
-"""Items that a model in this process is asked about in one batch."""
-
-_BATCHES = 2
-"""Batches at once: one in work, and one that waits while others gather."""
-
 _OUT_OF_ORDER = "the judge is out of order"
 _UNREADABLE = "the store cannot be read"
 _log = logging.getLogger("voirdire")
@@ -74,10 +67,6 @@ class _GuardedLog:
             return await self._log.claim(item, name, attempt=attempt)
         except Exception as error:
             raise NotStoredError from error
-
-
-_ENDING = (StoppedError, ModelCallError, NotStoredError)
-"""Errors that concern every call, and not only the call that raised them."""
 
 
 class Clients:
@@ -184,9 +173,6 @@ class ServiceQueue(CallQueue):
         super().__init__(bound, look_up=look_up)
         # A call that waits for its retry leaves its place in the client to others.
         self._most_workers *= 2
-        if isinstance(bound.judge.chat_model, BatchChatModel):
-            self._most_workers = min(self._most_workers // 2, _BATCHES)
-            self.jobs_together = _JOBS_TOGETHER
         self.clients = Clients(bound.judge)
         self.reader = self.clients.reader
         self._breaker, self._reading = (CircuitBreaker(settings.rest_s) for _ in range(2))
@@ -278,7 +264,7 @@ class ServiceQueue(CallQueue):
         """Make one call to see whether the judge works again."""
         why = str(self._breaker.reason)
         try:
-            if await self._answer([job], is_trial=True):
+            if await self._answer(job, is_trial=True):
                 self.clients.give_up()  # from here on with a full client
                 self._breaker.mend()
                 _log.warning("the judge works again")
@@ -287,39 +273,35 @@ class ServiceQueue(CallQueue):
         if self._breaker.reason is not None and self.find_outage(now()) is None:
             self._trip(why)
 
-    def _take_jobs(self) -> list[Job]:
-        return [] if self._breaker.reason is not None else super()._take_jobs()
+    def _next_job(self) -> Job | None:
+        return None if self._breaker.reason is not None else super()._next_job()
 
-    async def _answer(
-        self, jobs: Sequence[Job], *, is_trial: bool = False
-    ) -> Sequence[Outcome[Any]]:
+    async def _answer(self, job: Job, *, is_trial: bool = False) -> Sequence[Outcome[Any]]:
         if self.clients.is_spent:
             self._end_with(SPENT)
         if (why := self._end if is_trial else self.find_outage(now())) is not None:
-            self._fail(jobs, why)
+            self._fail([job], why)
             return ()
         client = self.clients.current(trial_s=self._trial_s if is_trial else math.inf)
         try:
-            outcomes = await self._outcomes(client, jobs)
+            outcomes = await self._outcomes(client, job)
         except ClaimedElsewhereError:
-            self._wait_for_others(jobs)
+            self._wait_for_others(job)
             return ()
         except KeyboardInterrupt:
-            self._fail(jobs, CLOSED)
+            self._fail([job], CLOSED)
             raise
         except BaseException as error:
             if is_cancelled():
-                self._fail(jobs, CLOSED)
+                self._fail([job], CLOSED)
                 raise
-            if len(jobs) > 1 and not isinstance(error, _ENDING):  # one of the jobs may be the cause
-                return [found for job in jobs for found in await self._answer([job])]
-            self._fail(jobs, self._reason(client, error))
+            self._fail([job], self._reason(client, error))
             return ()
         try:
-            self._deliver(jobs, [_strip_text(outcome) for outcome in outcomes])
+            self._deliver(job, [_strip_text(outcome) for outcome in outcomes])
         except Exception as error:  # noqa: BLE001  # it is logged, and no caller waits for ever
             log_bug(error)
-            self._fail(jobs, f"the verdict could not be put together: {type(error).__name__}")
+            self._fail([job], f"the verdict could not be put together: {type(error).__name__}")
         return outcomes
 
     def _handle_error(self, jobs: Sequence[Job], error: Exception) -> None:

@@ -119,17 +119,10 @@ def _arrays(
             else:
                 other_failures[row, rubric.questions[place].id] = failure
     n_all = len(kinds)
-    shifts = [row.shift for row in verdicts]
     details = CallDetails(
         labels={rubric.questions[k].id: tuple(row.values[k] for row in verdicts) for k in others},
         label_failures=other_failures,
         missing_mass=_numbers([row.missing_mass for row in verdicts], asked, n_all=n_all),
-        shift=_numbers(shifts, asked, n_all=n_all),
-        label_shift={
-            rubric.questions[k].id: _numbers(shifts, [k], n_all=n_all)[:, 0] for k in others
-        },
-        forms=tuple(row.form for row in verdicts),
-        attempts=np.array([row.attempts for row in verdicts], dtype=np.int64),
         numeric=frozenset(row.id for row in rubric.questions if row.kind == "scale"),
     )
     return _numbers([row.values for row in verdicts], asked, n_all=n_all), failures, details

@@ -93,12 +93,6 @@ def _forms(words: list[ReplyForm]) -> list[ReplyForm]:
     return words
 
 
-def _accept_old_route(value: Any) -> None:
-    """Accept the `route: false` of an older file, and ignore it."""
-    if value:
-        raise rule_error("be left out: models no longer choose behaviors; the items name them")
-
-
 def _body(body: dict[str, Any]) -> dict[str, Any]:
     if not _is_json(body):
         raise rule_error("hold text for keys and finite numbers")
@@ -151,10 +145,7 @@ class SharedForm(Form):
     probability: ModelSource | None = None
     language: Language | None = None
     n_samples: Annotated[Count | None, Field(alias="samples")] = None
-    n_orders: Annotated[Count | None, Field(alias="orders")] = None
-    order_check: Natural | None = None
     n_examples: Annotated[Natural | None, Field(alias="examples")] = None
-    route: Annotated[bool | None, AfterValidator(_accept_old_route)] = None
     top_logprobs: Several | None = None
     seed: Natural | None = None
     concurrency: Count | None = None

@@ -48,22 +48,15 @@ class LlmJudge:
         Of instructions and questions.
     n_samples : int
         Answers that vote, at least 2; only with ``"vote"``.
-    n_orders : int
-        Orders in which the questions of a joint call are asked, at least 1. Probabilities are
-        means over them, and their range is the verdict's `shift`.
     both_orders : bool
         Whether a pair is shown both ways round, for pairwise questions: where the two answers
         differ the verdict is a tie. False shows the first response first, at half the price.
-    order_check : int
-        How many items of a run are asked in a second order as a check, with ``"joint"``,
-        ``"logprob"`` and `n_orders` 1: an answer's log-probability depends on the answers before
-        it. The verdict does not use it. 0 asks none.
     n_examples : int or None
         Examples of yes and of no that a prompt shows per question, at least 0. None is all of them
         where each question has a call of its own and none in a joint call: for the safety rubric
         they would double the tokens of every call.
     seed : int
-        Of the orders, and of samples where a server can repeat itself.
+        Of samples where a server can repeat itself.
     temperature : float or None
         At least 0. None is 1 for votes and 0 else; a model that takes none is sent none.
     top_logprobs : int or None
@@ -91,9 +84,7 @@ class LlmJudge:
     probability: ModelSource = "logprob"
     language: Language = "en"
     n_samples: int = 5
-    n_orders: int = 1
     both_orders: bool = True
-    order_check: int = 20
     n_examples: int | None = None
     seed: int = 0
     temperature: float | None = None
@@ -117,19 +108,11 @@ class LlmJudge:
         check_choice("probability", self.probability, ModelSource)
         check_choice("language", self.language, Language)
         check_count("n_samples", self.n_samples, minimum=2 if self.probability == "vote" else 1)
-        check_count("n_orders", self.n_orders, minimum=1)
-        check_count("order_check", self.order_check, minimum=0)
         if self.n_examples is not None:
             check_count("n_examples", self.n_examples, minimum=0)
         check_count("seed", self.seed, minimum=0)
         _check_temperature(self.temperature, self.probability)
         _check_logprobs(self)
-        if self.mode == "joint" and getattr(self.chat_model, "asks_one_question", False):
-            msg = (
-                f"`mode` must be 'single' for {self.chat_model.name!r}, which answers one question "
-                "a request, got 'joint'. Write mode='single', or `--mode single`."
-            )
-            raise InputError(msg)
         if not self.name:
             object.__setattr__(self, "name", self.chat_model.name)
 
@@ -253,15 +236,11 @@ class Asking:
         for this judge, rubric and prompt.
     n_samples : int
         Samples that vote, at least 1.
-    n_orders : int
-        Orders in which the questions are asked, at least 1; probabilities are means over them.
-    order_check : int
-        Items that are asked in a second order too, to check whether the order matters; 0 for none.
     n_examples : int or None
         Examples of yes and of no to show per question. By default none in one call for all
         questions, all of them in single calls.
     seed : int
-        Of the orders, and of samples, at least 0; another seed repeats all calls.
+        Of samples, at least 0; another seed repeats all calls.
     temperature : float or None
         In [0, 2]. By default 1 for votes, else 0, where the model takes one.
     reasoning_effort : str or None
@@ -292,8 +271,6 @@ class Asking:
     max_cost: float | None = None
     calibration: str | Path | None = None
     n_samples: int = 5
-    n_orders: int = 1
-    order_check: int = 20
     n_examples: int | None = None
     seed: int = 0
     temperature: float | None = None

@@ -84,7 +84,6 @@ class PromptBuilder:
             _TOKENS_PER_KEY + bound_name_tokens(name) + form.n_tokens
             for name, form in forms.items()
         )
-        self._prefill = f"{{{quote_trusted(ask.questions[0].id)}:"
         self._system = Message(role="system", content=_system_text(ask, words))
         self._opening = f"{words.opening}\n"
         self._closing = f"\n{_closing_text(ask, words)}"
@@ -133,7 +132,6 @@ class PromptBuilder:
             max_tokens=self._max_tokens,
             temperature=temperature,
             seed=seed,
-            prefill=self._prefill,
         )
 
     def _responses(self, item: Item) -> dict[str, str]:

@@ -217,7 +217,7 @@ class _Counts:
         self._fixed: dict[int, int] = {}
         self.n_items = self.n_calls = self.n_stored = self.n_failed = 0
         self.prompt_tokens = self.completion_tokens = 0
-        self._replies = {id(spec): _reply_tokens(spec) for spec in self._all_specs()}
+        self._replies = {id(spec): _reply_tokens(spec) for spec in self._plan.specs}
 
     def add(self, items: Sequence[Item]) -> None:
         keys = [hash_item(item) for item in items]
@@ -227,11 +227,8 @@ class _Counts:
             number = ids.get(self._bound.reply_fingerprint)
             stored = {} if number is None else store.get(number, keys)
         for item, key in zip(items, keys, strict=True):
-            specs = list(self._plan.specs)
-            if self._plan.check is not None and self.n_items < self._plan.n_check:
-                specs.append(self._plan.check)
             self.n_items += 1
-            for spec in specs:
+            for spec in self._plan.specs:
                 blobs = [call.blob for call in stored.get(key, ()) if call.name == spec.name]
                 if not self._is_settled(spec, item, key=key, blobs=blobs):
                     self._call(spec, item)
@@ -264,12 +261,8 @@ class _Counts:
             completion_tokens=self.completion_tokens,
             cost=None if price is None else self._cost,
             price_source="" if price is None else price.source,
-            notes=explain_calls(judge, self._plan, n_items=self.n_items),
+            notes=explain_calls(judge, self._plan),
         )
-
-    def _all_specs(self) -> list[CallSpec]:
-        check = self._plan.check
-        return [*self._plan.specs, *([] if check is None else [check])]
 
     def _call(self, spec: CallSpec, item: Item) -> None:
         self.n_calls += 1

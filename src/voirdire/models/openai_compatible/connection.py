@@ -65,7 +65,7 @@ class HttpConnection:
     """Sends bodies to one address, directly or through the proxy that the environment names."""
 
     def __init__(
-        self, *, name: str, url: str, keys: Keys, timeout_s: float | None, connections: int | None
+        self, *, name: str, url: str, keys: Keys, timeout_s: float | None, connections: int = 0
     ) -> None:
         self._name = name
         self._url = URL(url, encoded=True)
@@ -109,7 +109,7 @@ class HttpConnection:
         if session is None or session.closed:
             connect_s = min(self._timeout_s or _CONNECT_S, _CONNECT_S)
             session = self._sessions[loop] = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=self._connections or 0),
+                connector=aiohttp.TCPConnector(limit=self._connections),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers={
                     "Content-Type": "application/json",

@@ -40,7 +40,6 @@ _PLACES = {
     "seed": "`seed` of a request",
     "temperature": "`temperature`",
     "top_logprobs": "`top_logprobs` of a request",
-    "top_p": "`top_p`",
 }
 _SECRET_NAME = re.compile(
     rb'"[^"]*(?:api[-_]?key|secret|password|authorization|access[-_]token)[^"]*":', re.IGNORECASE
@@ -72,12 +71,8 @@ class OpenAICompatibleModel:
         Tokens of a reply at most, those of its reasoning included; goes before what a request
         says. Requests of a model that thinks first are otherwise sent without a bound, since the
         thinking would use it up.
-    top_p : float, optional
-        In [0, 1].
     extra : mapping of str to object, optional
         Further fields of the body, sent as they are.
-    headers : mapping of str to str, optional
-        Further headers: their names, and the environment variables that hold their values.
     timeout_s : float, optional
         Seconds for a whole call, from connecting to the last byte. By default whoever calls says,
         such as a judge by `Limits`.
@@ -85,9 +80,6 @@ class OpenAICompatibleModel:
         What is known of the server.
     dialect : Dialect, optional
         How it wants parameters named; guessed from the names of model and host by default.
-    connections : int, optional
-        How many are open at once; further calls wait, and their deadline runs. By default as many
-        as there are calls.
     reads_keys : bool, optional
         Whether keys are read, and missing ones refused. Without them it can be asked nothing.
 
@@ -128,13 +120,10 @@ class OpenAICompatibleModel:
         temperature: float | None = None,
         reasoning_effort: str | None = None,
         max_tokens: int | None = None,
-        top_p: float | None = None,
         extra: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
         timeout_s: float | None = None,
         capabilities: Capabilities | None = None,
         dialect: Dialect | None = None,
-        connections: int | None = None,
         reads_keys: bool = True,
     ) -> None:
         self._model = _check_word("model", model)
@@ -144,21 +133,16 @@ class OpenAICompatibleModel:
             "temperature": check_number("temperature", temperature, high=100.0),
             "reasoning_effort": reasoning_effort,
             "max_tokens": max_tokens,
-            "top_p": check_number("top_p", top_p, high=1.0),
         }
         if reasoning_effort is not None:
             _check_word("reasoning_effort", reasoning_effort)
         if max_tokens is not None:
             check_count("max_tokens", max_tokens, minimum=1)
         self._extra = check_extra(extra or {})
-        self._header_variables = dict(headers or {})
         self._timeout_s = None if timeout_s is None else check_positive("timeout_s", timeout_s)
-        if connections is not None:
-            check_count("connections", connections, minimum=1)
-        self._connections = connections
         self._capabilities = capabilities or Capabilities()
         self._reads_keys = reads_keys
-        self._keys = read_keys(api_key_env, self._header_variables) if reads_keys else Keys({})
+        self._keys = read_keys(api_key_env) if reads_keys else Keys({})
         dialect = dialect or guess_dialect(self._model, base_url=self._base_url)
         self._body = RequestBody(
             model=self._model,
@@ -182,7 +166,7 @@ class OpenAICompatibleModel:
     @property
     def settings(self) -> Mapping[str, Any]:
         """All settings that its replies depend on, without keys."""
-        more = {"extra": self._extra or None, "headers": self._header_variables or None}
+        more = {"extra": self._extra or None}
         chosen = {name: value for name, value in (self._set | more).items() if value is not None}
         here = {"api": "chat/completions", "base_url": self._base_url, "model": self._model}
         return here | chosen
@@ -253,7 +237,6 @@ class OpenAICompatibleModel:
             url=urlunsplit(parts._replace(path=parts.path + "/chat/completions")),
             keys=self._keys,
             timeout_s=self._timeout_s,
-            connections=self._connections,
         )
         return self._connection
 

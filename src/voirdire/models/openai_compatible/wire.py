@@ -133,7 +133,7 @@ class RequestBody:
             self._system_message(message) if message.role == "system" else _encode_message(message)
             for message in request.messages
         )
-        rest = msgspec.structs.replace(request, messages=(), prefill="")
+        rest = msgspec.structs.replace(request, messages=())
         return b"".join((self._head, messages, self._tail(rest, n=n)))
 
     def parameters(self, request: ChatRequest, *, n: int) -> dict[str, Any]:
@@ -148,7 +148,6 @@ class RequestBody:
             "response_format": response_format(request, dialect),
             "temperature": temperature,
             dialect.limit_name: limit,
-            "top_p": settings["top_p"],
             "reasoning_effort": settings["reasoning_effort"],
             dialect.seed_name: request.seed,
             "n": n if n > 1 else None,

@@ -14,7 +14,7 @@ from voirdire.errors import InputError, NoDataError
 from voirdire.io.items import ItemBatch, ItemReader, SeenIds, open_items
 from voirdire.io.rows import open_frame, read_given_rows, table_rows
 from voirdire.judging import Limits, LlmJudge
-from voirdire.judging.plan import asks_a_model, plan_judging
+from voirdire.judging.plan import plan_judging
 from voirdire.records import Dropped, Item
 from voirdire.records.items import as_bytes
 from voirdire.rewards.synthesis.recipes import Traits, draw_traits, load_recipes
@@ -90,9 +90,6 @@ def plan_synthesis(
     """Load and check everything that a synthesis needs; see `synthesize` for the arguments."""
     run_settings = replace(settings or SynthesisSettings(), **fields)
     judging = plan_judging(judge, rubric, threshold=run_settings.threshold)
-    if asks_a_model(judging.judge):  # drafts are no sample of what it will judge: no check of order
-        judge_unchecked = replace(judging.judge.judge, order_check=0)
-        judging = replace(judging, judge=replace(judging.judge, judge=judge_unchecked))
     return SynthesisPlan(
         writer=LlmJudge(
             model=model,

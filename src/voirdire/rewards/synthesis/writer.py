@@ -25,7 +25,7 @@ from voirdire.judging.engine.model_engine import ModelEngine
 from voirdire.judging.fingerprint import hash_content
 from voirdire.judging.judges.token_estimate import estimate_tokens
 from voirdire.judging.prompts import escape_invisible, fence_item, new_nonce, pick_language
-from voirdire.models import BatchChatModel, ChatRequest
+from voirdire.models import ChatRequest
 from voirdire.records import Message
 from voirdire.records.items import as_bytes
 from voirdire.rewards.synthesis.plan import Draft
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Writer", "estimate_writing_tokens"]
 
-_DRAFTS_AT_ONCE = 16
 """Drafts that a model in this process writes in one batch."""
 
 _LARGEST_SEED = 2**31
@@ -220,8 +219,6 @@ class Writer(ModelEngine):
 
     def __init__(self, plan: SynthesisPlan, replies: StoredReplies) -> None:
         super().__init__(_bind_writer(plan), replies)
-        if isinstance(plan.writer.chat_model, BatchChatModel):
-            self._queue.jobs_together = _DRAFTS_AT_ONCE
         self._plan = plan
         self.n_reused = 0
 

@@ -188,15 +188,13 @@ def make_prompt_plans(plan: JudgingPlan) -> Iterator[tuple[str, str, JudgingPlan
         return
     rubric = plan.rubric
     if judge.mode == "joint" and len(rubric.questions) > 1:
-        reversed_rubric = replace(rubric, questions=tuple(reversed(rubric.questions)))
-        yield (
-            "reversed",
-            "the questions are asked in reversed order",
-            replan(plan, rubric=reversed_rubric),
-        )
+        for seed in range(1, 4):
+            order = np.random.default_rng(seed).permutation(len(rubric.questions))
+            shuffled = replace(rubric, questions=tuple(rubric.questions[k] for k in order))
+            what = f"the questions are asked in another order (seed {seed})"
+            yield f"order_{seed}", what, replan(plan, rubric=shuffled)
     other: Mode = "single" if judge.mode == "joint" else "joint"
-    one_question = getattr(judge.chat_model, "asks_one_question", False)
-    if len(rubric.questions) > 1 and not (other == "joint" and one_question):
+    if len(rubric.questions) > 1:
         what = "each question has a call of its own"
         what = what if other == "single" else "all questions are asked in one call"
         yield other, what, replan(plan, judge=replace(judge, mode=other))
