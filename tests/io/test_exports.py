@@ -620,7 +620,7 @@ def test_each_proposition_is_a_question_with_our_name(read_gold):
 
 
 @pytest.mark.parametrize("name", [None, "", "  ", "a", 3, 3.0])
-@pytest.mark.parametrize("key", ["id", "item", "custom_id"])
+@pytest.mark.parametrize("key", ["id", "item"])
 def test_items_have_the_names_that_reading_them_gives(read_gold, key, name):
     rows = gold({"apology": True}, **{key: name})
     data = json.dumps(rows[0]).encode()

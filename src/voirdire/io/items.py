@@ -469,7 +469,7 @@ class ItemReader:
         """Return the ids of the items of a row, those that are set aside included."""
         if isinstance(row, dict):
             shape = self.finder.shape(_keys(row))
-            if shape.name in ("none", "failed"):
+            if shape.name == "none":
                 return []
             if shape.name in _ONE_ITEM or isinstance(row.get(shape.body or ""), str):
                 with suppress(RowError):

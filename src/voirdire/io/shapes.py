@@ -6,17 +6,14 @@ A key whose value is null counts as absent. The first line that fits decides:
 keys                                            read as
 ==============================================  ====================================
 `response` and `other`                          pair: one item with two responses
-`response` or `completion`                      prompt and response; a chat completion
-                                                where `response` is an object of one
+`response` or `completion`                      prompt and response
 `ranked`                                        completions of one prompt, best first; a list
                                                 within the list is a tie
 `response_a` or `response_b`                    pair
 `chosen` or `rejected`                          preference: one item for each, or a pair
 `messages` or `conversations`                   chat that ends in the response; prompt and
                                                 response where it is an object of these
-`choices`, and no prompt                        chat completion without its request
 `output` or `answer`                            prompt and response
-`error`                                         a request that failed: set aside
 ==============================================  ====================================
 
 A row that is a list of a prompt and a list of completions has the layout of the authors of
@@ -37,7 +34,6 @@ from voirdire.io.messages import (
     ParsedMessage,
     is_message,
     make_prompt,
-    parse_message,
     parse_messages,
     prompt_of_text,
     select_text_answer,
@@ -70,12 +66,10 @@ ShapeName: TypeAlias = Literal[
     "preferred pair",
     "ranked",
     "chat",
-    "choices",
-    "failed",
     "none",
 ]
 
-ID_COLUMNS = ("custom_id", "id", "item")
+ID_COLUMNS = ("id", "item")
 """Keys of an item's id; the first with a value is used."""
 
 _CHATS = ("messages", "conversations")
@@ -98,16 +92,14 @@ class RowShape:
     judged : str
         Which part of its responses is judged.
     body : str or None
-        The key of the response, the messages or the choices, or of the first of two responses;
-        where there is no response, the key that was declared for it.
+        The key of the response or the messages, or of the first of two responses; where there is no
+        response, the key that was declared for it.
     second : str or None
         The key of the second response: of a pair, or the rejected one.
     prompt : str or None
         The key of the prompt.
     prompt_rest : str or None
         The key of the text that continues the prompt: `input` beside `instruction`.
-    request : str or None
-        The key of the request to a server, where there is no other prompt.
     chat : str or None
         The key, one of these, under which text is messages as JSON.
     id, behavior, group, cluster : str or None
@@ -122,7 +114,6 @@ class RowShape:
     second: str | None
     prompt: str | None
     prompt_rest: str | None
-    request: str | None
     chat: str | None
     id: str | None
     behavior: str | None
@@ -167,7 +158,7 @@ class ShapeFinder:
 
     def has_response(self, keys: tuple[str, ...]) -> bool:
         """Return whether rows with these keys may become items."""
-        return self.shape(keys).name not in ("failed", "none")
+        return self.shape(keys).name != "none"
 
     def check_seen(self, header: Sequence[str]) -> None:
         """Refuse a declared column that does not exist; the message shows `header`."""
@@ -205,10 +196,8 @@ class ShapeFinder:
     def _find(self, keys: tuple[str, ...]) -> RowShape:
         prompt = self._key(keys, "prompt", *_PROMPTS)
         chat = self._key(keys, "messages", *_CHATS)
-        name, body, second = self._find_ranked_list(keys) or self._responses(
-            keys, chat=chat, prompt=prompt
-        )
-        rest = request = None
+        name, body, second = self._find_ranked_list(keys) or self._responses(keys, chat=chat)
+        rest = None
         if name not in ("response", "pair", "preference", "preferred pair"):
             prompt = None
         elif prompt is not None:
@@ -217,11 +206,9 @@ class ShapeFinder:
             chat = body if chat == body else None
         elif chat is not None and chat != body:  # else the prompt is all but the last turn
             prompt = chat
-        else:
-            request = "request" if "request" in keys else None
         places = {
             "body": body, "second": second,
-            "prompt": prompt, "prompt_rest": rest, "request": request, "chat": chat,
+            "prompt": prompt, "prompt_rest": rest, "chat": chat,
             "id": self._key(keys, "id", *ID_COLUMNS),
             "behavior": self._key(keys, "behavior", "behavior"),
             "group": self._key(keys, "group", "group"),
@@ -240,14 +227,13 @@ class ShapeFinder:
         return ("ranked", ranked, None) if ranked is not None and is_alone else None
 
     def _responses(
-        self, keys: tuple[str, ...], *, chat: str | None, prompt: str | None
+        self, keys: tuple[str, ...], *, chat: str | None
     ) -> tuple[ShapeName, str | None, str | None]:
         """Return the shape, and the keys of one response or of two, one of which may be missing."""
         given = self.columns
         response = self._key(keys, *_RESPONSES)
         is_free = response is None and "response" not in given
         output = self._key(keys, "", "output", "answer") if is_free else None
-        choices = self._key(keys, "", "choices")
         if "other" in given:
             first = self._key(keys, "", "response_a") or output or chat if is_free else response
             if first is not None:
@@ -263,13 +249,9 @@ class ShapeFinder:
             return kind, given.get("chosen", "chosen"), given.get("rejected", "rejected")
         if chat is not None:
             return "chat", chat, None
-        if choices is not None and prompt is None:
-            return "choices", choices, None
         if output is not None:
             return "response", output, None
-        return (
-            ("failed", "error", None) if "error" in keys else ("none", given.get("response"), None)
-        )
+        return "none", given.get("response"), None
 
     def _is_unnamed(self, key: str) -> bool:
         """Return whether a column is the index that pandas writes without a name."""
@@ -366,8 +348,6 @@ def _is_tie(found: Any) -> bool:
 
 def _name(row: dict[str, Any], name: str, columns: Mapping[str, str]) -> dict[str, Any]:
     """Return a copy of a row with our own id, under the first key of ids."""
-    if "id" not in columns:
-        row.pop("custom_id", None)
     row[columns.get("id", "id")] = name
     return row
 
@@ -384,16 +364,12 @@ def drafts_of(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
         If the whole row is to be set aside.
     """
     column = shape.body or ""
-    if shape.name == "failed":
-        raise RowError(_failure(row["error"]), column="error")
     if shape.name == "none":
         raise RowError("no response: no column holds one", column=shape.body)
     if shape.name == "preference":
         return _sides(row, shape)
     if shape.name in ("pair", "preferred pair"):
         return [_pair(row, shape)]
-    if shape.name == "choices":
-        return _choices(row, shape, prompt=())
     if shape.name == "response":
         return _response(row, shape)
     value = _decode_messages(row[column], column)
@@ -423,15 +399,12 @@ def _decode_messages(value: Any, column: str) -> Any:
 
 
 def _response(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
-    """Read a response that is text, messages, or the reply of a server."""
+    """Read a response that is text or messages."""
     column = shape.body or ""
     response = row[column]
     prompt = _prompt(row, shape)
     if isinstance(response, str):
         return [Draft(prompt=prompt, answer=select_text_answer(response, judged=shape.judged))]
-    if isinstance(response, dict) and response.keys() & {"choices", "body", "status_code"}:
-        reply = _reply(response, error=row.get("error"), column=column)
-        return _choices(reply, shape, prompt=prompt)
     said = _response_messages(response, column=column)
     return [split_turn(said, judged=shape.judged, column=column, prompt=prompt)]
 
@@ -445,7 +418,7 @@ def _response_messages(value: Any, *, column: str) -> list[ParsedMessage]:
 def _prompt(row: dict[str, Any], shape: RowShape) -> tuple[Message, ...]:
     column = shape.prompt
     if column is None:
-        return () if shape.request is None else _request_prompt(row[shape.request])
+        return ()
     value = row[column]
     if isinstance(value, str) and column != shape.chat:
         rest = None if shape.prompt_rest is None else row[shape.prompt_rest]
@@ -520,7 +493,7 @@ def _pair(row: dict[str, Any], shape: RowShape) -> Draft:
             raise side
         drafts.append(side)
     # A text without a prompt answers the prompt of the other one.
-    is_apart = shape.prompt is not None or shape.request is not None
+    is_apart = shape.prompt is not None
     prompts = [
         draft.prompt
         for draft, column in zip(drafts, columns, strict=True)
@@ -535,81 +508,3 @@ def _pair(row: dict[str, Any], shape: RowShape) -> Draft:
         other=drafts[1].answer,
         metadata=None if shape.name == "pair" else {"preference": "A"},
     )
-
-
-# OpenAI's requests and replies, and lines of its Batch API ------------------------------------
-
-
-def _choices(
-    reply: dict[str, Any], shape: RowShape, *, prompt: tuple[Message, ...]
-) -> list[Draft | RowError]:
-    """Make an item from every choice of a reply."""
-    column = shape.body or ""
-    choices = reply.get("choices")
-    if not isinstance(choices, list | tuple) or not choices:
-        raise RowError(f"`choices` must be a list of choices, got {got(choices)}", column=column)
-    drafts: list[Draft | RowError] = []
-    for number, choice in enumerate(choices):
-        try:
-            said = _parse_choice(choice, number, column=column)
-            answer = select_turn_answer([said], judged=shape.judged, column=column)
-        except RowError as error:
-            drafts.append(error)
-            continue
-        index, reason = choice.get("index"), choice.get("finish_reason")
-        is_numbered = isinstance(index, int) and not isinstance(index, bool)
-        suffix = f":{index if is_numbered else number}" if len(choices) > 1 else ""
-        reason = reason if isinstance(reason, str) else None
-        facts = {"model": reply.get("model"), "finish_reason": reason}
-        metadata = {key: value for key, value in facts.items() if value is not None}
-        drafts.append(Draft(prompt=prompt, answer=answer, suffix=suffix, metadata=metadata))
-    return drafts
-
-
-def _parse_choice(choice: Any, number: int, *, column: str) -> ParsedMessage:
-    """Read the message of a choice, or the text of a plain completion."""
-    if not isinstance(choice, dict):
-        raise RowError(f"choice {number} must be an object, got {got(choice)}", column=column)
-    message, text = choice.get("message"), choice.get("text")
-    if message is None and isinstance(text, str):
-        return ParsedMessage(role="assistant", text=text)
-    if isinstance(message, dict):
-        return parse_message({"role": "assistant", **message}, number, column=column)
-    raise RowError(f"choice {number} must have a message, got {got(choice)}", column=column)
-
-
-def _reply(response: dict[str, Any], *, error: Any, column: str) -> dict[str, Any]:
-    """Unwrap the reply, or raise where the request failed."""
-    body = response.get("body", response) if "choices" not in response else response
-    if isinstance(body, dict) and body.get("choices") is not None:
-        return body
-    within = body.get("error") if isinstance(body, dict) else None
-    error = error if error is not None else within
-    status = response.get("status_code")
-    if error is None and status in (None, 200):
-        found = got(list(body) if isinstance(body, dict) else body)
-        raise RowError(f"reply must hold `choices`, got {found}", column=column)
-    with_status = "" if status is None else f" (status {got(status)})"
-    raise RowError(f"{_failure(error)}{with_status}", column=column)
-
-
-def _failure(error: Any) -> str:
-    """Make the error of a failed request."""
-    if isinstance(error, dict):
-        words = [error[key] for key in ("code", "message") if error.get(key) is not None]
-        error = ": ".join(str(word) for word in words) or None
-    return "the request failed" if error is None else f"the request failed: {got(str(error))}"
-
-
-def _request_prompt(request: Any) -> tuple[Message, ...]:
-    """Read the prompt of a request, bare or as the Batch API wraps it; text is the prompt."""
-    if isinstance(request, str):
-        request = {"prompt": request}
-    if isinstance(request, dict) and isinstance(request.get("body"), dict):
-        request = request["body"]
-    if not isinstance(request, dict):
-        raise RowError(f"request must be an object, got {got(request)}", column="request")
-    messages, prompt = request.get("messages"), request.get("prompt")
-    if messages is None and isinstance(prompt, str):
-        return prompt_of_text(prompt)
-    return make_prompt(parse_messages([] if messages is None else messages, column="request"))

@@ -17,11 +17,6 @@ def ids_of(table):
         ([{"id": "a", "response": "x"}, {"response": "y"}], [("a", "x"), ("stream:2", "y")]),
         ({"a": {"response": "x"}, "b": {"messages": [MESSAGE]}}, [("a", "x"), ("b", "Yo")]),
         ({"prompt": "p", "response": "x"}, [("stream:1", "x")]),
-        ({"id": "c", "choices": [{"message": MESSAGE}]}, [("c", "Yo")]),
-        (
-            {"request": {"messages": []}, "response": {"choices": [{"message": MESSAGE}]}},
-            [("stream:1", "Yo")],
-        ),
     ],
 )
 def test_a_document_is_a_list_an_object_by_id_or_one_row(read, document, expected):

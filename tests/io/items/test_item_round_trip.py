@@ -19,7 +19,7 @@ TEXTS = st.text(CHARACTERS, max_size=8)
 NAMES = TEXTS.filter(str.strip)
 ROW_KEYS = {
     *("response", "completion", "response_a", "response_b", "chosen", "rejected"),
-    *("messages", "conversations", "choices", "output", "answer", "error"),
+    *("messages", "conversations", "output", "answer"),
 }
 METADATA = st.dictionaries(st.sampled_from(["source", "类型", "note a"]), TEXTS)
 

@@ -25,7 +25,6 @@ LATER = [{"role": "assistant", "content": "Yes?"}, {"role": "user", "content": "
         ({"prompt": [USER], "response_a": HELLO, "response_b": [GO]}, {}),
         ({"prompt": "Hi", "response_a": HELLO, "response_b": "Go."}, {}),
         ({"messages": [USER], "response_a": "Hello.", "response_b": "Go."}, {}),
-        ({"request": {"messages": [USER]}, "response": "Hello.", "other": "Go."}, {}),
         # whole conversations, and one of them with a text beside it
         ({"response_a": [USER, HELLO], "response_b": [USER, GO]}, {}),
         ({"response_a": [USER, HELLO], "response_b": "Go."}, {}),
@@ -116,7 +115,7 @@ def test_a_column_given_for_a_response_leaves_other_names_alone(read_rows, item)
         ),
         ({"response_a": "x", "response_b": [USER]}, {}, "response_b", "no response: nothing after"),
         ({"response_a": "x", "response_b": []}, {}, "response_b", "no response: nothing after"),
-        ({"response": {"choices": []}, "other": "x"}, {}, "response", "messages must be a list"),
+        ({"response": {"choice": []}, "other": "x"}, {}, "response", "messages must be a list"),
     ],
 )
 def test_what_is_no_pair_is_set_aside_with_its_reason(read_rows, row, columns, column, reason):

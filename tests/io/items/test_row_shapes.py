@@ -10,9 +10,6 @@ from voirdire.io import stream_items
 
 USER = {"role": "user", "content": "Hi"}
 ANSWER = {"role": "assistant", "content": "Hello."}
-REPLY = {"id": "c1", "object": "chat.completion", "model": "m", "created": 1}
-CHOICE = {"index": 0, "message": ANSWER, "finish_reason": "stop"}
-FACTS = {"model": "m", "finish_reason": "stop"}
 
 
 @pytest.mark.parametrize("prompt", ["prompt", "question", "instruction", "input"])
@@ -87,40 +84,7 @@ def test_a_prompt_with_a_response_goes_by_several_names(read_rows, item, prompt,
             {"question": "Hi", "choices": ["a", "b"], "answer": "Hello."},
             {"metadata": {"choices": ["a", "b"]}},
         ),
-        (
-            {"request": {"messages": [USER]}, "response": {**REPLY, "choices": [CHOICE]}},
-            {"metadata": FACTS},
-        ),
-        ({"request": {"messages": [USER]}, "response": "Hello."}, {}),
-        ({"request": {"prompt": "Hi"}, "response": {"choices": [{"text": "Hello."}]}}, {}),
-        (
-            {"prompt": "Hi", "request": {"n": 1}, "response": {"choices": [CHOICE]}},
-            {"metadata": {"request": {"n": 1}, "finish_reason": "stop"}},
-        ),
-        (
-            {
-                "request": {"custom_id": "q", "body": {"messages": [USER]}},
-                "response": {"status_code": 200, "body": {**REPLY, "choices": [CHOICE]}},
-            },
-            {"metadata": FACTS},
-        ),
-        (
-            {
-                "id": "batch_req_1",
-                "custom_id": "q1",
-                "response": {"status_code": 200, "body": {**REPLY, "choices": [CHOICE]}},
-                "error": None,
-            },
-            {"id": "q1", "prompt": [], "metadata": {"id": "batch_req_1", **FACTS}},
-        ),
-        (
-            {**REPLY, "choices": [CHOICE]},
-            {
-                "id": "c1",
-                "prompt": [],
-                "metadata": {"object": "chat.completion", "created": 1, **FACTS},
-            },
-        ),
+        ({"response": "Hello.", "error": "e"}, {"prompt": [], "metadata": {"error": "e"}}),
     ],
 )
 def test_one_row_is_one_item(read_rows, item, row, expected):
@@ -203,24 +167,6 @@ def test_half_a_preference_is_an_item_and_a_reason(read_rows):
     assert table.dropped[0].column == "rejected"
 
 
-def test_several_choices_are_items_of_one_group(read_rows):
-    choices = [
-        {"index": 1, "message": {**ANSWER, "content": "b"}},
-        {"index": 0, "message": {**ANSWER, "content": "a"}},
-        {"index": 2, "message": {**ANSWER, "content": None}},
-    ]
-
-    table = read_rows({"custom_id": "q", "response": {"body": {"choices": choices}}})
-
-    assert [(found.id, found.response, found.group) for found in table.items] == [
-        ("q:1", "b", "q"),
-        ("q:0", "a", "q"),
-    ]
-    assert [(drop.item, drop.reason) for drop in table.dropped] == [
-        ("q", "no response: the last message by the assistant has no text")
-    ]
-
-
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
@@ -258,35 +204,6 @@ def test_several_choices_are_items_of_one_group(read_rows):
         (
             {"prompt": "Hi", "chosen": 1, "rejected": "a"},
             "response must be text or messages, got 1",
-        ),
-        ({"choices": []}, r"`choices` must be a list of choices, got \[\]"),
-        ({"choices": "x"}, "`choices` must be a list of choices, got 'x'"),
-        ({"choices": ["x"]}, "choice 0 must be an object, got 'x'"),
-        ({"choices": [{"delta": {}}]}, "choice 0 must have a message"),
-        ({"request": 5, "response": "a"}, "request must be an object, got 5"),
-        (
-            {
-                "custom_id": "q",
-                "response": None,
-                "error": {"code": "batch_expired", "message": "Late."},
-            },
-            "the request failed: 'batch_expired: Late.'",
-        ),
-        ({"custom_id": "q", "error": "boom"}, "the request failed: 'boom'"),
-        (
-            {
-                "custom_id": "q",
-                "response": {"status_code": 429, "body": {"error": {"message": "Slow."}}},
-            },
-            r"the request failed: 'Slow.' \(status 429\)",
-        ),
-        (
-            {"custom_id": "q", "response": {"status_code": 500, "body": None}},
-            r"failed \(status 500\)",
-        ),
-        (
-            {"custom_id": "q", "response": {"status_code": 200, "body": {"output": []}}},
-            r"reply must hold `choices`, got \['output'\]",
         ),
     ],
 )

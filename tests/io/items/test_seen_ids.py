@@ -41,10 +41,10 @@ def test_an_id_may_not_be_the_name_of_a_line():
 
 
 def test_several_items_of_a_row_must_differ_too():
-    choices = [{"index": 0, "message": {"role": "assistant", "content": "a"}}] * 2
+    rows = b'{"id": "q:1", "response": "a"}\n{"id": "q", "ranked": ["a", "b"]}'
 
-    with pytest.raises(InputError, match=r"got 'q:0' again \(first at line 1\)"):
-        read_items(io.BytesIO(json.dumps({"id": "q", "choices": choices}).encode()))
+    with pytest.raises(InputError, match=r"got 'q:1' again \(first at line 1\)"):
+        read_items(io.BytesIO(rows))
 
 
 def test_rows_that_are_set_aside_take_no_id():

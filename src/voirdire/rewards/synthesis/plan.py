@@ -109,10 +109,10 @@ def plan_synthesis(
 
 # Prompts ---------------------------------------------------------------------------------------
 
-_PROMPTS = ("prompt", "question", "instruction", "input", "messages", "conversations", "request")
+_PROMPTS = ("prompt", "question", "instruction", "input", "messages", "conversations")
 _RESPONSES = (
-    "response", "completion", "other", "response_a", "response_b", "chosen", "rejected", "choices",
-    "output", "answer", "error", "group",
+    "response", "completion", "other", "response_a", "response_b", "chosen", "rejected",
+    "output", "answer", "group",
 )  # fmt: skip
 """Columns that rows may have besides a prompt; they are not read."""
 
