@@ -273,6 +273,7 @@ def _describe_language_model(judge: LlmJudge) -> dict[str, Any]:
     return {
         "judge": judge.chat_model.name,
         **{key: getattr(judge, key) for key in _LLM_FIELDS if getattr(judge, key) is not None},
+        "n_orders": 1,  # of a removed setting, so that hashes of rewards do not change
         **({"model": model_fields} if model_fields else {}),
         **({} if calibration is None else {"calibration": calibration.to_dict()}),
     }
