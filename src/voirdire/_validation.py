@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import sys
 from collections.abc import Iterable
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, get_args
 
 from voirdire._messages import list_names, printable, shorten
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = [
+    "change_fields",
     "check_choice",
     "check_count",
     "check_epsilons",
@@ -26,6 +29,17 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+
+def change_fields(record: T, values: Mapping[str, Any]) -> T:
+    """Return a settings record with other values of some fields, by name."""
+    known = [row.name for row in fields(record)]  # type: ignore[arg-type]  # a dataclass
+    for name in values:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1) or sorted(known)
+            msg = f"`{shorten(name)}` must be a setting of `{type(record).__name__}`, got a name"
+            raise InputError(f"{msg} that it lacks. Write {' or '.join(map(repr, near))}.")
+    return replace(record, **values)  # type: ignore[type-var]  # a dataclass
 
 
 def check_choice(name: str, value: T, allowed: Any) -> T:

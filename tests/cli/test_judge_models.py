@@ -607,8 +607,7 @@ def test_a_check_says_what_a_real_server_can_do(call, llama_server):
     found = call(*words, "--json")
 
     assert (plain.code, plain.err) == (found.code, found.err) == (0, "")
-    assert found.json["capabilities"]["top_logprobs"] >= 20
-    assert found.json["capabilities"]["forms"][0] == "json_schema"
+    assert set(found.json["errors"].values()) == {None}
     assert re.search(r"json_schema: yes", plain.out)
 
 

@@ -128,18 +128,16 @@ def test_a_reply_that_cannot_be_read_is_asked_for_again_and_then_a_failure(ask):
     assert not np.isnan(found.probabilities[[0, 2]]).any()
 
 
-def test_one_odd_answer_is_asked_for_again_without_the_others(ask):
+def test_one_odd_answer_has_the_call_made_again(ask):
     asked = []
 
     def answer(request):
-        keys = list(json.loads(request.schema)["properties"])
-        asked.append(tuple(keys))
-        said = {"sorry": 0.25, "tone": "warm", "rude": 0.5}
-        return {key: said[key] for key in keys} | ({"sorry": 7} if len(keys) > 1 else {})
+        asked.append(request)
+        return {"sorry": 7 if len(asked) == 1 else 0.25, "tone": "warm", "rude": 0.5}
 
     found = ask(LlmJudge(model=ScriptedModel(answer), probability="stated"), items_of(1))
 
-    assert asked == [("sorry", "tone", "rude"), ("sorry",)]
+    assert len(asked) == 2
     assert found.probabilities.tolist() == [[0.25, 0.5]]
 
 

@@ -176,8 +176,7 @@ def test_ids_that_are_told_apart_by_more_than_white_space_are_items_of_their_own
 
 def test_items_of_one_row_have_ids_that_are_looked_at_too(run, counting, tmp_path):
     path = tmp_path / "items.jsonl"
-    choices = [{"index": n, "message": {"role": "assistant", "content": "0 0"}} for n in (0, 1)]
-    rows = [{"id": "q", "choices": choices}, {"id": "q:1 ", "response": "0 0"}]
+    rows = [{"id": "q", "ranked": ["0 0", "0 1"]}, {"id": "q:1 ", "response": "0 0"}]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
     with pytest.raises(InputError, match=r":2: .*got 'q:1 ' again \(first at line 1 as 'q:1'\)"):

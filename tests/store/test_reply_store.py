@@ -368,7 +368,7 @@ def test_a_hundred_thousand_calls_go_in_and_come_out(shared_place):
             }
 
 
-def test_a_scan_gives_every_call_in_order_and_only_those_asked_for(store, judge_id):
+def test_a_scan_gives_every_call_in_order(store, judge_id):
     other = store.judge_id("sha256:other", description={})
     calls = [
         call(number, name=name, attempt=attempt)
@@ -379,13 +379,9 @@ def test_a_scan_gives_every_call_in_order_and_only_those_asked_for(store, judge_
     store.put(judge_id, calls)
     store.put(other, [call(1)])
     ordered = sorted(calls, key=lambda each: each.key)
-    items = sorted({each.item for each in calls})
 
     # 600 calls: more than one query gives.
     assert list(store.scan(judge_id)) == ordered
-    within = list(store.scan(judge_id, first=items[40], last=items[120]))
-    assert within == [each for each in ordered if items[40] <= each.item <= items[120]]
-    assert list(store.scan(judge_id, first=items[-1] + b"\0")) == []
 
 
 def test_a_scan_goes_on_behind_what_is_put_meanwhile(store, judge_id):

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from voirdire.judging import JudgingSummary, SeveralJudged
     from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.models import ModelCheck
 
 __all__ = ["judge_command", "run_judges", "say_if_all_failed", "say_problems"]
 
@@ -77,8 +76,8 @@ def judge_command(
     show_card
         Print what is known of the judge: training data, held-out figures. No ITEMS.
     check
-        Ask a model's server what it can do, in a few short calls: forms of reply,
-        log-probabilities, a seed. No ITEMS.
+        Ask a model's server what it can do, in four short calls: forms of reply,
+        log-probabilities. No ITEMS.
     """
     from voirdire.judging import estimate_run
     from voirdire.reporting.judging_tables import estimate_tables
@@ -204,11 +203,8 @@ def _print_card(judge: str, *, as_json: bool) -> None:
 
 def _check(items: str | None, judge: str, asking: Asking, *, call: Typed, as_json: bool) -> None:
     """Print what the server of a language model can do."""
-    import msgspec
-
     from voirdire.models import check_model, is_model_name, load_model
     from voirdire.models.known_providers import check_key_of_file
-    from voirdire.reporting.judging_tables import check_lines
 
     if items is not None or not is_model_name(judge):
         rule = "`--check` needs `--judge` with a language model, and no ITEMS"
@@ -223,14 +219,18 @@ def _check(items: str | None, judge: str, asking: Asking, *, call: Typed, as_jso
         timeout_s=asking.timeout_s,
     )
 
-    async def check() -> ModelCheck:
+    async def check() -> dict[str, str | None]:
         try:
             return await check_model(model)
         finally:
             await model.close()
 
-    capabilities = asyncio.run(check())
-    print_result(msgspec.to_builtins(capabilities), *check_lines(capabilities), as_json=as_json)
+    errors = asyncio.run(check())
+    lines = [
+        f"{feature}: {'yes' if error is None else f'no ({shorten(error, width=160)})'}"
+        for feature, error in errors.items()
+    ]
+    print_result({"model": model.name, "errors": errors}, *lines, as_json=as_json)
 
 
 def _print_prompts(

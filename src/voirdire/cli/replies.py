@@ -18,9 +18,9 @@ from voirdire.cli.options import (
 from voirdire.cli.printing import listen_for_interrupts, print_result, progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
-    from voirdire.records import Item
+    from voirdire.io import ItemBatch
 
 __all__ = ["replies_command"]
 
@@ -39,7 +39,7 @@ def replies_command(
     format: Format = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what language models replied, why calls failed, and what was sent.
+    """Show what language models replied, and why calls failed.
 
     Parameters
     ----------
@@ -47,45 +47,40 @@ def replies_command(
         Where replies are stored: voirdire-replies.sqlite beside the verdicts, or what --store
         named.
     item
-        Show everything about this item: how its hash begins, or its id in --items. Default: list
-        the judges, and the items with most failures.
+        Show only this item: how its hash begins, or its id in --items.
     items
-        The items that were judged: for their ids, and for what was sent, which no store holds.
+        The items that were judged, for their ids, which no store holds.
     failed
         Show only what failed or cannot be read.
     limit
-        List so many items at most.
+        Show so many replies at most.
     columns
         Your name for a column of --items, as OURS=YOURS; repeatable.
     """
     listen_for_interrupts()
     from voirdire.io import stream_items
-    from voirdire.judging import list_replies, read_replies
-    from voirdire.reporting.reply_tables import item_reply_tables, reply_tables
+    from voirdire.judging import list_replies
+    from voirdire.reporting.reply_tables import reply_lines
     from voirdire.rubrics import load_rubric
 
     loaded_rubric = load_rubric(rubric)
-    item_stream: Iterator[Item] | None = None
+    batches: Iterable[ItemBatch] = ()
     if items is not None:
         batches = stream_items(
             items,
-            format=format,  # type: ignore[arg-type]  # checked there
+            format=format,
             columns=columns,
             judged=judged,
             pairs=all(row.kind == "pairwise" for row in loaded_rubric.questions),
             images=True,
         )
-        item_stream = (row for batch in batches for row in batch.items)
     with progress("reading replies"):
-        if item is None:
-            listing = list_replies(
-                store, rubric=loaded_rubric, items=item_stream or (), failed=failed, limit=limit
-            )
-        else:
-            item_replies = read_replies(
-                store, item, rubric=loaded_rubric, items=item_stream, failed=failed
-            )
-    if item is None:
-        print_result(listing, *reply_tables(listing), as_json=as_json)
-    else:
-        print_result(item_replies, *item_reply_tables(item_replies), as_json=as_json)
+        listing = list_replies(
+            store,
+            rubric=loaded_rubric,
+            items=(row for batch in batches for row in batch.items),
+            item=item,
+            failed=failed,
+            limit=limit,
+        )
+    print_result(listing, *reply_lines(listing), as_json=as_json)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from voirdire._types import Judged, QuestionKind
 from voirdire._validation import check_choice, shorten
@@ -24,14 +24,11 @@ if TYPE_CHECKING:
 __all__ = [
     "FileFormat",
     "ItemColumn",
-    "ItemFields",
     "ItemFormat",
     "ItemLayout",
     "ItemReading",
     "LabelSource",
-    "LayoutFields",
     "Reading",
-    "ReadingFields",
     "Request",
     "Role",
 ]
@@ -175,25 +172,6 @@ class Reading:
                     f"`columns` must map our names to the table's, got the key {ours!r}. "
                     f"Use one of {options}."
                 )
-
-
-class ReadingFields(TypedDict, total=False):
-    """The fields of `Reading` as keywords, for type checkers."""
-
-    kind: QuestionKind | None
-    labels: Sequence[str] | Sequence[float] | None
-    threshold: float | None
-    format: FileFormat | None
-    delimiter: str | None
-    encoding: str | None
-    sheet: str | None
-    columns: Mapping[str, str] | None
-    raters: Sequence[str] | None
-    separator: str | None
-    missing: Sequence[str]
-    cluster: str | None
-    judge_columns: Sequence[str] | None
-    normalize_labels: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -377,27 +355,6 @@ class ItemReading(ItemLayout):
         """Check what can be checked without the file."""
         check_choice("judged", self.judged, Judged)
         super().__post_init__()
-
-
-class LayoutFields(TypedDict, total=False):
-    """The fields of `ItemLayout` as keywords, for type checkers."""
-
-    columns: Mapping[str, str] | None
-    format: ItemFormat | None
-    behavior: str | None
-    json_columns: Sequence[str]
-    delimiter: str | None
-    encoding: str | None
-    sheet: str | None
-
-
-class ItemFields(LayoutFields, total=False):
-    """The fields of `ItemReading` as keywords, for type checkers."""
-
-    judged: Judged
-    pairs: bool
-    images: bool
-    known_behaviors: tuple[str, ...]
 
 
 def _check_item_columns(columns: Any) -> None:

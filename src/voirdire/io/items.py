@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
-from voirdire._validation import check_count, shorten
+from voirdire._validation import change_fields, check_count, shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.declared import ItemReading
 from voirdire.io.files import DataFile, RowError, decode_json, got
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.io.declared import ItemFields, ItemLayout
+    from voirdire.io.declared import ItemLayout
     from voirdire.io.files import Source
     from voirdire.io.messages import Draft
     from voirdire.io.rows import FoundRows
@@ -106,7 +106,7 @@ def stream_items(
     *,
     reading: ItemReading | None = None,
     batch_size: int = 1_024,
-    **settings: Unpack[ItemFields],
+    **settings: Any,
 ) -> Iterator[ItemBatch]:
     r"""Read prompts with their responses from a file of any size, a batch at a time.
 
@@ -199,7 +199,7 @@ def stream_items(
     stream:2 Hi Hello. {}
     <stream>:3 no response: no column holds one
     """
-    reading = replace(reading or ItemReading(), **settings)
+    reading = change_fields(reading or ItemReading(), settings)
     size = check_count("batch_size", batch_size, minimum=1)
     file = open_items(source, reading)
     return ItemReader.of(file, reading).stream(file, batch_size=size)
@@ -217,9 +217,7 @@ def open_items(source: Source, layout: ItemLayout, *, held: str = "item") -> Dat
     )
 
 
-def read_items(
-    source: Source, *, reading: ItemReading | None = None, **settings: Unpack[ItemFields]
-) -> ItemTable:
+def read_items(source: Source, *, reading: ItemReading | None = None, **settings: Any) -> ItemTable:
     r"""Read all prompts with their responses from a file.
 
     Parameters
@@ -307,7 +305,7 @@ def items_from_frame(
     *,
     reading: ItemReading | None = None,
     source_name: str = "items",
-    **settings: Unpack[ItemFields],
+    **settings: Any,
 ) -> ItemTable:
     """Take prompts with their responses from a data frame.
 
@@ -344,7 +342,7 @@ def items_from_frame(
     >>> [(item.id, item.response) for item in table.items], table.dropped[0].line
     ([('items:1', 'Hello.')], 2)
     """
-    reading = replace(reading or ItemReading(), **settings)
+    reading = change_fields(reading or ItemReading(), settings)
     reader = ItemReader(reading, source=source_name, stem=source_name, is_tabular=True)
     table = open_frame(frame, source_name)
     reader.check_header(table.columns)

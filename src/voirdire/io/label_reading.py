@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import polars as pl
 
-from voirdire._validation import shorten
+from voirdire._validation import change_fields, shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.cells import CellReader, Unreadable, check_sorts, find_kind, unfold_choices
-from voirdire.io.declared import LabelSource, Reading, ReadingFields, Request, Role
+from voirdire.io.declared import LabelSource, Reading, Request, Role
 from voirdire.io.exports import open_labels, table_of_mapping, unflatten
 from voirdire.io.files import place
 from voirdire.io.labels import (
@@ -75,7 +75,7 @@ def read_labels(
     question: str | None = None,
     rater_name: str | None = None,
     source_name: str | None = None,
-    **settings: Unpack[ReadingFields],
+    **settings: Any,
 ) -> LabelTable:
     r"""Read the labels of annotators or judges, from a file, a data frame, or dicts.
 
@@ -157,7 +157,7 @@ def read_labels(
     >>> [(drop.line, drop.reason) for drop in table.dropped]
     [(3, "can't tell")]
     """
-    read = replace(reading or Reading(), **settings)
+    read = change_fields(reading or Reading(), settings)
     request = Request(
         role=role,
         question=question,

@@ -39,16 +39,7 @@ if TYPE_CHECKING:
     )
     from voirdire.judging.port import Judge
     from voirdire.judging.pricing import Price, price_of
-    from voirdire.judging.replies import (
-        ItemReplies,
-        ReplyListing,
-        SentPrompt,
-        StoredAttempt,
-        StoredItem,
-        StoredJudge,
-        list_replies,
-        read_replies,
-    )
+    from voirdire.judging.replies import ReplyListing, StoredReply, list_replies
     from voirdire.judging.runs.estimate import RunEstimate, estimate_run
     from voirdire.judging.runs.file_judging import judge_file
     from voirdire.judging.runs.parts import kept_items
@@ -71,7 +62,6 @@ __all__ = [
     "ClassSummary",
     "DistillSettings",
     "Distilled",
-    "ItemReplies",
     "Judge",
     "JudgeCalibration",
     "JudgeCard",
@@ -94,11 +84,8 @@ __all__ = [
     "ReplyListing",
     "RunEstimate",
     "ScriptedJudge",
-    "SentPrompt",
     "SeveralJudged",
-    "StoredAttempt",
-    "StoredItem",
-    "StoredJudge",
+    "StoredReply",
     "TrainingData",
     "ajudge",
     "distill_files",
@@ -118,7 +105,6 @@ __all__ = [
     "load_llm_judges",
     "load_local_judge",
     "price_of",
-    "read_replies",
     "show_prompt",
 ]
 
@@ -131,7 +117,6 @@ _HOMES = {
     "ClassSummary": "runs.summary",
     "DistillSettings": "settings",
     "Distilled": "distilling",
-    "ItemReplies": "replies",
     "Judge": "port",
     "JudgeCalibration": "judges.calibration",
     "JudgeCard": "local",
@@ -154,11 +139,8 @@ _HOMES = {
     "ReplyListing": "replies",
     "RunEstimate": "runs.estimate",
     "ScriptedJudge": "scripted",
-    "SentPrompt": "replies",
     "SeveralJudged": "runs.several",
-    "StoredAttempt": "replies",
-    "StoredItem": "replies",
-    "StoredJudge": "replies",
+    "StoredReply": "replies",
     "TrainingData": "local",
     "ajudge": "answering",
     "distill_files": "distilling",
@@ -178,7 +160,6 @@ _HOMES = {
     "load_llm_judges": "judges.judges_file",
     "load_local_judge": "local",
     "price_of": "pricing",
-    "read_replies": "replies",
     "show_prompt": "shown_prompt",
 }
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from voirdire._validation import shorten
+from voirdire._validation import change_fields, shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.verdict_files import columns_of_file, layout_of_file
 from voirdire.judging.plan import refuse_kinds
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from voirdire.io import LabelTable, Role
     from voirdire.judging.local import LocalJudge
-    from voirdire.judging.settings import DistillFields
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
 
@@ -106,7 +105,7 @@ def distill_files(
     rubric: Rubric | str | Path | None = None,
     settings: DistillSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
-    **fields: Unpack[DistillFields],
+    **fields: Any,
 ) -> Distilled:
     """Make a local judge from a file of items and files of labels about them.
 
@@ -163,7 +162,7 @@ def distill_files(
     from voirdire.judging.local.grouping import group_items
     from voirdire.rubrics import load_rubric
 
-    chosen = replace(settings or DistillSettings(), **fields)
+    chosen = change_fields(settings or DistillSettings(), fields)
     asked = None if rubric is None else load_rubric(rubric)
     given = join_tables(
         [_read_labels(Path(source), threshold=chosen.threshold) for source in labels]

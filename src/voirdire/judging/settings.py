@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence  # noqa: TC003  # the command line reads the types
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Literal
 
 from voirdire._types import Judged, VerdictLayout
 from voirdire._validation import check_choice, check_count
-from voirdire.io.declared import ItemLayout, LayoutFields
+from voirdire.io.declared import ItemLayout
 
 if TYPE_CHECKING:
     from voirdire.store import ReplyStore
 
 __all__ = [
     "DEFAULT_REPLIES",
-    "DistillFields",
     "DistillSettings",
-    "JudgingFields",
     "JudgingSettings",
-    "ReplyFields",
     "ReplySettings",
-    "RunFields",
     "RunSettings",
     "StoredReplies",
 ]
@@ -165,36 +161,3 @@ class DistillSettings(ItemLayout):
         """Check what can be checked without the file."""
         super().__post_init__()
         check_count("n_folds", self.n_folds, minimum=3)
-
-
-class ReplyFields(TypedDict, total=False):
-    """The fields of `ReplySettings` as keywords, for type checkers."""
-
-    store: str | Path | Literal[False] | None
-    retry_failures: bool
-
-
-class RunFields(ReplyFields, LayoutFields, total=False):
-    """The fields of `RunSettings` as keywords, for type checkers."""
-
-    restart: bool
-    workers: int | Literal["auto"]
-
-
-class JudgingFields(RunFields, total=False):
-    """The fields of `JudgingSettings` as keywords, for type checkers."""
-
-    threshold: float | Mapping[str, float] | None
-    judged: Judged
-    layout: VerdictLayout
-
-
-class DistillFields(LayoutFields, total=False):
-    """The fields of `DistillSettings` as keywords, for type checkers."""
-
-    questions: Sequence[str]
-    threshold: float | None
-    calibrator: Literal["platt", "temperature", "isotonic"]
-    n_folds: int
-    seed: int
-    name: str | None

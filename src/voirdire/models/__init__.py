@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.models.checking import ModelCheck, ModelCheckStep, check_model
+    from voirdire.models.checking import check_model
     from voirdire.models.openai_compatible.model import OpenAICompatibleModel
     from voirdire.models.openai_compatible.wire import Dialect
     from voirdire.models.port import (
@@ -28,8 +28,6 @@ __all__ = [
     "ChatModel",
     "ChatRequest",
     "Dialect",
-    "ModelCheck",
-    "ModelCheckStep",
     "OpenAICompatibleModel",
     "ProvidersModel",
     "SamplingChatModel",
@@ -43,8 +41,6 @@ _HOMES = {
     "ChatModel": "port",
     "ChatRequest": "port",
     "Dialect": "openai_compatible.wire",
-    "ModelCheck": "checking",
-    "ModelCheckStep": "checking",
     "OpenAICompatibleModel": "openai_compatible.model",
     "ProvidersModel": "providers",
     "SamplingChatModel": "port",

@@ -19,12 +19,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from voirdire.judging import CallSummary, JudgingSummary, RunEstimate, SeveralJudged
-    from voirdire.models import ModelCheck
     from voirdire.records import Dropped
 
 __all__ = [
     "call_lines",
-    "check_lines",
     "drop_lines",
     "estimate_tables",
     "failure_lines",
@@ -47,16 +45,6 @@ def judging_tables(summary: JudgingSummary) -> list[RenderableType]:
         *_cautions(summary),
         *(() if summary.output == "-" else _whereabouts(summary)),
     ]
-
-
-def check_lines(found: ModelCheck) -> list[str]:
-    """Say what a model's server can do, one line for each thing that was tried."""
-    words = {True: "yes", False: "no", None: "not known"}
-    lines = [f"{shorten(found.model)}:"]
-    for row in found.steps:
-        why = "" if row.error is None else f" ({shorten(row.error, width=160)})"
-        lines.append(f"  {row.feature}: {words[row.works]}{why}")
-    return lines
 
 
 def several_tables(judged: SeveralJudged) -> list[RenderableType]:

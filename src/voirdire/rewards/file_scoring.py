@@ -10,11 +10,12 @@ from collections import Counter
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import polars.selectors as cs
 
+from voirdire._validation import change_fields
 from voirdire.documents import plain_json
 from voirdire.errors import InputError
 from voirdire.io.verdict_files import columns_of_file, encode_part, verdict_format
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.records import Dropped
     from voirdire.rewards.scoring.scores import Scores
-    from voirdire.rewards.scoring.settings import ScoringFields
 
 __all__ = [
     "SCORE_COLUMNS",
@@ -346,7 +346,7 @@ def score_file(
     settings: ScoringSettings | None = None,
     progress: Callable[[ScoringProgress], None] | None = None,
     stopping: threading.Event | None = None,
-    **fields: Unpack[ScoringFields],
+    **fields: Any,
 ) -> ScoringSummary:
     """Give every item of a file its reward.
 
@@ -420,7 +420,7 @@ def score_file(
     """
     started = time.monotonic()
     model = reward if isinstance(reward, RewardModel) else load_reward(reward)
-    run_settings = replace(settings or ScoringSettings(), **fields)
+    run_settings = change_fields(settings or ScoringSettings(), fields)
     check_behavior(run_settings.behavior, model.rubric)
     scorer = BatchScorer(model, center=run_settings.center, base=run_settings.base)
     tally = ScoreTally()

@@ -217,17 +217,13 @@ class ReplyStore:
                 calls.sort(key=_order)
         return dict(found)
 
-    def scan(
-        self, judge_id: int, *, first: bytes = b"", last: bytes = b"\xff" * 32
-    ) -> Iterator[StoredCall]:
+    def scan(self, judge_id: int) -> Iterator[StoredCall]:
         """Iterate over a judge's calls in bounded memory.
 
         Parameters
         ----------
         judge_id : int
             From `judge_id`.
-        first, last : bytes, optional
-            Go through the calls whose item lies between these, both included.
 
         Yields
         ------
@@ -236,8 +232,7 @@ class ReplyStore:
         """
         key = tuple_(CALLS.c.item, CALLS.c.name, CALLS.c.attempt)
         columns = select(CALLS.c.item, CALLS.c.name, CALLS.c.attempt, CALLS.c.blob)
-        mine = columns.where(CALLS.c.judge_id == judge_id, CALLS.c.item <= last)
-        query = mine.where(CALLS.c.item >= first)
+        query = mine = columns.where(CALLS.c.judge_id == judge_id)
         while True:
             part = query.order_by(*key).limit(_CALLS_A_SCAN)
             rows = self._run(lambda at, part=part: at.execute(part).all())  # type: ignore[misc]

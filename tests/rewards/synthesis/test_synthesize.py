@@ -3,7 +3,6 @@
 import math
 import re
 import threading
-from typing import ClassVar
 
 import pytest
 
@@ -262,22 +261,6 @@ def test_a_verdict_that_is_missing_is_no_trait():
 def test_what_would_fail_every_call_ends_the_run():
     with pytest.raises(AccessError, match="wrong key"):
         made_by(writer(lambda request: AccessError("wrong key")))
-
-
-def test_a_model_that_writes_many_at_once_is_asked_for_many():
-    class Together(ScriptedModel):
-        sizes: ClassVar[list[int]] = []
-
-        async def replies(self, requests):
-            self.sizes.append(len(requests))
-            return [await self.reply(request) for request in requests]
-
-    prompts = [{"id": f"{k}", "prompt": f"p {k}", "behavior": "comply"} for k in range(9)]
-
-    made = made_by(Together(obeying), prompts)
-
-    assert len(made.rows) == 36
-    assert sorted(Together.sizes) == [4, 16, 16]
 
 
 # What is paid for is kept ----------------------------------------------------------------------

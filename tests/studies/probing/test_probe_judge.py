@@ -139,14 +139,8 @@ def test_other_prompts_are_compared_with_the_usual_one():
     )
 
     names = [row.probe for row in report.probes]
-    assert names == [
-        "prompt/order_1",
-        "prompt/order_2",
-        "prompt/order_3",
-        "prompt/single",
-        "prompt/zh",
-        "prompt/reworded",
-    ]
+    orders = [f"prompt/order_{number}" for number in (1, 2, 3)]
+    assert names == [*orders, "prompt/single", "prompt/zh", "prompt/reworded"]
     assert [row.probe for row in report.found] in (["prompt/zh"], [])
     kappas = {(row.prompt, row.question): row.kappa for row in report.prompts}
     assert kappas["usual", "polite"] == kappas["single", "polite"] == 1
@@ -410,7 +404,7 @@ def test_a_limit_of_cost_holds_for_all_prompts_together(faulty_server, monkeypat
 
     costs = [row.cost for row in probed().calls]
 
-    assert len(costs) == 6
+    assert len(costs) == 8
     with pytest.raises(CostLimitReachedError):
         probed(max_cost=1.2 * max(costs))  # enough for any one prompt, and not for all
     probed(max_cost=1.2 * sum(costs))

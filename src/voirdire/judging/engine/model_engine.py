@@ -55,6 +55,7 @@ class ModelEngine(Engine):
         settings: LiveSettings | None = None,
     ) -> None:
         super().__init__()
+        _ = bound.calls  # raises where the judge cannot be asked
         self._bound = bound
         self._is_run = settings is None
         self._waiting: FairQueue[ItemRequest] = FairQueue(None if self._is_run else _LOOKED_UP)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
-from voirdire._validation import shorten
+from voirdire._validation import change_fields, shorten
 from voirdire.errors import InputError
 from voirdire.judging.call_plan import explain_calls, hash_item
 from voirdire.judging.client.call import read_stored_outcome
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from voirdire.judging.bound import BoundJudge, JudgingPlan
     from voirdire.judging.call_plan import CallSpec
     from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.judging.settings import JudgingFields, StoredReplies
+    from voirdire.judging.settings import StoredReplies
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
 
@@ -98,7 +98,7 @@ def estimate_run(
     rubric: Rubric | str | Path = "safety",
     output: str | Path | None = None,
     settings: JudgingSettings | None = None,
-    **fields: Unpack[JudgingFields],
+    **fields: Any,
 ) -> RunEstimate:
     """Estimate the calls and the cost of `judge_file`; the arguments are the same.
 
@@ -129,7 +129,7 @@ def estimate_run(
     InputError
         If `judge` is no language model, or an argument breaks its rule.
     """
-    told = replace(settings or JudgingSettings(), **fields)
+    told = change_fields(settings or JudgingSettings(), fields)
     plan = plan_judging(judge, rubric, threshold=told.threshold, judged=told.judged)
     check_behavior(told.behavior, plan.rubric)
     items = ItemSource(source=source, layout=told)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
+from voirdire._validation import change_fields
 from voirdire.io.verdict_files import encode_part
 from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord
 from voirdire.judging.engine.run import judge_batches
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.runs.summary import Tally
     from voirdire.judging.runs.workers import Work
-    from voirdire.judging.settings import JudgingFields, RunSettings
+    from voirdire.judging.settings import RunSettings
     from voirdire.records import Verdicts
     from voirdire.rubrics import Rubric
 
@@ -54,7 +55,7 @@ def judge_file(
     settings: JudgingSettings | None = None,
     stopping: threading.Event | None = None,
     progress: Callable[[JudgingProgress], None] | None = None,
-    **fields: Unpack[JudgingFields],
+    **fields: Any,
 ) -> JudgingSummary:
     """Judge every item of a file.
 
@@ -125,7 +126,7 @@ def judge_file(
     rubric, the threshold, what is judged and the layout are the same; a language model's replies
     are found in the store.
     """
-    told = replace(settings or JudgingSettings(), **fields)
+    told = change_fields(settings or JudgingSettings(), fields)
     plan = plan_judging(judge, rubric, threshold=told.threshold, judged=told.judged, whole=False)
     check_behavior(told.behavior, plan.rubric)
     items = ItemSource(source=source, layout=told)

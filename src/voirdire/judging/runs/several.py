@@ -6,8 +6,9 @@ import re
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
+from voirdire._validation import change_fields
 from voirdire.errors import InputError, VoirdireError
 from voirdire.judging.engine.stopping import Stopping
 from voirdire.judging.judges.judges_file import load_llm_judges
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from voirdire.judging.engine.call_summary import JudgingProgress
     from voirdire.judging.judges.llm_judge import LlmJudge
     from voirdire.judging.runs.summary import JudgingSummary
-    from voirdire.judging.settings import JudgingFields
     from voirdire.rubrics import Rubric
 
 __all__ = ["SeveralJudged", "judge_file_with_several"]
@@ -55,7 +55,7 @@ def judge_file_with_several(
     suffix: str = ".parquet",
     settings: JudgingSettings | None = None,
     progress: Callable[[str, JudgingProgress], None] | None = None,
-    **fields: Unpack[JudgingFields],
+    **fields: Any,
 ) -> SeveralJudged:
     """Judge every item of a file with several language models at once.
 
@@ -100,7 +100,7 @@ def judge_file_with_several(
     if str(source) == "-":
         msg = "`source` must be a file for several judges, got standard input. Save it first."
         raise InputError(msg)
-    told = replace(settings or JudgingSettings(), **fields)
+    told = change_fields(settings or JudgingSettings(), fields)
     outputs = _outputs(asked, Path(folder), suffix=suffix)
     for judge in asked:  # errors of any judge are raised before another one spends money
         plan_judging(judge, rubric, threshold=told.threshold, judged=told.judged)

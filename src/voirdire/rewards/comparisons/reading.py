@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from voirdire._validation import shorten
+from voirdire._validation import change_fields, shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.declared import ItemColumn, ItemReading
 from voirdire.io.files import DataFile, RowError, got
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from voirdire.io.files import Source
     from voirdire.io.rows import FoundRows
     from voirdire.io.shapes import CompletionList
-    from voirdire.rewards.comparisons.settings import LayoutFields
 
 __all__ = ["ComparisonColumn", "comparisons_of", "read_comparisons"]
 
@@ -68,7 +67,7 @@ def read_comparisons(
     layout: ComparisonLayout | None = None,
     judged: Judged = "final_answer",
     known_behaviors: Sequence[str] | None = None,
-    **fields: Unpack[LayoutFields],
+    **fields: Any,
 ) -> ComparisonData:
     r"""Read completions, and what is said of which are better, from a file, rows or a data frame.
 
@@ -165,7 +164,7 @@ def read_comparisons(
     >>> [drop.place() for drop in data.dropped]
     ['<stream>:4']
     """
-    settled = replace(layout or ComparisonLayout(), **fields)
+    settled = change_fields(layout or ComparisonLayout(), fields)
     _check_columns(settled.columns)
     base, columns = settled.base, dict(settled.columns or {})
     has_scores = base is not None and Path(base).is_file()
@@ -190,7 +189,7 @@ def comparisons_of(
     layout: ComparisonLayout | None = None,
     judged: Judged = "final_answer",
     known_behaviors: Sequence[str] | None = None,
-    **fields: Unpack[LayoutFields],
+    **fields: Any,
 ) -> ComparisonData:
     """Take comparisons in any form.
 
@@ -223,7 +222,7 @@ def comparisons_of(
     >>> data.behaviors, data.better.tolist(), data.worse.tolist(), data.margins.tolist()
     (('comply', 'comply'), [0], [1], [2.0])
     """
-    settled = replace(layout or ComparisonLayout(), **fields)
+    settled = change_fields(layout or ComparisonLayout(), fields)
     if not isinstance(source, ComparisonData):
         return read_comparisons(
             source, layout=settled, judged=judged, known_behaviors=known_behaviors

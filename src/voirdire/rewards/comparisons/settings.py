@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping  # noqa: TC003  # the command line reads the types
 from dataclasses import dataclass
 from pathlib import Path  # noqa: TC003  # the command line reads the types
-from typing import TypedDict
 
 from voirdire._types import Judged, Threshold
 from voirdire._validation import check_choice
 from voirdire.io.declared import ItemFormat  # noqa: TC001  # the command line reads the types
-from voirdire.judging.settings import ReplyFields, ReplySettings
+from voirdire.judging.settings import ReplySettings
 
-__all__ = ["ComparisonFields", "ComparisonLayout", "ComparisonSettings", "LayoutFields"]
+__all__ = ["ComparisonLayout", "ComparisonSettings"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,15 +40,6 @@ class ComparisonLayout:
     format: ItemFormat | None = None
     behavior: str | None = None
     base: str | Path | None = None
-
-
-class LayoutFields(TypedDict, total=False):
-    """The fields of `ComparisonLayout` as keywords, for type checkers."""
-
-    columns: Mapping[str, str] | None
-    format: ItemFormat | None
-    behavior: str | None
-    base: str | Path | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,11 +69,3 @@ class ComparisonSettings(ReplySettings, ComparisonLayout):
     def __post_init__(self) -> None:
         """Check what can be checked without the file; the plan checks the threshold."""
         check_choice("judged", self.judged, Judged)
-
-
-class ComparisonFields(ReplyFields, LayoutFields, total=False):
-    """The fields of `ComparisonSettings` as keywords, for type checkers."""
-
-    from_classes: bool
-    judged: Judged
-    threshold: Threshold | None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from voirdire._validation import change_fields
 from voirdire.errors import InputError
 from voirdire.judging.plan import check_behavior, plan_judging
 from voirdire.records.plain import as_plain, without_nan
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from voirdire.records import Certificate, Dropped
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.pairs import PairSet
-    from voirdire.rewards.comparisons.settings import ComparisonFields
     from voirdire.rewards.fitting.behavior_fitting import BehaviorFit, FittedBehavior
     from voirdire.rewards.fitting.judged_comparisons import FitProgress, JudgedComparisons
     from voirdire.rewards.verdict_source import VerdictSource
@@ -85,7 +85,7 @@ def fit_reward(
     require_certified: bool = False,
     name: str = "reward",
     progress: Callable[[FitProgress], None] | None = None,
-    **fields: Unpack[ComparisonFields],
+    **fields: Any,
 ) -> RewardFit:
     r"""Fit the weights of a reward to comparisons.
 
@@ -196,7 +196,7 @@ def fit_reward(
     0.0
     """
     settings = settings or FitSettings()
-    reading = replace(reading or ComparisonSettings(), **fields)
+    reading = change_fields(reading or ComparisonSettings(), fields)
     rubric = load_behavior_rubric(rubric)
     check_behavior(reading.behavior, rubric)
     choices = choose_features(rubric, settings)

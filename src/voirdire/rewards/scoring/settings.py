@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from voirdire.judging.settings import ReplyFields, ReplySettings, RunFields, RunSettings
+from voirdire.judging.settings import ReplySettings, RunSettings
 
-__all__ = ["ReplayFields", "ReplaySettings", "ScoringFields", "ScoringSettings"]
+__all__ = ["ReplaySettings", "ScoringSettings"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,15 +39,6 @@ class ScoringSettings(RunSettings):
     other_judge: bool = False
 
 
-class ScoringFields(RunFields, total=False):
-    """The fields of `ScoringSettings` as keywords, for type checkers."""
-
-    base: str | None
-    explain: bool
-    center: bool
-    other_judge: bool
-
-
 @dataclass(frozen=True, kw_only=True)
 class ReplaySettings(ReplySettings):
     """How the completions of a training run are given another reward.
@@ -62,9 +53,3 @@ class ReplaySettings(ReplySettings):
     """
 
     other_judge: bool = False
-
-
-class ReplayFields(ReplyFields, total=False):
-    """The fields of `ReplaySettings` as keywords, for type checkers."""
-
-    other_judge: bool

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from voirdire._validation import shorten
+from voirdire._validation import change_fields, shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.items import ItemBatch, ItemReader, SeenIds, open_items
 from voirdire.io.rows import open_frame, read_given_rows, table_rows
@@ -18,7 +18,7 @@ from voirdire.judging.plan import plan_judging
 from voirdire.records import Dropped, Item
 from voirdire.records.items import as_bytes
 from voirdire.rewards.synthesis.recipes import Traits, draw_traits, load_recipes
-from voirdire.rewards.synthesis.settings import SynthesisSettingFields, SynthesisSettings
+from voirdire.rewards.synthesis.settings import SynthesisSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Assignment",
     "Draft",
-    "SynthesisFields",
     "SynthesisPlan",
     "list_assignments",
     "plan_synthesis",
@@ -44,17 +43,6 @@ __all__ = [
 
 
 # Settings --------------------------------------------------------------------------------------
-
-
-class SynthesisFields(SynthesisSettingFields, total=False):
-    """The arguments of `plan_synthesis` beside the model, as keywords for type checkers."""
-
-    rubric: Rubric | str | Path
-    judge: JudgeLike
-    recipes: Recipes | str | Path | None
-    limits: Limits | None
-    price: Price | None
-    settings: SynthesisSettings | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,10 +73,10 @@ def plan_synthesis(
     limits: Limits | None = None,
     price: Price | None = None,
     settings: SynthesisSettings | None = None,
-    **fields: Unpack[SynthesisSettingFields],
+    **fields: Any,
 ) -> SynthesisPlan:
     """Load and check everything that a synthesis needs; see `synthesize` for the arguments."""
-    run_settings = replace(settings or SynthesisSettings(), **fields)
+    run_settings = change_fields(settings or SynthesisSettings(), fields)
     judging = plan_judging(judge, rubric, threshold=run_settings.threshold)
     return SynthesisPlan(
         writer=LlmJudge(

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from voirdire._types import Language
 from voirdire._validation import check_choice, check_count
-from voirdire.io.declared import ItemLayout, LayoutFields
-from voirdire.judging.settings import ReplyFields, ReplySettings
+from voirdire.io.declared import ItemLayout
+from voirdire.judging.settings import ReplySettings
 
-__all__ = ["SynthesisSettingFields", "SynthesisSettings"]
+__all__ = ["SynthesisSettings"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,14 +52,3 @@ class SynthesisSettings(ReplySettings, ItemLayout):
         check_count("n_attempts", self.n_attempts, minimum=1)
         if self.max_tokens is not None:
             check_count("max_tokens", self.max_tokens, minimum=1)
-
-
-class SynthesisSettingFields(ReplyFields, LayoutFields, total=False):
-    """The fields of `SynthesisSettings` as keywords, for type checkers."""
-
-    language: Language
-    seed: int
-    temperature: float | None
-    max_tokens: int | None
-    n_attempts: int
-    threshold: float | None

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Unpack
+from typing import IO, TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.synthesis.plan import (
         Assignment,
         Draft,
-        SynthesisFields,
         SynthesisPlan,
     )
     from voirdire.rewards.synthesis.result import SynthesisSummary
@@ -78,7 +77,7 @@ def synthesize(
     model: ChatModel | str,
     stopping: threading.Event | None = None,
     progress: Callable[[SynthesisProgress], None] | None = None,
-    **settings: Unpack[SynthesisFields],
+    **settings: Any,
 ) -> SynthesisResult:
     """Have a model write completions of every quality for prompts, and a judge verify them.
 
@@ -207,7 +206,7 @@ def synthesize_file(
     model: ChatModel | str,
     stopping: threading.Event | None = None,
     progress: Callable[[SynthesisProgress], None] | None = None,
-    **settings: Unpack[SynthesisFields],
+    **settings: Any,
 ) -> SynthesisSummary:
     """Write completions of every quality for the prompts of a file; see `synthesize`.
 
@@ -519,7 +518,7 @@ def estimate_synthesis(
     *,
     model: ChatModel | str,
     output: str | Path | None = None,
-    **settings: Unpack[SynthesisFields],
+    **settings: Any,
 ) -> SynthesisEstimate:
     """Work out what `synthesize_file` would call and cost; the arguments are the same.
 

@@ -7,12 +7,12 @@ from collections import Counter
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from voirdire._validation import shorten
+from voirdire._validation import change_fields, shorten
 from voirdire.documents import plain_json
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.verdicts import add_numbers
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rewards.model import RewardModel
     from voirdire.rewards.scoring.scores import Scores
-    from voirdire.rewards.scoring.settings import ReplayFields
 
 __all__ = ["GroupRanks", "Replay", "ReplayEstimate", "ReplayPart", "estimate_replay", "replay"]
 
@@ -246,7 +245,7 @@ def replay(
     output: str | Path | None = None,
     progress: Callable[[int], None] | None = None,
     stopping: threading.Event | None = None,
-    **fields: Unpack[ReplayFields],
+    **fields: Any,
 ) -> Replay:
     """Give the completions of a training run the rewards that another reward would have given.
 
@@ -301,7 +300,7 @@ def replay(
     store. *Memory*: some 50,000 completions, and some 50 bytes for each. *Retries and caching*: the
     judge's limits and the store; equal completions are judged once.
     """
-    run_settings = replace(settings or ReplaySettings(), **fields)
+    run_settings = change_fields(settings or ReplaySettings(), fields)
     rescorer = _Rescorer(run, reward, judge=judge, settings=run_settings)
     rescorer.asking["stopping"] = stopping
     tally = _Tally()
@@ -345,7 +344,7 @@ def estimate_replay(
     *,
     judge: JudgeLike | None = None,
     settings: ReplaySettings | None = None,
-    **fields: Unpack[ReplayFields],
+    **fields: Any,
 ) -> ReplayEstimate:
     """Work out what `replay` would judge and call; nothing is called.
 
@@ -364,7 +363,7 @@ def estimate_replay(
     NoDataError, InputError
         As `replay` does.
     """
-    run_settings = replace(settings or ReplaySettings(), **fields)
+    run_settings = change_fields(settings or ReplaySettings(), fields)
     rescorer = _Rescorer(run, reward, judge=judge, settings=run_settings)
     n_to_judge = sum(1 for _ in rescorer.list_items_to_judge())
     n, n_reused, n_lacking = rescorer.n, rescorer.n_reused, rescorer.n_lacking

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -188,11 +189,16 @@ def make_prompt_plans(plan: JudgingPlan) -> Iterator[tuple[str, str, JudgingPlan
         return
     rubric = plan.rubric
     if judge.mode == "joint" and len(rubric.questions) > 1:
-        for seed in range(1, 4):
-            order = np.random.default_rng(seed).permutation(len(rubric.questions))
+        orders = [list(range(len(rubric.questions)))]
+        draws = np.random.default_rng(0)
+        while len(orders) < min(4, math.factorial(len(rubric.questions))):
+            drawn = draws.permutation(len(rubric.questions)).tolist()
+            if drawn not in orders:
+                orders.append(drawn)
+        for number, order in enumerate(orders[1:], start=1):
             shuffled = replace(rubric, questions=tuple(rubric.questions[k] for k in order))
-            what = f"the questions are asked in another order (seed {seed})"
-            yield f"order_{seed}", what, replan(plan, rubric=shuffled)
+            what = "the questions are asked in another order"
+            yield f"order_{number}", what, replan(plan, rubric=shuffled)
     other: Mode = "single" if judge.mode == "joint" else "joint"
     if len(rubric.questions) > 1:
         what = "each question has a call of its own"

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from voirdire._types import Judged, Threshold
 from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.errors import InputError
-from voirdire.io.declared import ItemLayout, LayoutFields
-from voirdire.judging.settings import ReplyFields, ReplySettings
+from voirdire.io.declared import ItemLayout
+from voirdire.judging.settings import ReplySettings
 
-__all__ = ["ProbeFields", "ProbeSettings"]
+__all__ = ["ProbeSettings"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,23 +101,3 @@ class ProbeSettings(ReplySettings, ItemLayout):
                 f"{self.own!r}. Name the column, and the judge's own model in it."
             )
             raise InputError(msg)
-
-
-class ProbeFields(ReplyFields, LayoutFields, total=False):
-    """The fields of `ProbeSettings` as keywords, for type checkers."""
-
-    only: Sequence[str]
-    without: Sequence[str]
-    n_items: int | None
-    n_runs: int
-    author: str | None
-    own: str | None
-    translation_of: str | None
-    quality: Sequence[str]
-    confidence_level: float
-    false_discovery_rate: float
-    least_effect: float
-    n_swaps: int
-    seed: int
-    threshold: Threshold | None
-    judged: Judged

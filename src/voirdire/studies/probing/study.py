@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from voirdire._validation import change_fields
 from voirdire.judging import LlmJudge
 from voirdire.judging.call_plan import hash_item
 from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from voirdire.stats import Estimate
     from voirdire.studies.probing.answers import Answers
     from voirdire.studies.probing.asking import Layout
-    from voirdire.studies.probing.settings import ProbeFields
     from voirdire.studies.study import Labels
 
 __all__ = ["estimate_probing", "probe_judge"]
@@ -64,7 +64,7 @@ def probe_judge(
     writer: LlmJudge | str | None = None,
     mitigation: JudgeLike | Literal["auto"] | None = None,
     progress: Callable[[str, JudgingProgress], None] | None = None,
-    **fields: Unpack[ProbeFields],
+    **fields: Any,
 ) -> ProbeReport:
     """Find out which influences change a judge's answers.
 
@@ -132,7 +132,7 @@ def probe_judge(
     >>> [row.probe for row in report.probes]
     ['bandwagon/majority']
     """
-    settings = replace(settings or ProbeSettings(), **fields)
+    settings = change_fields(settings or ProbeSettings(), fields)
     layout = _make_layout(items, judge, rubric, settings, own_probes)
     annotations = check_beside(layout, humans)
     mitigation_plan = None if mitigation is None else plan_mitigation(layout.plan, mitigation)
@@ -197,7 +197,7 @@ def estimate_probing(
     rubric: Rubric | str | Path = "safety",
     settings: ProbeSettings | None = None,
     own_probes: Sequence[Probe] = (),
-    **fields: Unpack[ProbeFields],
+    **fields: Any,
 ) -> tuple[int, tuple[RunEstimate, ...]]:
     """Estimate the calls and the cost of `probe_judge`; the arguments are the same.
 
@@ -212,7 +212,7 @@ def estimate_probing(
         Versions of items to judge, repeats included; and one estimate per prompt, none for a judge
         that makes no calls.
     """
-    settings = replace(settings or ProbeSettings(), **fields)
+    settings = change_fields(settings or ProbeSettings(), fields)
     layout = _make_layout(items, judge, rubric, settings, own_probes)
     estimates = []
     with open_replies(settings.replies, makes=False) as replies:

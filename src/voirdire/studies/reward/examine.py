@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
+from voirdire._validation import change_fields
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.judging.plan import check_behavior
 from voirdire.rewards.against_demands import find_paid_against_demands
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from voirdire.records import Dropped
     from voirdire.rewards.model import RewardModel
     from voirdire.studies.reward.result import RewardNote
-    from voirdire.studies.reward.settings import RewardExaminationFields
 
 __all__ = ["examine_reward"]
 
@@ -48,7 +48,7 @@ def examine_reward(
     settings: RewardExaminationSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
     judging: Callable[[JudgingProgress], None] | None = None,
-    **fields: Unpack[RewardExaminationFields],
+    **fields: Any,
 ) -> RewardExamination:
     """Examine a reward on comparisons, on a policy's own responses, and on a benchmark.
 
@@ -144,7 +144,7 @@ def examine_reward(
     >>> found.n_comparisons, found.error_rates[0].rate.value
     (1, 0.0)
     """
-    settings = replace(settings or RewardExaminationSettings(), **fields)
+    settings = change_fields(settings or RewardExaminationSettings(), fields)
     work = [
         (examine_comparisons, "comparisons", comparisons, verdicts),
         (check_policy, "policy", policy, policy_verdicts),

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path  # noqa: TC003  # the command line reads the types
 
 from voirdire._validation import check_count, check_fraction
-from voirdire.rewards.comparisons.settings import ComparisonLayout, LayoutFields
+from voirdire.rewards.comparisons.settings import ComparisonLayout
 
-__all__ = ["RewardExaminationFields", "RewardExaminationSettings"]
+__all__ = ["RewardExaminationSettings"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,18 +69,3 @@ class RewardExaminationSettings(ComparisonLayout):
         check_count("n_resamples", self.n_resamples, minimum=0)
         check_fraction("confidence_level", self.confidence_level)
         check_count("seed", self.seed, minimum=0)
-
-
-class RewardExaminationFields(LayoutFields, total=False):
-    """The fields of `RewardExaminationSettings` as keywords, for type checkers."""
-
-    from_classes: bool | None
-    orders: Mapping[str, str | Mapping[str, Sequence[str]]]
-    step_size: int
-    store: str | Path | None
-    n_resamples: int
-    confidence_level: float
-    seed: int
-    n_bins: int
-    n_degenerate: int
-    texts: bool
