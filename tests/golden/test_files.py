@@ -37,7 +37,7 @@ def test_stored_replies_are_not_asked_for_again(tmp_path):
     calls = json.loads(out)["calls"]
     assert (status, calls["n_calls"]) == (0, 0)
     assert calls["n_reused"] > 0
-    written = pl.read_parquet(FILES / "long.parquet")
+    written = pl.read_parquet(FILES / "long.parquet").drop("shift", "form", "attempts")
     assert pl.read_parquet(tmp_path / "out.parquet").equals(written)
 
 
