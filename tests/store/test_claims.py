@@ -53,16 +53,6 @@ def owners(place):
     return dict(rows(place, "SELECT item, owner FROM voirdire_claims"))
 
 
-def drop_claims(place):
-    if place.startswith("postgresql"):
-        import psycopg
-
-        with psycopg.connect(place) as connection:
-            connection.execute("DROP TABLE voirdire_claims")
-    else:
-        rows(place, "DROP TABLE voirdire_claims")
-
-
 def test_a_call_is_claimed_by_one_owner_alone(store, judge_id):
     first = store.claim(judge_id, keys(1, 2), owner="a", for_s=LONG_S)
 
@@ -145,21 +135,6 @@ def test_any_number_of_calls_is_claimed_and_released(shared_place, n_calls):
         store.release(judge_id, wanted[1:], owner="a")
 
         assert owners(shared_place) == {item(0): "a"}
-
-
-def test_a_store_of_an_earlier_release_is_read_as_it_is_and_takes_claims(shared_place):
-    with opened(shared_place) as (store, judge_id):
-        store.put(judge_id, [call(1)])
-    drop_claims(shared_place)  # they had no such table
-
-    with opened(shared_place) as (store, judge_id):
-        assert store.get(judge_id, [item(1)]) == {item(1): [call(1)]}
-        store.put(judge_id, [call(2)])
-        assert store.claim(judge_id, keys(1, 3), owner="a", for_s=LONG_S) == set(keys(3))
-
-    assert owners(shared_place) == {item(3): "a"}
-    # An earlier release opens what says that it is of its version.
-    assert rows(shared_place, "SELECT version FROM voirdire_schema") == [(1,)]
 
 
 OWNERS = st.sampled_from("ab")

@@ -13,7 +13,7 @@ from voirdire.io.files import RowError, got, plain_value
 from voirdire.records import Item, Message
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from voirdire._types import Judged
 
@@ -380,10 +380,9 @@ def split_turn(
     judged: Judged,
     column: str,
     prompt: tuple[Message, ...] = (),
-    n_shared: int = 0,
 ) -> Draft:
     """Split messages into the prompt, at least the first one, and the response."""
-    start = max(turn_start(messages), n_shared)
+    start = turn_start(messages)
     answer = select_turn_answer(messages[start:], judged=judged, column=column)
     return Draft(prompt=prompt + make_prompt(messages[:start]), answer=answer)
 
@@ -399,7 +398,6 @@ def turn_item(
     judged: Judged = "final_answer",
     behavior: str | None = None,
     group: str | None = None,
-    metadata: Mapping[str, Any] | None = None,
 ) -> Item:
     """Make an item from a response and its prompt.
 
@@ -414,8 +412,6 @@ def turn_item(
     judged : {"final_answer", "with_reasoning", "whole_turn"}, optional
         What of the response the item holds.
     behavior, group : str, optional
-        Of the item.
-    metadata : mapping, optional
         Of the item.
 
     Returns
@@ -454,5 +450,4 @@ def turn_item(
         response=text,
         behavior=plain_value(behavior),
         group=plain_value(group),
-        metadata={} if metadata is None else metadata,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -54,7 +54,6 @@ def read_verdicts(
     *,
     rubric: Rubric,
     judge: str | None = None,
-    negated: Collection[str] = (),
     numbers_of: Collection[str] = (),
     format: VerdictFormat | None = None,  # noqa: A002  # the word people use for it
 ) -> Verdicts:
@@ -71,9 +70,6 @@ def read_verdicts(
         Whose propositions are wanted; other questions are passed over.
     judge : str, optional
         Whose verdicts, where there are several judges of the same propositions.
-    negated : collection of str, optional
-        Propositions whose absence the judge was asked for: the probability that they are true is
-        one minus what it said. A column `negated` says the same row by row.
     numbers_of : collection of str, optional
         Scale and choice questions of the rubric whose answers are wanted too, as numbers in [0, 1]:
         a scale from its minimum to its maximum, a choice as one number for each label, which is
@@ -115,7 +111,6 @@ def read_verdicts(
     >>> found.questions, found.probabilities.tolist(), found.missing
     (('judgement', 'apology'), [[0.0, 0.9], [0.2, nan]], {'b': 'no verdict'})
     """
-    _check_negated(negated, rubric)
     if format is not None:
         check_choice("format", format, VerdictFormat)
     verdicts: list[Verdicts] = []
@@ -123,8 +118,11 @@ def read_verdicts(
     for one in _list_sources(source):
         if isinstance(one, Verdicts):
             if judge is None or one.judge == judge:
-                numbered = add_numbers(one, rubric, numbers_of)
-                verdicts.append(_take_verdicts(numbered, rubric, negated=negated))
+                numbered = [name for row in rubric.questions for name in row.number_names]
+                found = add_numbers(one, rubric, numbers_of)
+                if not set(found.questions) & {*rubric.propositions, *numbered}:
+                    _refuse_rubric(MEMORY, rubric)
+                verdicts.append(found)
             else:
                 others.append(one.judge)
             continue
@@ -133,7 +131,7 @@ def read_verdicts(
         else:
             file = DataFile(one, format=format, held="verdict")
             table, stem = _open(file), file.stem
-        reader = _TableReader(table, rubric=rubric, negated=negated, numbers_of=numbers_of)
+        reader = _TableReader(table, rubric=rubric, numbers_of=numbers_of)
         if (part := reader.verdicts(judge, stem=stem)) is not None:
             verdicts.append(part)
         else:
@@ -192,32 +190,6 @@ def _open(file: DataFile) -> Table:
     raise InputError(msg)
 
 
-def _check_negated(negated: Collection[str], rubric: Rubric) -> None:
-    if isinstance(negated, str | Mapping):
-        msg = f"`negated` must be a collection of propositions, got {shorten(negated)!r}. "
-        raise InputError(msg + 'Write negated=["apology"].')
-    for name in negated:
-        if name not in rubric.propositions:
-            msg = (
-                f"`negated` must hold propositions of rubric {shorten(rubric.name)!r}, got "
-                f"{shorten(name)!r}."
-            )
-            raise InputError(msg)
-
-
-def _take_verdicts(given: Verdicts, rubric: Rubric, *, negated: Collection[str]) -> Verdicts:
-    """Return verdicts in memory, with negated propositions reversed."""
-    numbered = [name for row in rubric.questions for name in row.number_names]
-    if not set(given.questions) & {*rubric.propositions, *numbered}:
-        _refuse_rubric(MEMORY, rubric)
-    turned = [place for place, name in enumerate(given.questions) if name in negated]
-    if not turned:
-        return given
-    probabilities = given.probabilities.copy()
-    probabilities[:, turned] = 1.0 - probabilities[:, turned]
-    return given.with_probabilities(probabilities)
-
-
 def _reorder_questions(given: Verdicts, names: Sequence[str]) -> Verdicts:
     """Sort the questions with verdicts in the order of the rubric."""
     return given.on([name for name in names if name in given.questions])
@@ -255,10 +227,9 @@ class _TableReader:
         table: Table,
         *,
         rubric: Rubric,
-        negated: Collection[str],
         numbers_of: Collection[str] = (),
     ) -> None:
-        self.source, self._rubric, self._negated = table.source, rubric, negated
+        self.source, self._rubric = table.source, rubric
         self._answered = [rubric.question(name) for name in numbers_of]
         numbered = (name for row in self._answered for name in row.number_names)
         self._propositions = (*rubric.propositions, *numbered)
@@ -278,7 +249,7 @@ class _TableReader:
                 self._refuse_column(name, columns)
         wanted = [self._item, self._judge, "behavior", "fingerprint", "threshold", "source"]
         if self._is_long:
-            wanted += ["question", "probability", self._label, "failure", "negated"]
+            wanted += ["question", "probability", self._label, "failure"]
         else:
             wanted += asked
         needed = [name for name in dict.fromkeys(wanted) if name is not None and name in columns]
@@ -446,11 +417,6 @@ class _TableReader:
             again = _first_repeat(cells)
             self._refuse_repeat(again, ids[again], self._propositions[at_question[again]])
         values, is_unsaid = self._values()
-        by_name = np.array([name in self._negated for name in self._propositions], dtype=bool)
-        turned = by_name[at_question]
-        if "negated" in self._rows.columns:
-            turned = turned | (self._probabilities("negated", words=True) == 1.0)
-        values[turned] = 1.0 - values[turned]
         probabilities.flat[cells] = values
         given.flat[cells] = True
         return self._reasons(np.isnan(values), is_unsaid, at_item, at_question)
@@ -469,8 +435,7 @@ class _TableReader:
             self._refuse_repeat(again, ids[again], None)
         for column, name in enumerate(self._propositions):
             if name in self._rows.columns and not given[:, column].any():
-                values = self._probabilities(name, words=True)
-                probabilities[at_item, column] = 1.0 - values if name in self._negated else values
+                probabilities[at_item, column] = self._probabilities(name, words=True)
                 given[:, column] = True
         return {}
 
@@ -665,7 +630,7 @@ _LINE_TYPES = {
     name: pl.Float64 if name in ("probability", "threshold") else pl.String for name in LONG_COLUMNS
 }
 
-_UNSEEN = (b'"negated"', b"\n\n", b"\n\r\n")
+_UNSEEN = (b"\n\n", b"\n\r\n")
 """Content that the typed reader would miss or read otherwise; then rows are read one by one."""
 
 

@@ -415,10 +415,6 @@ class Verdicts:
                 failures[row, column] = Failure(reason=reason)
         return replace(self, failures=failures)
 
-    def with_probabilities(self, probabilities: NDArray[np.float64]) -> Self:
-        """Return these verdicts with other probabilities, without what was computed from them."""
-        return self._drop_details(probabilities=probabilities)
-
     def join(self, other: Verdicts) -> Verdicts:
         """Put verdicts on other items, or on other propositions of the same ones, beside these.
 

@@ -96,8 +96,7 @@ def _make_call_table(table: str, *columns: Column[Any], **options: Any) -> Table
 # and more rows, half the inserts a second, and a quarter of the reads of 4 kB blobs.
 CALLS = _make_call_table("voirdire_calls", Column("blob", LargeBinary, nullable=False))
 
-# Calls in progress, their owner, and the end of the claim. Stores of earlier releases lack this
-# table until the first claim.
+# Calls in progress, their owner, and the end of the claim.
 _make_call_table(
     "voirdire_claims",
     Column("owner", Text, nullable=False),

@@ -52,7 +52,6 @@ class ReplyStore:
         self._address = address
         self._process = os.getpid()
         self._is_closed = False
-        self._has_claims = False
 
     def __repr__(self) -> str:
         return f"ReplyStore({self._address.shown!r})"
@@ -178,9 +177,6 @@ class ReplyStore:
         released, claimed = sorted(release), sorted(set(claim))
         if not (stored or released or claimed):
             return set()
-        if (claimed or released) and not self._has_claims:  # a store of an earlier release
-            self._run(self._database.add_tables, writes=True)
-            self._has_claims = True
 
         def work(connection: Connection) -> set[CallKey]:
             at = self._database
