@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
-from voirdire.rewards.vetoes import VETO
+from voirdire.rewards.features import VETO
 from voirdire.rubrics.rubric import write_demand
 
 if TYPE_CHECKING:

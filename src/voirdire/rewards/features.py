@@ -11,7 +11,6 @@ from voirdire._types import Orientation
 from voirdire._validation import check_choice, shorten
 from voirdire.documents import did_you_mean
 from voirdire.errors import InputError
-from voirdire.rewards.vetoes import VETO, split_behavior
 from voirdire.rubrics import class_probabilities
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from voirdire.rubrics import Demand, Rubric
 
 __all__ = [
+    "VETO",
     "FeatureSet",
     "compute_features",
     "feature_set",
@@ -30,7 +30,22 @@ __all__ = [
     "group_caps",
     "group_questions",
     "list_weighed_features",
+    "split_behavior",
 ]
+
+VETO = "(veto)"
+"""Name of the feature that is 1 where a response is vetoed, else 0."""
+
+
+def split_behavior(name: str, behaviors: Iterable[str]) -> tuple[tuple[str, ...], str]:
+    """Split a name such as ``behavior:feature``; without a behavior it belongs to all of them.
+
+    A behavior before a colon without text after it is part of the name.
+    """
+    ids = tuple(behaviors)
+    head, _, rest = name.partition(":")
+    is_one = bool(rest) and head.strip() in ids
+    return ((head.strip(),), rest.strip()) if is_one else (ids, name.strip())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ import numpy as np
 from voirdire._validation import shorten
 from voirdire.errors import InputError, LogicError
 from voirdire.records.thresholds import get_thresholds
+from voirdire.rewards.features import FeatureSet, split_behavior
 from voirdire.rubrics import expression_probability
 
 if TYPE_CHECKING:
@@ -18,21 +19,15 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from voirdire._types import Threshold
-    from voirdire.rewards.features import FeatureSet
     from voirdire.rubrics import Rubric
 
 __all__ = [
-    "VETO",
     "compute_veto_penalty",
     "compute_vetoes",
     "group_vetoes",
     "list_veto_propositions",
-    "split_behavior",
 ]
 
-
-VETO = "(veto)"
-"""Name of the feature that is 1 where a response is vetoed, else 0."""
 
 _BEYOND = 1.1
 """A veto costs this many times the range of rewards, so that the response is clearly lowest."""
@@ -45,17 +40,6 @@ _WORD = re.compile(r"[\w-]+")
 
 _LARGEST = 1e15
 """The largest penalty: a trainer cannot take rewards from 1e16 on."""
-
-
-def split_behavior(name: str, behaviors: Iterable[str]) -> tuple[tuple[str, ...], str]:
-    """Split a name such as ``behavior:feature``; without a behavior it belongs to all of them.
-
-    A behavior before a colon without text after it is part of the name.
-    """
-    ids = tuple(behaviors)
-    head, _, rest = name.partition(":")
-    is_one = bool(rest) and head.strip() in ids
-    return ((head.strip(),), rest.strip()) if is_one else (ids, name.strip())
 
 
 def group_vetoes(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.stats.figures import passes
-from voirdire.stats.results import Caution
+from voirdire.stats.results import Caution, make_caution
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from voirdire.stats.outcome import Panel
     from voirdire.stats.results import AnnotatorResult, Uncertainty, WorstCase
 
-__all__ = ["caution", "cautions_at_epsilon", "cautions_of_judge", "list_names"]
+__all__ = ["cautions_at_epsilon", "cautions_of_judge", "list_names"]
 
 MANY_TIES = 0.6
 FEW_ANNOTATORS = 3
@@ -60,7 +60,7 @@ def cautions_at_epsilon(
             f"Benjamini-Yekutieli, {winning_rate_bh:.2f} under Benjamini-Hochberg"
         )
         figures = {"winning_rate": winning_rate, "winning_rate_bh": winning_rate_bh}
-        found.append(caution("correction", sentence, **figures))
+        found.append(make_caution("correction", sentence, **figures))
     n_failures, lost_rate = worst_case.n_failures, worst_case.winning_rate
     if n_failures:
         sentence = f"the judge failed on {n_failures} item{'s' if n_failures > 1 else ''}"
@@ -68,16 +68,13 @@ def cautions_at_epsilon(
             sentence += (
                 f"; counted as lost the winning rate is {lost_rate:.2f}, and the outcome uses that"
             )
-        found.append(caution("failures", sentence, n_failures=n_failures, winning_rate=lost_rate))
+        found.append(
+            make_caution("failures", sentence, n_failures=n_failures, winning_rate=lost_rate)
+        )
     found += _agreement_cautions(panel)
     if uncertainty is not None and UNSTABLE <= uncertainty.stability <= 1 - UNSTABLE:
         found.append(_unstable(uncertainty))
     return found
-
-
-def caution(code: str, sentence: str, **figures: Any) -> Caution:
-    """Make a caution with its figures by name."""
-    return Caution(code=code, sentence=sentence, figures=figures)
 
 
 def _item_cautions(
@@ -90,10 +87,10 @@ def _item_cautions(
             "winning rate says little"
         )
         figures = {"n_annotators": n_annotators, "needed": FEW_ANNOTATORS}
-        yield caution("few_annotators", sentence, **figures)
+        yield make_caution("few_annotators", sentence, **figures)
     if untested:
         sentence = f"not tested, fewer than {min_items} items each: {list_names(untested)}"
-        yield caution(
+        yield make_caution(
             "untested_annotators", sentence, **_name_figures(untested), min_items=min_items
         )
     few = [row.annotator for row in annotators if row.n_items < FEW_ITEMS]
@@ -103,7 +100,9 @@ def _item_cautions(
             f"fewer than {FEW_ITEMS} items for {list_names(few)}, the fewest {fewest}: the test "
             "has little power, and a judge that fails may be fit"
         )
-        yield caution("few_items", sentence, **_name_figures(few), fewest=fewest, few=FEW_ITEMS)
+        yield make_caution(
+            "few_items", sentence, **_name_figures(few), fewest=fewest, few=FEW_ITEMS
+        )
 
 
 def _panel_cautions(panel: Panel) -> Iterator[Caution]:
@@ -113,21 +112,21 @@ def _panel_cautions(panel: Panel) -> Iterator[Caution]:
             "cluster-robust errors are themselves uncertain"
         )
         figures = {"n_clusters": panel.n_clusters, "needed": FEW_CLUSTERS}
-        yield caution("few_clusters", sentence, **figures)
+        yield make_caution("few_clusters", sentence, **figures)
     if panel.top_share >= SKEWED:
         label = shorten(panel.top_label)
         sentence = (
             f"{panel.top_share:.0%} of the annotators' labels are one and the same, {label!r}"
             ": a judge that always gives it is often right"
         )
-        yield caution("skewed_labels", sentence, share=panel.top_share, label=label)
+        yield make_caution("skewed_labels", sentence, share=panel.top_share, label=label)
     if panel.sides is not None and min(panel.sides) < FEW_PER_SIDE:
         one, other = panel.sides
         sentence = (
             f"the majority puts {one} and {other} items on the two sides: fewer than "
             f"{FEW_PER_SIDE} on a side say little about it"
         )
-        yield caution("one_sided", sentence, one=one, other=other, needed=FEW_PER_SIDE)
+        yield make_caution("one_sided", sentence, one=one, other=other, needed=FEW_PER_SIDE)
 
 
 def _tie_cautions(annotators: Sequence[AnnotatorResult]) -> Iterator[Caution]:
@@ -142,7 +141,7 @@ def _tie_cautions(annotators: Sequence[AnnotatorResult]) -> Iterator[Caution]:
             f"more than {MANY_TIES:.0%} of the items are ties for {list_names(tied)}: with few "
             "items the t-test rejects too often there; the outcome uses the exact test"
         )
-        yield caution("many_ties", sentence, share=MANY_TIES, **_name_figures(tied))
+        yield make_caution("many_ties", sentence, share=MANY_TIES, **_name_figures(tied))
 
 
 def _agreement_cautions(panel: Panel) -> Iterator[Caution]:
@@ -152,19 +151,19 @@ def _agreement_cautions(panel: Panel) -> Iterator[Caution]:
     if not panel.has_reference and not agreement.low > LEAST_ALPHA:
         if agreement.reason is not None:
             sentence = f"how far the annotators agree is undefined: {agreement.reason}"
-            yield caution("undefined_agreement", sentence, reason=agreement.reason)
+            yield make_caution("undefined_agreement", sentence, reason=agreement.reason)
         else:
             sentence = (
                 f"agreement among the annotators may be as low as α = {agreement.low:.2f}: little "
                 "more than chance"
             )
-            yield caution("weak_agreement", sentence, low=agreement.low, needed=LEAST_ALPHA)
+            yield make_caution("weak_agreement", sentence, low=agreement.low, needed=LEAST_ALPHA)
     if agreement.alpha < WEAK_ALPHA:
         sentence = (
             f"the annotators agree weakly (α = {agreement.alpha:.2f}); weak annotators let "
             "weak judges pass"
         )
-        yield caution("weak_annotators", sentence, alpha=agreement.alpha)
+        yield make_caution("weak_annotators", sentence, alpha=agreement.alpha)
 
 
 def _unstable(uncertainty: Uncertainty) -> Caution:
@@ -176,7 +175,7 @@ def _unstable(uncertainty: Uncertainty) -> Caution:
         "no chance of passing a new study)"
     )
     figures = {name: getattr(uncertainty, name) for name in ("stability", "n_resamples")}
-    return caution("unstable", sentence, **figures, clustered=uncertainty.clustered)
+    return make_caution("unstable", sentence, **figures, clustered=uncertainty.clustered)
 
 
 def _name_figures(names: Sequence[str]) -> dict[str, Any]:

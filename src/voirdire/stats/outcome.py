@@ -20,9 +20,9 @@ import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.stats.agreement.krippendorff import measure_agreement
-from voirdire.stats.cautions import caution
 from voirdire.stats.exact_test import cached_p_value
 from voirdire.stats.figures import Figures, passes
+from voirdire.stats.results import make_caution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -113,10 +113,10 @@ def decide_outcome(
     if not n_tested or gain is None or yardsticks.figures is None:
         other = "the reference" if has_reference else "another annotator"
         sentence = f"No annotator has {settings.min_items} items that it and {other} labelled too."
-        return "no_evidence", caution("untestable", sentence, min_items=settings.min_items)
+        return "no_evidence", make_caution("untestable", sentence, min_items=settings.min_items)
     if np.isnan(lost.exact_p_values[judge, number][tested]).all():
         sentence = "No p-value is defined: a standard error needs two clusters."
-        return "no_evidence", caution("no_p_values", sentence)
+        return "no_evidence", make_caution("no_p_values", sentence)
     epsilon = float(settings.epsilons[number])
     rate = float(lost.exact_winning_rate[judge, number])
     facts: dict[str, Any] = {
@@ -153,10 +153,10 @@ def _compare_with_constant(
     compared += f"{other:.2f}, {p_value})."
     if gain.p_value <= CONSTANT_LEVEL:
         sentence = f"{_describe_wins(facts)}, and closer to them than {compared}"
-        return "passed", caution("shown", sentence, **facts)
+        return "passed", make_caution("shown", sentence, **facts)
     sentence = f"ω = {facts['winning_rate']:.2f} by the exact test, but not shown closer to the "
     sentence += "annotators than "
-    return "no_evidence", caution("like_constant", sentence + compared, **facts)
+    return "no_evidence", make_caution("like_constant", sentence + compared, **facts)
 
 
 def _describe_wins(facts: dict[str, Any]) -> str:
@@ -179,7 +179,7 @@ def _explain_failure(facts: dict[str, Any], *, is_close: bool) -> Caution:
         sentence += f"Its estimate misses ε for {n_missed} of {n_annotators} annotators."
     if facts["constant_passes"]:
         sentence += f" Always {shorten(facts['constant'])!r} passes."
-    return caution("not_shown" if is_close else "missed", sentence, **facts)
+    return make_caution("not_shown" if is_close else "missed", sentence, **facts)
 
 
 def _unpassable(facts: dict[str, Any], settings: TestSettings, *, has_reference: bool) -> Caution:
@@ -193,7 +193,7 @@ def _unpassable(facts: dict[str, Any], settings: TestSettings, *, has_reference:
     needed = _items_needed(settings, epsilon, n_annotators)
     if needed is not None and needed > facts["n_items"]:
         sentence += f"; a judge that always ties needs {needed}"
-    return caution("unpassable", f"{sentence}.", n_needed=needed, **facts)
+    return make_caution("unpassable", f"{sentence}.", n_needed=needed, **facts)
 
 
 def _items_needed(settings: TestSettings, epsilon: float, n_annotators: int) -> int | None:

@@ -148,6 +148,11 @@ class Caution:
     figures: dict[str, Any] = field(default_factory=dict, hash=False)
 
 
+def make_caution(code: str, sentence: str, **figures: Any) -> Caution:
+    """Make a caution with its figures by name."""
+    return Caution(code=code, sentence=sentence, figures=figures)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Uncertainty:
     """How much ω and ρ owe to the items that happened to be drawn.

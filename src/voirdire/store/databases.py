@@ -8,11 +8,13 @@ import random
 import threading
 import time
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from sqlalchemy import (
+    URL,
     Column,
     Engine,
     Float,
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from voirdire.store.opening import StoreAddress
 
 __all__ = [
     "CALLS",
@@ -49,6 +50,7 @@ __all__ = [
     "Database",
     "PostgresDatabase",
     "SqliteDatabase",
+    "StoreAddress",
     "retry_transient",
     "translate_errors",
 ]
@@ -127,6 +129,16 @@ _WAYS_OUT = (
     (("SQLITE",), "Look at its disk, or name another file."),
     ("", "Look at the server, at the name of its database and at your rights there."),
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreAddress:
+    """The address of a store."""
+
+    engine_url: URL = field(repr=False)
+    shown: str  # in messages, without a password
+    path: Path | None = None  # None in memory and on a server
+    secrets: tuple[str, ...] = field(default=(), repr=False)  # text that no message may hold
 
 
 @contextlib.contextmanager

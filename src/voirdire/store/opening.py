@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,13 +12,13 @@ from sqlalchemy.exc import ArgumentError
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.store.databases import PostgresDatabase, SqliteDatabase
+from voirdire.store.databases import PostgresDatabase, SqliteDatabase, StoreAddress
 from voirdire.store.reply_store import ReplyStore
 
 if TYPE_CHECKING:
     from voirdire.store.databases import Database
 
-__all__ = ["StoreAddress", "open_store", "read_address"]
+__all__ = ["open_store", "read_address"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _MISSPELT = re.compile(r"(?:postgres|postgresql)[^/]*:.*@", re.IGNORECASE)
@@ -80,16 +79,6 @@ def open_store(url: str | Path) -> ReplyStore:
         store.close()
         raise
     return store
-
-
-@dataclass(frozen=True, kw_only=True)
-class StoreAddress:
-    """The address of a store."""
-
-    engine_url: URL = field(repr=False)
-    shown: str  # in messages, without a password
-    path: Path | None = None  # None in memory and on a server
-    secrets: tuple[str, ...] = field(default=(), repr=False)  # text that no message may hold
 
 
 def read_address(url: str | Path) -> StoreAddress:

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from voirdire.store.databases import Database
-    from voirdire.store.opening import StoreAddress
+    from voirdire.store.databases import Database, StoreAddress
     from voirdire.store.stored_calls import CallKey
 
 __all__ = ["ReplyStore"]

@@ -122,7 +122,7 @@ class LocalJudge:
         """
         from voirdire.judging.local.storage import write_judge
 
-        write_judge(self, path)
+        write_judge(path, self.header(), self.weights)
 
     @classmethod
     def load(cls, path: str | Path) -> LocalJudge:

@@ -12,7 +12,7 @@ import tempfile
 import zipfile
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -24,13 +24,14 @@ from voirdire.judging.local.features import FEATURES_VERSION, N_COLUMNS
 from voirdire.judging.local.weights import QuantisedWeights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from voirdire.judging.local.judge import LocalJudge
 
 __all__ = ["SCHEMA", "RefusedError", "read_judge", "write_judge"]
+
+T = TypeVar("T")
 
 SCHEMA = "voirdire.local-judge/1"
 
@@ -44,21 +45,24 @@ _LARGEST_WEIGHT = 1e6
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-def write_judge(judge: LocalJudge, path: str | Path) -> None:
+def write_judge(path: str | Path, header: Mapping[str, Any], weights: QuantisedWeights) -> None:
     """Write a judge; see `LocalJudge.save`.
 
     Parameters
     ----------
-    judge : LocalJudge
-        What to write.
     path : str or Path
         Where to.
+    header : mapping
+        Everything of the judge except the arrays.
+    weights : QuantisedWeights
+        The arrays.
     """
-    header = {"schema": SCHEMA, **judge.header()}
-    text = json.dumps(header, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(
+        {"schema": SCHEMA, **header}, sort_keys=True, ensure_ascii=False, allow_nan=False
+    )
     arrays: dict[str, NDArray[Any]] = {"header": np.frombuffer(text.encode(), dtype="u1")}
     for name, kind in _ARRAYS.items():
-        arrays[name] = np.ascontiguousarray(getattr(judge.weights, name).astype(f"<{kind}"))
+        arrays[name] = np.ascontiguousarray(getattr(weights, name).astype(f"<{kind}"))
     target = Path(path)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
@@ -82,9 +86,7 @@ def _write_array(archive: zipfile.ZipFile, name: str, values: NDArray[Any]) -> N
     archive.writestr(entry, buffer.getvalue(), compresslevel=9)
 
 
-def read_judge(
-    path: str | Path, assemble: Callable[[dict[str, Any], QuantisedWeights], LocalJudge]
-) -> LocalJudge:
+def read_judge(path: str | Path, assemble: Callable[[dict[str, Any], QuantisedWeights], T]) -> T:
     """Read a judge; see `LocalJudge.load`.
 
     Parameters
@@ -96,8 +98,8 @@ def read_judge(
 
     Returns
     -------
-    LocalJudge
-        Checked in every part.
+    object
+        What `assemble` makes, checked in every part.
 
     Raises
     ------

@@ -9,6 +9,7 @@ import numpy as np
 
 from voirdire.errors import InputError
 from voirdire.rewards.comparisons.pairs import PreferenceCycles
+from voirdire.rewards.features import VETO
 from voirdire.rewards.fitting.judged_comparisons import FitProgress
 from voirdire.rewards.fitting.notes import (
     Undetermined,
@@ -27,7 +28,7 @@ from voirdire.rewards.fitting.weight_problem import (
     estimate_error_rate,
     resample_weights,
 )
-from voirdire.rewards.vetoes import VETO, compute_veto_penalty
+from voirdire.rewards.vetoes import compute_veto_penalty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

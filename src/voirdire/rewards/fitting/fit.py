@@ -18,7 +18,7 @@ from voirdire.rewards.comparisons.data import labelled_by_class
 from voirdire.rewards.comparisons.order import default_order
 from voirdire.rewards.comparisons.reading import comparisons_of
 from voirdire.rewards.comparisons.settings import ComparisonSettings
-from voirdire.rewards.features import find_number_questions
+from voirdire.rewards.features import VETO, find_number_questions
 from voirdire.rewards.fitting.behavior_fitting import fit_behaviors
 from voirdire.rewards.fitting.judged_comparisons import judge_comparisons, make_behavior_data
 from voirdire.rewards.fitting.notes import list_fit_notes, list_loose_notes, refuse_no_comparisons
@@ -26,7 +26,6 @@ from voirdire.rewards.fitting.settings import FitSettings, choose_features
 from voirdire.rewards.given_weights import list_versions, load_behavior_rubric, write_time
 from voirdire.rewards.model import BehaviorReward, RewardModel
 from voirdire.rewards.verdict_source import JudgeSource, open_verdicts
-from voirdire.rewards.vetoes import VETO
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -10,7 +10,7 @@ import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.errors import NoDataError
-from voirdire.rewards.vetoes import VETO
+from voirdire.rewards.features import VETO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -32,68 +32,29 @@ from voirdire.studies.reward.ranking import (
 )
 from voirdire.studies.reward.refusals import count_refusal_errors, find_refusal_expression
 from voirdire.studies.reward.resampling import PromptResamples
-from voirdire.studies.reward.responses import Part, find_held_out, judge_responses, rate_items
+from voirdire.studies.reward.responses import (
+    BehaviorComparisons,
+    Part,
+    RatedComparisons,
+    find_held_out,
+    judge_responses,
+    rate_items,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from numpy.typing import NDArray
 
     from voirdire.records import Verdicts
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.order import LabelOrder
     from voirdire.rewards.model import RewardModel
-    from voirdire.studies.reward.responses import ExaminationRequest, RatedItems
+    from voirdire.studies.reward.responses import ExaminationRequest
     from voirdire.studies.reward.result import RewardNote
 
-__all__ = ["BehaviorComparisons", "RatedComparisons", "examine_comparisons"]
+__all__ = ["examine_comparisons"]
 
 FEW_PROMPTS = 30
 """Below so many prompts an interval from resampling them is too narrow."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class BehaviorComparisons:
-    """Comparisons of one behavior, both sides with a reward.
-
-    Attributes
-    ----------
-    rows : ndarray of int, shape (n_rows,)
-        Places of its items with a reward, ascending.
-    better, worse, prompts : ndarray of int, shape (n_pairs,)
-        Places of the items of each comparison, and their prompt; sorted by prompt.
-    is_best : ndarray of bool, shape (n_pairs,)
-        Whether the better side is one of the best of its prompt: worse than nothing.
-    """
-
-    behavior: str
-    order: LabelOrder
-    rows: NDArray[np.int64] = field(repr=False)
-    better: NDArray[np.int64] = field(repr=False)
-    worse: NDArray[np.int64] = field(repr=False)
-    prompts: NDArray[np.int64] = field(repr=False)
-    is_best: NDArray[np.bool_] = field(repr=False)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class RatedComparisons:
-    """Rated completions with their labels and comparisons.
-
-    Attributes
-    ----------
-    labels : ndarray of object, shape (n_items,)
-        None where there is none.
-    is_labelled_by_people : bool
-        Whether the labels are not the judge's own classes.
-    behaviors : tuple of BehaviorComparisons
-        Those with weights and completions, in the order of the rubric.
-    """
-
-    reward: RewardModel = field(repr=False)
-    rated: RatedItems = field(repr=False)
-    labels: NDArray[np.object_] = field(repr=False)
-    is_labelled_by_people: bool
-    behaviors: tuple[BehaviorComparisons, ...]
 
 
 def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any) -> Part:

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.records import Item, Verdicts
-    from voirdire.studies.reward.comparisons import RatedComparisons
-    from voirdire.studies.reward.responses import ExaminationRequest
+    from voirdire.studies.reward.responses import ExaminationRequest, RatedComparisons
     from voirdire.studies.reward.result import DegenerateKind, RewardNote
 
 __all__ = ["check_degenerate", "note_degenerate", "write_degenerate_texts"]

@@ -8,8 +8,9 @@ import numpy as np
 
 from voirdire.rewards.against_demands import find_paid_against_demands
 from voirdire.rewards.certification import certified
+from voirdire.rewards.features import VETO
 from voirdire.rewards.scoring.scores import compute_contributions
-from voirdire.rewards.vetoes import VETO, list_veto_propositions
+from voirdire.rewards.vetoes import list_veto_propositions
 from voirdire.rubrics.rubric import write_demand
 from voirdire.studies.reward.ranking import find_errors
 from voirdire.studies.reward.resampling import center_by_prompt, compute_mean
@@ -20,8 +21,11 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.features import FeatureSet
     from voirdire.rewards.model import RewardModel
-    from voirdire.studies.reward.comparisons import BehaviorComparisons, RatedComparisons
-    from voirdire.studies.reward.responses import BehaviorFeatures
+    from voirdire.studies.reward.responses import (
+        BehaviorComparisons,
+        BehaviorFeatures,
+        RatedComparisons,
+    )
 
 __all__ = ["DEAD_SHARE", "SEEN_SPREAD", "describe_drives"]
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.studies.reward.comparisons import BehaviorComparisons, RatedComparisons
     from voirdire.studies.reward.resampling import Column, PromptResamples
+    from voirdire.studies.reward.responses import BehaviorComparisons, RatedComparisons
 
 __all__ = [
     "TIE",

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.rubrics import Rubric
-    from voirdire.studies.reward.comparisons import BehaviorComparisons, RatedComparisons
     from voirdire.studies.reward.resampling import Column, PromptResamples
+    from voirdire.studies.reward.responses import BehaviorComparisons, RatedComparisons
 
 __all__ = ["count_refusal_errors", "find_refusal_error", "find_refusal_expression"]
 

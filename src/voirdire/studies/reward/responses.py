@@ -28,15 +28,18 @@ if TYPE_CHECKING:
     from voirdire.judging import JudgingProgress
     from voirdire.records import Item, Verdicts
     from voirdire.rewards.comparisons.data import ComparisonData
+    from voirdire.rewards.comparisons.order import LabelOrder
     from voirdire.rewards.model import RewardModel
     from voirdire.studies.reward.result import RewardNote, Signal
     from voirdire.studies.reward.settings import RewardExaminationSettings
 
 __all__ = [
+    "BehaviorComparisons",
     "BehaviorFeatures",
     "ExaminationRequest",
     "HeldOut",
     "Part",
+    "RatedComparisons",
     "RatedItems",
     "Responses",
     "find_held_out",
@@ -159,6 +162,50 @@ class RatedItems:
     def has_base(self) -> bool:
         """Whether there is a base reward beside the rules."""
         return "base" in self.signals
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BehaviorComparisons:
+    """Comparisons of one behavior, both sides with a reward.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (n_rows,)
+        Places of its items with a reward, ascending.
+    better, worse, prompts : ndarray of int, shape (n_pairs,)
+        Places of the items of each comparison, and their prompt; sorted by prompt.
+    is_best : ndarray of bool, shape (n_pairs,)
+        Whether the better side is one of the best of its prompt: worse than nothing.
+    """
+
+    behavior: str
+    order: LabelOrder
+    rows: NDArray[np.int64] = field(repr=False)
+    better: NDArray[np.int64] = field(repr=False)
+    worse: NDArray[np.int64] = field(repr=False)
+    prompts: NDArray[np.int64] = field(repr=False)
+    is_best: NDArray[np.bool_] = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RatedComparisons:
+    """Rated completions with their labels and comparisons.
+
+    Attributes
+    ----------
+    labels : ndarray of object, shape (n_items,)
+        None where there is none.
+    is_labelled_by_people : bool
+        Whether the labels are not the judge's own classes.
+    behaviors : tuple of BehaviorComparisons
+        Those with weights and completions, in the order of the rubric.
+    """
+
+    reward: RewardModel = field(repr=False)
+    rated: RatedItems = field(repr=False)
+    labels: NDArray[np.object_] = field(repr=False)
+    is_labelled_by_people: bool
+    behaviors: tuple[BehaviorComparisons, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
