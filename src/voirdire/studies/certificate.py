@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -11,20 +10,18 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from voirdire.io.declared import Reading
-from voirdire.judging.fingerprint import hash_content, to_canonical_json
+from voirdire.judging.fingerprint import hash_content, hash_labels
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
 from voirdire.records.plain import without_nan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import polars as pl
-
     from voirdire.io import LabelTable
     from voirdire.stats import AltTestResult
     from voirdire.studies.whole_study import Examination
 
-__all__ = ["certify", "hash_labels", "result_as_dict"]
+__all__ = ["certify", "result_as_dict"]
 
 _LIBRARIES = ("voirdire", "numpy", "scipy", "polars")
 
@@ -136,17 +133,6 @@ def result_as_dict(result: AltTestResult) -> dict[str, Any]:
     figures = asdict(result) | {"warnings": list(result.warnings)}
     del figures["dropped"]
     return figures
-
-
-def hash_labels(frame: pl.DataFrame) -> str:
-    """Hash labels in canonical order: the same labels in any file have the same SHA-256."""
-    columns = ["question", "item", "rater", "label", "failure", "cluster"]
-    ordered = frame.select(columns).sort("question", "item", "rater")
-    digest = hashlib.sha256()
-    for row in ordered.iter_rows():
-        digest.update(to_canonical_json(without_nan(row)))
-        digest.update(b"\n")
-    return f"sha256:{digest.hexdigest()}"
 
 
 def _declared_reading(reading: Reading, judges: LabelTable) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from voirdire.errors import InputError
 from voirdire.io.cells import label_text
 from voirdire.records import Dropped
 from voirdire.stats.alignment import SET_ALIGNMENTS
-from voirdire.stats.cautions import caution, list_names
+from voirdire.stats.cautions import list_names
 from voirdire.stats.label_arrays import is_present
+from voirdire.stats.results import make_caution
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -204,18 +205,20 @@ def _panel_cautions(
             f"the label universe was not declared: it is the union of the {n_labels} labels that "
             "annotators and judges used; declare it with `labels`"
         )
-        yield caution("undeclared_labels", sentence, n_labels=n_labels)
+        yield make_caution("undeclared_labels", sentence, n_labels=n_labels)
     if alignment == "similarity":
         sentence = (
             "the verdict depends on how similarity is measured: choose it beforehand, and look at "
             "pairs of texts that it counts as similar"
         )
-        yield caution("similarity", sentence)
+        yield make_caution("similarity", sentence)
     strangers = _strange_annotators(matrix) if _is_word_by_word(matrix, alignment) else []
     if strangers:
         names = list_names(strangers)
         sentence = f"share no label with any other annotator: {names}; are they annotators?"
-        yield caution("strange_annotators", sentence, annotators=strangers[:5], n=len(strangers))
+        yield make_caution(
+            "strange_annotators", sentence, annotators=strangers[:5], n=len(strangers)
+        )
 
 
 def _cautions(
@@ -229,7 +232,7 @@ def _cautions(
     if n_unjudged:
         n_items = len(matrix.items)
         sentence = f"{n_unjudged} of {n_items} annotated items were not judged"
-        yield caution("not_judged", sentence, n_unjudged=n_unjudged, n_items=n_items)
+        yield make_caution("not_judged", sentence, n_unjudged=n_unjudged, n_items=n_items)
 
 
 def _is_word_by_word(matrix: LabelMatrix, alignment: AlignmentName | VectorizedScore) -> bool:
@@ -277,4 +280,4 @@ def _strange_labels(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterator[Caut
             f"uses (such as {figures['label']!r} beside {figures['human_label']!r}): check that "
             "both write labels in the same way"
         )
-        yield caution("strange_labels", sentence, **figures)
+        yield make_caution("strange_labels", sentence, **figures)

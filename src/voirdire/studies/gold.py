@@ -13,6 +13,7 @@ from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
 from voirdire.io import Reading
 from voirdire.io.cells import label_text
 from voirdire.judging import JudgeCalibration, QuestionCalibration
+from voirdire.judging.fingerprint import hash_labels
 from voirdire.records.thresholds import select_threshold
 from voirdire.stats import (
     BrierDecomposition,
@@ -29,7 +30,6 @@ from voirdire.stats import (
 )
 from voirdire.stats.cautions import list_names
 from voirdire.stats.intervals import take_units
-from voirdire.studies.certificate import hash_labels
 from voirdire.studies.label_matrix import align
 from voirdire.studies.study import format_count, format_set_aside, read_side
 

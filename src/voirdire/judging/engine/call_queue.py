@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from voirdire.judging.client import ClaimedElsewhereError, Client, Outcome
 from voirdire.judging.engine.bugs import make_exit_error
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from voirdire.judging.bound import BoundJudge
     from voirdire.judging.client import Call, ClientState, ReplyLog
     from voirdire.judging.engine.batch import Batch, Unit, UnitName
-    from voirdire.judging.engine.service_queue import Clients
 
 __all__ = [
     "CLOSED",
@@ -27,6 +26,7 @@ __all__ = [
     "Job",
     "LookUp",
     "RunQueue",
+    "Spending",
     "Stored",
     "is_cancelled",
     "now",
@@ -48,6 +48,18 @@ _FIRST_LOOK_S, _LONGEST_LOOK_S = 0.05, 1.0
 
 _CANCELLED_S = 40.0
 """Seconds that cancelled workers get to store the replies that came."""
+
+
+class Spending(Protocol):
+    """Number and cost of calls."""
+
+    @property
+    def n_calls(self) -> int:
+        """Calls so far."""
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars so far; None where the price is not known."""
 
 
 @dataclass(eq=False, slots=True)
@@ -117,7 +129,7 @@ class CallQueue(ABC):
 
     @property
     @abstractmethod
-    def spending(self) -> ClientState | Clients:
+    def spending(self) -> Spending:
         """Number and cost of the calls so far."""
 
     def is_resting(self, at: float) -> bool:  # noqa: ARG002  # a run ends instead
