@@ -157,6 +157,16 @@ def rows(*cells, **shared):
     return pl.DataFrame([dict(zip(names, cell, strict=True)) | shared for cell in cells])
 
 
+def test_a_negated_verdict_is_turned():
+    frame = rows(("a", "sorry", 0.25), ("a", "rude", 0.25)).with_columns(
+        negated=pl.Series([True, False])
+    )
+
+    found = read_verdicts(frame, rubric=RUBRIC)
+
+    assert found.probabilities.tolist() == [[0.75, 0.25]]
+
+
 def test_labels_alone_are_ones_and_zeros():
     frame = pl.DataFrame(
         {"item": ["a", "a", "b", "b"], "question": ["sorry", "rude"] * 2,
@@ -347,6 +357,14 @@ def own_line(**changes):
 def test_a_fault_in_lines_of_ours_is_found_where_it_stands(lines, message):
     with pytest.raises(InputError, match=message):
         read_verdicts(io.BytesIO(b"\n".join(lines)), rubric=RUBRIC)
+
+
+def test_a_row_that_says_more_than_ours_is_heard():
+    lines = [own_line(), own_line(question="rude", negated=True, probability=0.25)]
+
+    found = read_verdicts(io.BytesIO(b"\n".join(lines)), rubric=RUBRIC)
+
+    assert found.probabilities.tolist() == [[0.5, 0.75]]
 
 
 def test_numbers_as_ids_are_text():

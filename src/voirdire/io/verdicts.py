@@ -65,7 +65,8 @@ def read_verdicts(
         Verdicts as `voirdire judge` writes them, long or wide, in Parquet, JSONL or CSV, or a
         folder of such files; ``"-"`` is standard input. Verdicts in memory. Of several, each is
         about other items or other propositions; those of two judges on different propositions are
-        joined.
+        joined. In the long form a column ``negated`` marks rows whose judge was asked for the absence:
+        the probability that the proposition is true is one minus what it said.
     rubric : Rubric
         Whose propositions are wanted; other questions are passed over.
     judge : str, optional
@@ -249,7 +250,7 @@ class _TableReader:
                 self._refuse_column(name, columns)
         wanted = [self._item, self._judge, "behavior", "fingerprint", "threshold", "source"]
         if self._is_long:
-            wanted += ["question", "probability", self._label, "failure"]
+            wanted += ["question", "probability", self._label, "failure", "negated"]
         else:
             wanted += asked
         needed = [name for name in dict.fromkeys(wanted) if name is not None and name in columns]
@@ -417,6 +418,9 @@ class _TableReader:
             again = _first_repeat(cells)
             self._refuse_repeat(again, ids[again], self._propositions[at_question[again]])
         values, is_unsaid = self._values()
+        if "negated" in self._rows.columns:  # the judge was asked for the absence
+            turned = self._probabilities("negated", words=True) == 1.0
+            values[turned] = 1.0 - values[turned]
         probabilities.flat[cells] = values
         given.flat[cells] = True
         return self._reasons(np.isnan(values), is_unsaid, at_item, at_question)
@@ -630,7 +634,7 @@ _LINE_TYPES = {
     name: pl.Float64 if name in ("probability", "threshold") else pl.String for name in LONG_COLUMNS
 }
 
-_UNSEEN = (b"\n\n", b"\n\r\n")
+_UNSEEN = (b'"negated"', b"\n\n", b"\n\r\n")
 """Content that the typed reader would miss or read otherwise; then rows are read one by one."""
 
 

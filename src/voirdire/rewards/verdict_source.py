@@ -442,7 +442,8 @@ def _read_frames(path: Path) -> Iterator[pl.DataFrame]:
     written_as = verdict_format(path)
     if written_as == "jsonl":
         if "question" in columns:
-            schema |= {"probability": pl.Float64, "threshold": pl.Float64}
+            # a row may say that it is negated where the first one does not
+            schema |= {"probability": pl.Float64, "threshold": pl.Float64, "negated": pl.String}
         with path.open("rb") as file:  # block by block: a scan would keep the whole file mapped
             while block := file.read(_BLOCK_BYTES) + file.readline():
                 yield pl.read_ndjson(block, schema=schema)

@@ -200,6 +200,22 @@ def test_a_probability_outside_its_range_is_an_error_however_far_away(
         scored(names(MANY), write(layout, suffix, n_items=MANY, change=wrong))
 
 
+@pytest.mark.ci
+def test_a_verdict_that_is_negated_far_behind_is_turned_round(write, scored):
+    n = MANY - 50
+    path = write("long", "jsonl", n_items=MANY)
+    lines = path.read_text().splitlines()
+    place = 2 * n + 1
+    lines[place] = json.dumps(json.loads(lines[place]) | {"negated": True})
+    path.write_text("\n".join(lines) + "\n")
+
+    found = scored(names(MANY), path)
+
+    sorry, rude = chances(MANY)[n].tolist()
+    expected = expected_rule_reward(BEHAVIORS[n % 2], sorry, 1 - rude)
+    assert found[f"i{n}"][0] == pytest.approx(expected, abs=1e-12)
+
+
 # Few verdicts, laid out in every way ----------------------------------------------------------
 
 
