@@ -65,8 +65,8 @@ def read_verdicts(
         Verdicts as `voirdire judge` writes them, long or wide, in Parquet, JSONL or CSV, or a
         folder of such files; ``"-"`` is standard input. Verdicts in memory. Of several, each is
         about other items or other propositions; those of two judges on different propositions are
-        joined. In the long form a column ``negated`` marks rows whose judge was asked for the absence:
-        the probability that the proposition is true is one minus what it said.
+        joined. In the long form a column ``negated`` marks rows whose judge was asked for the
+        absence: the probability that the proposition is true is one minus what it said.
     rubric : Rubric
         Whose propositions are wanted; other questions are passed over.
     judge : str, optional
