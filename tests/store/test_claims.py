@@ -119,11 +119,6 @@ def test_nothing_claimed_is_nothing(store, judge_id):
     store.release(judge_id, [], owner="a")
 
 
-def test_a_key_that_no_database_could_hold_is_refused(store, judge_id):
-    with pytest.raises(InputError, match="`name` must be text without NUL"):
-        store.claim(judge_id, keys(1, name="a\0b"), owner="a", for_s=LONG_S)
-
-
 # Around the lengths at which a statement is cut in two.
 @pytest.mark.parametrize("n_calls", [1, 127, 128, 129, 1_025])
 def test_any_number_of_calls_is_claimed_and_released(shared_place, n_calls):

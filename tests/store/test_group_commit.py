@@ -10,7 +10,7 @@ from sqlalchemy import Engine, event
 
 from store.stored_examples import call, item
 from voirdire.errors import InputError
-from voirdire.store import GroupCommit, StoredCall, open_store
+from voirdire.store import GroupCommit, open_store
 
 
 @pytest.fixture
@@ -192,23 +192,6 @@ def test_after_closing_a_call_is_refused():
             asyncio.run(run(store, judge_id))
 
         assert store.count(judge_id) == 0
-
-
-def test_a_call_that_breaks_a_rule_does_not_take_others_with_it():
-    async def run(store, judge_id):
-        async with GroupCommit(store, judge_id) as commit:
-            return await asyncio.gather(
-                *(commit.put(call(number)) for number in range(5)),
-                commit.put(StoredCall(b"short", "joint", 0, b"")),
-                return_exceptions=True,
-            )
-
-    with opened(":memory:") as (store, judge_id):
-        ends = asyncio.run(run(store, judge_id))
-
-        assert store.count(judge_id) == 5
-    assert ends[:5] == [None] * 5
-    assert isinstance(ends[5], InputError)
 
 
 def test_what_the_store_says_is_raised_where_each_call_waits(path):

@@ -147,39 +147,6 @@ def test_a_blob_of_some_megabytes_is_kept(store, judge_id):
     assert store.get(judge_id, [item(1)])[item(1)][0].blob == blob
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        (StoredCall(b"short", "joint", 0, b""), "`item` must be 32 bytes, got b'short'"),
-        (call(1, name=""), "`name` must be text without NUL and lone surrogates, got ''"),
-        (call(1, name="a\0b"), "`name` must be text without NUL"),
-        (call(1, name="\ud800"), "`name` must be text without NUL"),
-        (call(1, attempt=-1), r"`attempt` must be in the interval \[0, 2\^31\), got -1"),
-        (call(1, attempt=2**31), r"`attempt` must be in the interval \[0, 2\^31\), got 2147483648"),
-    ],
-)
-def test_a_call_that_not_every_database_could_hold_is_refused_with_its_group(
-    store, judge_id, wrong, message
-):
-    with pytest.raises(InputError, match=message):
-        store.put(judge_id, [call(2), wrong])
-
-    assert store.count(judge_id) == 0
-
-
-@pytest.mark.parametrize("description", [{"x": object()}, {"x": float("nan")}, {(1, 2): 3}])
-def test_a_description_that_is_no_json_is_refused(store, description):
-    with pytest.raises(InputError, match="`description` must hold JSON values only, got"):
-        store.judge_id("sha256:judge", description=description)
-
-    assert store.judges() == []
-
-
-def test_a_fingerprint_must_be_text(store):
-    with pytest.raises(InputError, match="`fingerprint` must be text without NUL"):
-        store.judge_id("", description={})
-
-
 def test_a_group_is_put_whole_or_not_at_all(shared_place):
     with open_store(shared_place) as store:
         judge_id = store.judge_id("sha256:judge", description={})

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from voirdire.errors import InputError
-from voirdire.store.stored_calls import CallKey, StoredCall, check_key
+from voirdire.store.stored_calls import CallKey, StoredCall
 
 if TYPE_CHECKING:
     from typing import Self
@@ -97,7 +97,6 @@ class GroupCommit:
             If the store refuses it, or if this is closed.
         """
         loop = self._open_loop("put")
-        check_key(call.key)  # here, since an error later would fail the whole group
         committed = loop.create_future()
         self._puts.append((call, committed))
         self._begin(loop)
@@ -125,7 +124,6 @@ class GroupCommit:
         """
         loop = self._open_loop("claim")
         key = (item, name, attempt)
-        check_key(key)
         if key in self._held:
             return False
         self._held.add(key)

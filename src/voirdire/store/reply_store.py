@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import astuple
 from sqlalchemy import func, select, text, tuple_
 
-from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.store.databases import CALLS, INSERT, JUDGES, retry_transient, translate_errors
-from voirdire.store.stored_calls import JudgeRecord, StoredCall, check_key, check_text
+from voirdire.store.stored_calls import JudgeRecord, StoredCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -76,8 +75,7 @@ class ReplyStore:
         int
             The same ever after, in every process.
         """
-        check_text("fingerprint", fingerprint)
-        described = _as_json(description)
+        described = json.dumps(dict(description), allow_nan=False, sort_keys=True)
         query = select(JUDGES.c.id).where(JUDGES.c.fingerprint == fingerprint)
 
         def register(connection: Connection) -> int:
@@ -104,11 +102,8 @@ class ReplyStore:
         Raises
         ------
         InputError
-            If a call has no 32 bytes of item, no name or no attempt from 0; if the disk is full,
-            the file is read-only, or the server is away.
+            If the disk is full, the file is read-only, or the server is away.
         """
-        for call in calls:
-            check_key(call.key)
         released = [] if owner is None else [call.key for call in calls]
         self.exchange(judge_id, put=calls, release=released, owner=owner or "")
 
@@ -135,8 +130,6 @@ class ReplyStore:
             Those that may be made. The others are claimed by another owner, or stored since they
             were looked up: `get` says which.
         """
-        for key in calls:
-            check_key(key)
         return self.exchange(judge_id, claim=calls, owner=owner, for_s=for_s)
 
     def release(self, judge_id: int, calls: Sequence[CallKey], *, owner: str) -> None:
@@ -310,11 +303,3 @@ class ReplyStore:
                 "one from before a fork. Open it again there."
             )
             raise InputError(msg)
-
-
-def _as_json(description: Mapping[str, Any]) -> str:
-    try:
-        return json.dumps(dict(description), allow_nan=False, sort_keys=True)
-    except (TypeError, ValueError) as error:
-        msg = f"`description` must hold JSON values only, got {shorten(description)}."
-        raise InputError(f"{msg} Leave out other values.") from error

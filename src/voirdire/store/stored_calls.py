@@ -7,19 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from voirdire._validation import shorten
-from voirdire.errors import InputError
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["CallKey", "JudgeRecord", "StoredCall", "check_key", "check_text", "group_by_name"]
+__all__ = ["CallKey", "JudgeRecord", "StoredCall", "group_by_name"]
 
 CallKey: TypeAlias = tuple[bytes, str, int]
 """Item, name and number of the attempt: the key of a call of one judge."""
-
-_ITEM_BYTES = 32
-_ATTEMPTS = 2**31
 
 
 # There are millions of them without references: the garbage collector can skip them.
@@ -66,29 +60,6 @@ class JudgeRecord:
     id: int
     fingerprint: str
     description: Mapping[str, Any]
-
-
-def check_key(key: CallKey) -> None:
-    """Refuse keys that a database cannot hold unchanged."""
-    item, name, attempt = key
-    if len(item) != _ITEM_BYTES:
-        msg = f"`item` must be {_ITEM_BYTES} bytes, got {shorten(item)}. Hash it with SHA-256."
-        raise InputError(msg)
-    if not 0 <= attempt < _ATTEMPTS:
-        msg = f"`attempt` must be in the interval [0, 2^31), got {attempt!r}. Count from 0."
-        raise InputError(msg)
-    check_text("name", name)
-
-
-def check_text(argument: str, text: str) -> None:
-    """Refuse text that is empty, or that not every database can hold."""
-    try:
-        if text and "\0" not in text and text.encode():
-            return
-    except UnicodeEncodeError:
-        pass
-    msg = f"`{argument}` must be text without NUL and lone surrogates, got {shorten(text)!r}."
-    raise InputError(f"{msg} Use a plain name.")
 
 
 def group_by_name(calls: Sequence[StoredCall]) -> dict[str, list[bytes]]:

@@ -18,7 +18,7 @@ from voirdire._types import (  # pydantic reads the annotations
     ReplyForm,
 )
 from voirdire._validation import is_number, shorten
-from voirdire.documents import Filled, Form, Name, document_from_text, read_document, rule_error
+from voirdire.documents import Filled, Form, Name, read_document, rule_error
 from voirdire.judging.judges.key_material import find_keys, refuse_key_fields
 from voirdire.judging.judges.llm_judge import Asking, load_llm_judge
 from voirdire.judging.pricing import Price
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "JudgeSpec",
-    "judges_from_text",
     "load_judges",
     "load_llm_judges",
     "make_judge",
@@ -237,42 +236,6 @@ def load_judges(path: str | Path) -> tuple[JudgeSpec, ...]:
     message repeats it.
     """
     return _read_judges(open_judges_file(path, what=_WHAT))
-
-
-def judges_from_text(text: str | bytes, *, source: str = "<text>") -> tuple[JudgeSpec, ...]:
-    """Read judges from YAML text.
-
-    Parameters
-    ----------
-    text : str or bytes
-        A whole file, as `load_judges` reads it.
-    source : str, optional
-        Its name in errors.
-
-    Returns
-    -------
-    tuple of JudgeSpec
-        The same as `load_judges` gives.
-
-    Raises
-    ------
-    RubricError
-        If it breaks a rule.
-
-    Examples
-    --------
-    >>> judges = judges_from_text('''
-    ... schema: voirdire.judges/1
-    ... defaults: {model: openai/o3-mini, probability: stated}
-    ... judges:
-    ...   - {name: o3-mini-low, reasoning_effort: low}
-    ...   - {name: o3-mini-high, reasoning_effort: high}
-    ... ''')
-    >>> [(row.name, row.model, row.reasoning_effort) for row in judges]
-    [('o3-mini-low', 'openai/o3-mini', 'low'), ('o3-mini-high', 'openai/o3-mini', 'high')]
-    """
-    document = document_from_text(text, source=source, what=_WHAT, check_text=find_keys)
-    return _read_judges(refuse_key_fields(document))
 
 
 def open_judges_file(path: str | Path, *, what: str) -> Document:
