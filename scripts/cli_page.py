@@ -20,20 +20,6 @@ HEAD = """\
 Results go to standard output, everything else to standard error. The exit status is 0 when the
 work is done, 1 for an error of ours (one line), 2 for wrong usage, and 3 when a gate is not passed.
 This page shows all options, as `--help-all` does; `--help` shows the usual ones.
-
-Any option may be in a YAML file behind `--settings FILE`, under its name with underscores; what
-is typed counts before it. A run that writes an output writes the settings that it used beside it,
-in `OUTPUT.settings.yaml` (in a folder: `settings.yaml`), without passwords and keys:
-`voirdire COMMAND --settings OUTPUT.settings.yaml` does the same again. Such a file may name a key
-(`api_key_env`) only where a file of judges may.
-
-```yaml
-command: examine
-humans: labels.csv
-judges: [verdicts.parquet]
-epsilon: [0.1, 0.2]
-quality: {ann: 2, bob: 1}
-```
 """
 PLAIN = {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "88"}
 

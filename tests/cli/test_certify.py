@@ -52,15 +52,11 @@ def test_one_changed_label_exits_3_and_is_named(call, files, certificate, tmp_pa
     assert first.startswith(f"  {what}: certified sha256:")
 
 
-def test_settings_fixed_in_a_file_must_be_those_of_the_certificate(
-    call, files, certificate, tmp_path
-):
-    settings = tmp_path / "study.yaml"
-    settings.write_text("epsilon: [0.1, 0.2]\nepsilon-reason: skilled\n")
-    assert call("certify", "check", certificate, *files, "--settings", settings).code == 0
+def test_declared_settings_must_be_those_of_the_certificate(call, files, certificate):
+    declared = ["--epsilon", "0.1", "--epsilon", "0.2", "--epsilon-reason"]
+    assert call("certify", "check", certificate, *files, *declared, "skilled").code == 0
 
-    settings.write_text("epsilon: [0.1, 0.2]\nepsilon-reason: experts\n")
-    done = call("certify", "check", certificate, *files, "--settings", settings)
+    done = call("certify", "check", certificate, *files, *declared, "experts")
     assert done.code == 3
     assert "setting epsilon_reason: certified skilled, now experts" in done.out
 

@@ -745,7 +745,6 @@ def test_the_certificate_is_written_whole(call, files, tmp_path):
         "humans.csv",
         "judges.csv",
         "record.json",
-        "record.json.settings.yaml",
     ]
 
 

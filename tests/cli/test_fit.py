@@ -309,7 +309,6 @@ def test_a_reward_is_replaced_by_a_reward(fit):
         (["--margin", "1", "--margin", "2"], "`--margin` must be one number"),
         (["--margin-of", "a=1", "--margin-of", "a=2"], "must name 'a' once"),
         (["--fixed", "apology"], "must be FEATURE=NUMBER, got 'apology'"),
-        (["--positive", "apology"], "`--positive` is now `--sign FEATURE=positive`"),
         (["--sign", "apology=positive", "--sign", "apology=negative"], "'apology' once"),
         (["--sign", "apology"], r"must be [FEATURE=]positive|negative|rubric, got 'apology'"),
         (["--sign", "rubric", "--signs", "positive"], "must name '*' once"),

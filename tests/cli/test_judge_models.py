@@ -443,7 +443,6 @@ def test_a_file_without_items_spends_nothing(
     ("options", "words"),
     [
         (["--judge", "judges.yaml", "--max-cost", "5"], ["judges.yaml", "--max-cost", "the file"]),
-        (["--judges", "judges.yaml"], ["`--judges` is now `--judge`"]),
         (["--max-cost", "5"], ["--max-cost", "language model", "'local'"]),
         (["--judge", "x.npz", "--store", "s.sqlite"], ["--store", "language model", "x.npz"]),
     ],

@@ -251,16 +251,6 @@ def test_a_writer_paraphrases_where_one_is_named(probe_model, faulty_server):
 # What is refused ------------------------------------------------------------------------------
 
 
-def test_the_check_of_a_server_is_sent_to_its_new_place(call):
-    done = call("probe", "openai/gpt-4o-mini", "--base-url", "http://localhost:1/v1")
-
-    assert done.code == 2
-    assert done.err.splitlines()[0] == (
-        "voirdire probe: the check of a server is now `voirdire judge --check --judge "
-        "openai/gpt-4o-mini`."
-    )
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [

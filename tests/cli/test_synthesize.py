@@ -171,10 +171,6 @@ def test_prompts_that_are_set_aside_are_said(synthesize, tmp_path):
         ((), "must name the file of completions"),
         (("-o", "-", "--json"), "both print to standard output"),
         (("-o", "x.jsonl", "--model", "nobody"), "must name a language model"),
-        (
-            ("-o", "x.jsonl", "--judge-price", "1,1"),
-            "`--judge-price` is now `price` in a YAML file",
-        ),
         (("-o", "x.jsonl", "--price", "cheap"), "must be two numbers"),
     ],
 )

@@ -138,7 +138,7 @@ def examine_command(
         reading = _declare_kind_of_rubric(rubric, reading, questions)
         people, truth, reading = _read_first(humans, gold, reading, questions)
     run = JudgingSettings(behavior=behavior, store=store)
-    judging = _open_verdicts(judges, judge, run, call=call, source=str(items), rubric=rubric)
+    judging = _open_verdicts(judges, judge, run, source=str(items), rubric=rubric)
     if not humans:
         with judging as files, progress("reading and measuring"):
             measured = _examine_gold(files, truth, questions, reading, plan)
@@ -233,7 +233,7 @@ def _check_sources(
     if judge is None:
         call.refuse(("rubric", "behavior", "store"), why="nobody is asked. Name a `--judge`")
     if judge is not None and judges:
-        msg = "`--judge` beside `--judges` is now `--only`: it chooses among those examined."
+        msg = "`--judge` must be left out beside `--judges`: `--only` chooses among those examined."
         raise UsageError(msg)
     if judge is not None and items in (None, "-"):
         got = "none" if items is None else "standard input, which cannot be read again"
@@ -295,7 +295,6 @@ def _open_verdicts(
     judge: str | None,
     run: JudgingSettings,
     *,
-    call: Call,
     source: str,
     rubric: str,
 ) -> Iterator[list[str]]:
@@ -315,7 +314,7 @@ def _open_verdicts(
             source,
             folder if are_several else str(Path(folder) / "verdicts.parquet"),
             run,
-            judges=make_judges(judge, Asking(), call=call),
+            judges=make_judges(judge, Asking()),
             are_several=are_several,
             rubric=rubric,
         )

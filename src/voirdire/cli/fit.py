@@ -216,7 +216,7 @@ def _asked(
     is_asked = is_model_name(names) or names.lower().endswith((".yaml", ".yml"))
     if not has_verdicts and is_asked:
         refuse_idle_options(call, judge=names)
-        return make_judge(names, asking, call=call)
+        return make_judge(names, asking)
     if typed := call.flags((*USUAL, *OF_REPLIES)):
         got = "verdicts that there are" if has_verdicts else repr(shorten(names))
         msg = f"`--judge` must name a language model for {typed}, got {got}."

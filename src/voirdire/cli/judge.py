@@ -27,7 +27,7 @@ from voirdire.cli.printing import (
     print_result,
     say_drops,
 )
-from voirdire.cli.shell import Call, Typed, UsageError, say
+from voirdire.cli.shell import Call, UsageError, say
 from voirdire.judging import Asking, JudgingSettings
 
 if TYPE_CHECKING:
@@ -83,13 +83,13 @@ def judge_command(
     from voirdire.reporting.judging_tables import estimate_tables
 
     if check:
-        _check(items, judge, asking, call=call, as_json=as_json)
+        _check(items, judge, asking, as_json=as_json)
         return
     if show_card:
         _print_card(judge, as_json=as_json)
         return
     if show_prompt:
-        asked = make_judges(judge, asking, call=call, reads_keys=False)
+        asked = make_judges(judge, asking, reads_keys=False)
         from_file = judge.lower().endswith((".yaml", ".yml"))
         _print_prompts(items, asked, asking, rubric=rubric, settings=settings, has_titles=from_file)
         return
@@ -99,7 +99,7 @@ def judge_command(
         raise UsageError(msg)
     listen_for_interrupts()
     are_several = is_judges_file(judge)
-    judges = make_judges(judge, asking, call=call, reads_keys=not dry_run)
+    judges = make_judges(judge, asking, reads_keys=not dry_run)
     settings = replace(settings, workers=workers or (1 if are_several else "auto"))
     if dry_run:
         place = output / "any" if are_several and output else output
@@ -201,17 +201,14 @@ def _print_card(judge: str, *, as_json: bool) -> None:
     print_result(card.to_dict(), card.to_markdown(), as_json=as_json)
 
 
-def _check(items: str | None, judge: str, asking: Asking, *, call: Typed, as_json: bool) -> None:
+def _check(items: str | None, judge: str, asking: Asking, *, as_json: bool) -> None:
     """Print what the server of a language model can do."""
     from voirdire.models import check_model, is_model_name, load_model
-    from voirdire.models.known_providers import check_key_of_file
 
     if items is not None or not is_model_name(judge):
         rule = "`--check` needs `--judge` with a language model, and no ITEMS"
         msg = f"{rule}, got {shorten(items or judge)!r}. Write --check --judge openai/gpt-4o-mini."
         raise UsageError(msg)
-    if "api_key_env" in call.from_file:
-        check_key_of_file(asking.api_key_env, model=judge, base_url=asking.base_url)
     model = load_model(
         judge,
         base_url=asking.base_url,

@@ -128,9 +128,7 @@ def choose_name(judge: str | None, only: str | None, *, verdicts: Sequence[Any])
     return only if verdicts else judge
 
 
-def make_judges(
-    name: str, asking: Asking, *, call: Call, reads_keys: bool = True
-) -> Sequence[JudgeLike]:
+def make_judges(name: str, asking: Asking, *, reads_keys: bool = True) -> Sequence[JudgeLike]:
     """Make the judges of a file, or the one that is named; a local judge stays as it is."""
     from voirdire.judging import load_llm_judge, load_llm_judges
     from voirdire.judging.judges.cascade_jury_files import load_judge_file
@@ -140,14 +138,13 @@ def make_judges(
         return load_llm_judges(name, reads_keys=reads_keys)
     judge: Any = load_judge_file(name, reads_keys=reads_keys, max_cost=asking.max_cost)
     if judge is None and is_model_name(name):
-        is_from_file = "api_key_env" in call.from_file
-        judge = load_llm_judge(name, asking, reads_keys=reads_keys, is_from_file=is_from_file)
+        judge = load_llm_judge(name, asking, reads_keys=reads_keys)
     return [name if judge is None else judge]
 
 
-def make_judge(name: str, asking: Asking, *, call: Call, reads_keys: bool = True) -> JudgeLike:
+def make_judge(name: str, asking: Asking, *, reads_keys: bool = True) -> JudgeLike:
     """Make the one judge that is named."""
-    judges = make_judges(name, asking, call=call, reads_keys=reads_keys)
+    judges = make_judges(name, asking, reads_keys=reads_keys)
     if len(judges) > 1:
         rule = f"`{shorten(name)}` must hold one judge, got {len(judges)}"
         msg = f"{rule}. A jury.yaml makes one judge of several."
@@ -169,7 +166,7 @@ def make_judge_or_own(
         call.refuse(idle, why=why)
         return name
     refuse_idle_options(call, judge=name)
-    return make_judge(name, asking, call=call, reads_keys=reads_keys)
+    return make_judge(name, asking, reads_keys=reads_keys)
 
 
 def refuse_idle_options(call: Call, *, judge: str, names: Sequence[str] = USUAL) -> None:

@@ -156,9 +156,8 @@ def pairs_of(kind: Any, *, named: str = "NAME", alone: str | None = None) -> Any
 
 
 def called(token: Any) -> str:
-    """Name the option of a token, after the place in a settings file that it comes from."""
-    place = "" if token.source in ("", "cli") else f"{token.source}: "
-    return f"{place}`{token.keyword or 'text'}`"
+    """Name the option of a token."""
+    return f"`{token.keyword or 'text'}`"
 
 
 def _split_pair(pair: str, *, option: str, form: str) -> tuple[str, str]:

@@ -116,14 +116,11 @@ def probe_command(
     from voirdire.rubrics import load_rubric
     from voirdire.studies.probing.study import estimate_probing, probe_judge
 
-    if is_model_name(items) and not Path(items).exists():
-        msg = f"the check of a server is now `voirdire judge --check --judge {shorten(items)}`."
-        raise UsageError(msg)
     models = [name for name in (judge, writer, again) if name is not None]
     refuse_idle_options(call, judge=next(filter(is_model_name, models), judge))
     check_written(plot=plot, report=page.report)
     listen_for_interrupts()
-    load = partial(make_judge, call=call, reads_keys=not dry_run)
+    load = partial(make_judge, reads_keys=not dry_run)
     chosen: dict[str, Any] = {
         "judge": load(judge, asking),
         "rubric": load_rubric(rubric),

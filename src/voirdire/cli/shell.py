@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -51,9 +51,6 @@ __all__ = [
 
 ALL = "--help-all"
 OPTIONS = Group("Options", sort_key=0)
-SETTINGS = "--settings"
-_DONE = (None, 0, 3)
-_MOVED = {"--show-completion": "`--install-completion`, which installs it for your shell"}
 _WIDEST_NAME = 36
 _KINDS = {
     "CHOICE": "WORD",
@@ -79,13 +76,9 @@ class UsageError(Exception):
 
 @dataclass(frozen=True)
 class Typed:
-    """How the options of a call were typed, by the names of their parameters.
-
-    `from_file` names those that a settings file gave.
-    """
+    """How the options of a call were typed, by the names of their parameters."""
 
     options: Mapping[str, str]
-    from_file: frozenset[str] = frozenset()
 
     def flags(self, names: Iterable[str]) -> str:
         """List those of the options that were typed, as they were typed."""
@@ -106,9 +99,7 @@ class _State:
     """State of the call that is being read."""
 
     called: str = ""
-    moved: Mapping[str, str] = field(default_factory=dict)
     shown: Sequence[str] = ()
-    settings: str | None = None
     typed: Typed = Typed({})
     arguments: ArgumentCollection | None = None
 
@@ -120,14 +111,12 @@ _STATE: ContextVar[_State] = ContextVar("state", default=_State())  # noqa: B039
 class Command:
     """A command: what it does, a call, and the options that plain help shows.
 
-    `usual` names options between spaces; empty shows all. `moved` holds options of earlier
-    versions, each with what took its place.
+    `usual` names options between spaces; empty shows all.
     """
 
     summary: str
     example: str
     usual: str = ""
-    moved: Mapping[str, str] = field(default_factory=dict)
 
 
 def say(text: str = "") -> None:
@@ -182,17 +171,9 @@ def _remember_typed(_app: App, _commands: tuple[str, ...], arguments: ArgumentCo
     for argument in arguments:
         for token in argument.tokens:
             if token.keyword is None and token.value[:1] == "-" and token.value not in ("-", "--"):
-                raise UsageError(
-                    _refuse_option(token.value.partition("=")[0], names, _STATE.get().moved)
-                )
+                raise UsageError(_refuse_option(token.value.partition("=")[0], names))
     state = _STATE.get()
-    filled: frozenset[str] = frozenset()
-    if state.settings is not None:
-        from voirdire.cli.settings_file import fill_from_file
-
-        filled = fill_from_file(state.settings, state.called, arguments)
-    typed = {row.field_info.name: row.name for row in arguments if row.tokens}
-    state.typed = Typed(typed, from_file=filled)
+    state.typed = Typed({row.field_info.name: row.name for row in arguments if row.tokens})
     state.arguments = arguments
 
 
@@ -261,8 +242,7 @@ class _ShortHelp:
         console.print(_reflow(text))
         console.print()
         if _STATE.get().shown:
-            text = f"The usual options; all of them: {ALL}. From a YAML file: {SETTINGS} FILE."
-            console.print(f"{text}\n", style="dim")
+            console.print(f"The usual options; all of them: {ALL}.\n", style="dim")
 
 
 def _describe_option(row: HelpEntry) -> str:
@@ -307,25 +287,17 @@ def run_app(app: App, commands: Mapping[str, Command], tokens: Sequence[str]) ->
     command = commands.get(called)
     state = _State(
         called=called or next((word for word in words[:1] if word[:1] != "-"), ""),
-        moved=command.moved if command else _MOVED,
         shown=command.usual.split() if command and not shows_all else (),
     )
     _STATE.set(state)
     try:
-        words, state.settings = _split_settings(words)
         function, bound, ignored = app.parse_args(
             [*words, *(["--help"] if shows_all else [])],
             print_error=False,
             exit_on_error=False,
         )
         given = {"call": state.typed} if "call" in ignored else {}
-        try:
-            function(*bound.args, **(bound.kwargs | given))
-        except SystemExit as leaving:
-            if leaving.code in _DONE:
-                _keep_settings(called)
-            raise
-        _keep_settings(called)
+        function(*bound.args, **(bound.kwargs | given))
         if not called and not any(word.startswith("-") for word in tokens):
             sys.exit(2)  # no command was named: help was shown
     except (CycloptsError, UsageError) as error:
@@ -335,30 +307,6 @@ def run_app(app: App, commands: Mapping[str, Command], tokens: Sequence[str]) ->
         for line in _lines(error, called, command, names, is_bare=words == called.split()):
             say(line)
         sys.exit(2)
-
-
-def _split_settings(words: Sequence[str]) -> tuple[list[str], str | None]:
-    """Take out the settings file, which is read before the options that it gives."""
-    found = [place for place, word in enumerate(words) if word.partition("=")[0] == SETTINGS]
-    if not found:
-        return [*words], None
-    place = found[-1]
-    if "=" in words[place]:
-        return [*words[:place], *words[place + 1 :]], words[place].partition("=")[2]
-    if place + 1 == len(words):
-        msg = f"`{SETTINGS}` needs a file."
-        raise UsageError(msg)
-    return [*words[:place], *words[place + 2 :]], words[place + 1]
-
-
-def _keep_settings(called: str) -> None:
-    """Write the settings of a run that came to its end beside its output."""
-    arguments = _STATE.get().arguments
-    if arguments is not None:
-        from voirdire.cli.settings_file import write_settings
-
-        if note := write_settings(called, arguments):
-            say(f"note: {note}")
 
 
 def _called(commands: Mapping[str, Command], tokens: Sequence[str]) -> str:
@@ -384,7 +332,7 @@ def _lines(
     unused = [word.partition("=")[0] for word in getattr(error, "unused_tokens", None) or ()]
     unknown = [word for word in unused if word.startswith("-") and word not in names]
     if unknown:
-        text = _refuse_option(unknown[0], names, _STATE.get().moved)
+        text = _refuse_option(unknown[0], names)
         return [f"{program}: {text}", f"Help: {program} --help"]
     if isinstance(error, MissingArgumentError) and command and error.keyword is None:
         return [
@@ -407,19 +355,16 @@ def _name(error: CycloptsError) -> str:
 
 
 def _message(error: Exception) -> str:
-    moved = _STATE.get().moved
     match error:
         case UnknownOptionError():
             word = (error.token.keyword or error.token.value).partition("=")[0]
             names = [name for row in error.argument_collection for name in row.names if row.parse]
-            return _refuse_option(word, names, moved)
+            return _refuse_option(word, names)
         case MissingArgumentError():
             return f"{_name(error)} needs a value."
         case CoercionError():
             value = "" if error.token is None else f", got {error.token.value!r}"
-            source = "" if error.token is None else error.token.source
-            place = "" if source in ("", "cli") else f"{source}: "
-            return f"{place}{_name(error)} must be {_describe_kind(error)}{value}."
+            return f"{_name(error)} must be {_describe_kind(error)}{value}."
         case RepeatArgumentError():
             jury = " A jury.yaml makes one judge of several."
             name = error.token.keyword
@@ -428,19 +373,12 @@ def _message(error: Exception) -> str:
             given = error.argument.value if error.argument else None
             return f"{_name(error)}: {error.exception_message} Got {given!r}."
         case UnusedCliTokensError():
-            text = f"it takes no {', '.join(map(repr, error.unused_tokens or ()))} there."
-            return (
-                f"{text} `--gate` is a flag: name judges with `--only`."
-                if "gate" in _STATE.get().typed.options
-                else text
-            )
+            return f"it takes no {', '.join(map(repr, error.unused_tokens or ()))} there."
     return " ".join(str(error).replace('"', "`").split())
 
 
-def _refuse_option(word: str, names: Sequence[str], moved: Mapping[str, str]) -> str:
+def _refuse_option(word: str, names: Sequence[str]) -> str:
     """Refuse an option, and name the one that may be meant."""
-    if word in moved:
-        return f"`{word}` is now {moved[word]}."
     near = get_close_matches(word, names, n=1, cutoff=0.6)
     return f"`{word}` is no option.{f' Did you mean `{near[0]}`?' if near else ''}"
 

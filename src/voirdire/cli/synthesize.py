@@ -22,7 +22,7 @@ from voirdire.cli.printing import (
     print_result,
     say_drops,
 )
-from voirdire.cli.shell import Call, UsageError, say
+from voirdire.cli.shell import UsageError, say
 from voirdire.judging import Asking
 from voirdire.rewards.synthesis.settings import SynthesisSettings
 
@@ -36,7 +36,6 @@ def synthesize_command(
     prompts: Annotated[str, Parameter(metavar="PROMPTS")],
     /,
     *,
-    call: Call,
     model: Annotated[str, Parameter(metavar="MODEL")],
     output: Annotated[str | None, Parameter(name=("--output", "-o"), metavar="FILE")] = None,
     rubric: RubricName = "safety",
@@ -82,7 +81,7 @@ def synthesize_command(
         api_key_env=None,
         price=None,
     )
-    make = partial(make_judge, call=call, reads_keys=not dry_run)
+    make = partial(make_judge, reads_keys=not dry_run)
     writer = make(model, writing)
     if not isinstance(writer, LlmJudge):
         msg = f"`--model` must name a language model, such as openai/gpt-4o-mini, got {model!r}."
