@@ -42,7 +42,7 @@ def study():
 @pytest.fixture(scope="module")
 def document(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "page.html"
-    path.write_text(html_report(study(), explore=True), encoding="utf-8")
+    path.write_text(html_report(study()), encoding="utf-8")
     return path
 
 
@@ -86,25 +86,6 @@ def test_a_search_finds_what_any_part_of_an_item_says(items):
     assert items.locator("img").count() == 0
 
 
-def test_the_slider_moves_the_winning_rates_and_goes_back(items):
-    rates = items.locator("#q1-judges [data-omega]")
-    examined = rates.all_inner_texts()
-    margin = items.locator(".explore output")
-    assert margin.inner_text() == ".2"
-    grids = rates.evaluate_all("all => all.map(each => JSON.parse(each.dataset.omega))")
-
-    for step in (0, 30):
-        items.locator(".explore input").fill(str(step))
-        assert rates.all_inner_texts() == [grid[step] for grid in grids]
-        shown = margin.inner_text()
-        assert shown == f"{step / 100:g}".removeprefix("0") or (step, shown) == (0, "0")
-    items.get_by_role("button", name="as examined").click()
-
-    assert rates.all_inner_texts() == examined
-    assert (margin.inner_text(), items.locator(".explore input").input_value()) == (".2", "20")
-    assert items.get_by_text("Exploratory: ε must be fixed before looking.").is_visible()
-
-
 def test_the_page_is_whole_without_a_script(chromium, document):
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
@@ -117,7 +98,6 @@ def test_the_page_is_whole_without_a_script(chromium, document):
     assert page.locator(".item > summary").last.is_visible()
     assert page.locator(".item .said").first.is_visible()
     assert not page.locator(".filter").is_visible()
-    assert not page.locator(".explore").is_visible()
     context.close()
 
 

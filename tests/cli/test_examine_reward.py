@@ -1,4 +1,4 @@
-"""`voirdire examine-reward`: files in, tables, JSON, a page and a table for a paper out."""
+"""`voirdire examine-reward`: files in, tables, JSON and a page out."""
 
 import json
 
@@ -147,34 +147,23 @@ def test_a_policy_and_a_benchmark_are_read_with_their_verdicts(command, given, a
 
 
 @pytest.mark.ci
-def test_a_page_and_a_table_are_written(command, asked, tmp_path):
-    page, table = tmp_path / "page.html", tmp_path / "table.md"
+def test_a_page_is_written(command, asked, tmp_path):
+    page = tmp_path / "page.html"
 
-    done = command(*asked, "--report", page, "--report-language", "zh", "--table", table)
-    again = command(*asked, "--report", page, "--table", table)
+    done = command(*asked, "--report", page, "--report-language", "zh")
+    again = command(*asked, "--report", page)
 
     assert (done.code, again.code) == (0, 0), done.err
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert table.read_text(encoding="utf-8").startswith("| Behavior | Case | n |")
 
 
-def test_a_table_in_markdown_may_be_replaced_by_another(command, asked, tmp_path):
-    table = tmp_path / "table.md"
-
-    codes = [command(*asked, "--table", table).code for _ in range(2)]
-
-    assert codes == [0, 0]
-    assert table.read_text(encoding="utf-8").startswith("| Behavior | Case | n |")
-
-
-@pytest.mark.parametrize("option", ["--report", "--table"])
-def test_nobodys_file_is_replaced(command, asked, tmp_path, assert_one_line, option):
+def test_nobodys_file_is_replaced(command, asked, tmp_path, assert_one_line):
     other = tmp_path / "thesis.md"
     other.write_text("mine", encoding="utf-8")
 
-    done = command(*asked, option, other)
+    done = command(*asked, "--report", other)
 
-    assert_one_line(done, f"`{option}` must not replace", other)
+    assert_one_line(done, "`--report` must not replace", other)
     assert other.read_text(encoding="utf-8") == "mine"
 
 
@@ -183,8 +172,6 @@ def test_nobodys_file_is_replaced(command, asked, tmp_path, assert_one_line, opt
     [
         ([], "there is nothing to examine it on"),
         (["-", "--policy", "-"], "standard input (-) can be read once"),
-        (["x.jsonl", "--table", "t.pdf"], "`--table` must end in .md, got 't.pdf'."),
-        (["x.jsonl", "--table", "t.tex"], "LaTeX is no longer written"),
     ],
 )
 def test_what_cannot_be_meant_is_a_usage_error(command, given, typed, words):
@@ -204,12 +191,6 @@ def test_a_reward_without_a_judge_needs_verdicts(command, given, assert_one_line
     done = command(given["comparisons"], "--reward", given["reward"])
 
     assert_one_line(done, "cannot be made again")
-
-
-def test_page_and_table_must_be_two_files(command, asked, tmp_path, assert_one_line):
-    done = command(*asked, "--report", tmp_path / "x.md", "--table", tmp_path / "x.md")
-
-    assert_one_line(done, "must be different files")
 
 
 def _rewritten(path, change):

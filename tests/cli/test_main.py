@@ -137,7 +137,7 @@ def test_a_bare_call_gets_an_example(call, command):
             ("examine", "--humans", "h", "--judges", "v", "--judge", "x"),
             "must be left out beside `--judges`: `--only`",
         ),
-        (("fit", "c.jsonl", "--verdicts", "v", "--judge", "x", "-o", "r"), "`--only` says whose of them"),
+        (("fit", "c.jsonl", "--verdicts", "v", "--judge", "x", "-o", "r"), "`--only` says whose"),
         (("score", "i.jsonl", "--reward", "r", "--only", "x", "-o", "r"), "beside `--verdicts`"),
         (("judge", "i.jsonl", "extra"), "takes no 'extra' there"),
         (("power", "--seed", "x"), "`--seed` must be a whole number, got 'x'."),

@@ -11,11 +11,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import voirdire
 from golden.training import record_run
 from voirdire.io import read_labels
 from voirdire.judging import judge_file
-from voirdire.reporting import html_report
 
 FILES = Path(__file__).parents[1] / "golden" / "files"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -193,67 +191,9 @@ def test_an_examination_with_the_texts_of_its_items(view, examination, tmp_path)
     assert 'id="q1-items"' in page
     assert "Prompt 1" in page
     assert {tags["=source"] for tags in tags_of(page)} == {"web", "chat"}
-    assert "Exploratory: ε must be fixed before looking." in page
-
-
-def explored(page):
-    """Read ω of the judges by margin."""
-    table = page[page.index('id="q1-judges"') :]
-    table = table[: table.index("</table>")]
-    names = re.findall(r'<th scope="row".*?<bdi[^>]*>(.*?)</bdi>', table)
-    rates = [json.loads(attrs["data-omega"]) for _, attrs in Elements(table).found
-             if "data-omega" in attrs]  # fmt: skip
-    return dict(zip(names, rates, strict=True))
-
-
-@pytest.mark.parametrize("settings", [{}, {"family": "judges"}, {"quality": {"ann": 3, "bob": 1,
-                                                                           "eve": 1}}])  # fmt: skip
-def test_the_slider_shows_what_an_examination_at_that_margin_finds(study, settings):
-    asked = {"judges": study["judges"], "humans": study["humans"], "method": "t"} | settings
-
-    page = html_report(voirdire.examine(**asked, epsilon=0.2), explore=True)
-
-    shown = explored(page)
-    assert set(shown) == {"good", "bad"}
-    for step in (0, 3, 7, 20, 45):
-        found = voirdire.examine(**asked, epsilon=step / 100, around=False)
-        for row in found.results:
-            expected = f"{row.winning_rate:.2f}".removeprefix("0")
-            assert shown[row.judge][step] == expected, (row.judge, step)
-    assert len({rate for rates in shown.values() for rate in rates}) > 2
-
-
-def test_the_slider_follows_the_test_of_one_judge(study):
-    [judge] = (study["judges"]["good"],)
-    result = voirdire.alt_test(judge, study["humans"], epsilon=0.1, method="t")
-    examined = voirdire.examine(judges={"good": judge}, humans=study["humans"], epsilon=0.3)
-
-    shown = explored(html_report(examined, explore=True))
-
-    assert float(shown["good"][10]) == pytest.approx(result.winning_rate, abs=0.005)
-
-
-def test_there_is_no_slider_for_a_multiplicative_margin_nor_on_a_report(study):
-    asked = {"judges": study["judges"], "humans": study["humans"]}
-
-    multiplied = voirdire.examine(**asked, epsilon_mode="multiplicative")
-
-    assert 'class="explore"' not in html_report(multiplied, explore=True)
-    assert 'class="explore"' not in html_report(voirdire.examine(**asked))
 
 
 # Other results ------------------------------------------------------------------------------------
-
-
-def test_a_reward_with_its_weights_and_certificates(view):
-    page = view(FILES / "reward.json")
-
-    assert "What the reward pays for" in page
-    weights = json.loads((FILES / "reward.json").read_text(encoding="utf-8"))["behaviors"]
-    for behavior, row in weights.items():
-        assert behavior in page
-        assert all(name in page for name in row["weights"])
-    assert "Certificate" in page
 
 
 def test_a_certificate_with_its_figures_and_hashes(view):

@@ -30,9 +30,9 @@ from voirdire.cli.printing import (
     print_text,
     say_warnings,
 )
-from voirdire.cli.shell import Call, UsageError, say
+from voirdire.cli.shell import Call, UsageError
 from voirdire.cli.study_files import check_streams
-from voirdire.cli.written_files import Page, check_written, write_text
+from voirdire.cli.written_files import Page, check_written
 from voirdire.errors import NoDataError, UncertifiedWarning
 from voirdire.studies.reward.settings import RewardExaminationSettings
 
@@ -70,7 +70,6 @@ def examine_reward_command(
     bench_verdicts: Annotated[list[Path], Parameter(metavar="FILE")] = [],
     settings: ExaminationOptions = RewardExaminationSettings(),
     page: Page = Page(),
-    table: Path | None = None,
     details: bool = False,
     as_json: AsJson = False,
 ) -> None:
@@ -92,13 +91,11 @@ def examine_reward_command(
         A benchmark: rows of prompt, chosen, rejected and perhaps subset.
     bench_verdicts
         Stored verdicts on it.
-    table
-        Write a table for a paper, in Markdown (.md).
     details
         Show every feature.
     """
     _check_sources(call, COMPARISONS=comparisons, policy=policy, bench=bench)
-    check_written(report=page.report, table=table)
+    check_written(report=page.report)
     listen_for_interrupts()
     if only is not None or (policy is None and bench is None):
         judge = choose_name(judge, only, verdicts=verdicts)
@@ -113,11 +110,6 @@ def examine_reward_command(
     settings = replace(settings, from_classes=bool(settings.from_classes))
     examination = _examine(reward, comparisons, settings, asked=asked)
     page.write(examination)
-    if table is not None:
-        from voirdire.reporting.reward_tables import paper_table
-
-        write_text(table, paper_table(examination))
-        say(f"table: {table}")
     if as_json:
         from voirdire.reporting.reward_json import reward_examination_to_json
 

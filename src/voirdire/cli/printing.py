@@ -59,21 +59,14 @@ def print_result(
 
 
 def print_tables(*shown: RenderableType, stream: TextIO | None = None) -> None:
-    """Print tables, 120 wide where nothing says how wide; a line of text is never broken.
-
-    A table that is wider than the terminal gives up text and then columns, but no figure.
-    """
+    """Print tables, 120 wide where nothing says how wide; a line of text is never broken."""
     from rich.console import Console
-    from rich.table import Table
-
-    from voirdire.reporting.narrow_tables import NarrowTable
 
     stream = stream or sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else 120
     console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
     for part in shown:
-        whole = NarrowTable(part) if isinstance(part, Table) else part
-        console.print(whole, soft_wrap=isinstance(part, str))
+        console.print(part, soft_wrap=isinstance(part, str))
 
 
 def print_json(result: Any) -> None:

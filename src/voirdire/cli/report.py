@@ -37,7 +37,7 @@ def report_command(
     Parameters
     ----------
     result
-        The JSON of `voirdire examine` or `voirdire examine-reward`, a reward, a certificate,
+        The JSON of `voirdire examine` or `voirdire examine-reward`, a certificate,
         verdicts, or the folder of a training run; - reads standard input.
     output
         The page; - prints it.

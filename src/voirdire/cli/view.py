@@ -38,7 +38,7 @@ def view_command(
     ----------
     file
         The JSON of `voirdire examine` or `voirdire examine-reward`, verdicts (JSONL, CSV, Parquet,
-        JSON), a reward, a certificate, or the folder of a training run; - reads standard input.
+        JSON), a certificate, or the folder of a training run; - reads standard input.
     items
         Prompts and responses of an examination or of verdicts, by id.
     columns
@@ -62,7 +62,6 @@ def view_command(
             title=title,
             items=items,
             reading=Reading(columns=columns),
-            explore=True,
             texts=True,
         )
         page = make_page(request)

@@ -58,14 +58,7 @@ _KINDS = {
         is_at_start=True,
         endings=(".svg", ".png", ".pdf"),
     ),
-    "table": _Kind(
-        what="table of a reward",
-        signs=(b"| behavior | case | n |",),
-        is_at_start=True,
-        endings=(".md",),
-    ),
 }
-_INSTEAD = {".tex": " LaTeX is no longer written: `pandoc table.md -o table.tex` makes it."}
 
 
 def check_written(*, option: str | None = None, **paths: Path | None) -> None:
@@ -83,7 +76,7 @@ def _check_kind(path: Path, kind: _Kind, *, option: str) -> None:
     ending = path.suffix.lower()
     if kind.endings and ending not in kind.endings:
         allowed = ", ".join(kind.endings)
-        msg = f"`{option}` must end in {allowed}, got {str(path)!r}.{_INSTEAD.get(ending, '')}"
+        msg = f"`{option}` must end in {allowed}, got {str(path)!r}."
         raise UsageError(msg)
     check_place(path)
     try:

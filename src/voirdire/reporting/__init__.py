@@ -33,11 +33,7 @@ if TYPE_CHECKING:
         reward_examination_to_json,
         reward_fit_to_json,
     )
-    from voirdire.reporting.reward_tables import (
-        RewardExaminationTables,
-        RewardFitTables,
-        paper_table,
-    )
+    from voirdire.reporting.reward_tables import RewardExaminationTables, RewardFitTables
     from voirdire.reporting.rubric_tables import RubricList, RubricTables
     from voirdire.reporting.terminal import ExaminationTables
     from voirdire.reporting.training_tables import training_summary
@@ -56,7 +52,6 @@ __all__ = [
     "examination_from_json",
     "examination_to_json",
     "html_report",
-    "paper_table",
     "plot",
     "power_to_json",
     "results_report",
@@ -88,7 +83,6 @@ _HOME = {
     "examination_from_json": "as_json",
     "examination_to_json": "as_json",
     "html_report": "pages.examination",
-    "paper_table": "reward_tables",
     "plot": "plots",
     "power_to_json": "as_json",
     "results_report": "pages.results",

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
-from voirdire.reporting.narrow_tables import plain_table
 from voirdire.reporting.number_formats import counted, decimal, dollars, share
+from voirdire.reporting.plain_tables import plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

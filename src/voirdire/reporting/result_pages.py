@@ -23,7 +23,7 @@ __all__ = ["PageRequest", "ResultPage", "make_page"]
 
 @dataclass(frozen=True, kw_only=True)
 class PageRequest:
-    """What a page is made of, and how: with the slider of ε (`explore`), with texts of a run.
+    """What a page is made of, and how: with texts of a run.
 
     `reading` has the file's own names for columns of verdicts and of `items`.
     """
@@ -34,7 +34,6 @@ class PageRequest:
     created: str | None = None
     items: str | None = None
     reading: Reading = field(default_factory=Reading)
-    explore: bool = False
     texts: bool = False
 
     @property
@@ -152,7 +151,6 @@ def _show_examination(data: bytes, _document: dict[str, Any], asked: PageRequest
         created=asked.created,
         source=asked.source,
         items=asked.metadata(),
-        explore=asked.explore,
     )
 
 
@@ -176,7 +174,6 @@ def _show_certificate(data: bytes, _document: dict[str, Any], asked: PageRequest
         language=asked.language,
         title=asked.title or created,
         source=asked.source,
-        explore=asked.explore,
     )
 
 
@@ -184,16 +181,6 @@ _OF_CERTIFICATE = (
     *("content_hash", "created", "data_hash", "gold_hash", "rubric_hash", "population"),
     *("judges", "versions"),
 )
-
-
-def _show_reward(data: bytes, _document: dict[str, Any], asked: PageRequest) -> str:
-    from voirdire.documents import document_from_text
-    from voirdire.reporting.pages.reward_file import reward_file_page
-    from voirdire.rewards.reward_file import read_reward_document
-
-    _refuse_items(asked, "a reward")
-    document = document_from_text(data, source=asked.source, what="a reward", layout="json")
-    return reward_file_page(read_reward_document(document), **asked.about)
 
 
 def _show_reward_examination(data: bytes, _document: dict[str, Any], asked: PageRequest) -> str:
@@ -205,7 +192,6 @@ def _show_reward_examination(data: bytes, _document: dict[str, Any], asked: Page
 
 _KINDS: tuple[tuple[Callable[[dict[str, Any]], bool], Callable[..., str]], ...] = (
     (_has_schema("voirdire.certificate"), _show_certificate),
-    (_has_schema("voirdire.reward"), _show_reward),
     (_has_schema("voirdire.reward_examination"), _show_reward_examination),
     (lambda document: document.keys().isdisjoint(("item", "id")), _show_examination),
 )

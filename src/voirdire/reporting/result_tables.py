@@ -9,11 +9,11 @@ from rich.cells import cell_len
 from rich.markup import escape
 from rich.text import Text
 
-from voirdire.reporting.narrow_tables import NarrowTable, plain_table
 from voirdire.reporting.number_formats import is_defined, percent
 from voirdire.reporting.pages.results import view_of
 from voirdire.reporting.pages.speech import Speaker
 from voirdire.reporting.pages.view import Advice, Table, Words
+from voirdire.reporting.plain_tables import plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,7 +53,7 @@ class TerminalSpeaker(Speaker):
 class ViewTables:
     """What a page says, laid out for `rich`: print it with `rich.print` or a `Console`.
 
-    Fits eighty columns, and fewer by stacking rows.
+    A narrow terminal folds them.
     """
 
     def __init__(self, view: View, speaker: TerminalSpeaker, *, details: bool) -> None:
@@ -122,7 +122,7 @@ class ViewTables:
             yield Text(f"{heads[place]}: {rows[0][place]}")
         named = {head for head, place in zip(texts, kept, strict=True) if place in words}
         cells = ([escape(row[place]) for place in kept] for row in rows)
-        yield NarrowTable(plain_table(texts, cells, words=named))
+        yield plain_table(texts, cells, words=named)
         for said in (table.caption, table.cut_note):
             if said is not None:
                 yield Text(self._words(said), style="dim")
@@ -131,8 +131,7 @@ class ViewTables:
 class ResultTables(ViewTables):
     """A result laid out for `rich`: print it with `rich.print` or a `Console`.
 
-    The same sentences and figures as on the page of `results_report`. Fits eighty columns, and
-    fewer by stacking rows.
+    The same sentences and figures as on the page of `results_report`. A narrow terminal folds them.
 
     Parameters
     ----------

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
 from voirdire.reporting.judging_tables import call_lines
-from voirdire.reporting.narrow_tables import plain_table
 from voirdire.reporting.number_formats import decimal, share
+from voirdire.reporting.plain_tables import plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,19 +1,17 @@
-"""Rewards as tables: their fits and examinations for a terminal, and error rates for a paper."""
+"""Rewards as tables: their fits and examinations for a terminal."""
 
 from __future__ import annotations
 
 import math
-import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from voirdire._validation import shorten
-from voirdire.reporting.narrow_tables import NarrowTable, plain_table
 from voirdire.reporting.notes import dropped_note
-from voirdire.reporting.number_formats import counted, decimal, share
-from voirdire.reporting.pages.reward_facts import SIGNALS, group_by_signal, name_rules
+from voirdire.reporting.number_formats import counted, share
 from voirdire.reporting.pages.reward_sections import reward_view
+from voirdire.reporting.plain_tables import plain_table
 from voirdire.reporting.result_tables import TerminalSpeaker, ViewTables
 from voirdire.rewards.against_demands import (
     describe_paid_against_demands,
@@ -29,14 +27,11 @@ if TYPE_CHECKING:
     from voirdire.rewards.fitting.behavior_fitting import BehaviorFit
     from voirdire.rewards.fitting.fit import RewardFit
     from voirdire.rewards.fitting.weight_problem import Estimate
-    from voirdire.studies.reward.result import RateEstimate, RewardExamination
+    from voirdire.studies.reward.result import RewardExamination
 
-__all__ = ["RewardExaminationTables", "RewardFitTables", "paper_table"]
+__all__ = ["RewardExaminationTables", "RewardFitTables"]
 
-_SIGNALS = {"base": "Base", "total": "Base + rules", "rules": "Rules"}
-_SUBSETS = {None: "all pairs", "*": "mean over subsets"}
 _FEATURE_WIDTH = 36
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#])")
 _ORIGINS = {
     "fitted": "",
     "fixed": "given",
@@ -51,7 +46,7 @@ class RewardExaminationTables(ViewTables):
 
     The sentences and figures of the page of `reward_report`: how often the reward ranks
     comparisons the wrong way, what drives it, the policy and the benchmark, and what the reader
-    should know. Fits eighty columns, and fewer by stacking rows.
+    should know. A narrow terminal folds them.
 
     Parameters
     ----------
@@ -75,96 +70,13 @@ class RewardExaminationTables(ViewTables):
             yield dropped_note(self._dropped)
 
 
-def paper_table(examination: RewardExamination) -> str:
-    """Write error rates, hard cases and the benchmark as one Markdown table.
-
-    Parameters
-    ----------
-    examination : RewardExamination
-        What was found.
-
-    Returns
-    -------
-    str
-        The table with a caption that says what the figures are, ready to paste.
-
-    Examples
-    --------
-    >>> from voirdire.studies import ErrorRate, RateEstimate, RewardExamination
-    >>> rate = RateEstimate(value=0.25, low=0.1, high=0.4, n=8, n_prompts=4)
-    >>> row = ErrorRate(behavior=None, signal="total", against="all", rate=rate, tie_share=0.0)
-    >>> found = RewardExamination(
-    ...     reward={"name": "mine"}, n_items=9, n_prompts=4, n_comparisons=8, is_held_out=True,
-    ...     error_rates=(row,),
-    ... )
-    >>> print(paper_table(found).splitlines()[2])
-    | all | all comparisons | 8 | .250 [.100, .400] |
-    """
-    cases = _gather_cases(name_rules(examination))
-    signals = [signal for signal in SIGNALS if any(signal in rates for rates in cases.values())]
-    names = ["Reward"] if len(signals) == 1 else [_SIGNALS[signal] for signal in signals]
-    heads = ["Behavior", "Case", "n", *names]
-    table = [heads, ["---", "---", *("--:" for _ in heads[2:])]]
-    for case, rates in cases.items():  # names are escaped; figures are ours
-        n = f"{next(iter(rates.values())).n:,}"
-        table.append([*map(_escape, case), n, *(_paper_rate(rates.get(x)) for x in signals)])
-    lines = [f"| {' | '.join(row)} |" for row in table]
-    return "\n".join([*lines, "", _escape(_caption(examination)), ""])
-
-
-def _gather_cases(report: RewardExamination) -> dict[tuple[str, str], dict[str, RateEstimate]]:
-    """Gather the cases of each behavior, then the benchmark, each with the rate of each reward."""
-    sources: tuple[tuple[Any, tuple[str, ...], Any, Any], ...] = (
-        (report.error_rates, ("behavior", "against"), "rate", lambda behavior, against: (
-            behavior or "all", {"all": "all comparisons", "best": "against the best"}[against])),
-        (report.near_ideal, ("behavior", "best", "next"), "error_rate",
-         lambda behavior, best, other: (behavior, f"{best} against {other}")),
-        (report.refusals, ("behavior", "kind", "by"), "rate",
-         lambda behavior, kind, by: (behavior, f"{kind.replace('_', ' ')}, by {by}")),
-        (report.bench, ("subset",), "accuracy",
-         lambda subset: ("benchmark", f"accuracy: {_SUBSETS.get(subset, subset)}")),
-    )  # fmt: skip
-    cases = {
-        name(*row.key): {signal: getattr(x, rate) for signal, x in row.by_signal.items()}
-        for rows, keys, rate, name in sources
-        for row in group_by_signal(rows, keys, lambda _: 0)
-    }
-    places = {name: place for place, name in enumerate(dict.fromkeys(name for name, _ in cases))}
-    return dict(sorted(cases.items(), key=lambda row: places[row[0][0]]))
-
-
-def _caption(examination: RewardExamination) -> str:
-    level = examination.settings.get("confidence_level", 0.95)
-    held = "held-out prompts" if examination.is_held_out else "prompts that may be those of the fit"
-    seen = (row.figures["n_seen"] for row in examination.notes if row.code == "seen_prompts")
-    if n_seen := next(seen, 0):
-        held = f"prompts, not tested on {n_seen:,} of them, which are of the fit"
-    sizes = f"{examination.n_prompts:,} {held}, {examination.n_items:,} completions"
-    return (
-        f"Reward {shorten(examination.reward.get('name', ''))}: share of comparisons ranked the "
-        f"wrong way (a tie counts half) on {sizes}; accuracy where it says so. Brackets: "
-        f"{level:.0%} intervals from resampling prompts."
-    )
-
-
-def _paper_rate(rate: RateEstimate | None) -> str:
-    if rate is None:
-        return "–"
-    value, low, high = (decimal(x, digits=3) for x in (rate.value, rate.low, rate.high))
-    return value if math.isnan(rate.low) else f"{value} [{low}, {high}]"
-
-
-def _escape(text: str) -> str:
-    return _MARKDOWN.sub(r"\\\1", shorten(text, width=400))
-
-
 class RewardFitTables:
     """A fit laid out for `rich`: print it with `rich.print` or a `Console`.
 
     Per behavior the weights with their intervals, propositions first; then, in words, how often
     the reward ranks comparisons the wrong way, and what the reader should know; last, what is to
-    be known of several behaviors, and which weights pay against demands. Fits eighty columns,
-    and fewer by stacking rows.
+    be known of several behaviors, and which weights pay against demands. A narrow
+    terminal folds them.
 
     Parameters
     ----------
@@ -183,7 +95,7 @@ class RewardFitTables:
         several = _notes_on_several(self._fit)
         for row in self._fit.behaviors:
             yield Text(_fit_title(row), style="bold")
-            yield NarrowTable(_weights(row, level=level))
+            yield _weights(row, level=level)
             yield ""
             for sentence in _sentences(row, level=level):
                 yield Text(sentence)

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.reporting.narrow_tables import NarrowTable, plain_table
 from voirdire.reporting.number_formats import counted
+from voirdire.reporting.plain_tables import plain_table
 from voirdire.rubrics.expressions import GROUP_WORDS
 from voirdire.rubrics.rubric import write_demand
 
@@ -55,7 +55,7 @@ class RubricList:
             digits = row.content_hash.partition(":")[2][:_HASH_DIGITS]
             cells = (row.name, row.version, f"{len(row.questions)}", f"{len(row.behaviors)}")
             table.add_row(*map(_inert, cells), " ".join(row.languages), digits)
-        yield NarrowTable(table)
+        yield table
 
 
 class RubricTables:

@@ -6,8 +6,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
-from voirdire.reporting.narrow_tables import plain_table
 from voirdire.reporting.number_formats import margin
+from voirdire.reporting.plain_tables import plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -6,8 +6,8 @@ import shlex
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
-from voirdire.reporting.narrow_tables import plain_table
 from voirdire.reporting.number_formats import counted, dollars
+from voirdire.reporting.plain_tables import plain_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -10,7 +10,6 @@ from rich.markup import escape
 from rich.text import Text
 
 from voirdire._validation import shorten
-from voirdire.reporting.narrow_tables import NarrowTable, plain_table
 from voirdire.reporting.notes import (
     MOST_NOTES,
     cautions,
@@ -22,6 +21,7 @@ from voirdire.reporting.notes import (
 from voirdire.reporting.number_formats import decimal, margin, p_value, percent
 from voirdire.reporting.pages.examination_views import group_by_question
 from voirdire.reporting.pages.speech import one_line
+from voirdire.reporting.plain_tables import plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -54,7 +54,7 @@ class ExaminationTables:
 
     One line per judge and question, judges ranked by ρ; then, once each, what weakens the
     figures, what the columns mean and what was dropped. Fits eighty columns by leaving columns
-    out, and fewer by stacking rows.
+    out.
 
     Parameters
     ----------
@@ -80,17 +80,17 @@ class ExaminationTables:
             tables = []
             for rows in _families(examination.results):
                 tables.append(_judge_table(rows, width=options.max_width, has_controls=True))
-                yield NarrowTable(tables[-1])
+                yield tables[-1]
                 yield facts(rows, parts[rows[0].question])
                 yield ""
                 for row in rows:
-                    yield NarrowTable(_annotator_table(row))
+                    yield _annotator_table(row)
                     yield ""
             if examination.pooled:
-                yield NarrowTable(_pooled_table(examination))
+                yield _pooled_table(examination)
                 yield ""
         else:
-            yield NarrowTable(tables[0])
+            yield tables[0]
             yield ""
         yield cautions(examination, most=None if self._details else MOST_NOTES)
         heads = {str(column.header) for table in tables for column in table.columns}

@@ -47,7 +47,6 @@ __all__ = [
     "passes",
     "smallest_epsilons",
     "t_test_p_values",
-    "winning_rates_at",
 ]
 
 Design: TypeAlias = Literal["items", "weighted", "clustered"]
@@ -290,30 +289,6 @@ def _reject(
     together = each.swapaxes(0, 1).reshape(n_epsilons, n_judges * n_annotators)
     rejected = procedure(together, false_discovery_rate=rate)
     return rejected.reshape(n_epsilons, n_judges, n_annotators).swapaxes(0, 1)
-
-
-def winning_rates_at(
-    epsilons: NDArray[np.float64],
-    difference: MeanDifference,
-    tested: NDArray[np.bool_],
-    *,
-    false_discovery_rate: float,
-    family: Family = "annotators",
-    quality: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
-    """Compute ω by the t-test at other additive margins, shape (n_judges, n_epsilons).
-
-    The mean differences of an examination, arrays over judges and annotators, are the same at every
-    additive margin.
-    """
-    mean, error, freedom = (
-        each[:, np.newaxis]
-        for each in (difference.mean, difference.standard_error, difference.degrees_of_freedom)
-    )
-    p_values = t_test_p_values(mean - epsilons[:, np.newaxis], error, freedom)
-    rate = false_discovery_rate
-    rejected = _reject(benjamini_yekutieli, p_values, tested, rate=rate, family=family)
-    return _share_of_tested(rejected, tested, quality)
 
 
 def passes(winning_rate: Any) -> Any:

@@ -17,9 +17,8 @@ PLACES = {
     "controls": r'id="q1-controls".*?<ul>(.*?)</ul>',
     "differences": r'id="q1-differences".*?<p>(.*?)</p>',
     "judge": r'<details class="judge"[^>]*>.*?<p>(.*?)</p>',
-    "method": r'<blockquote class="paper">.*?<p>(.*?)</p>',
+    "paper": r'<blockquote class="paper">.*?<p>(.*?)</p>',
     "references": r'<ul class="references">(.*?)</ul>',
-    "results": r'<blockquote class="paper">.*?</p>.*?<p>(.*?)</p>',
     "verdict": r'<li class="verdict .*?<p>(.*?)</p>',
     "warnings": r'<dl class="warnings">(.*?)</dl>',
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +15,8 @@ from voirdire.reporting.pages import examination_verdicts as verdicts
 from voirdire.reporting.pages.examination_cautions import collect_cautions
 from voirdire.reporting.pages.examination_items import add_texts, make_disputed_cards
 from voirdire.reporting.pages.examination_views import (
-    EXPLORED,
     annotator_rows,
     count_items,
-    explore_margins,
     group_by_question,
     group_glances,
 )
@@ -41,7 +38,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from voirdire._types import Language
-    from voirdire.reporting.pages.examination_views import QuestionPart
     from voirdire.studies.reward.result import RewardExamination
 
 __all__ = ["html_report"]
@@ -78,7 +74,6 @@ def html_report(
     source: str = "report.json",
     reward: dict[str, Any] | RewardExamination | str | bytes | None = None,
     items: pl.DataFrame | None = None,
-    explore: bool = False,
 ) -> str:
     """Write an examination as one HTML page that can be read without a statistician.
 
@@ -100,8 +95,6 @@ def html_report(
     items : polars.DataFrame, optional
         What is known of the items in dispute, as `voirdire.io.read_metadata` gives it, beside what
         the content says of them.
-    explore : bool, optional
-        Let readers look at ω under other margins ε, which is exploratory.
 
     Returns
     -------
@@ -158,7 +151,7 @@ def html_report(
         make_disputed_cards=make_disputed_cards,
     )
     return environment.get_template("page.html.j2").render(
-        **_collect_content(report, speaker, explore=explore, chapter=chapter),
+        **_collect_content(report, speaker, chapter=chapter),
         **head,
         draw=partial(draw_figure, result=report, language=speaker.language),
         css=style_sheet(),
@@ -166,13 +159,12 @@ def html_report(
 
 
 def _collect_content(
-    report: Examination, speaker: Speaker, *, explore: bool, chapter: Markup | None
+    report: Examination, speaker: Speaker, *, chapter: Markup | None
 ) -> dict[str, Any]:
     parts = group_by_question(report)
     reasons, n_other_reasons = drop_reasons(report.dropped)
     references = list(dict.fromkeys(verdicts.reference_of(part.main.first) for part in parts))
-    explored = {part.anchor: _write_explored_rates(part, speaker) for part in parts if explore}
-    has_items = any(part.found.disputed for part in parts) or any(explored.values())
+    has_items = any(part.found.disputed for part in parts)
     real_judges = _list_real_judges(report.settings)
     return {
         **page_words(speaker),
@@ -181,8 +173,6 @@ def _collect_content(
         "glances": group_glances(parts),
         "reward": chapter,
         "has_items": has_items or '<div class="items">' in (chapter or ""),
-        "explored": explored,
-        "explored_margins": json.dumps([speaker.margin(epsilon) for epsilon in EXPLORED]),
         "n_judges": len({judge.judge for part in parts for judge in part.main.judges}),
         "references": references,
         "heading": _choose_title(references),
@@ -204,12 +194,6 @@ def _collect_content(
         "simulated_base": report.settings.get("simulated_base_rewards") is True,
         "real_judges": real_judges and Listing(tuple(Name(name) for name in real_judges)),
     }
-
-
-def _write_explored_rates(part: QuestionPart, speaker: Speaker) -> dict[str, str]:
-    """Write ω of each judge at other margins, for the script."""
-    rates = explore_margins(part.main)
-    return {name: json.dumps([*map(speaker.number, each)]) for name, each in rates.items()}
 
 
 def _choose_title(references: list[verdicts.Reference]) -> str:

@@ -5,19 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
-
-from voirdire._validation import is_number
 from voirdire.reporting.pages.examination_verdicts import judge_verdict
-from voirdire.stats.figures import MeanDifference, winning_rates_at
 from voirdire.studies.findings import QuestionFindings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
-
-    from numpy.typing import NDArray
 
     from voirdire._types import Outcome
     from voirdire.records import Dropped
@@ -26,15 +20,12 @@ if TYPE_CHECKING:
     from voirdire.studies import Examination
 
 __all__ = [
-    "EXPLORED",
     "Family",
     "Glance",
     "JudgeRows",
     "QuestionPart",
     "annotator_rows",
     "count_items",
-    "explore_margins",
-    "false_discovery_rate",
     "group_by_question",
     "group_glances",
 ]
@@ -294,52 +285,3 @@ def _group_connected(
         groups = [group for group in groups if group not in joined]
         groups.insert(place, merged)
     return [group for _, group in groups]
-
-
-EXPLORED = tuple(step / 100 for step in range(51))
-"""Margins at which a reader may look at ω."""
-
-
-def explore_margins(family: Family) -> dict[str, list[float]]:
-    """Compute ω of each judge at other margins, by the t-test; nothing where that cannot be."""
-    rows = [judge.rows[0] for judge in family.judges]
-    names = list(dict.fromkeys(one.annotator for row in rows for one in row.annotators))
-    if family.first.epsilon_mode != "additive" or not names:
-        return {}
-    figures = np.full((3, len(rows), len(names)), np.nan)
-    tested = np.zeros(figures.shape[1:], dtype=bool)
-    for place, row in enumerate(rows):
-        for one in row.annotators:
-            column = names.index(one.annotator)
-            given = (one.mean_difference, one.standard_error, one.degrees_of_freedom)
-            figures[:, place, column] = given
-            tested[place, column] = True
-    if np.isnan(figures[0][tested]).any():  # of an older version
-        return {}
-    mean, error, freedom = figures
-    difference = MeanDifference(
-        mean=mean, standard_error=error, degrees_of_freedom=freedom, target=np.zeros(1)
-    )
-    settings = family.first.settings
-    rates = winning_rates_at(
-        np.array(EXPLORED),
-        difference,
-        tested,
-        false_discovery_rate=false_discovery_rate(settings),
-        family="judges" if settings.get("family") == "judges" else "annotators",
-        quality=_quality(settings.get("quality"), names),
-    )
-    return {row.judge: each for row, each in zip(rows, rates.tolist(), strict=True)}
-
-
-def _quality(given: Any, names: Sequence[str]) -> NDArray[np.float64] | None:
-    """Read the weights of annotators, where the settings have one for each."""
-    if not isinstance(given, dict) or not all(is_number(given.get(name)) for name in names):
-        return None
-    return np.array([float(given[name]) for name in names])
-
-
-def false_discovery_rate(settings: dict[str, Any]) -> float:
-    """Read q of the settings; .05 where they have none."""
-    rate = settings.get("false_discovery_rate")
-    return rate if isinstance(rate, float) and 0 < rate < 1 else 0.05

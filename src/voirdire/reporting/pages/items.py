@@ -122,7 +122,7 @@ def as_written(text: str, *, width: int = _MOST_CHARACTERS) -> Markup:
 
 @cache
 def items_script() -> Markup:
-    """Return the script of lists and margins; the page is whole without it."""
+    """Return the script of lists; the page is whole without it."""
     text = files(__package__).joinpath("templates", "items.js").read_text("utf-8")
     return Markup(text)  # noqa: S704  # ours, and no other
 

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
         RewardExamination,
     )
 
-__all__ = ["reward_view", "say_demand"]
+__all__ = ["reward_view"]
 
 _BESIDE = ("weights", "fit", "against_demands", "certificates")
 """Of the reward: shown as tables, or too long for a list of settings."""
@@ -115,7 +115,7 @@ def reward_view(report: RewardExamination, speaker: Speaker) -> View:
             *_note_cut_behaviors(facts),
         ),
         brief=(
-            *((_paper_table(facts),) if facts.error(facts.main) else ()),
+            *((_glance_table(facts),) if facts.error(facts.main) else ()),
             *((Words(("reward.drives.title",), "heading"), *drives) if drives else ()),
         ),
         more=say("reward.more", n=len(others)),
@@ -316,7 +316,9 @@ def _show_features(facts: RewardFacts, name: str, place: int) -> Iterator[Block]
         rows,
         {
             "reward.column.feature": _say_feature,
-            "reward.column.demand": lambda row: say_demand(row.demand) if row.demand else Name("–"),
+            "reward.column.demand": lambda row: (
+                _say_demand(row.demand) if row.demand else Name("–")
+            ),
             "reward.column.weight": lambda row: say_with_ends(row.weight, row.low, row.high),
             **_columns(Decimal, mean="mean", spread="spread"),
             **_columns(Percent, share="share"),
@@ -341,7 +343,7 @@ def _say_feature(row: FeatureDrive) -> Said | Name:
     return say("reward.feature.class", name=name) if is_class else name
 
 
-def say_demand(words: str) -> Said | Name:
+def _say_demand(words: str) -> Said | Name:
     """Say what a rubric demands of a proposition."""
     key = f"reward.demand.{words.replace(' ', '_')}"
     return say(key) if has_sentence(key, "reward") else Name(words)
@@ -738,11 +740,7 @@ def _list_appendix(facts: RewardFacts) -> Iterator[Part]:
     report = facts.report
     what = (Words(("reward.what.lead",)), Facts([*describe_reward(facts)]))
     yield Part(name="reward.what", blocks=what, shown_in="page")
-    quote = Quote((
-        Words([*_say_paragraph(facts)]),
-        *((_paper_table(facts),) if facts.names else ()),
-        Words(("reward.reference.mu",), "references"),
-    ))  # fmt: skip
+    quote = Quote((Words([_say_paragraph(facts)]), Words(("reward.reference.mu",), "references")))
     paper = (Words(("reward.paper.lead",)), quote)
     yield Part(name="reward.paper", blocks=paper, shown_in="page")
     if report.dropped:
@@ -755,63 +753,24 @@ def _list_appendix(facts: RewardFacts) -> Iterator[Part]:
             yield Part(name=f"reward.{name}", title=title, blocks=(block,), shown_in="page")
 
 
-def _say_paragraph(facts: RewardFacts) -> Iterator[Said]:
+def _say_paragraph(facts: RewardFacts) -> Said:
     """Say for a paper what was examined on what, and how well it ranks."""
-    report, base = facts.report, facts.error("base")
-    suffix = ".base" if base else ""
-    about = {"judge": name_judge(report.reward), "rubric": say_rubric(report.reward)}
-    yield say(f"reward.paper.what{suffix}", **about)
-    used = {"held_out": "", "not_held_out": ".used", "held_out_unknown": ".unknown"}
-    yield say(f"reward.paper.data{used[facts.held_out]}", **facts.sizes)
-    if (error := facts.error(facts.main)) is not None:
-        yield say(f"reward.paper.error{suffix}", **_beside(facts, error, base))
-    if (main := facts.accuracies[0]) is not None:
-        figures = {"accuracy": Share(main.accuracy.value), "ends": _ends(main.accuracy)}
-        yield say("reward.paper.bench", pairs=Count(main.accuracy.n, "pairs"), **figures)
-    n = report.settings.get("n_resamples")
-    if isinstance(n, int) and not isinstance(n, bool) and 0 < n < 10**9:
-        yield say("reward.paper.interval", n=Count(n))
-    else:
-        yield say("reward.paper.interval.plain")
     n_certified, n_features = facts.certified()
-    if n_features:
-        features = Count(n_features, "features")
-        yield say("reward.paper.certified", n=n_certified, features=features)
-    yield say("reward.paper.software", version=Verbatim(__version__))
-
-
-def _paper_table(facts: RewardFacts) -> Table:
-    """Put the error rates of all comparisons above those of the best label against the next."""
-    near = {row.key[0]: row for row in facts.near}
-    rows = [
-        (name, is_near)
-        for name in (*facts.shown, None)
-        for is_near in ((False, True) if name in near else (False,))
-    ]
-
-    def rate(row: tuple[str | None, bool], signal: str) -> RateEstimate | None:
-        name, is_near = row
-        if not is_near:
-            return facts.error(signal, name)
-        return getattr(near[name].by_signal.get(signal), "error_rate", None)
-
-    def count(row: tuple[str | None, bool]) -> Any:
-        name, is_near = row
-        main = facts.error(facts.main, name)
-        return near[name].n if is_near else Decimal(None) if main is None else main.n
-
-    def style(row: tuple[str | None, bool]) -> str:
-        return "" if row[1] else "group-row total-row" if row[0] is None else "group-row"
-
-    columns: dict[str, Any] = {
-        "reward.column.behavior": lambda row: (
-            "reward.paper.best_next" if row[1] else _say_behavior_name(row[0])
-        ),
-        **{f"reward.signal.{x}": lambda row, x=x: _say_rate(rate(row, x)) for x in facts.signals},
-        "reward.column.n": count,
-    }
-    return Table.of(say("reward.paper.table", level=facts.level), rows, columns, style="rates",
-                    label="reward.paper.table.label", row_style=style)  # fmt: skip
+    main = facts.accuracies[0]
+    return say(
+        "reward.paper",
+        judge=name_judge(facts.report.reward),
+        rubric=say_rubric(facts.report.reward),
+        fit=say(f"reward.paper.{facts.held_out}"),
+        error=_say_rate(facts.error(facts.main)),
+        base=_say_rate(facts.error("base")),
+        accuracy=_say_rate(None if main is None else main.accuracy),
+        level=facts.level,
+        certified=n_certified,
+        features=Count(n_features, "features"),
+        version=Verbatim(__version__),
+        **facts.sizes,
+    )
 
 
 def _dropped_part(report: RewardExamination) -> Part:

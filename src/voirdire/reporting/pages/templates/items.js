@@ -28,25 +28,3 @@ for (const list of document.querySelectorAll(".items")) {
   bar.hidden = false;
   show();
 }
-for (const bar of document.querySelectorAll(".explore")) {
-  const table = document.getElementById(bar.dataset.table);
-  const margins = JSON.parse(bar.dataset.margins);
-  const cells = [...table.querySelectorAll("[data-omega]")]
-    .map(cell => ({ cell, examined: cell.textContent, rates: JSON.parse(cell.dataset.omega) }));
-  const slider = bar.querySelector("input");
-  const output = bar.querySelector("output");
-  const examinedMargin = output.value;
-  const show = isExploring => {
-    for (const { cell, examined, rates } of cells) {
-      cell.textContent = isExploring ? rates[slider.value] : examined;
-    }
-    table.classList.toggle("exploring", isExploring);
-    output.value = isExploring ? margins[slider.value] : examinedMargin;
-  };
-  slider.addEventListener("input", () => show(true));
-  bar.querySelector("button").addEventListener("click", () => {
-    slider.value = slider.defaultValue;
-    show(false);
-  });
-  bar.hidden = false;
-}
