@@ -120,13 +120,6 @@ def test_a_dry_run_asks_nothing(probe):
     assert found.json["estimates"] == []
 
 
-def test_a_plot_is_drawn(probe, place):
-    done = probe("--only", "authority", "--plot", "p.svg")
-
-    assert done.code == 0
-    assert "authority/citation" in (place / "p.svg").read_text(encoding="utf-8")
-
-
 def test_a_page_is_written(probe, place):
     done = probe("--only", "authority", "--report", "p.html")
 
@@ -273,7 +266,6 @@ def test_a_wrong_setting_is_one_line(probe, assert_one_line, words, said):
     [
         (("--items", "few"), "`--items` must be a whole number or all, got 'few'"),
         (("--writer", "local"), "`--writer` must be a language model, got 'local'"),
-        (("--plot", "p.txt"), "`--plot` must end in .svg, .png, .pdf"),
         (("--humans", "-"), "`--humans` must be a file, got standard input"),
         (("--max-cost", "1"), "`--judge` must name a language model for --max-cost"),
     ],

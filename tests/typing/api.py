@@ -190,7 +190,7 @@ def around_the_test(found: Examination, result: AltTestResult) -> None:
     assert_type(result.smallest_epsilon, float | None)
     assert_type(result.uncertainty, Uncertainty | None)
     assert_type(html_report(found, language="zh"), str)
-    assert_type(voirdire.plot(found, kind="ceiling"), Figure)
+    assert_type(voirdire.plot(found, kind="scatter"), Figure)
     voirdire.plot(found, kind="pie")  # type: ignore[arg-type]
 
 

@@ -27,7 +27,7 @@ from voirdire.cli.printing import (
     say_drops,
 )
 from voirdire.cli.shell import Call, UsageError, say
-from voirdire.cli.written_files import Page, check_written, write_picture
+from voirdire.cli.written_files import Page, check_written
 from voirdire.errors import UncertifiedWarning
 from voirdire.judging import Asking, LlmJudge
 from voirdire.studies.probing.settings import ProbeSettings
@@ -73,7 +73,6 @@ def probe_command(
     own_probes: Annotated[list[str], Parameter(name="--own", metavar="FILE.py[:FUNCTION]")] = [],
     dry_run: DryRun = False,
     gate: bool = False,
-    plot: Path | None = None,
     page: Page = Page(),
     as_json: AsJson = False,
 ) -> None:
@@ -105,8 +104,6 @@ def probe_command(
         The file is run. Repeatable.
     gate
         Exit 3 where a bias was found.
-    plot
-        Draw the largest shift under each probe into this file (.svg, .png, .pdf).
     """
     from voirdire.io import read_items
     from voirdire.models import is_model_name
@@ -118,7 +115,7 @@ def probe_command(
 
     models = [name for name in (judge, writer, again) if name is not None]
     refuse_idle_options(call, judge=next(filter(is_model_name, models), judge))
-    check_written(plot=plot, report=page.report)
+    check_written(report=page.report)
     listen_for_interrupts()
     load = partial(make_judge, reads_keys=not dry_run)
     chosen: dict[str, Any] = {
@@ -154,8 +151,6 @@ def probe_command(
     if again is not None and report.mitigation is None:
         why = "it can ask a language model only" if report.found else "no bias was found"
         say(f"note: nothing was probed again with `--again`: {why}")
-    if plot is not None:
-        write_picture(plot, report)
     page.write(report)
     print_result(report, ProbeTables(report), as_json=as_json)
     if gate and report.is_biased:

@@ -10,7 +10,6 @@ CONTROLS = (
     ("random", None, 0.0, 0.45),
     ("majority_vote", None, 1.0, 1.0),
 )
-COEFFICIENTS = ("raw_agreement", "cohen_kappa", "gwet_ac", "majority_agreement", "majority_kappa")
 
 
 def examination(judge, points, *, epsilon=0.2, outcome=None, mode="additive", **given):
@@ -49,72 +48,6 @@ def examination(judge, points, *, epsilon=0.2, outcome=None, mode="additive", **
     } | given
 
 
-def coefficient(name, estimate):
-    return {
-        "coefficient": name,
-        "estimate": estimate,
-        "low": None if estimate is None else estimate - 0.1,
-        "high": None if estimate is None else estimate + 0.1,
-        "confidence_level": 0.95,
-        "reason": None,
-    }
-
-
-def confusion_table(labels):
-    counts = [
-        [10 * (row == column) + 1 for column in range(len(labels))] for row in range(len(labels))
-    ]
-    return {"labels": list(labels), "counts": counts, "n_other": 0, "per_label": None}
-
-
-def slice_of(value, difference, *, worse=False):
-    return {
-        "column": "language",
-        "value": value,
-        "difference": difference,
-        "low": difference - 0.1,
-        "high": difference + 0.1,
-        "confidence_level": 0.95,
-        "worse": worse,
-    }
-
-
-def findings(judges, annotators, *, labels=("no", "yes"), question="polite"):
-    """Make what is found on a question; κ of raters i and j is (i + j) / 100."""
-    raters = [{"name": name, "role": "annotator"} for name in annotators]
-    raters += [{"name": name, "role": "judge"} for name in judges]
-    n = len(raters)
-    matrix = [[1.0 if i == j else (i + j) / 100 for j in range(n)] for i in range(n)]
-    return {
-        "question": question,
-        "kind": "choice",
-        "annotators": list(annotators),
-        "judges": list(judges),
-        "agreement": {
-            "ceiling": [coefficient(name, 0.6) for name in COEFFICIENTS],
-            "judges": [
-                {
-                    "judge": name,
-                    "coefficients": [coefficient(c, 0.5 + place / 100) for c in COEFFICIENTS],
-                }
-                for place, name in enumerate(judges)
-            ],
-            "matrix": {"coefficient": "cohen_kappa", "raters": raters, "values": matrix},
-        },
-        "diagnosis": {
-            "annotators": [],
-            "judges": [
-                {
-                    "judge": name,
-                    "confusion": confusion_table(labels),
-                    "slices": [slice_of("en", 0.1), slice_of("zh", -0.3, worse=True)],
-                }
-                for name in judges
-            ],
-        },
-    }
-
-
 @pytest.fixture
 def make_study():
     """Make an object like `examine --json` prints: judges that get worse one by one."""
@@ -124,7 +57,6 @@ def make_study():
         annotators=("ann", "bob", "eve", "kim"),
         *,
         epsilons=(0.1, 0.2, 0.3),
-        labels=("no", "yes"),
         question="polite",
         mode="additive",
     ):
@@ -140,7 +72,12 @@ def make_study():
                 rows.append(
                     examination(judge, points, epsilon=epsilon, mode=mode, question=question)
                 )
-        found = findings(judges, annotators, labels=labels, question=question)
+        found = {
+            "question": question,
+            "kind": "choice",
+            "annotators": list(annotators),
+            "judges": list(judges),
+        }
         return {
             "examinations": rows,
             "pooled": [],

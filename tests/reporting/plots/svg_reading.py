@@ -9,10 +9,7 @@ from matplotlib.textpath import TextPath
 from voirdire.reporting import theme_css
 
 SVG = "{http://www.w3.org/2000/svg}"
-KINDS = (
-    "advantage", "agreement", "ceiling", "confusion", "controls", "scatter", "slices",
-    "winning_rate",
-)  # fmt: skip
+KINDS = ("advantage", "scatter", "winning_rate")
 """The figures of an examination."""
 
 

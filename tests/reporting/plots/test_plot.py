@@ -87,7 +87,7 @@ def test_json_with_null_for_undefined_figures_is_drawn(make_study):
 
 
 def test_a_wrong_kind_lists_the_kinds(make_study):
-    with pytest.raises(InputError, match=r"`kind` must be one of 'advantage', 'agreement'.*'pie'"):
+    with pytest.raises(InputError, match=r"`kind` must be one of 'advantage', 'power'.*'pie'"):
         plot(make_study(), kind="pie")
 
 
@@ -99,10 +99,6 @@ def test_a_wrong_kind_lists_the_kinds(make_study):
         ({"alignment": "jaccard"}, r"`alignment` must be one of 'accuracy', got 'jaccard'"),
         ({"judge": "nobody"}, r"`judge` must be one of 'best', 'fair', 'poor', got 'nobody'"),
         ({"language": "fr"}, r"`language` must be one of 'en', 'zh', got 'fr'"),
-        (
-            {"kind": "ceiling", "coefficient": "fame"},
-            r"`coefficient` must be one of 'raw_agreement'.*got 'fame'",
-        ),
     ],
 )
 def test_a_choice_that_is_not_there_is_an_input_error(make_study, choice, message):
@@ -110,27 +106,10 @@ def test_a_choice_that_is_not_there_is_an_input_error(make_study, choice, messag
         plot(make_study(), **choice)
 
 
-@pytest.mark.parametrize("kind", ["agreement", "ceiling", "confusion", "slices"])
-def test_a_kind_that_the_result_cannot_give_says_what_is_missing(results, kind):
-    part = "agreement" if kind in ("agreement", "ceiling") else "diagnosis"
-
-    with pytest.raises(InputError, match=f"'{kind}' needs the question's {part}"):
-        plot(results, kind=kind)
-
-
 @pytest.mark.parametrize("nothing", [3, "text", [], {}, [1], {"a": 1}, {"examinations": []}])
 def test_what_is_no_result_is_an_input_error(nothing):
     with pytest.raises(InputError, match=r"must hold|must be|needs"):
         plot(nothing)
-
-
-def test_missing_controls_are_said(make_study):
-    study = make_study()
-    for row in study["examinations"]:
-        row["controls"] = []
-
-    with pytest.raises(InputError, match="'controls' needs an examination with controls"):
-        plot(study, kind="controls")
 
 
 def test_an_epsilon_of_point_two_is_drawn_unless_another_is_chosen(make_study, written):
@@ -148,8 +127,8 @@ def test_one_of_several_questions_is_drawn(make_study, written):
         study[part] = study[part] + other[part]
 
     assert "polite: accuracy, ε = .2" in written(plot(study))
-    texts = written(plot(study, question="helpful", kind="ceiling"))
-    assert "helpful: Cohen’s κ" in texts
+    texts = written(plot(study, question="helpful"))
+    assert "helpful: accuracy, ε = .2" in texts
     assert "only" in texts
 
 
@@ -157,8 +136,7 @@ def test_one_of_several_questions_is_drawn(make_study, written):
 def test_judges_can_be_picked(make_study, written, kind):
     texts = " ".join(written(plot(make_study(), kind=kind, judge=["fair"])))
 
-    if kind != "confusion":
-        assert "best" not in texts
+    assert "best" not in texts
     assert "fair" in texts
 
 
@@ -183,7 +161,7 @@ def test_figures_are_drawn_on_given_axes(make_study, make_power, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_hostile_names_are_written_literally(make_study, written, kind):
-    study = make_study(HOSTILE, HOSTILE[::-1], question=HOSTILE[1], labels=HOSTILE[:4])
+    study = make_study(HOSTILE, HOSTILE[::-1], question=HOSTILE[1])
 
     figure = plot(study, kind=kind)
     figure.canvas.draw()

@@ -49,7 +49,7 @@ def test_the_element_stands_by_itself(make_study, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_hostile_names_stay_text(make_study, kind):
-    svg = to_svg(plot(make_study(HOSTILE, HOSTILE[::-1], labels=HOSTILE), kind=kind), name="fig")
+    svg = to_svg(plot(make_study(HOSTILE, HOSTILE[::-1]), kind=kind), name="fig")
 
     root = ET.fromstring(svg)
     assert not list(root.iter(f"{SVG}script"))
@@ -79,12 +79,12 @@ def test_the_same_result_gives_the_same_bytes(make_study):
 def test_ids_carry_the_name_and_are_told_apart(make_study):
     svgs = [
         to_svg(plot(make_study(), kind=kind), name=f"f-{kind}")
-        for kind in ("scatter", "confusion", "agreement")
+        for kind in ("scatter", "advantage", "winning_rate")
     ]
 
     ids = re.findall(r'\bid="([^"]*)"', "".join(svgs))
     assert len(ids) == len(set(ids))
-    assert all(name.startswith(("f-scatter-", "f-confusion-", "f-agreement-")) for name in ids)
+    assert all(name.startswith(("f-scatter-", "f-advantage-", "f-winning_rate-")) for name in ids)
     referred = re.findall(r'(?:href="#|url\(#)([^")]*)', "".join(svgs))
     assert referred
     assert set(referred) <= set(ids)
@@ -94,16 +94,6 @@ def test_ids_carry_the_name_and_are_told_apart(make_study):
 def test_a_name_that_is_no_id_is_refused(make_study, name):
     with pytest.raises(InputError, match="`name` must be letters"):
         to_svg(plot(make_study()), name=name if name is not None else "é")
-
-
-def test_the_heading_can_be_left_to_the_page(make_study):
-    figure = plot(make_study())
-    with_heading, without = (to_svg(figure, name="x", heading=keep) for keep in (True, False))
-
-    assert "polite: accuracy, ε = .2" in texts_of(with_heading)
-    assert "polite: accuracy, ε = .2" not in texts_of(without)
-    heights = [float(ET.fromstring(svg).get("height")) for svg in (with_heading, without)]
-    assert heights[0] - heights[1] == figure.heading_px
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -154,15 +144,3 @@ def test_text_and_lines_stand_out(theme):
     for role in ("region-1", "region-2"):
         assert contrast(theme["ink"], theme[role]) >= 7, role
         assert contrast(theme["series-1"], theme[role]) >= 3, role
-
-
-@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-@pytest.mark.parametrize("role", ["heat-1", "heat-2"])
-def test_numbers_can_be_read_on_the_strongest_cell(theme, role):
-    def mixed(at):
-        over, under = int(theme[role][at : at + 2], 16), int(theme["paper"][at : at + 2], 16)
-        return round(0.9 * over + 0.1 * under)
-
-    cell = "#" + "".join(f"{mixed(at):02x}" for at in (1, 3, 5))
-
-    assert contrast(theme["ink"], cell) >= 4.4

@@ -189,7 +189,6 @@ def _collect_content(
         "most_warned": 100,
         "most_diagnosed": 8,
         "most_ranked": 20,
-        "most_drawn": 3,
         "simulated": report.settings.get("simulated") is True,
         "simulated_base": report.settings.get("simulated_base_rewards") is True,
         "real_judges": real_judges and Listing(tuple(Name(name) for name in real_judges)),

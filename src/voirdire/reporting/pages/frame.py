@@ -137,50 +137,21 @@ def style_sheet() -> Markup:
     return Markup(theme_css() + style)  # noqa: S704  # ours, and no other
 
 
+_FIGURE_PX = 720
+"""Width of figures; a phone scrolls them."""
+
+
 def draw_figure(
-    kind: PlotKind,
-    result: Any,
-    *,
-    name: str,
-    language: Language,
-    phone: bool = True,
-    **which: Any,
+    kind: PlotKind, result: Any, *, name: str, language: Language, **which: Any
 ) -> Markup | None:
-    """Draw a figure as inline SVG, for the width of a page and for that of a phone.
-
-    Parameters
-    ----------
-    kind, result, language
-        As of `voirdire.reporting.draw_svg`.
-    name : str
-        Prefix of the ids within the figure: unique on the page.
-    phone : bool, optional
-        Whether to draw it for a phone too; without, a phone scrolls it.
-    **which
-        What is drawn of several.
-
-    Returns
-    -------
-    Markup or None
-        One ``<svg>`` or two, of which a reader sees one; None where there is not what the figure
-        shows.
-    """
+    """Draw a figure as inline SVG, as `draw_svg` does; None without what the figure shows."""
     from voirdire.reporting.plots import draw_svg
 
-    drawn = []
     try:
-        for sort, width in list(_WIDTHS.items())[: 1 + phone]:
-            svg = draw_svg(
-                kind, result, language=language, width_px=width, name=f"{name}-{sort}", **which
-            )
-            drawn.append(f'<div class="{sort}">{svg}</div>')
+        svg = draw_svg(kind, result, language=language, width_px=_FIGURE_PX, name=name, **which)
     except InputError:
         return None
-    return Markup("".join(drawn))  # noqa: S704  # escaped there
-
-
-_WIDTHS = {"at-page": 720, "at-phone": 340}
-"""Of figures, in CSS pixels: the style sheet shows the one that fits."""
+    return Markup(svg)  # noqa: S704  # escaped there
 
 
 _VALUE_WIDTH = 200

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from voirdire.reporting.number_formats import is_defined
 from voirdire.reporting.pages.speech import Count, Decimal, Listing, Name, Percent, Said, say
-from voirdire.reporting.pages.view import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from voirdire.reporting.plots import PlotKind
     from voirdire.studies.reward.result import (
         BenchSubset,
         FeatureDrive,
@@ -205,13 +203,6 @@ class RewardFacts:
             return cell(row.by_signal[signal]) if signal in row.by_signal else Decimal(None)
 
         return {f"reward.signal.{x}": partial(say_cell, signal=x) for x in self.signals}
-
-    def figure(
-        self, kind: PlotKind, name: str, caption: Any, behavior: str | None = None
-    ) -> Figure:
-        """Name a figure."""
-        which = {"behavior": behavior}
-        return Figure(kind=kind, name=f"reward-f-{name}", caption=(caption,), which=which)
 
 
 def or_zero(value: float) -> float:

@@ -67,8 +67,6 @@ __all__ = ["reward_view"]
 
 _BESIDE = ("weights", "fit", "against_demands", "certificates")
 """Of the reward: shown as tables, or too long for a list of settings."""
-_MOST_DRAWN = 6
-"""Behaviors with figures: drawing takes longer than all the rest."""
 _MOST_PAIRS = 300
 _MOST_NOTES = 60
 _TOP_NOTES = 3
@@ -110,7 +108,6 @@ def reward_view(report: RewardExamination, speaker: Speaker) -> View:
         lead=tuple(_headline(facts)),
         todo=(say(_choose_next_step(facts)),),
         blocks=(
-            facts.figure("reward_errors", "errors", "reward.errors.figure"),
             _glance_table(facts),
             *_note_cut_behaviors(facts),
         ),
@@ -280,8 +277,7 @@ def _note_cut_behaviors(facts: RewardFacts) -> tuple[Words, ...]:
 def _drives_part(facts: RewardFacts) -> Part:
     blocks = [
         Words(("reward.drives.lead",)),
-        *(x for place, name in enumerate(facts.shown, start=1)
-          for x in _show_features(facts, name, place)),
+        *(x for name in facts.shown for x in _show_features(facts, name)),
         *_note_cut_behaviors(facts),
     ]  # fmt: skip
     return Part(name="reward.drives", blocks=blocks, shown_in="details")
@@ -299,14 +295,12 @@ def _say_behavior(facts: RewardFacts, name: str) -> tuple[Words, ...]:
     return (Words((of, *sentences)),) if sentences else ()
 
 
-def _show_features(facts: RewardFacts, name: str, place: int) -> Iterator[Block]:
+def _show_features(facts: RewardFacts, name: str) -> Iterator[Block]:
     rows = facts.drives(name)
     if not rows:
         return
     yield Words((Name(name, 40),), "heading")
     yield Words(_say_drives(facts, rows), "list")
-    if place <= _MOST_DRAWN:
-        yield facts.figure("reward_drives", f"drives-{place}", "reward.drives.figure", name)
     error = facts.error(facts.main, name)
     caption: Any = "reward.drives.table.plain"
     if error is not None:
@@ -555,22 +549,15 @@ def _histograms_part(facts: RewardFacts) -> Part:
                                         sd=Decimal(row.standard_deviation))),
         "reward.column.completions": lambda row: row.n,
     }  # fmt: skip
-    for place, name in enumerate(facts.shown, start=1):
+    for name in facts.shown:
         labels = group_by_signal(
             (row for row in rows if row.behavior == name), ("label",), lambda row: sum(row.counts)
         )
         if not labels:
             continue
         behavior = Name(name, 40)
-        if place <= _MOST_DRAWN:
-            caption = say("reward.histograms.figure", behavior=behavior)
-            figure = facts.figure("reward_histograms", f"histograms-{place}", caption, name)
-            blocks.append(figure)
         blocks.append(Table.of(say("reward.histograms.fold", behavior=behavior), labels, columns,
                                most=30))  # fmt: skip
-    if len(facts.shown) > _MOST_DRAWN:
-        undrawn = say("reward.undrawn", n=Count(_MOST_DRAWN, "behaviors"))
-        blocks.append(Words((undrawn,), "note"))
     return Part(name="reward.histograms", blocks=blocks, shown_in="details")
 
 
@@ -585,7 +572,6 @@ def _scales_part(facts: RewardFacts) -> Part:
     table = Table.of("reward.scales.table", facts.report.scales, columns, style="dense")
     blocks = (
         Words(("reward.scales.lead", *_say_scales(facts.report))),
-        facts.figure("reward_scales", "scales", "reward.scales.figure"),
         *((table,) if table.rows else ()),
     )
     return Part(name="reward.scales", blocks=blocks, shown_in="details")

@@ -1,4 +1,4 @@
-"""Draw the test of judges: advantage, ω against ε, annotators, controls, slices, and power."""
+"""Draw the test of judges: advantage, ω against ε, annotators, and power."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.patches import Polygon
 
 from voirdire._validation import shorten
-from voirdire.reporting.plots.dots import LINE, RANGE, REFERENCE, DotRow, draw_dots, make_dot_row
+from voirdire.reporting.plots.dots import LINE, RANGE, REFERENCE, DotRow, draw_dots
 from voirdire.reporting.plots.frame import (
     Panel,
     choose_ticks,
@@ -36,14 +36,12 @@ if TYPE_CHECKING:
     from voirdire.reporting.plots.frame import Frame, Key, Style
     from voirdire.reporting.plots.results import Choice, Sheet
     from voirdire.reporting.plots.words import Words
-    from voirdire.stats import AltTestResult, ControlResult, PowerRow, SliceResult
+    from voirdire.stats import AltTestResult, ControlResult, PowerRow
 
 __all__ = [
     "draw_advantage",
-    "draw_controls",
     "draw_power",
     "draw_scatter",
-    "draw_slices",
     "draw_winning_rate",
 ]
 
@@ -61,12 +59,10 @@ def draw_advantage(result: Any, frame: Frame, choice: Choice) -> Figure:
     ]
     return draw_dots(
         frame,
-        _make_judge_rows(rows, "advantage_probability", say),
+        _make_judge_rows(rows, say),
         heading=sheet.heading(say),
         alt=say("alt_advantage", judges=say.count_judges(len(rows))),
         x_title=say("advantage"),
-        limits=(math.nan, 1.0),
-        bounds=(0.0, 1.0),
         key=[
             *make_outcome_key(map(read_outcome, rows), say),
             (say("human_mark"), REFERENCE),
@@ -76,47 +72,28 @@ def draw_advantage(result: Any, frame: Frame, choice: Choice) -> Figure:
     )
 
 
-def draw_controls(result: Any, frame: Frame, choice: Choice) -> Figure:
-    """Draw judges and controls on the scale of ω, with the line at which they pass."""
-    say, sheet = frame.say, make_sheet(result, choice, needs_examinations="controls")
-    rows = sheet.at_epsilon()
-    require(
-        find_controls(rows),
-        "`kind` 'controls' needs an examination with controls, got one without. Examine with "
-        "`controls=True`.",
-    )
-    return draw_dots(
-        frame,
-        _make_judge_rows(rows, "winning_rate", say),
-        heading=sheet.heading(say),
-        alt=say("alt_controls", judges=say.count_judges(len(rows))),
-        x_title=say("winning_rate"),
-        limits=(0.0, 1.0),
-        bounds=(0.0, 1.0),
-        line=0.5,
-        key=[*make_outcome_key(map(read_outcome, rows), say), (say("threshold"), LINE)],
-    )
-
-
-def _make_judge_rows(results: Sequence[AltTestResult], figure: str, say: Words) -> list[DotRow]:
-    """Make rows of the judges, for ρ with all that it is compared with, and of the controls."""
+def _make_judge_rows(results: Sequence[AltTestResult], say: Words) -> list[DotRow]:
+    """Make rows of the judges with all that ρ is compared with, and of the controls."""
     rows = []
     for result, text in zip(results, _name_judges(results), strict=True):
-        outcome, beside = read_outcome(result), dict[str, Any]()
-        if figure == "advantage_probability":
-            people, epsilon = result.human_advantage, result.epsilon
-            is_share = result.epsilon_mode == "multiplicative"
-            least = people * (1 - epsilon) if is_share else people - epsilon
-            beside = {"reference": people, "range_": (least, people)}
-            if result.uncertainty is not None:
-                beside["low"] = result.uncertainty.advantage_low
-                beside["high"] = result.uncertainty.advantage_high
-        value, colour = getattr(result, figure), choose_outcome_colour(outcome)
-        rows.append(DotRow(label=text, value=value, outcome=outcome, colour=colour, **beside))
+        outcome, people, epsilon = read_outcome(result), result.human_advantage, result.epsilon
+        is_share, resampled = result.epsilon_mode == "multiplicative", result.uncertainty
+        rows.append(
+            DotRow(
+                label=text,
+                value=result.advantage_probability,
+                low=math.nan if resampled is None else resampled.advantage_low,
+                high=math.nan if resampled is None else resampled.advantage_high,
+                reference=people,
+                range_=(people * (1 - epsilon) if is_share else people - epsilon, people),
+                outcome=outcome,
+                colour=choose_outcome_colour(outcome),
+            )
+        )
     controls = [
         DotRow(
             label=_name_control(control, say),
-            value=getattr(control, figure),
+            value=control.advantage_probability,
             outcome="control",
             colour=LIGHT["muted"],
             starts_group=place == 0,
@@ -132,65 +109,6 @@ def _name_judges(rows: Sequence[Any]) -> list[str]:
 
 def _name_control(control: ControlResult, say: Words) -> str:
     return say(control.control, label=say.quote(shorten_label(control.label, width=16)))
-
-
-# Slices ---------------------------------------------------------------------------------------
-
-_MOST_SLICES = 60
-
-
-def draw_slices(result: Any, frame: Frame, choice: Choice) -> Figure:
-    """Draw the slices of every judge, the worst first; of very many only the worst."""
-    say, sheet = frame.say, make_sheet(result, choice)
-    judges = sheet.judges_in(sheet.part("diagnosis", kind="slices"))
-    slices = [
-        (place, part)
-        for place, judge in enumerate(judges)
-        for part in judge.slices
-        if math.isfinite(part.difference)
-    ]
-    require(
-        slices,
-        "`kind` 'slices' needs slices with a difference, got none for this question. Give the "
-        "examination the items' metadata.",
-    )
-    worst = sorted(slices, key=lambda pair: pair[1].difference)[:_MOST_SLICES]
-    heading = say("slices_title", question=shorten_label(sheet.question))
-    if len(judges) == 1:
-        heading = f"{shorten_label(judges[0].judge)} · {heading}"
-    heading = say.add_count(heading, "worst_of", n=len(worst), total=len(slices))
-    rows: list[DotRow] = []
-    for place, name in enumerate(_name_judges(judges)):
-        parts = [part for owner, part in worst if owner == place]
-        if parts and len(judges) > 1:
-            rows.append(DotRow(label=name, is_heading=True, starts_group=True))
-        rows += _make_slice_rows(parts)
-    return draw_dots(
-        frame,
-        rows,
-        heading=heading,
-        alt=say("alt_slices", judges=say.count_judges(len(judges))),
-        x_title=say("slice_difference"),
-        line=0.0,
-        key=[
-            (say("worse"), style_mark("passed", LIGHT["fail"])),
-            (say("not_worse"), style_mark("failed", LIGHT["series-8"])),
-            *make_interval_key(worst[0][1].confidence_level, say),
-        ],
-    )
-
-
-def _make_slice_rows(parts: Sequence[SliceResult]) -> list[DotRow]:
-    texts = [
-        f"{shorten_label(part.column, width=18)} = {shorten_label(part.value, width=24)}"
-        for part in parts
-    ]
-    looks = {True: ("passed", LIGHT["fail"]), False: ("failed", LIGHT["series-8"])}
-    rows = []
-    for part, text in zip(parts, make_distinct_labels(texts, width=46), strict=True):
-        outcome, colour = looks[part.worse]
-        rows.append(make_dot_row(part, "difference", label=text, outcome=outcome, colour=colour))
-    return rows
 
 
 # ω against ε ----------------------------------------------------------------------------------
@@ -413,7 +331,7 @@ def _make_judge_panel(
 ) -> Panel:
     """Draw every annotator with a name, in a column at the right."""
     points = _read_points(results[0])
-    side = 0.62 * frame.width if frame.is_narrow else min(0.68 * frame.width, 440.0)
+    side = min(0.68 * frame.width, 440.0)
     most = int(side / _NAME_STEP)
     named = points if len(points) <= most else [each for each in points if not each[2]]
     named = named if len(named) <= most else []

@@ -68,10 +68,6 @@ class Plot(Figure):
         What the figure shows, in a sentence.
     inner_px : tuple of float
         Width and height without the margin of `PAD_PX`, which a page does not need.
-    heading : list of Text
-        The lines above it.
-    heading_px : float
-        Height of those lines; a page with headings of its own cuts them off.
     min_width_px : float or None
         Width below which a page should let readers scroll rather than make the figure smaller.
     drawn_by_browser : bool
@@ -83,8 +79,6 @@ class Plot(Figure):
         super().__init__(figsize=size, dpi=_DPI, facecolor="white")
         self.inner_px = (width, height)
         self.alt = alt
-        self.heading: list[Text] = []
-        self.heading_px = 0.0
         self.min_width_px: float | None = None
         self.drawn_by_browser = False
         self._has_warned = False
@@ -195,7 +189,7 @@ _SETTINGS = {
 _NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 
-def to_svg(figure: Figure, *, name: str, heading: bool = True) -> str:
+def to_svg(figure: Figure, *, name: str) -> str:
     """Write a figure as an ``<svg>`` element for the middle of an HTML page.
 
     Colours become CSS variables (see `theme_css`), text stays text in the page's font, and ids
@@ -207,8 +201,6 @@ def to_svg(figure: Figure, *, name: str, heading: bool = True) -> str:
         As `plot` makes it. Colours that are not of its palette stay as they are.
     name : str
         Letters, digits, ``-`` and ``_``, beginning with a letter; one per page.
-    heading : bool, optional
-        Whether to keep the line above the figure.
 
     Returns
     -------
@@ -235,7 +227,7 @@ def to_svg(figure: Figure, *, name: str, heading: bool = True) -> str:
             f"got {shorten(name)!r}."
         )
         raise InputError(msg)
-    svg = _draw_figure(figure, heading=heading)
+    svg = _draw_figure(figure)
     svg = svg[svg.index("<svg") :].partition(">")[2]
     svg = _EMPTY.sub("", _EMPTY.sub("", _FOREIGN.sub("", svg)))
     counts: Counter[str] = Counter()
@@ -248,22 +240,17 @@ def to_svg(figure: Figure, *, name: str, heading: bool = True) -> str:
         )
         return f"<{tag}{''.join(pairs)}{end}>"
 
-    return _open_element(figure, heading=heading) + _TAG.sub(adapt_tag, svg).rstrip()
+    return _open_element(figure) + _TAG.sub(adapt_tag, svg).rstrip()
 
 
-def _draw_figure(figure: Figure, *, heading: bool) -> str:
-    titles = getattr(figure, "heading", [])
+def _draw_figure(figure: Figure) -> str:
     buffer = io.StringIO()
     with use_settings(_SETTINGS), ignore_warnings(_MISSING_GLYPH):  # the browser has the fonts
         try:
             figure.drawn_by_browser = True  # type: ignore[attr-defined]
-            for title in titles:
-                title.set_visible(heading)
             figure.savefig(buffer, format="svg", facecolor="none", metadata=_NO_METADATA)
         finally:
             figure.drawn_by_browser = False  # type: ignore[attr-defined]
-            for title in titles:
-                title.set_visible(True)
     return buffer.getvalue()
 
 
@@ -306,21 +293,20 @@ def _round_number(match: re.Match[str]) -> str:
     return f"{float(match.group()):.2f}".rstrip("0").rstrip(".")
 
 
-def _open_element(figure: Figure, *, heading: bool) -> str:
+def _open_element(figure: Figure) -> str:
     """Begin the element: as wide as its place, up to its own width."""
     width, height = (float(size) * 72 for size in figure.get_size_inches())
     left = top = 0.0
     if isinstance(figure, Plot):
         left = top = PAD_PX
         width, height = figure.inner_px
-    cut = 0.0 if heading else float(getattr(figure, "heading_px", 0.0))
     min_width = getattr(figure, "min_width_px", None)
     narrow = "" if min_width is None else f"min-width:{min_width:.0f}px;"
     label = quoteattr(str(getattr(figure, "alt", "")), {'"': "&quot;"})
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label={label} '
-        f'viewBox="{left:g} {top + cut:g} {width:g} {height - cut:g}" '
-        f'width="{width:g}" height="{height - cut:g}" '
+        f'viewBox="{left:g} {top:g} {width:g} {height:g}" '
+        f'width="{width:g}" height="{height:g}" '
         f'style="width:100%;max-width:{width:.0f}px;{narrow}height:auto;font-family:{FONT_CSS};'
         'overflow:visible;stroke-linejoin:round;stroke-linecap:butt">'
     )

@@ -19,7 +19,6 @@ from voirdire.reporting.plots.figure import PAD_PX, Plot
 from voirdire.reporting.plots.style import (
     FONT_PX,
     LIGHT,
-    NARROW_PX,
     SMALL_PX,
     WIDTH_PX,
     choose_outcome_colour,
@@ -78,11 +77,6 @@ class Frame:
     width: float = WIDTH_PX
     ax: Axes | None = None
 
-    @property
-    def is_narrow(self) -> bool:
-        """Whether it is for a telephone."""
-        return self.width < NARROW_PX
-
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
@@ -128,9 +122,8 @@ def draw_chart(
         body = sum(max(each.height for each in row) for row in rows) + GAP_PX * (len(rows) - 1)
         height = head + body + len(lines) * LINE_PX + 10 * bool(lines)
         figure = Plot(width=width, height=height, alt=alt)
-        figure.heading_px = head
         bold: Style = {"fontweight": "bold", "fontsize": FONT_PX, "color": LIGHT["ink"]}
-        figure.heading = _write_lines(figure, titles, x=0, top=0, **bold)
+        _write_lines(figure, titles, x=0, top=0, **bold)
         top = head
         for row in rows:
             above = max(each.above for each in row)
@@ -149,7 +142,7 @@ def make_square_panels(
     """Make square panels in as many columns as possible without breaking a word of a title."""
     words = [part for title, _, _ in squares for part in wrap_text(title, width=0)]
     needed = estimate_widest_px(words, _BOLD_PX) + GAP_PX + _NOTE_PX
-    most = 2 if len(squares) <= 4 or frame.is_narrow else 3
+    most = 2 if len(squares) <= 4 else 3
     fitting = (n for n in range(most, 1, -1) if (frame.width + GAP_PX) / n >= needed)
     n_columns = next(fitting, 1)
     side = min((frame.width - (n_columns - 1) * GAP_PX) / n_columns - 42, 320.0)

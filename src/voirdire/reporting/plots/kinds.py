@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from voirdire._validation import check_choice
 from voirdire.errors import InputError
-from voirdire.reporting.plots import (
-    agreement,
-    examination,
-    gold,
-    reward,
-    training,
-)
+from voirdire.reporting.plots import examination, reliability, training
 from voirdire.reporting.plots.figure import to_svg
 from voirdire.reporting.plots.frame import Frame
 from voirdire.reporting.plots.results import Choice, read_result
@@ -24,7 +18,7 @@ from voirdire.reporting.plots.training_sheet import TrainingSheet
 from voirdire.reporting.plots.words import Words
 from voirdire.rewards.training.run import TrainingRun
 from voirdire.stats import PowerResult
-from voirdire.studies import GoldExamination, ProbeReport, RateReport, RewardExamination
+from voirdire.studies import GoldExamination
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,21 +32,9 @@ __all__ = ["PlotKind", "draw_svg", "plot"]
 
 PlotKind: TypeAlias = Literal[
     "advantage",
-    "agreement",
-    "ceiling",
-    "confusion",
-    "controls",
-    "gold",
     "power",
-    "probes",
-    "rates",
     "reliability",
-    "reward_drives",
-    "reward_errors",
-    "reward_histograms",
-    "reward_scales",
     "scatter",
-    "slices",
     "training_classes",
     "training_length",
     "training_missing",
@@ -64,24 +46,18 @@ PlotKind: TypeAlias = Literal[
 
 _DRAWN_BY: dict[str, Callable[[Any, Frame, Choice], Figure]] = {
     name.removeprefix("draw_"): getattr(module, name)
-    for module in (agreement, examination, gold, reward, training)
+    for module in (examination, reliability, training)
     for name in module.__all__
 }
 """The function of each kind: `draw_` and the kind."""
 
 _DEFAULT_KINDS: dict[type, str] = {
-    GoldExamination: "gold",
+    GoldExamination: "reliability",
     PowerResult: "power",
-    ProbeReport: "probes",
-    RateReport: "rates",
-    RewardExamination: "reward_errors",
     TrainingRun: "training_reward",
     TrainingSheet: "training_reward",
 }
 """The kind of figure for results without a `kind`; all other results are examinations."""
-
-_ONE_FIGURE = {"power": "a power analysis", "probes": "probes of a judge"}
-"""Results that have one figure."""
 
 _PLACEHOLDER = "voirdire-figure-name"
 
@@ -94,7 +70,6 @@ def plot(
     alignment: str | None = None,
     question: str | None = None,
     judge: str | Sequence[str] | None = None,
-    coefficient: str | None = None,
     behavior: str | None = None,
     language: Language = "en",
     ax: Axes | None = None,
@@ -104,40 +79,27 @@ def plot(
     Parameters
     ----------
     result : AltTestResult, sequence, mapping, Examination, GoldExamination, PowerResult, \
-            ProbeReport, RateReport, RewardExamination, TrainingRun
-        What `alt_test` returns for one judge or several, what `examine`, `examine_gold`, `rate`,
-        `examine_reward` or `read_training_run` returns, or the parsed JSON of ``voirdire examine
-        --json`` or ``examine-reward --json``. A power analysis is always drawn as ``"power"``, what
-        `probe_judge` returns as ``"probes"``. By default gold labels are drawn as ``"gold"``, rates
-        as ``"rates"``, a reward as ``"reward_errors"`` and a training run as
-        ``"training_reward"``.
+            TrainingRun
+        What `alt_test` returns for one judge or several, what `examine`, `examine_gold`, `power` or
+        `read_training_run` returns, or the parsed JSON of ``voirdire examine --json``. A power
+        analysis is always drawn as ``"power"``; by default probabilities beside gold labels are
+        drawn as ``"reliability"`` and a training run as ``"training_reward"``.
     kind : str, optional
         ``"advantage"``: ρ of every judge with its interval, and the annotators' own advantage.
         ``"winning_rate"``: ω against ε. ``"scatter"``: the judge's advantage against each
-        annotator's own. ``"controls"``: ω beside judges that know nothing. ``"agreement"``: κ of
-        every two raters. ``"ceiling"``: agreement with the annotators beside theirs with each
-        other. ``"slices"``: where the judge is worse. ``"confusion"``: its labels against theirs.
-        ``"power"``: power against the number of items. ``"probes"``: the largest shift of a judge's
-        answers under each probe. ``"gold"``: how often judges are right by gold labels.
-        ``"rates"``: how often something holds, corrected, by labels alone, and by raw verdicts.
-        ``"reliability"``: how often what a judge states comes true, also of what `examine_gold`
-        returns. ``"reward_errors"``: comparisons that a reward ranks the wrong way.
-        ``"reward_histograms"``: centred rewards by label. ``"reward_drives"``: weights, and their
-        share of the spread. ``"reward_scales"``: the behaviors side by side.
-        ``"training_reward"``: the mean reward of each step. ``"training_propositions"``: how often
-        propositions are true. ``"training_classes"``: the classes of the responses.
-        ``"training_length"``: length beside reward. ``"training_missing"``: missing rewards.
+        annotator's own. ``"power"``: power against the number of items. ``"reliability"``: how
+        often what a judge states comes true. ``"training_reward"``: the mean reward of each step.
+        ``"training_propositions"``: how often propositions are true. ``"training_classes"``: the
+        classes of the responses. ``"training_length"``: length beside reward.
+        ``"training_missing"``: missing rewards.
     epsilon : float, optional
         Which margin, of several; by default .2 where it is among them, else the first.
     alignment, question : str, optional
         Which, of several; by default the first.
     judge : str or sequence of str, optional
         Only these judges.
-    coefficient : str, optional
-        Of ``"ceiling"``; by default Cohen's κ where it is defined.
     behavior : str, optional
-        Of a reward's histograms and drives, by default the first; of the classes of a training
-        run, by default all.
+        Of the classes of a training run; by default all.
     language : {"en", "zh"}, optional
         Of the words in the figure.
     ax : matplotlib.axes.Axes, optional
@@ -169,7 +131,7 @@ def plot(
     ['ann', 'bob', 'eve']
     """
     choice = Choice(epsilon=epsilon, alignment=alignment, question=question, judge=judge,
-                    coefficient=coefficient, behavior=behavior)  # fmt: skip
+                    behavior=behavior)  # fmt: skip
     return _draw(kind, result, Frame(say=Words(language), ax=ax), choice)
 
 
@@ -180,7 +142,6 @@ def draw_svg(
     language: Language,
     width_px: float,
     name: str | None = None,
-    heading: bool = True,
     **which: Any,
 ) -> str:
     """Draw a figure as inline SVG for the width at which a page shows it.
@@ -190,13 +151,10 @@ def draw_svg(
     kind, result, language
         As of `plot`.
     width_px : float
-        CSS pixels. Text is the same size at every width; below 480 labels stand above their rows
-        and panels under each other.
+        CSS pixels. Text is the same size at every width.
     name : str, optional
         Prefix of the ids within the figure; by default made from what is drawn, so that figures
         that differ never share an id.
-    heading : bool, optional
-        Whether to keep the line above the figure.
     **which
         What is drawn of several, as of `plot`.
 
@@ -216,14 +174,14 @@ def draw_svg(
     >>> from voirdire.reporting import draw_svg
     >>> humans = {name: {item: item % 2 for item in range(40)} for name in ("ann", "bob", "eve")}
     >>> result = voirdire.alt_test({item: item % 2 for item in range(40)}, humans)
-    >>> svg = draw_svg("advantage", result, language="en", width_px=340)
-    >>> 'width="340"' in svg
+    >>> svg = draw_svg("advantage", result, language="en", width_px=640)
+    >>> 'width="640"' in svg
     True
     """
     frame = Frame(say=Words(language), width=width_px)
     with DRAWING, _pause_collector():
         figure = _draw(kind, result, frame, Choice(**which))
-        svg = to_svg(figure, name=name or _PLACEHOLDER, heading=heading)
+        svg = to_svg(figure, name=name or _PLACEHOLDER)
     if name is not None:
         return svg
     own = f"{kind}-{hashlib.sha256(svg.encode()).hexdigest()[:12]}"
@@ -248,7 +206,7 @@ def _draw(kind: PlotKind, result: Any, frame: Frame, choice: Choice) -> Figure:
     default = _DEFAULT_KINDS.get(type(record), "advantage")
     if chosen == "advantage":
         chosen = default
-    elif default in _ONE_FIGURE and chosen != default:
-        msg = f"`kind` must be {default!r} for {_ONE_FIGURE[default]}, got {chosen!r}."
+    elif default == "power" and chosen != default:
+        msg = f"`kind` must be 'power' for a power analysis, got {chosen!r}."
         raise InputError(msg)
     return _DRAWN_BY[chosen](record, frame, choice)

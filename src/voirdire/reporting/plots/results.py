@@ -14,9 +14,8 @@ from voirdire.reporting.as_json import examination_from_json
 from voirdire.reporting.json_reading import read_record
 from voirdire.reporting.plots.training_sheet import make_training_sheet
 from voirdire.reporting.plots.words import shorten_label
-from voirdire.reporting.reward_json import reward_examination_from_json
 from voirdire.stats import AltTestResult, PowerResult
-from voirdire.studies import Examination, GoldExamination, GoldResult, QuestionRate, RateReport
+from voirdire.studies import Examination, GoldExamination, GoldResult
 
 if TYPE_CHECKING:
     from voirdire.reporting.plots.words import Words
@@ -47,7 +46,6 @@ class Choice:
     alignment: str | None = None
     question: str | None = None
     judge: str | Sequence[str] | None = None
-    coefficient: str | None = None
     behavior: str | None = None
 
     @property
@@ -74,8 +72,6 @@ def read_result(result: Any) -> Any:
         return examination_from_json({"examinations": [], **result})
     if "judge" in result and "winning_rate" in result:
         return examination_from_json({"examinations": [result]})
-    if "error_rates" in result and "drives" in result:
-        return reward_examination_from_json(result)
     if "steps" in result and "framework" in result:
         return make_training_sheet(result)
     read = partial(read_record, source="result", made_by="Draw what voirdire wrote")
@@ -85,8 +81,6 @@ def read_result(result: Any) -> Any:
     first = rows[0] if isinstance(rows, list) else None
     if isinstance(first, Mapping) and "classification" in first:
         return GoldExamination(results=tuple(read(GoldResult, row) for row in rows))
-    if isinstance(first, Mapping) and "result" in first:
-        return RateReport(results=tuple(read(QuestionRate, row) for row in rows))
     return result
 
 
@@ -149,24 +143,6 @@ class Sheet:
             margin = say("at_epsilon", epsilon=say.digits(self.epsilon))
             return say("with_detail", title=text, detail=margin)
         return text
-
-    def part(self, name: str, *, kind: str) -> Any:
-        """Return the agreement or the diagnosis of the question, or say why there is none."""
-        part = getattr(self.findings, name, None)
-        reason = (
-            "a result without it. Draw what `voirdire.examine` returns, or what `voirdire "
-            "examine --json` prints."
-            if self.findings is None
-            else "none for this question: its labels, or their number, do not allow it."
-        )
-        require(part, f"`kind` {kind!r} needs the question's {name}, got {reason}")
-        return part
-
-    def judges_in(self, part: Any) -> list[Any]:
-        """Return what a part found on each judge that is to be drawn, the best judge first."""
-        best_first = {name: place for place, name in enumerate(self.judges())}
-        rows = [row for row in part.judges if self.choice.has_judge(row.judge)]
-        return sorted(rows, key=lambda row: best_first.get(row.judge, len(best_first)))
 
     def judges(self) -> list[str]:
         """Return the judges' names, the best first."""

@@ -25,7 +25,6 @@ __all__ = [
     "FONT_CSS",
     "FONT_PX",
     "LIGHT",
-    "NARROW_PX",
     "SMALL_PX",
     "WIDTH_PX",
     "choose_outcome_colour",
@@ -53,8 +52,6 @@ _ROLES = {
     "unsure": ("#806000", "#e3c04d"),
     "region-1": ("#d8efe4", "#173b2e"),
     "region-2": ("#fbeecb", "#40361a"),
-    "heat-1": ("#2f90cf", "#2478b0"),
-    "heat-2": ("#e07b39", "#b0561c"),
 }
 """The colours of the roles on white: of pictures, and of pages in light; and on black: in dark."""
 
@@ -73,9 +70,6 @@ _OUTCOMES = {"passed": "pass", "close": "unsure", "failed": "fail"}
 
 WIDTH_PX = 600.0
 """Width of a figure for which none is given."""
-
-NARROW_PX = 480.0
-"""Below it a figure is for a telephone: labels above their rows, panels under each other."""
 
 FONT_PX = 14.0
 SMALL_PX = 13.0
@@ -158,8 +152,8 @@ def theme_css() -> str:
     -------
     str
         Rules that set ``--ink``, ``--muted``, ``--grid``, ``--paper``, ``--series-1`` to
-        ``--series-8``, ``--pass``, ``--fail``, ``--unsure``, ``--region-1``, ``--region-2``,
-        ``--heat-1`` and ``--heat-2`` on ``:root``. A page that sets them itself needs none of this.
+        ``--series-8``, ``--pass``, ``--fail``, ``--unsure``, ``--region-1`` and
+        ``--region-2`` on ``:root``. A page that sets them itself needs none of this.
 
     Examples
     --------

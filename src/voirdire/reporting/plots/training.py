@@ -290,7 +290,7 @@ def draw_training_propositions(result: Any, frame: Frame, _choice: Choice) -> Fi
     if frame.ax is not None:
         return _draw_on_one(sheet, frame, [move.name for move in moves[:_MOST_ON_ONE]])
     shown = moves[:_MOST_PROPOSITIONS]
-    n_columns = 1 if frame.is_narrow or len(shown) == 1 else 2
+    n_columns = 1 if len(shown) == 1 else 2
     references = {} if sheet.reference is None else sheet.reference.rates
     panels, alarms, before = [], [], list[float]()
     for place, text in enumerate(make_distinct_labels((move.name for move in shown), width=60)):
