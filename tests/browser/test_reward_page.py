@@ -151,30 +151,3 @@ def test_chinese_is_drawn_with_real_letters(opened, tmp_path):
 
     assert len(drawn) == 60
     assert max(Counter(drawn).values()) == 1
-
-
-def test_figures_follow_the_page_into_the_dark(opened, tame):
-    fills = {}
-    for scheme in ("light", "dark"):
-        page, _ = opened(tame, scheme=scheme)
-        fills[scheme] = page.locator(".drawing svg text").first.evaluate(
-            "each => getComputedStyle(each).fill"
-        )
-
-    assert fills["light"] != fills["dark"]
-
-
-def test_no_text_of_a_figure_lies_over_another(opened, tame):
-    page, _ = opened(tame)
-    covered = page.evaluate(
-        """() => [...document.querySelectorAll('.drawing svg')].flatMap(svg => {
-            const boxes = [...svg.querySelectorAll('text')].map(text =>
-                [text.textContent, text.getBoundingClientRect()]);
-            return boxes.flatMap(([one, a], at) => boxes.slice(at + 1)
-                .filter(([, b]) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2
-                    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 6)
-                .map(([other]) => one + ' / ' + other));
-        })"""
-    )
-
-    assert covered == []

@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -60,27 +59,6 @@ def test_every_winning_rate_is_whole_with_its_verdict(make_examination, shown, w
         deciding = [min(row.winning_rate, row.worst_case.winning_rate) for row in results]
         assert rates == pytest.approx(deciding, abs=0.005)
         assert f"{results[0].advantage_probability:.2f}" in line_of(text, judge)
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize("width", [30, 40, 60, 79])
-def test_a_narrow_terminal_gets_every_winning_rate_whole(make_examination, shown, width):
-    examination = make_examination(epsilon=EPSILONS, failures=4, questions=("polite", "helpful"))
-
-    text = shown(examination, width=width, details=True)
-
-    assert widest(text) <= width
-    deciding = [min(row.winning_rate, row.worst_case.winning_rate) for row in examination.results]
-    marked = Counter(re.findall(r"(?:\d?\.\d\d|[01]) [✓✗?]", text))
-    assert marked == Counter(
-        f"{rate:.0f} {_mark(row)}" if rate in (0, 1) else f"{rate:.2f} {_mark(row)}".lstrip("0")
-        for rate, row in zip(deciding, examination.results, strict=True)
-    )
-    pooled = [question for row in examination.pooled for question in row.questions]
-    people = [person for row in examination.results for person in row.annotators]
-    figures = Counter(re.findall(r"(?<![\d.])-?\d*\.\d+(?!\d)", text))
-    assert Counter(f"{row.winning_rate:.2f}" for row in pooled) <= figures
-    assert Counter(f"{row.advantage_judge:.2f}" for row in people) <= figures
 
 
 def _mark(row):

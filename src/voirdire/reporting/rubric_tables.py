@@ -49,8 +49,6 @@ class RubricList:
         """Yield the table."""
         heads = ("name", "version", "questions", "behaviors", "languages", "hash")
         table = plain_table(heads, words=heads)
-        for place in (0, 1, 2, 3, 5):  # what one types or counts; languages may be wrapped
-            table.columns[place].no_wrap = True
         for row in self._rubrics:
             digits = row.content_hash.partition(":")[2][:_HASH_DIGITS]
             cells = (row.name, row.version, f"{len(row.questions)}", f"{len(row.behaviors)}")

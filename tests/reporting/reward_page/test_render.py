@@ -138,14 +138,6 @@ def test_the_figures_of_the_json_are_on_the_page(content, page_text):
         assert name in text
 
 
-def test_every_section_has_its_figure(content, rendered):
-    page = rendered(content, language="en")
-
-    # one of all errors, one of scales, histograms and drives of three behaviors
-    assert page.count("<svg") == 2 * (2 + 3 + 3)  # each for a page and for a phone
-    assert page.count('class="plot reward_histograms"') == 3
-
-
 @pytest.mark.ci
 def test_the_level_of_intervals_is_that_of_the_examination(light, page_text):
     light["settings"]["confidence_level"] = 0.9

@@ -222,7 +222,7 @@ def test_the_share_missing_of_a_part_is_that_of_its_counts(seen):
 def test_every_section_has_its_figure(rendered):
     page = rendered(made_run())
 
-    assert page.count("<svg") == 10  # each for a page and for a phone
+    assert page.count("<svg") == 5
     for kind in ("reward", "propositions", "classes", "length", "missing"):
         assert page.count(f'class="plot training_{kind}"') == 1
 

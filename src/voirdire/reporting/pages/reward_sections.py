@@ -112,7 +112,7 @@ def reward_view(report: RewardExamination, speaker: Speaker) -> View:
             *_note_cut_behaviors(facts),
         ),
         brief=(
-            *((_glance_table(facts),) if facts.error(facts.main) else ()),
+            *((_rates_table(facts),) if facts.error(facts.main) else ()),
             *((Words(("reward.drives.title",), "heading"), *drives) if drives else ()),
         ),
         more=say("reward.more", n=len(others)),
@@ -237,6 +237,22 @@ def _glance_table(facts: RewardFacts) -> Table:
         say("reward.behaviors.table", level=facts.level), (None, *facts.shown), columns,
         n_texts=2, label="reward.glance.label", style="glance rates", row_style=_mark_total,
     )  # fmt: skip
+
+
+def _rates_table(facts: RewardFacts) -> Table:
+    """Give the error rates of every reward, for a terminal."""
+
+    def count(name: str | None) -> Any:
+        rate = facts.error(facts.main, name)
+        return Decimal(None) if rate is None else rate.n
+
+    columns: dict[str, Any] = {
+        "reward.column.behavior": _say_behavior_name,
+        **{f"reward.signal.{x}": lambda name, x=x: _say_rate(facts.error(x, name))
+           for x in facts.signals},
+        "reward.column.n": count,
+    }  # fmt: skip
+    return Table.of(say("reward.rates.table", level=facts.level), (*facts.shown, None), columns)
 
 
 def _mark_total(name: str | None) -> str:
