@@ -326,9 +326,9 @@ def test_items_without_ids_are_refused_with_the_names_to_give(
 
 
 def test_items_are_refused_where_a_page_shows_none(call, items, assert_one_line):
-    done = call("view", FILES / "reward.json", "--items", items, "--no-open")
+    done = call("view", FILES / "certificate.json", "--items", items, "--no-open")
 
-    assert_one_line(done, "`--items` must be left out for a reward")
+    assert_one_line(done, "`--items` must be left out for a certificate")
 
 
 def test_somebodys_data_are_not_replaced(call, examination, assert_one_line):
