@@ -135,7 +135,7 @@ def test_a_bare_call_gets_an_example(call, command):
         (("examine", "--humns", "x"), "`--humns` is no option. Did you mean `--humans`?"),
         (
             ("examine", "--humans", "h", "--judges", "v", "--judge", "x"),
-            "must be left out beside `--judges`: `--only`",
+            "`--judge` must be left out beside `--judges`",
         ),
         (("fit", "c.jsonl", "--verdicts", "v", "--judge", "x", "-o", "r"), "`--only` says whose"),
         (("score", "i.jsonl", "--reward", "r", "--only", "x", "-o", "r"), "beside `--verdicts`"),
