@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from voirdire.errors import InputError
-from voirdire.records.verdict_tables import is_verdict_table
+from voirdire.records.verdicts import is_verdict_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from voirdire.records.verdict_tables import VerdictLayout
+    from voirdire._types import VerdictLayout
 
 __all__ = [
     "VerdictFormat",

@@ -17,7 +17,7 @@ from voirdire.records.thresholds import (
     get_thresholds,
     threshold_from_cell,
 )
-from voirdire.records.verdict_tables import is_verdict_table
+from voirdire.records.verdicts import is_verdict_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

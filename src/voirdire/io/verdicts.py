@@ -26,8 +26,7 @@ from voirdire.records.thresholds import (
     select_threshold,
     threshold_from_cell,
 )
-from voirdire.records.verdict_tables import LONG_COLUMNS, is_verdict_table
-from voirdire.records.verdicts import NO_VERDICT
+from voirdire.records.verdicts import LONG_COLUMNS, NO_VERDICT, is_verdict_table
 
 if TYPE_CHECKING:
     from collections.abc import Collection

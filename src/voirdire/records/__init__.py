@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
+    from voirdire._types import VerdictLayout
     from voirdire.records.certificates import CERTIFICATE_SCHEMA, Certificate
     from voirdire.records.failures import Dropped, Failure
     from voirdire.records.items import Item, Message
     from voirdire.records.plain import as_plain
     from voirdire.records.replies import Headroom, Reply, TokenChoice, TokenStep, Usage
-    from voirdire.records.verdict_tables import VerdictLayout
     from voirdire.records.verdicts import BehaviorClasses, CallDetails, Verdicts
 
 __all__ = [
@@ -51,7 +51,7 @@ _HOMES = {
     "TokenChoice": "replies",
     "TokenStep": "replies",
     "Usage": "replies",
-    "VerdictLayout": "verdict_tables",
+    "VerdictLayout": "voirdire._types",
     "Verdicts": "verdicts",
     "as_plain": "plain",
 }

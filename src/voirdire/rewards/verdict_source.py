@@ -25,7 +25,7 @@ from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import ajudge_by_plan, judge_by_plan
 from voirdire.judging.plan import needs_engine, plan_judging
 from voirdire.records.thresholds import format_threshold, select_threshold
-from voirdire.records.verdict_tables import is_verdict_table
+from voirdire.records.verdicts import is_verdict_table
 from voirdire.rewards.reward_judge import RewardJudge, choose_judge, describe_judge, recognise_judge
 
 if TYPE_CHECKING:

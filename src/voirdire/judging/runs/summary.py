@@ -15,11 +15,10 @@ from voirdire.records.plain import without_nan
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from voirdire._types import Judged, ProbabilitySource, Threshold
+    from voirdire._types import Judged, ProbabilitySource, Threshold, VerdictLayout
     from voirdire.judging.bound import JudgingPlan
     from voirdire.records import Dropped
     from voirdire.records.calls import CallSummary
-    from voirdire.records.verdict_tables import VerdictLayout
     from voirdire.records.verdicts import BehaviorClasses, Verdicts
     from voirdire.rubrics import Behavior
 
