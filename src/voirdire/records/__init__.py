@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from voirdire.records.failures import Dropped, Failure
     from voirdire.records.items import Item, Message
     from voirdire.records.plain import as_plain
-    from voirdire.records.replies import Headroom, Reply, TokenChoice, TokenStep, Usage
+    from voirdire.records.replies import Reply, TokenChoice, TokenStep, Usage
     from voirdire.records.verdicts import BehaviorClasses, CallDetails, Verdicts
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "Certificate",
     "Dropped",
     "Failure",
-    "Headroom",
     "Item",
     "Message",
     "Reply",
@@ -44,7 +43,6 @@ _HOMES = {
     "Certificate": "certificates",
     "Dropped": "failures",
     "Failure": "failures",
-    "Headroom": "replies",
     "Item": "items",
     "Message": "items",
     "Reply": "replies",

@@ -6,7 +6,7 @@ import msgspec
 
 from voirdire._types import ReplyForm  # noqa: TC001  # msgspec reads the annotation
 
-__all__ = ["Headroom", "Reply", "TokenChoice", "TokenStep", "Usage"]
+__all__ = ["Reply", "TokenChoice", "TokenStep", "Usage"]
 
 
 class TokenChoice(msgspec.Struct, frozen=True, array_like=True):
@@ -64,27 +64,6 @@ class Usage(msgspec.Struct, frozen=True, array_like=True):
     reasoning_tokens: int = 0
 
 
-class Headroom(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server says is left of its limits; None where it does not say.
-
-    Attributes
-    ----------
-    requests, tokens : int or None
-        How many more it takes now.
-    requests_limit, tokens_limit : int or None
-        How many it takes per window.
-    requests_reset_s, tokens_reset_s : float or None
-        Seconds until the limit is whole again.
-    """
-
-    requests: int | None = None
-    tokens: int | None = None
-    requests_limit: int | None = None
-    tokens_limit: int | None = None
-    requests_reset_s: float | None = None
-    tokens_reset_s: float | None = None
-
-
 class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a model replied; stored as it is, so that it can be read again.
 
@@ -102,8 +81,6 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         What the server says that it is.
     usage : Usage or None
         Tokens charged, where the server says so.
-    headroom : Headroom or None
-        What is left of the server's limits; never stored.
     """
 
     text: str
@@ -112,4 +89,3 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     finish_reason: str | None = None
     model: str | None = None
     usage: Usage | None = None
-    headroom: Headroom | None = None

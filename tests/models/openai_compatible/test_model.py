@@ -19,7 +19,7 @@ from voirdire.errors import (
     UnsupportedError,
 )
 from voirdire.models import Capabilities, ChatModel, Dialect, OpenAICompatibleModel
-from voirdire.records import Headroom, Usage
+from voirdire.records import Usage
 
 NOWHERE = "http://127.0.0.1:9/v1"
 
@@ -59,7 +59,6 @@ def test_a_reply_has_all_that_the_server_says():
     assert reply.finish_reason == "stop"
     assert reply.model == "served-model"
     assert reply.usage == Usage(100, 20)
-    assert reply.headroom == Headroom(requests=9, requests_reset_s=2)
     assert [step.token for step in reply.steps] == ['{"apology":', "true", "}"]
     assert [(c.token, c.logprob) for c in reply.steps[1].top] == [("true", -0.2), ("false", -1.7)]
 

@@ -411,8 +411,6 @@ class Client:
             self._monitor.note_reply()
             self._throttle.slots.grow()
             self._counts.add_reply(result)
-            if result.headroom is not None:
-                self._throttle.observe(result.headroom, permit=permit)
             if result.form != request.form:
                 result = msgspec.structs.replace(result, form=request.form)
             return result

@@ -14,7 +14,6 @@ from voirdire.records import Usage
 if TYPE_CHECKING:
     from voirdire.judging.pricing import Price
     from voirdire.models import ChatRequest
-    from voirdire.records import Headroom
 
 __all__ = [
     "LONGEST_WAIT_S",
@@ -36,7 +35,7 @@ class Limits:
     concurrency : int
         Most calls in flight, at least 1. Fewer while the server asks for fewer.
     requests_per_minute, tokens_per_minute : int or None
-        At least 1; None uses the limits that the server reports.
+        At least 1; None sets none.
     timeout_s : float
         Seconds that one call may take, above 0.
     max_attempts : int
@@ -190,82 +189,43 @@ LONGEST_WAIT_S = 600.0
 
 
 class RateLimiter:
-    """The token buckets of a run, and the time before which nothing is sent.
-
-    For requests and for tokens there may be a bucket of the run's own limits, and one of the limits
-    that the server reports.
-    """
+    """The token buckets of a run's own limits, and the time before which nothing is sent."""
 
     def __init__(self, limits: Limits, *, now: float) -> None:
         self._not_before = now
-        self._requests: dict[str, TokenBucket] = {}
-        self._tokens: dict[str, TokenBucket] = {}
-        for buckets, amount in (
-            (self._requests, limits.requests_per_minute),
-            (self._tokens, limits.tokens_per_minute),
-        ):
-            if amount is not None:
-                buckets["own"] = TokenBucket.per_minute(amount, now=now)
+        self._requests, self._tokens = (
+            None if amount is None else TokenBucket.per_minute(amount, now=now)
+            for amount in (limits.requests_per_minute, limits.tokens_per_minute)
+        )
 
     @property
     def counts_tokens(self) -> bool:
         """Whether tokens are limited."""
-        return bool(self._tokens)
+        return self._tokens is not None
 
     def wait_s(self, n_tokens: float, *, now: float) -> float:
         """Seconds until a request with these tokens may be sent; 0 if now."""
         wait = max(0.0, self._not_before - now)
-        for bucket in self._requests.values():
-            wait = max(wait, bucket.wait_s(1, now=now))
-        for bucket in self._tokens.values():
-            wait = max(wait, bucket.wait_s(n_tokens, now=now))
-        return wait
+        if self._requests is not None:
+            wait = max(wait, self._requests.wait_s(1, now=now))
+        return wait if self._tokens is None else max(wait, self._tokens.wait_s(n_tokens, now=now))
 
     def take(self, n_tokens: float, *, now: float) -> None:
-        """Take from every bucket."""
-        for bucket in self._requests.values():
-            bucket.take(1, now=now)
+        """Take a request with these tokens."""
+        if self._requests is not None:
+            self._requests.take(1, now=now)
         self.take_tokens(n_tokens, now=now)
 
     def take_tokens(self, n_tokens: float, *, now: float) -> None:
         """Correct the tokens that were taken; a negative number gives back."""
-        for bucket in self._tokens.values():
-            bucket.take(n_tokens, now=now)
+        if self._tokens is not None:
+            self._tokens.take(n_tokens, now=now)
 
     def hold(self, seconds: float, *, now: float) -> float:
         """Send nothing for so many seconds; return the seconds that this adds."""
         before = max(self._not_before, now)
         self._not_before = max(before, now + seconds)
         return self._not_before - before
-
-    def observe(
-        self, headroom: Headroom, *, n_requests_since: int, n_tokens_since: float, now: float
-    ) -> None:
-        """Use the server's report of what is left, less the requests that it has not counted."""
-        said = headroom.requests, headroom.requests_limit, headroom.requests_reset_s
-        self._apply_report(self._requests, said, since=n_requests_since, now=now)
-        said = headroom.tokens, headroom.tokens_limit, headroom.tokens_reset_s
-        self._apply_report(self._tokens, said, since=n_tokens_since, now=now)
-
-    def _apply_report(
-        self,
-        buckets: dict[str, TokenBucket],
-        said: tuple[int | None, int | None, float | None],
-        *,
-        since: float,
-        now: float,
-    ) -> None:
-        """Update buckets to the server's report."""
-        left, limit, reset_s = said
-        if left is None or reset_s is None or not 0 < reset_s < math.inf:
-            return
-        if limit is not None and left < limit:
-            per_second = (limit - max(left, 0)) / reset_s
-            buckets["server"] = TokenBucket(
-                left - since, capacity=limit, per_second=per_second, now=now
-            )
-        elif left <= 0:
-            self.hold(min(reset_s, LONGEST_WAIT_S), now=now)
 
 
 _FIRST_TOKENS_PER_CHARACTER = 0.4

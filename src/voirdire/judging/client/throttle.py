@@ -30,13 +30,8 @@ if TYPE_CHECKING:
     from voirdire.judging.client.limits import Limits
     from voirdire.judging.pricing import Price
     from voirdire.models import ChatRequest
-    from voirdire.records import Headroom
 
 __all__ = ["Permit", "Throttle"]
-
-
-_LONGEST_NAP_S = 5.0
-"""Seconds between two checks whether the server has reported more capacity."""
 
 
 @dataclass(eq=False, slots=True)
@@ -47,7 +42,6 @@ class Permit:
     cost: float = 0.0
     is_guessed: bool = False
     sent: int = 0
-    n_tokens_before: float = 0.0
 
 
 class Throttle:
@@ -62,7 +56,6 @@ class Throttle:
         self._released = asyncio.Event()
         self._queue = asyncio.Lock()  # calls wait in the order of arrival
         self._guess = UsageGuess()
-        self._n_tokens_sent = 0.0
         self._end: StoppedError | None = None
 
     @property
@@ -102,14 +95,13 @@ class Throttle:
             need = self._guess_permit(request)
             while (wait_s := self._wait_s(need)) > 0:
                 self._released.clear()
-                await _wait(self._released, min(wait_s, _LONGEST_NAP_S))
+                await _wait(self._released, wait_s)
                 self.check_open()
                 need = self._guess_permit(request)  # replies that came meanwhile improve the guess
         self._rates.take(need.n_tokens, now=self._now())
         self.budget.reserve(need.cost)
         self.n_sent += 1
-        self._n_tokens_sent += need.n_tokens
-        need.sent, need.n_tokens_before = self.n_sent, self._n_tokens_sent
+        need.sent = self.n_sent
         return need
 
     def settle(self, permit: Permit, request: ChatRequest, result: Reply | ModelCallError) -> None:
@@ -137,15 +129,6 @@ class Throttle:
             self._rates.take_tokens(used - permit.n_tokens, now=self._now())
         if self.budget.max_cost is not None:
             self._released.set()
-
-    def observe(self, headroom: Headroom, *, permit: Permit) -> None:
-        """Note the capacity that the server reports in its reply to this request."""
-        self._rates.observe(
-            headroom,
-            n_requests_since=self.n_sent - permit.sent,
-            n_tokens_since=self._n_tokens_sent - permit.n_tokens_before,
-            now=self._now(),
-        )
 
     def hold(self, seconds: float) -> float:
         """Let no calls through for so many seconds; return the seconds that this adds."""

@@ -1,4 +1,4 @@
-"""Decodes replies with their tokens, usage, and the rest of the rate limits."""
+"""Decodes replies with their tokens and usage."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import math
 import re
 import time
 from bisect import bisect_right
-from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
 from itertools import accumulate, chain, pairwise, repeat
 from math import nan
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -18,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from voirdire.errors import ContentFilterError, ModelCallError, RefusalError, ServerError
-from voirdire.records import Headroom, Reply, TokenChoice, TokenStep, Usage
+from voirdire.records import Reply, TokenChoice, TokenStep, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,15 +36,9 @@ _MEMBER = re.compile(
     rf'\s*+{_STRING}\s*+:(\s*+(?:{_STRING}|[^\s"\[\]{{}},:]++|{_FLAT_ARRAY}))\s*+([,}}])'
 )
 
-_UNITS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|us|µs|ns|d|h|m|s)", re.IGNORECASE)
-_WAIT = re.compile(r"(?:try again|retry) (?:in|after) (\d[\d.]*[a-zµ]*(?:\d[\d.]*[a-zµ]+)*)", re.I)
-_EPOCH = 1e9  # a number of seconds so large is a date (2001 or later)
-_EPOCH_MS = 1e12
-_WHAT = [(kind, of) for kind in ("remaining", "limit", "reset") for of in ("requests", "tokens")]
-_OPENAI = tuple(f"x-ratelimit-{kind}-{of}" for kind, of in _WHAT)
-_ANTHROPIC = tuple(f"anthropic-ratelimit-{of}-{kind}" for kind, of in _WHAT)
-_LONGEST = 80  # characters; a date takes half of it, and digits without end would take long
+_UNITS = {"h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 1e-3}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)", re.IGNORECASE)
+_WAIT = re.compile(r"(?:try again|retry) (?:in|after) ((?:\d{1,9}(?:\.\d+)?[hms]{1,2})+)", re.I)
 
 
 class _Message(msgspec.Struct):
@@ -135,7 +127,7 @@ def read_replies(
         raise errors.translate_error(completion.error, headers=headers)
     if not completion.choices:
         raise ServerError(errors.sentence("sent a chat completion without a reply", quoted=body))
-    usage, headroom = _usage(completion.usage), _headroom(headers)
+    usage = _usage(completion.usage)
     replies: list[Reply] = []
     failures: list[ModelCallError] = []
     for place, choice in enumerate(completion.choices[:n]):
@@ -154,7 +146,6 @@ def read_replies(
             finish_reason=choice.finish_reason,
             model=completion.model,
             usage=usage,
-            headroom=headroom,
         )
         replies.append(reply)
     if not replies:
@@ -377,27 +368,6 @@ def _value_spans(text: str) -> list[tuple[int, int]] | None:
     return None
 
 
-def _headroom(headers: Mapping[str, str]) -> Headroom | None:
-    """Read the rest of a server's limits; None without headers for them."""
-    if "x-ratelimit-remaining-requests" in headers or "x-ratelimit-remaining-tokens" in headers:
-        names = _OPENAI
-    elif "anthropic-ratelimit-requests-remaining" in headers:
-        names = _ANTHROPIC
-    else:
-        return None
-    requests, tokens, requests_limit, tokens_limit, requests_reset, tokens_reset = map(
-        headers.get, names
-    )
-    return Headroom(
-        requests=_count(requests),
-        tokens=_count(tokens),
-        requests_limit=_count(requests_limit),
-        tokens_limit=_count(tokens_limit),
-        requests_reset_s=_duration(requests_reset),
-        tokens_reset_s=_duration(tokens_reset),
-    )
-
-
 def retry_after(headers: Mapping[str, str], *, words: str = "") -> float | None:
     """Read how many seconds a server asks to wait: from its headers, else from its message."""
     milliseconds = _number(headers.get("retry-after-ms"))
@@ -405,50 +375,20 @@ def retry_after(headers: Mapping[str, str], *, words: str = "") -> float | None:
         return milliseconds / 1000
     said = headers.get("retry-after")
     if said is not None:
-        waiting = _number(said)
-        return _duration(said, now=headers.get("date")) if waiting is None else waiting
-    for kind in ("requests", "tokens"):
-        if headers.get(f"x-ratelimit-remaining-{kind}") == "0":
-            return _duration(headers.get(f"x-ratelimit-reset-{kind}"))
+        seconds, moment = _number(said), _moment(said)
+        if seconds is None and moment is not None:  # counted from the server's own clock
+            seconds = max(0.0, moment - (_moment(headers.get("date")) or time.time()))
+        return seconds
     found = _WAIT.search(words)
-    return _duration(found[1]) if found else None
-
-
-def _duration(text: str | None, *, now: str | None = None) -> float | None:
-    """Read seconds as servers write them: ``"12ms"``, ``"1m30.5s"``, a number, or a moment.
-
-    A moment is an HTTP date, RFC 3339, or seconds or milliseconds since 1970, counted from the
-    server's own date where it gives one.
-    """
-    if not text or len(text) > _LONGEST:
+    if found is None:
         return None
-    number = _number(text)
-    if number is not None:
-        if number < _EPOCH:
-            return number
-        return max(0.0, (number / 1000 if number >= _EPOCH_MS else number) - time.time())
-    duration = _duration_with_units(text)
-    if duration is not None:
-        return duration
-    moment = _moment(text)
-    if moment is None:
-        return None
-    start = _moment(now) if now else None
-    return max(0.0, moment - (time.time() if start is None else start))
+    parts = _PART.findall(found[1])
+    return math.fsum(float(value) * _UNITS[unit.lower()] for value, unit in parts) or None
 
 
-@lru_cache(maxsize=1_024)  # the same few come with every reply
-def _duration_with_units(text: str) -> float | None:
-    parts = _PART.findall(text)
-    if parts and "".join(value + unit for value, unit in parts) == text.strip():
-        return math.fsum(float(value) * _UNITS.get(unit.lower(), 1e-9) for value, unit in parts)
-    return None
-
-
-def _moment(text: str) -> float | None:
+def _moment(text: str | None) -> float | None:
     try:
-        moment = datetime.fromisoformat(text) if text[:1].isdigit() else parsedate_to_datetime(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        return parsedate_to_datetime(text or "").timestamp()
     except (ValueError, OverflowError):
         return None
 
@@ -459,8 +399,3 @@ def _number(text: str | None) -> float | None:
     except ValueError:
         return None
     return number if 0 <= number < math.inf else None
-
-
-def _count(text: str | None) -> int | None:
-    number = _number(text)
-    return None if number is None else int(number)
