@@ -630,25 +630,3 @@ def test_a_check_needs_a_model_and_no_items(call, words):
 
     assert done.code == 2
     assert "Write --check --judge openai/gpt-4o-mini" in done.err
-
-
-@pytest.mark.parametrize(
-    ("words", "n_calls", "why"),
-    [
-        (("--probability", "vote", "--samples", "3"), 60, "3 calls an item: 3 samples"),
-        (("--mode", "single"), 40, "2 calls an item: 2 questions, each in a call of its own"),
-    ],
-)
-def test_a_dry_run_says_why_there_are_more_calls_than_items(judge, words, n_calls, why):
-    (found,) = judge("--dry-run", *words, "--json").json["estimates"]
-    shown = judge("--dry-run", *words)
-
-    assert found["n_calls"] == n_calls
-    assert [note.startswith(why) for note in found["notes"]] == [True]
-    assert f"openai/test: {why}" in shown.out
-
-
-def test_a_dry_run_of_one_call_an_item_has_nothing_to_explain(judge):
-    (found,) = judge("--dry-run", "--probability", "stated", "--json").json["estimates"]
-
-    assert (found["n_calls"], found["notes"]) == (20, [])

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = [
     "CallPlan",
     "CallSpec",
-    "explain_calls",
     "find_asked_places",
     "hash_item",
     "limit_examples",
@@ -127,22 +126,6 @@ def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
         for swapped in sides
     )
     return CallPlan(specs=specs, shares_fence=judge.mode == "single")
-
-
-def explain_calls(judge: LlmJudge, plan: CallPlan) -> tuple[str, ...]:
-    """Explain why a run needs more calls than it has items."""
-    n_questions = len({spec.places for spec in plan.specs}) if judge.mode == "single" else 1
-    n_sides = len({spec.ask.swapped for spec in plan.specs})
-    factors = [
-        f"{number:,} {what}"
-        for number, what in (
-            (n_questions, "questions, each in a call of its own"),
-            (len(plan.specs) // (n_questions * n_sides), "samples"),
-            (n_sides, "orders of the two responses"),
-        )
-        if number > 1
-    ]
-    return (f"{len(plan.specs):,} calls an item: {' × '.join(factors)}",) if factors else ()
 
 
 def name_single_call(question: Question) -> str:

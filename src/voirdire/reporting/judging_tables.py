@@ -97,17 +97,12 @@ def estimate_tables(estimates: Sequence[RunEstimate]) -> list[RenderableType]:
         if row.n_kept is not None:
             n_asked = f"{row.n_items - row.n_kept:,} of {row.n_items:,} items"
             more.append(f"{name}: {n_asked} would go on to the language model")
-        more += [f"{name}: {note}" for note in row.notes]
-        if row.n_failed:
-            failed = f"{row.n_failed:,} of the stored calls failed"
-            more.append(f"{name}: {failed}; --retry-failures makes them again")
-    more += [f"price: {row.price_source}" for row in estimates if row.price_source]
     headings = ("judge", "items", "calls", "stored", "tokens in", "tokens out", "cost")
     return [
         plain_table(headings, rows, words=("judge",)),
         "",
         "Tokens are estimated; reasoning, repetitions and what a server caches are not in them.",
-        *dict.fromkeys(more),
+        *more,
     ]
 
 

@@ -423,7 +423,7 @@ def test_rows_without_a_response_are_set_aside_and_the_run_comes_to_its_end(tmp_
         assert not (tmp_path / "v.parquet.partial").exists()
 
 
-def test_an_estimate_tells_stored_failures_from_stored_answers(tmp_path, two, write_items):
+def test_an_estimate_counts_stored_failures_where_they_are_called_again(tmp_path, two, write_items):
     source = write_items(make_items(12))
     broken = Asked(lambda shown: RefusalError("no") if number_in(shown) == 3 else read_off(shown))
     judge = LlmJudge(model=broken.model)
@@ -433,8 +433,8 @@ def test_an_estimate_tells_stored_failures_from_stored_answers(tmp_path, two, wr
     after = estimate_run(source, judge=judge, rubric=two, store=store)
     again = estimate_run(source, judge=judge, rubric=two, store=store, retry_failures=True)
 
-    assert (after.n_calls, after.n_stored, after.n_failed) == (0, 12, 1)
-    assert (again.n_calls, again.n_stored, again.n_failed) == (1, 11, 0)
+    assert (after.n_calls, after.n_stored) == (0, 12)
+    assert (again.n_calls, again.n_stored) == (1, 11)
     assert again.prompt_tokens > after.prompt_tokens == 0
 
 

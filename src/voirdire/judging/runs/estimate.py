@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field, replace
+import math
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from voirdire._validation import change_fields, shorten
+from voirdire._validation import change_fields
 from voirdire.errors import InputError
-from voirdire.judging.call_plan import explain_calls, hash_item
+from voirdire.judging.call_plan import hash_item
 from voirdire.judging.client.call import read_stored_outcome
 from voirdire.judging.engine.run import BATCH_ITEMS
 from voirdire.judging.item_batches import CALL_CHARACTERS, split_into_batches
-from voirdire.judging.judges.token_estimate import estimate_tokens
 from voirdire.judging.plan import (
     ask_in_process,
     asks_a_model,
@@ -37,12 +37,16 @@ if TYPE_CHECKING:
     from voirdire.judging.settings import StoredReplies
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
+    from voirdire.store import StoredCall
 
-__all__ = ["RunEstimate", "estimate_calls", "estimate_run"]
+__all__ = ["RunEstimate", "estimate_calls", "estimate_run", "estimate_tokens"]
 
-_NONCE = "0" * 16
+_SAMPLE = 200
+"""Calls whose tokens are estimated, for the mean of all."""
+
 _IMAGE_TOKENS = 1_000  # about, of an image of a page
-"""A fixed nonce, so that the same run has the same estimate."""
+_ANSWER_TOKENS, _TEXT_TOKENS = 3, 80
+"""Tokens of a plain answer, and of a text, beside the id of its question."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,20 +65,14 @@ class RunEstimate:
         Calls to make, without retries.
     n_stored : int
         Calls whose replies or failures are stored already.
-    n_failed : int
-        Stored failures, which are called again only with `retry_failures`.
     prompt_tokens, completion_tokens : int
-        Estimates; see `estimate_tokens` for their error. The reply's tokens are those of a plain
-        answer, without reasoning.
+        Estimates from the first 200 calls: four characters a token, one for Chinese. The reply's
+        tokens are those of a plain answer, without reasoning.
     cost : float or None
         US dollars, estimated without a prompt cache; None where no price is known.
-    price_source : str
-        Source of the price; empty where there is none.
     n_kept : int or None
         Items that the first judge of a cascade would answer, without a call; None where the judge
         is not a cascade.
-    notes : tuple of str
-        Why there are more calls than items.
     """
 
     judge: str
@@ -82,13 +80,10 @@ class RunEstimate:
     n_dropped: int
     n_calls: int
     n_stored: int
-    n_failed: int
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
-    price_source: str = field(default="")
     n_kept: int | None = None
-    notes: tuple[str, ...] = ()
 
 
 def estimate_run(
@@ -155,139 +150,95 @@ def estimate_calls(
         members = [row for row in plan.judge.members if needs_engine(row.judge)]
         each = [estimate_calls(read, row, replies) for row in members]
         if each:
-            return _add_estimates(each, judge=plan.judge.name)
+            costs = [row.cost for row in each]
+            names = ("n_calls", "n_stored", "prompt_tokens", "completion_tokens")
+            return RunEstimate(
+                judge=plan.judge.name,
+                n_items=max(row.n_items for row in each),
+                n_dropped=0,
+                cost=None if None in costs else sum(cost or 0.0 for cost in costs),
+                **{name: sum(getattr(row, name) for row in each) for name in names},
+            )
     if not asks_a_model(plan.judge):
         msg = (
             f"`judge` must be a language model, got {plan.judge.name!r}: other judges make no "
             "calls."
         )
         raise InputError(msg)
-    n_items = 0
-    counts = _Counts(plan.judge, replies)
-    for stretch in split_into_batches(
-        read(), most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS
-    ):
-        counts.add(_select_called_items(stretch, plan.judge))
-        n_items += len(stretch)
-    found = counts.estimate()
-    if not is_cascade(plan.judge):
-        return found
-    return replace(found, judge=plan.judge.name, n_items=n_items, n_kept=n_items - found.n_items)
+    return _estimate_model(read(), plan.judge, replies)
 
 
-def _add_estimates(found: Sequence[RunEstimate], *, judge: str) -> RunEstimate:
-    """Add up the estimates of the judges of a jury."""
-    costs = [row.cost for row in found]
-    names = ("n_calls", "n_stored", "n_failed", "prompt_tokens", "completion_tokens")
-    return replace(
-        found[0],
-        judge=judge,
-        n_items=max(row.n_items for row in found),
-        cost=None if None in costs else sum(cost or 0.0 for cost in costs),
-        price_source=", ".join(dict.fromkeys(row.price_source for row in found)),
-        n_kept=None,
-        notes=_notes_of_jury(found),
-        **{name: sum(getattr(row, name) for row in found) for name in names},
+def _estimate_model(
+    items: Iterable[Item], bound: BoundJudge, replies: StoredReplies
+) -> RunEstimate:
+    """Count the calls that are not stored; the first of them stand for the tokens of all."""
+    price = bound.judge.known_price
+    store, judge_id = replies.opened, None
+    if store is not None:
+        ids = {row.fingerprint: row.id for row in store.judges()}
+        judge_id = ids.get(bound.reply_fingerprint)
+    n_items = n_kept = n_calls = n_stored = 0
+    sample: list[Usage] = []
+    for batch in split_into_batches(items, most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS):
+        n_items += len(batch)
+        asked = batch
+        if is_cascade(bound):
+            goes_on = bound.goes_on(ask_in_process(batch, bound.first)).tolist()
+            asked = [item for item, is_on in zip(batch, goes_on, strict=True) if is_on]
+        n_kept += len(batch) - len(asked)
+        keys = [hash_item(item) for item in asked]
+        stored: Mapping[bytes, Sequence[StoredCall]] = {}
+        if store is not None and judge_id is not None:
+            stored = store.get(judge_id, keys)
+        for item, key in zip(asked, keys, strict=True):
+            for spec in bound.calls.specs:
+                blobs = [call.blob for call in stored.get(key, ()) if call.name == spec.name]
+                outcome = read_stored_outcome(
+                    spec.call(item, key=key), blobs, max_attempts=bound.judge.limits.max_attempts
+                )
+                if outcome is None or (outcome.failure and replies.retry_failures):
+                    n_calls += 1
+                    if len(sample) < _SAMPLE:
+                        sample.append(_estimate_usage(spec, item))
+                else:
+                    n_stored += 1
+    share = n_calls / max(len(sample), 1)
+    cost = None if price is None else share * math.fsum(price.cost(usage) for usage in sample)
+    return RunEstimate(
+        judge=bound.name,
+        n_items=n_items,
+        n_dropped=0,
+        n_calls=n_calls,
+        n_stored=n_stored,
+        prompt_tokens=round(share * sum(usage.prompt_tokens for usage in sample)),
+        completion_tokens=round(share * sum(usage.completion_tokens for usage in sample)),
+        cost=cost,
+        n_kept=n_kept if is_cascade(bound) else None,
     )
 
 
-def _notes_of_jury(found: Sequence[RunEstimate]) -> tuple[str, ...]:
-    """Write the calls of each judge, and why it needs more than one call an item."""
-    calls = ", ".join(f"{shorten(row.judge)} {row.n_calls + row.n_stored:,}" for row in found)
-    own = [f"{shorten(row.judge)}: {note}" for row in found for note in row.notes]
-    return (f"calls of each judge of the jury: {calls}", *own)
+def _estimate_usage(spec: CallSpec, item: Item) -> Usage:
+    """Estimate the tokens of a call with a plain answer."""
+    messages = spec.request(item, "json_schema").messages
+    return Usage(
+        sum(estimate_tokens(row.content) + _IMAGE_TOKENS * len(row.images) for row in messages),
+        sum(
+            estimate_tokens(row.id) + (_TEXT_TOKENS if row.kind == "text" else _ANSWER_TOKENS)
+            for row in spec.ask.questions
+        ),
+    )
 
 
-def _select_called_items(items: Sequence[Item], bound: BoundJudge) -> Sequence[Item]:
-    """Return the items that a model would be asked about."""
-    if not is_cascade(bound):
-        return items
-    goes_on = bound.goes_on(ask_in_process(items, bound.first)).tolist()
-    return [item for item, is_on in zip(items, goes_on, strict=True) if is_on]
+_WIDE = re.compile("[\u2e80-\uffef]")
 
 
-class _Counts:
-    """Sums over the items of an estimated run."""
+def estimate_tokens(text: str) -> int:
+    """Estimate the tokens of a text: 1 for a Chinese character, else 1 for four characters.
 
-    def __init__(self, bound: BoundJudge, replies: StoredReplies) -> None:
-        self._bound, self._stored = bound, replies
-        self._plan = bound.calls
-        self._price = bound.judge.known_price
-        self._cost = 0.0
-        self._fixed: dict[int, int] = {}
-        self.n_items = self.n_calls = self.n_stored = self.n_failed = 0
-        self.prompt_tokens = self.completion_tokens = 0
-        self._replies = {id(spec): _reply_tokens(spec) for spec in self._plan.specs}
-
-    def add(self, items: Sequence[Item]) -> None:
-        keys = [hash_item(item) for item in items]
-        stored: Mapping[bytes, Sequence[Any]] = {}
-        if (store := self._stored.opened) is not None:
-            ids = {row.fingerprint: row.id for row in store.judges()}
-            number = ids.get(self._bound.reply_fingerprint)
-            stored = {} if number is None else store.get(number, keys)
-        for item, key in zip(items, keys, strict=True):
-            self.n_items += 1
-            for spec in self._plan.specs:
-                blobs = [call.blob for call in stored.get(key, ()) if call.name == spec.name]
-                if not self._is_settled(spec, item, key=key, blobs=blobs):
-                    self._call(spec, item)
-
-    def _is_settled(
-        self, spec: CallSpec, item: Item, *, key: bytes, blobs: Sequence[bytes]
-    ) -> bool:
-        """Return whether a call has ended in the store, and count it."""
-        if not blobs:
-            return False
-        max_attempts = self._bound.judge.limits.max_attempts
-        outcome = read_stored_outcome(spec.call(item, key=key), blobs, max_attempts=max_attempts)
-        if outcome is None or (outcome.failure is not None and self._stored.retry_failures):
-            return False
-        self.n_stored += 1
-        self.n_failed += outcome.failure is not None
-        return True
-
-    def estimate(self) -> RunEstimate:
-        judge = self._bound.judge
-        price = self._price
-        return RunEstimate(
-            judge=judge.name,
-            n_items=self.n_items,
-            n_dropped=0,
-            n_calls=self.n_calls,
-            n_stored=self.n_stored,
-            n_failed=self.n_failed,
-            prompt_tokens=self.prompt_tokens,
-            completion_tokens=self.completion_tokens,
-            cost=None if price is None else self._cost,
-            price_source="" if price is None else price.source,
-            notes=explain_calls(judge, self._plan),
-        )
-
-    def _call(self, spec: CallSpec, item: Item) -> None:
-        self.n_calls += 1
-        first, *others = spec.request(item, "json_schema", nonce=_NONCE).messages
-        if id(spec) not in self._fixed:  # the system message is the same for every item
-            self._fixed[id(spec)] = estimate_tokens(first.content)
-        shown = sum(
-            estimate_tokens(message.content) + _IMAGE_TOKENS * len(message.images)
-            for message in others
-        )
-        used = Usage(self._fixed[id(spec)] + shown, self._replies[id(spec)])
-        self.prompt_tokens += used.prompt_tokens
-        self.completion_tokens += used.completion_tokens
-        if self._price is not None:
-            self._cost += self._price.cost(used)
-
-
-def _reply_tokens(spec: CallSpec) -> int:
-    """Estimate the tokens of a plain answer: its keys, and values of the usual length."""
-    typical = {"boolean": True, "scale": 3, "text": "word " * 60, "pairwise": "tie"}
-    answer: dict[str, Any] = {}
-    for question in spec.builder.ask.questions:
-        longest = max(question.labels, key=len, default="")
-        value = typical.get(question.kind, [longest] if question.kind == "multilabel" else longest)
-        if question.kind == "boolean" and spec.builder.ask.probability == "stated":
-            value = 0.05
-        answer[question.id] = value
-    return estimate_tokens(json.dumps(answer, ensure_ascii=False))
+    Examples
+    --------
+    >>> estimate_tokens("The cat sat on the mat."), estimate_tokens("猫坐在垫子上。")
+    (6, 7)
+    """
+    n_wide = len(_WIDE.findall(text))
+    return n_wide + math.ceil((len(text) - n_wide) / 4)

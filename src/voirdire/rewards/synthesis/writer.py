@@ -23,8 +23,8 @@ from voirdire.judging.client.call import Call, read_stored_outcome
 from voirdire.judging.engine.batch import Unit
 from voirdire.judging.engine.model_engine import ModelEngine
 from voirdire.judging.fingerprint import hash_content
-from voirdire.judging.judges.token_estimate import estimate_tokens
 from voirdire.judging.prompts import escape_invisible, fence_item, new_nonce, pick_language
+from voirdire.judging.runs.estimate import estimate_tokens
 from voirdire.models import ChatRequest
 from voirdire.records import Message
 from voirdire.records.items import as_bytes

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire.errors import InputError
-from voirdire.judging.judges.token_estimate import estimate_tokens
 from voirdire.judging.plan import asks_a_model, is_jury
+from voirdire.judging.runs.estimate import estimate_tokens
 from voirdire.records import Usage
 from voirdire.rewards.comparisons.prompts import hash_prompt
 from voirdire.rewards.verdict_source import plan_judge
