@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +23,6 @@ from voirdire.errors import (
     ServerError,
     UnsupportedError,
 )
-from voirdire.models.openai_compatible.replies import retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -108,6 +110,10 @@ _BY_STATUS = {
     501: frozenset(_FEATURES),
 }
 
+_UNITS = {"h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 1e-3}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)", re.IGNORECASE)
+_WAIT = re.compile(r"(?:try again|retry) (?:in|after) ((?:\d{1,9}(?:\.\d+)?[hms]{1,2})+)", re.I)
+
 _TAGS = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 _SPACE = re.compile(r"\s+")
 _MOST_READ = 20_000  # characters of a body; a proxy's page may be any length
@@ -160,7 +166,7 @@ class CallErrors:
         if kind is AccessError:
             message = f"{message} {self._way_out(words, status=status)}"
         waits = issubclass(kind, RateLimitError | ServerError | ModelTimeoutError)
-        waiting = retry_after(headers, words=words.text) if waits else None
+        waiting = _retry_after(headers, words=words.text) if waits else None
         return kind(message, status=status, retry_after_s=waiting)
 
     def _message(self, words: _Words, *, status: int) -> str:
@@ -317,3 +323,36 @@ def _cut_echo(text: str, *, contents: Sequence[str]) -> str:
         if any(window in content for content in sent):
             return f"{text[:at].rstrip()} …"
     return text
+
+
+def _retry_after(headers: Mapping[str, str], *, words: str = "") -> float | None:
+    """Read how many seconds a server asks to wait: from its headers, else from its message."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    said = headers.get("retry-after")
+    if said is not None:
+        seconds, moment = _number(said), _moment(said)
+        if seconds is None and moment is not None:  # counted from the server's own clock
+            seconds = max(0.0, moment - (_moment(headers.get("date")) or time.time()))
+        return seconds
+    found = _WAIT.search(words)
+    if found is None:
+        return None
+    parts = _PART.findall(found[1])
+    return math.fsum(float(value) * _UNITS[unit.lower()] for value, unit in parts) or None
+
+
+def _moment(text: str | None) -> float | None:
+    try:
+        return parsedate_to_datetime(text or "").timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if 0 <= number < math.inf else None

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import codecs
 import json
-import math
 import re
-import time
 from bisect import bisect_right
-from email.utils import parsedate_to_datetime
 from itertools import accumulate, chain, pairwise, repeat
 from math import nan
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
 
     from voirdire.models.openai_compatible.errors import CallErrors
 
-__all__ = ["read_replies", "retry_after"]
+__all__ = ["read_replies"]
 
 L = TypeVar("L")
 
@@ -35,10 +32,6 @@ _FLAT_ARRAY = rf'\[[^\[\]{{}}"]*+(?:{_STRING}[^\[\]{{}}"]*+)*+\]'
 _MEMBER = re.compile(
     rf'\s*+{_STRING}\s*+:(\s*+(?:{_STRING}|[^\s"\[\]{{}},:]++|{_FLAT_ARRAY}))\s*+([,}}])'
 )
-
-_UNITS = {"h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 1e-3}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)", re.IGNORECASE)
-_WAIT = re.compile(r"(?:try again|retry) (?:in|after) ((?:\d{1,9}(?:\.\d+)?[hms]{1,2})+)", re.I)
 
 
 class _Message(msgspec.Struct):
@@ -366,36 +359,3 @@ def _value_spans(text: str) -> list[tuple[int, int]] | None:
         if member[2] == "}":
             return spans if not text[at:].strip() else None
     return None
-
-
-def retry_after(headers: Mapping[str, str], *, words: str = "") -> float | None:
-    """Read how many seconds a server asks to wait: from its headers, else from its message."""
-    milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    said = headers.get("retry-after")
-    if said is not None:
-        seconds, moment = _number(said), _moment(said)
-        if seconds is None and moment is not None:  # counted from the server's own clock
-            seconds = max(0.0, moment - (_moment(headers.get("date")) or time.time()))
-        return seconds
-    found = _WAIT.search(words)
-    if found is None:
-        return None
-    parts = _PART.findall(found[1])
-    return math.fsum(float(value) * _UNITS[unit.lower()] for value, unit in parts) or None
-
-
-def _moment(text: str | None) -> float | None:
-    try:
-        return parsedate_to_datetime(text or "").timestamp()
-    except (ValueError, OverflowError):
-        return None
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        number = float(text or "")
-    except ValueError:
-        return None
-    return number if 0 <= number < math.inf else None
