@@ -4,7 +4,7 @@ import asyncio
 import random
 import selectors
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
@@ -18,8 +18,12 @@ class _NoWaiting(selectors.SelectSelector):
 
     def select(self, timeout=None):
         ready = super().select(0 if timeout is not None else 60)  # for another thread
-        while not ready and is_working():
-            ready = super().select(0.002)
+        while not ready:
+            # looked up before: what a thread has handed over by then is ready in what follows
+            was_working = is_working()
+            ready = super().select(0.002 if was_working else 0)
+            if not was_working:
+                break
         if not ready and timeout is None:
             raise AssertionError("everybody waits, and nobody will ever wake them")
         if not ready:
@@ -31,11 +35,30 @@ _submit = ThreadPoolExecutor.submit
 _at_work = set()
 
 
-def _noted(pool, *args, **kwargs):
-    work = _submit(pool, *args, **kwargs)
-    _at_work.add(work)
-    work.add_done_callback(_at_work.discard)
-    return work
+def _noted(pool, function, /, *args, **kwargs):
+    """Submit a task that is at work until everybody who waits for its result has been told."""
+    result = Future()
+
+    def work():
+        try:
+            if not result.set_running_or_notify_cancel():
+                return
+            try:
+                value = function(*args, **kwargs)
+            except BaseException as error:
+                result.set_exception(error)
+            else:
+                result.set_result(value)
+        finally:
+            _at_work.discard(result)
+
+    _at_work.add(result)
+    try:
+        _submit(pool, work)
+    except BaseException:  # the pool is closed
+        _at_work.discard(result)
+        raise
+    return result
 
 
 def is_working():
@@ -44,8 +67,9 @@ def is_working():
     return bool(_at_work) or items
 
 
-@pytest.fixture(autouse=True)
-def _noted_threads(monkeypatch):
+@pytest.fixture
+def noted_threads(monkeypatch):
+    """Have the clocks of virtual loops stand still while a thread of a pool is at work."""
     monkeypatch.setattr(ThreadPoolExecutor, "submit", _noted)
 
 
@@ -61,7 +85,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 @pytest.fixture
-def run():
+def run(noted_threads):
     """Run a coroutine in time that passes by itself."""
 
     def run(coroutine):
@@ -77,7 +101,7 @@ def _every_new_loop(monkeypatch, loop_factory):
 
 
 @pytest.fixture
-def virtual_time(monkeypatch):
+def virtual_time(monkeypatch, noted_threads):
     """Let time pass by itself in every event loop that is made, whoever makes it."""
     _every_new_loop(monkeypatch, VirtualLoop)
 
