@@ -12,7 +12,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -684,13 +683,11 @@ def test_closing_a_judge_that_hangs_takes_as_long_as_it_may(reward_with):
     judge = Hangs()
     reward = reward_with(judge, deadline_s=0.05)
     reward.scored(turns_of(1))
-    began = time.monotonic()
 
     reward.close(drain_s=0.1)
 
-    took = time.monotonic() - began
+    assert not judge.has_answered.is_set()
     judge.let_go.set()
-    assert took < 30  # the judge would hold it for 60
 
 
 def test_a_reference_is_refused_where_nothing_is_recorded(tmp_path):

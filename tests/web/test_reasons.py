@@ -2,11 +2,12 @@
 
 import asyncio
 import math
+import threading
 
 import pytest
 
-from voirdire.testing import GoldenJudge, golden_judge, golden_rows
-from web.in_process import begun
+from voirdire.testing import golden_judge, golden_rows
+from web.in_process import NumberJudge, begun
 
 CLASSES = {
     *("late", "failed_verdict", "behavior", "base_reward", "unreadable", "number", "no_place"),
@@ -22,7 +23,11 @@ def missing_of(items, *, judge=None, **asked):
             assert (await app.post(items, **asked)).status == 200
             return await app.figures()
 
-    figures = asyncio.run(ask())
+    return counts_of(asyncio.run(ask()))
+
+
+def counts_of(figures):
+    """Give how many rewards are missing, by class of reason."""
     counts = {key[1]: n for key, n in figures.items() if "rewards_missing_total" in key[0]}
     assert set(counts) == CLASSES
     return {name: n for name, n in counts.items() if n}
@@ -43,9 +48,19 @@ def test_a_reason_has_a_class(item, found):
 
 
 def test_what_does_not_come_in_time_is_late():
-    items = [{"response": "sleepy", "behavior": "refuse"}]
+    let_go = threading.Event()
+    items = [{"response": "wait", "behavior": "refuse"}]
 
-    assert missing_of(items, judge=GoldenJudge(late_s=0.2), deadline_s=0.01) == {"late": 1}
+    async def ask():
+        async with begun(NumberJudge(waiting=let_go)) as app:
+            answer = await app.post(items, deadline_s=0.01)
+            let_go.set()
+            return answer.status, await app.figures()
+
+    status, figures = asyncio.run(ask())
+
+    assert status == 200
+    assert counts_of(figures) == {"late": 1}
 
 
 def test_the_reasons_of_the_golden_table_are_all_known():

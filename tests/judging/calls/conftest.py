@@ -45,7 +45,7 @@ def _noted(pool, function, /, *args, **kwargs):
                 return
             try:
                 value = function(*args, **kwargs)
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001  # it is raised where it is awaited
                 result.set_exception(error)
             else:
                 result.set_result(value)

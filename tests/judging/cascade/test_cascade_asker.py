@@ -7,6 +7,7 @@ import pytest
 
 import voirdire
 from asked_models import shown_item
+from clocks import put_forward, run_forward
 from judging.cascade.cascade_cases import first_says, is_between, made_items, then_says
 from voirdire.errors import AccessError, RefusalError
 from voirdire.judging import Limits, LiveSettings, LlmJudge, ScriptedJudge
@@ -42,7 +43,7 @@ def run(cascade, rubric, ask, **settings):
         finally:
             await live.close(drain_s=10)
 
-    return asyncio.run(asyncio.wait_for(whole(), timeout=60))
+    return run_forward(asyncio.wait_for(whole(), timeout=6_000))
 
 
 def failures(found):
@@ -117,9 +118,24 @@ def test_it_says_the_same_as_a_run_of_a_file(cascades, rubric, tmp_path):
 
 @pytest.mark.ci
 def test_where_the_second_judge_is_late_only_its_items_are(cascades, rubric):
-    judge = cascades.cascade(then=LlmJudge(model=slow_model(2.0)))
+    is_called = asyncio.Event()
 
-    verdicts, _ = run(judge, rubric, lambda live: live.rewards([SURE, UNSURE], deadline_s=0.5))
+    class Slow(ScriptedModel):
+        async def reply(self, request):
+            is_called.set()
+            return await super().reply(request)
+
+    model = Slow(lambda request: then_says(shown_item(request)["response"]), delay_s=500.0)
+
+    async def ask(live):
+        asking = asyncio.create_task(live.rewards([SURE, UNSURE], deadline_s=50.0))
+        await is_called.wait()
+        put_forward(51)
+        late = await asking
+        put_forward(500)
+        return late
+
+    verdicts, _ = run(cascades.cascade(then=LlmJudge(model=model)), rubric, ask)
 
     assert failures(verdicts) == (None, LATE)
     assert verdicts.judged.probabilities[0].tolist() == [0.01, 0.99]

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import socket
 import sqlite3
-import time
 from contextlib import contextmanager
 
 import numpy as np
@@ -85,7 +84,6 @@ def test_no_access_fails_everything_at_once_and_a_server_that_gives_it_again_is_
             states.append(live.state)
             return first, resting, trial, found, mended, states, (n_refused, n_resting, n_trial)
 
-    began = time.monotonic()
     first, resting, trial, found, mended, states, counts = run_forward(work())
 
     assert set(first.failures) == set(resting.failures) == set(trial.failures) == {ACCESS}
@@ -97,7 +95,6 @@ def test_no_access_fails_everything_at_once_and_a_server_that_gives_it_again_is_
     assert mended.failures == (None,) * 50
     assert [state.is_broken for state in states] == [True, False, False]
     assert states[-1].n_calls == faulty_server.served.total()
-    assert time.monotonic() - began < 30
     assert [line for line in told() if "order" in line] == [f"{ACCESS} (HTTP 401)"] * 2
     assert "the judge works again" in told()
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clocks import put_forward, run_forward
 from judging.live.live_cases import CLOSED, KEYS, LATE, items_of, living, probability, until
 from voirdire.judging import ScriptedJudge, judge_items
 from voirdire.rubrics import load_rubric
@@ -233,11 +234,13 @@ def test_few_threads_are_left_behind_and_one_that_comes_back_lets_it_go_on():
     hanging = Hanging()
 
     async def work():
-        async with living(Odd(hanging), deadline_s=0.02) as live:
+        async with living(Odd(hanging), deadline_s=50.0) as live:
             for number in range(3):
-                await live.ask(items_of(1, start=number))
-                await until(lambda: not live.state.n_waiting)
+                asking = asyncio.create_task(live.ask(items_of(1, start=number)))
                 await until(lambda n=number + 1: hanging.n_inside == n)
+                put_forward(101)  # two deadlines: nobody waits, and the thread is given up
+                await asking
+                await until(lambda: not live.state.n_waiting)
             assert live.state.is_broken
             out = await live.ask(items_of(2, start=20), deadline_s=50.0)
             n_stuck = hanging.n_inside
@@ -245,7 +248,7 @@ def test_few_threads_are_left_behind_and_one_that_comes_back_lets_it_go_on():
             await until(lambda: not live.state.is_broken)
             return out, n_stuck, await live.ask(items_of(2, start=20), deadline_s=50.0)
 
-    out, n_stuck, back = asyncio.run(work())
+    out, n_stuck, back = run_forward(work())
 
     assert n_stuck == 3
     assert out.failures == (HANGS, HANGS)

@@ -86,10 +86,12 @@ class Hangs(TryingJudge):
 
     let_go: threading.Event = field(default_factory=threading.Event)
     is_asked: threading.Event = field(default_factory=threading.Event)
+    has_answered: threading.Event = field(default_factory=threading.Event)
 
     def probabilities(self, items):
         self.is_asked.set()
         self.let_go.wait(60)
+        self.has_answered.set()
         return super().probabilities(items)
 
 
