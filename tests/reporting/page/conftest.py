@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from markupsafe import Markup
 
+from sketched_figures import are_drawn, drawn, sketched_figures  # noqa: F401  # fixtures
 from voirdire.reporting import html_report
 
 PLACES = {
@@ -222,7 +223,7 @@ def make_question():
 
 
 @lru_cache(maxsize=4)
-def _page(content, language):
+def _page(content, language, _drawn):
     return html_report(content, language=language)
 
 
@@ -231,7 +232,7 @@ def read(make_content):
     """Read what the page says at some place about the first question, or its first judge."""
 
     def read_place(place, *rows, language="en", **keys):
-        page = _page(json.dumps(make_content(*rows, **keys)), language)
+        page = _page(json.dumps(make_content(*rows, **keys)), language, are_drawn())
         found = re.findall(PLACES[place], page, flags=re.DOTALL)
         return words(" ".join(found if place == "warnings" else found[:1]))
 

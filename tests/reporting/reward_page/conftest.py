@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from markupsafe import Markup
 
+from sketched_figures import are_drawn, drawn, sketched_figures  # noqa: F401  # fixtures
 from voirdire.reporting import reward_report
 
 JSON = Path(__file__).with_name("examination.json").read_text(encoding="utf-8")
@@ -61,14 +62,16 @@ def minimal():
 
 
 @functools.cache
-def _rendered(text, options):
+def _rendered(text, options, _drawn):
     return reward_report(text, **dict(options))
 
 
 @pytest.fixture
 def rendered():
     """Render a page, the same one only once: figures take time."""
-    return lambda content, **options: _rendered(json.dumps(content), tuple(options.items()))
+    return lambda content, **options: _rendered(
+        json.dumps(content), tuple(options.items()), are_drawn()
+    )
 
 
 @pytest.fixture
