@@ -11,6 +11,9 @@ PIP_DEFAULT_TIMEOUT ?= 60
 PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 export PIP_RETRIES PIP_DEFAULT_TIMEOUT PIP_DISABLE_PIP_VERSION_CHECK
 
+# The workers, and the programs that tests start, compile everything once and not each by itself.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Hypothesis tries the same examples on every run: quick has 20 of each; full (make test-all) has
 # 100; dev searches for new ones.
 

@@ -1,5 +1,6 @@
 """What every test gets: no network, repeatable Hypothesis runs, the shared data."""
 
+import gc
 import ipaddress
 import os
 import socket
@@ -25,6 +26,24 @@ for profile, n_examples in {"quick": 20, "full": 100}.items():
     )
 settings.register_profile("dev", deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Of the cases of a test that is marked `edges`, run the first and the last every day."""
+    cases = {}
+    for item in items:
+        if item.get_closest_marker("edges"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for between in cases.values():
+        for item in between[1:-1]:
+            item.add_marker(pytest.mark.ci)
+
+
+def pytest_collection_finish():
+    """Have the collector of garbage leave alone what lives as long as the run."""
+    gc.collect()
+    gc.freeze()
 
 
 def _is_local(host: object) -> bool:

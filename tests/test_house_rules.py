@@ -69,6 +69,7 @@ def n_code_lines(path: Path) -> int:
     return len(lines)
 
 
+@pytest.mark.ci
 def test_no_source_file_outgrows_a_chapter():
     sizes = {path.relative_to(ROOT).as_posix(): n_code_lines(path) for path in SOURCES}
 
@@ -81,6 +82,7 @@ def test_modules_are_named_for_their_idea():
     assert not EMPTY_NAMES & {part.lstrip("_") for part in parts}
 
 
+@pytest.mark.ci
 def test_nothing_is_persisted_with_pickle():
     offenders = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
@@ -101,6 +103,7 @@ def imported_packages(node: ast.AST) -> set[str]:
     return set()
 
 
+@pytest.mark.ci
 def test_no_file_names_a_place_on_somebodys_machine():
     offenders = []
     for path in tracked_files():
@@ -160,6 +163,7 @@ def modules_named_in(path: Path) -> set[str]:
     return named
 
 
+@pytest.mark.ci
 def test_tests_import_from_the_faces_that_users_import():
     below = modules_below_a_face()
 

@@ -95,6 +95,7 @@ def run_python(code: str, *options: str) -> str:
     return done.stdout
 
 
+@pytest.mark.ci
 def test_every_module_imports_without_warnings():
     code = f"import importlib\nfor name in {MODULES!r}: importlib.import_module(name)"
 
@@ -132,6 +133,7 @@ def test_an_unknown_name_is_an_attribute_error(face):
         importlib.import_module(face).no_such_name  # noqa: B018
 
 
+@pytest.mark.edges
 @each(FUNCTIONS | CLASSES | METHODS)
 def test_everything_public_has_a_docstring(name):
     value = (FUNCTIONS | CLASSES | METHODS)[name]

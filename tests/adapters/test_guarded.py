@@ -83,6 +83,7 @@ def in_a_loop(reward):
     return lambda turns: asyncio.run(reward.ascored(turns)).rewards
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("way", [blocking, in_a_loop])
 @pytest.mark.parametrize(
     "travel",
@@ -169,6 +170,7 @@ def test_a_judge_that_raises_for_some_does_not_stop_training(reward_with):
     assert found == [None if place in (0, 3, 7) else SORRY for place in range(10)]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "judge",
     [
@@ -374,6 +376,7 @@ def log_text(caplog):
     return "\n".join(logging.Formatter().format(record) for record in caplog.records)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "judge", [Raises(), SomeFail(), GivesNumber(number=2.0), Gives(given=None)]
 )
@@ -463,6 +466,7 @@ def test_a_circle_of_causes_ends(reward_with, caplog):
     assert [one.levelname for one in caplog.records].count("ERROR") == 1
 
 
+@pytest.mark.ci
 def test_a_bug_that_comes_again_is_told_at_every_power_of_ten(reward_with, caplog):
     reward = failing_with(reward_with(), ValueError(SECRET))
 

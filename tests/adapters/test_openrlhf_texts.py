@@ -119,6 +119,7 @@ def test_a_prompt_alone_is_answered_with_nothing():
 words = st.text(alphabet="ab <|>/s\n", max_size=30)
 
 
+@pytest.mark.ci
 @given(prompt=words.filter(bool), said=words)
 def test_the_response_is_never_part_of_the_prompt(prompt, said):
     found = response(prompt + said, prompt)

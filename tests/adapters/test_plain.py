@@ -142,6 +142,7 @@ def test_it_travels_and_begins_anew(rewards):
     twin.close()
 
 
+@pytest.mark.ci
 def test_it_travels_to_a_process_that_was_spawned(rewards):
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         found = pool.apply(rewards, (["?"] * 2, ["sorry", "no"]), {"behaviors": "refuse"})

@@ -129,6 +129,7 @@ def test_closing_does_not_wait_for_a_judge_that_hangs():
     judge.let_go.set()
 
 
+@pytest.mark.ci
 def test_one_that_nobody_holds_any_more_ends_by_itself():
     ended = threading.Event()
 

@@ -98,6 +98,7 @@ def rewards(path):
     return pl.read_ndjson(path)["reward"].to_numpy()
 
 
+@pytest.mark.ci
 def test_calibrated_probabilities_are_better_on_new_items_and_pay_everywhere(
     call, run, calibrate, faulty_server
 ):
@@ -151,6 +152,7 @@ def test_calibrated_probabilities_are_better_on_new_items_and_pay_everywhere(
     assert rewards("rewards.jsonl") == pytest.approx(by_hand, abs=1e-9)
 
 
+@pytest.mark.ci
 @pytest.mark.filterwarnings("ignore::voirdire.errors.UncertifiedWarning")
 def test_a_reward_of_the_calibrated_judge_is_paid_by_no_other(call, run, calibrate, faulty_server):
     calibrate("--calibration", "calibration.json")
@@ -184,6 +186,7 @@ def test_a_reward_of_the_calibrated_judge_is_paid_by_no_other(call, run, calibra
         LiveReward(reward, judge=replace(same, calibration=None))
 
 
+@pytest.mark.ci
 def test_the_file_of_judges_names_a_calibration_beside_it(
     call, place, calibrate, faulty_server, monkeypatch
 ):
@@ -211,6 +214,7 @@ def test_the_file_of_judges_names_a_calibration_beside_it(
     assert better[:, 1] == pytest.approx(line.apply(raw[:, 1]), abs=1e-12)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -231,6 +235,7 @@ def test_a_calibration_is_of_one_judge_rubric_and_prompt(run, calibrate, more, m
         assert ((rows["probability"] >= 0.3) == rows["label"]).all()
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [

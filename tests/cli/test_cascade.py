@@ -146,6 +146,7 @@ def test_a_file_is_judged_by_both_and_examined_as_one(call, place, faulty_server
     assert {row["judge"] for row in told.json["examinations"]} == {"both"}
 
 
+@pytest.mark.ci
 def test_the_same_command_again_calls_nothing(call, place, faulty_server):
     judged(call)
     n_before = n_served(faulty_server)
@@ -169,6 +170,7 @@ def test_verdicts_go_to_standard_output_too(call, place):
         assert [row[name] for name in QUESTIONS] == pytest.approx(expected[row["item"]][1])
 
 
+@pytest.mark.ci
 def test_a_dry_run_says_what_would_go_on_and_what_it_costs(call, place, faulty_server):
     n_on = sum(goes_on for goes_on, _ in expected_of(place).values())
 
@@ -184,6 +186,7 @@ def test_a_dry_run_says_what_would_go_on_and_what_it_costs(call, place, faulty_s
     assert n_served(faulty_server) == n_on
 
 
+@pytest.mark.ci
 def test_the_cost_of_a_run_can_be_limited_and_the_next_goes_on(call, place, faulty_server):
     n_on = sum(goes_on for goes_on, _ in expected_of(place).values())
 
@@ -198,6 +201,7 @@ def test_the_cost_of_a_run_can_be_limited_and_the_next_goes_on(call, place, faul
     assert n_served(faulty_server) == n_on
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "options", [("--mode", "single"), ("--concurrency", "3"), ("--price", "1,2")]
 )
@@ -298,6 +302,7 @@ def comparisons(place):
     return path
 
 
+@pytest.mark.ci
 def test_a_reward_is_fitted_and_scored_with_it(call, place, comparisons, faulty_server):
     settings = ("--rubric", "tiny.yaml", "--resamples", 50)
     fitted = call("fit", comparisons, "--judge", "cascade.yaml", *settings, "-o", "reward.json")

@@ -116,6 +116,7 @@ def test_the_model_is_asked_about_what_goes_on_and_once(call, folder, faulty_ser
     assert dict(faulty_server.served) == dict.fromkeys(expected, 1)
 
 
+@pytest.mark.edges
 @COMMANDS
 @pytest.mark.parametrize(
     ("old", "new", "match"),
@@ -144,6 +145,7 @@ def test_a_wrong_cascade_is_one_line_and_calls_nothing(
     assert {path.name for path in folder.iterdir()} <= {*before, "rewards.csv.scoring"}
 
 
+@pytest.mark.edges
 @COMMANDS
 def test_a_model_that_lets_nobody_in_ends_the_run_and_the_next_goes_on(
     call, folder, faulty_server, words
@@ -186,6 +188,7 @@ def test_a_score_whose_model_always_fails_has_what_the_first_judge_knows(
             assert reward == pytest.approx(2 * values[0] - values[1])
 
 
+@pytest.mark.ci
 def test_a_fit_and_an_examination_whose_model_always_fails_set_its_items_aside(
     call, folder, faulty_server
 ):
@@ -273,6 +276,7 @@ def drafts():
     return {f"item-{k}": json.dumps({"apology": said_about(f"item-{k}")}) for k in range(9)}
 
 
+@pytest.mark.ci
 def test_drafts_are_verified_by_both_and_the_model_is_asked_once(synthesize, folder, faulty_server):
     expected = goes_on(folder, drafts())
 
@@ -302,6 +306,7 @@ def test_a_synthesis_whose_model_always_fails_keeps_what_the_first_judge_knows(
     assert not any(f"({item})" in written for item in expected)
 
 
+@pytest.mark.ci
 def test_a_synthesis_whose_model_lets_nobody_in_ends_and_the_next_goes_on(
     synthesize, folder, faulty_server, writer
 ):
@@ -339,6 +344,7 @@ def test_a_synthesis_with_a_wrong_cascade_writes_nothing(
     assert writer.served.total() == n_served(faulty_server) == 0
 
 
+@pytest.mark.ci
 def test_an_estimate_of_a_synthesis_calls_nobody_and_says_what_is_the_most(
     synthesize, faulty_server, writer, monkeypatch
 ):

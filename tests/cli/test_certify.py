@@ -16,6 +16,7 @@ def certificate(call, files, tmp_path):
     return path
 
 
+@pytest.mark.ci
 def test_a_certificate_holds_for_its_files_in_any_format_and_order(call, files, certificate):
     done = call("certify", "check", certificate, *files)
     assert (done.code, done.said) == (0, "")
@@ -31,6 +32,7 @@ def test_a_certificate_holds_for_its_files_in_any_format_and_order(call, files, 
     assert done.json["certificate"] == json.loads(certificate.read_text())["content_hash"]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("side", ["humans", "judges"])
 def test_one_changed_label_exits_3_and_is_named(call, files, certificate, tmp_path, side):
     path = tmp_path / f"{side}.csv"

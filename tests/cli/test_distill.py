@@ -57,6 +57,7 @@ def test_what_is_printed_is_the_card_and_the_next_command(call, given, tmp_path)
     assert "learnt 2 questions from 120 items" in done.out
 
 
+@pytest.mark.ci
 def test_the_next_command_works_as_it_is_printed(call, given, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     printed = call("distill", *given).out.splitlines()[-1]
@@ -79,6 +80,7 @@ def test_json_is_one_object(call, given):
     assert done.json["card"]["questions"] == ["sorry", "asks"]
 
 
+@pytest.mark.ci
 def test_the_same_seed_makes_the_same_judge(call, given, tmp_path):
     first = call("distill", *given, "--json").json["fingerprint"]
     bytes_of_first = (tmp_path / "made.npz").read_bytes()
@@ -216,6 +218,7 @@ def test_wrong_usage_exits_2(call, arguments):
     assert "Traceback" not in done.err
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -294,6 +297,7 @@ def test_a_judge_is_replaced(call, given):
     assert call("distill", *given, "--name", "again").code == 0
 
 
+@pytest.mark.ci
 def test_help_loads_nothing_heavy(environment):
     code = (
         "import json, sys; sys.argv = ['voirdire', 'distill', '-h']\n"

@@ -153,6 +153,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_format_and_shape_gives_the_same(call, in_every_shape, expected, shape):
     humans, judges = (f"{in_every_shape[name]}-{shape}" for name in ("humans", "judges"))
@@ -275,6 +276,7 @@ def test_it_runs_from_another_folder_with_paths_of_its_own(execute, files, tmp_p
 # Errors ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
@@ -337,6 +339,7 @@ def test_nothing_on_standard_input_is_our_error(call, files, assert_one_line):
     assert_one_line(done, "<stdin>", "empty")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -407,6 +410,7 @@ def test_no_item_in_common_is_our_error(call, files, write, assert_one_line):
 # Kinds and alignments -------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "options",
     [
@@ -433,6 +437,7 @@ def test_what_cannot_be_meant_is_a_usage_error(call, files, options):
     assert "Traceback" not in done.said
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("options", "kind"),
     [
@@ -468,6 +473,7 @@ def test_the_same_alignment_twice_is_examined_once(call, files):
 # Options --------------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("options", "settings"),
     [
@@ -564,6 +570,7 @@ def test_clusters_come_from_a_column_of_the_annotations(call, study, write, file
     assert row["exact_p_value"] >= row["p_value"]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(("threshold", "failed"), [(None, 0), (0.5, 0), (0.9, 0), (0.05, 0)])
 def test_probabilities_become_labels_at_the_threshold(call, study, write, files, threshold, failed):
     truth = study["judges"]["good"]
@@ -592,6 +599,7 @@ def test_the_threshold_itself_is_true(call, study, write, files):
     assert_is(by_judge(done)["j"], result)
 
 
+@pytest.mark.ci
 def test_against_gold_the_margin_is_0(call, study, write, files):
     gold = study["judges"]["good"]
     path = write("gold.csv", "item,label\n" + "".join(f"{i},{x}\n" for i, x in gold.items()))
@@ -748,6 +756,7 @@ def test_the_certificate_is_written_whole(call, files, tmp_path):
     ]
 
 
+@pytest.mark.ci
 def test_two_runs_write_the_same_content(call, files, tmp_path):
     for name in ("first.json", "second.json"):
         call("examine", *files, "--certificate", tmp_path / name)
@@ -812,6 +821,7 @@ def test_gold_labels_are_in_the_certificate(call, study, write, files, tmp_path)
     assert record["gold_hash"] != record["data_hash"]
 
 
+@pytest.mark.ci
 def test_a_certificate_replaces_a_certificate_and_nothing_else(
     call, files, tmp_path, assert_one_line
 ):
@@ -839,6 +849,7 @@ def test_a_gate_that_is_not_passed_still_leaves_its_certificate(call, files, tmp
 # What is printed ------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("extra", [[], ["--details"], ["--gate"]])
 def test_json_is_alone_on_stdout(call, files, extra):
     done = call("examine", *files, "--json", *extra)
@@ -865,6 +876,7 @@ def test_json_is_what_the_library_writes(call, files):
     assert done.json["examinations"] == written["examinations"]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("options", [[], ["--json"], ["--details"], ["--epsilon", "0.1"]])
 def test_stderr_is_the_line_of_what_was_understood(call, files, understood, options):
     assert call("examine", *files, *options).err == understood
@@ -1006,6 +1018,7 @@ def known(tmp_path, files):
     return path
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_report_is_one_page_in_the_language_asked_for(call, files, tmp_path, language):
     page = tmp_path / "report.html"
@@ -1029,6 +1042,7 @@ def test_a_report_never_replaces_somebodys_data(call, files, tmp_path, assert_on
     assert labels.read_bytes() == before
 
 
+@pytest.mark.ci
 def test_a_report_replaces_a_report(call, files, tmp_path):
     page = tmp_path / "report.html"
 

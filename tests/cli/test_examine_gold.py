@@ -68,6 +68,7 @@ def test_details_show_every_figure(call, files):
         assert head in done.out
 
 
+@pytest.mark.ci
 def test_a_page_shows_what_the_table_does(call, files, tmp_path):
     path = tmp_path / "gold.html"
 
@@ -86,6 +87,7 @@ def test_one_question_may_be_asked_for(call, files):
     assert [row["question"] for row in done.json["gold"]] == ["refuses"]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("options", "message"),
     [

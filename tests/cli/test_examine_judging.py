@@ -74,6 +74,7 @@ def test_gold_labels_serve_without_annotators(call, place):
     assert [row["question"] for row in done.json["gold"]] == ["apology"]
 
 
+@pytest.mark.ci
 def test_a_model_is_paid_once(call, place, faulty_server):
     text = (place / "labels.csv").read_text().replace(",apology,", ",sorry,")
     (place / "labels.csv").write_text(text)
@@ -127,6 +128,7 @@ def test_labels_from_standard_input_are_read_before_judging(call, place):
     assert done.json["examinations"] == at_once
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -96,6 +96,7 @@ def test_tables_fit_eighty_columns(command, asked, monkeypatch):
     assert "refuse: helps and ideal make up 61% of the spread" in words
 
 
+@pytest.mark.ci
 def test_details_show_every_feature(command, asked):
     brief, whole = command(*asked), command(*asked, "--details")
 
@@ -167,6 +168,7 @@ def test_nobodys_file_is_replaced(command, asked, tmp_path, assert_one_line):
     assert other.read_text(encoding="utf-8") == "mine"
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
@@ -250,6 +252,7 @@ def test_a_behavior_that_the_rubric_lacks_is_refused(command, asked, assert_one_
     assert_one_line(command(*asked, "--behavior", "refse"), "`--behavior` must be in rubric")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("typed", "words"),
     [

@@ -69,6 +69,7 @@ def judges_in(done):
     return [row["judge"] for row in done.json["examinations"]]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("question", KIND_OF)
 def test_every_kind_is_examined_from_every_file(examine, judged, question, suffix):
@@ -112,6 +113,7 @@ def test_labels_without_a_question_are_told_to_name_it(call, judged, assert_one_
     assert call("examine", *where, "--question", "better", "--resamples", "0").code == 0
 
 
+@pytest.mark.ci
 def test_a_folder_of_several_judges_is_examined_whole(examine, folder):
     assert {"voirdire-replies.sqlite", "first.parquet.dropped.jsonl"} <= {
         path.name for path in folder.iterdir()
@@ -146,6 +148,7 @@ def test_a_folder_without_verdicts_says_so(examine, tmp_path, assert_one_line):
     assert_one_line(done, "got the folder", "without any", ".parquet, .jsonl, .csv")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "row",
     [

@@ -137,6 +137,7 @@ def test_a_fit_gives_the_figures_of_the_library(fit, comparisons, verdicts, tmp_
         assert load_reward(tmp_path / "reward.json").content_hash == expected.model.content_hash
 
 
+@pytest.mark.ci
 def test_the_local_judge_is_asked_where_there_are_no_verdicts(call, comparisons, tmp_path):
     target = tmp_path / "reward.json"
 
@@ -154,6 +155,7 @@ def test_the_local_judge_is_asked_where_there_are_no_verdicts(call, comparisons,
     assert model.judge.made_by["judge"] == "local"
 
 
+@pytest.mark.ci
 def test_the_table_fits_eighty_columns(fit, monkeypatch, tmp_path):
     monkeypatch.setenv("COLUMNS", "80")
 
@@ -164,6 +166,7 @@ def test_the_table_fits_eighty_columns(fit, monkeypatch, tmp_path):
     assert max(len(line.rstrip()) for line in tables) <= 80
 
 
+@pytest.mark.ci
 def test_a_base_reward_has_a_column_of_any_name(fit):
     with_base = fit("--base", "score", "--json", *QUICK)
     without = fit("--json", *QUICK)
@@ -175,6 +178,7 @@ def test_a_base_reward_has_a_column_of_any_name(fit):
     assert without.json["settings"]["use_base"] is False
 
 
+@pytest.mark.ci
 def test_classes_of_the_verdicts_can_stand_in_for_labels(fit):
     done = fit("--from-classes", "--json", *QUICK)
 
@@ -210,6 +214,7 @@ def test_given_weights_are_not_fitted(call, comparisons, tmp_path):
     assert "--l2" in done.err
 
 
+@pytest.mark.ci
 def test_what_was_set_aside_is_said(fit, comparisons):
     lines = comparisons.read_text(encoding="utf-8").splitlines()
     lines[0] = lines[0].replace('"label": "ideal"', '"label": "idael"')
@@ -239,6 +244,7 @@ def test_a_file_that_is_no_reward_is_never_replaced(fit, assert_one_line, tmp_pa
     assert target.read_text(encoding="utf-8") == '{"my": "thesis"}'
 
 
+@pytest.mark.ci
 def test_signs_of_the_rubric_are_one_switch_beside_signs_by_feature(fit, tmp_path):
     given = ("--signs", "rubric", "--sign", "hard_refuse.less_good=positive")
     done = fit(*QUICK, *given)
@@ -275,6 +281,7 @@ def test_what_must_not_be_is_vetoed(fit, call, comparisons, verdicts, tmp_path):
     assert max(vetoed) < min(row["rule_reward"] for row in rows if not row["contribution:(veto)"])
 
 
+@pytest.mark.ci
 def test_what_is_to_be_known_of_several_behaviors_is_said_once(fit, comparisons):
     rows = [json.loads(line) for line in comparisons.read_text(encoding="utf-8").splitlines()]
     prompts = sorted({row["prompt"] for row in rows})
@@ -297,11 +304,13 @@ def test_what_is_to_be_known_of_several_behaviors_is_said_once(fit, comparisons)
     assert done.err.count("without a valid certificate") == 1
 
 
+@pytest.mark.ci
 def test_a_reward_is_replaced_by_a_reward(fit):
     assert fit(*QUICK).code == 0
     assert fit(*QUICK).code == 0
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -334,6 +343,7 @@ def test_no_comparisons_and_no_output_are_usage_errors(call, comparisons, tmp_pa
     assert call("fit", comparisons).code == 2
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -380,6 +390,7 @@ def test_what_was_set_aside_is_said_once_for_each_reason(fit, comparisons):
     assert any("('refuse_hard')" in line and "more like" not in line for line in lines)
 
 
+@pytest.mark.ci
 def test_the_examination_is_named_as_a_next_step(fit, tmp_path):
     done = fit(*QUICK)
 
@@ -427,6 +438,7 @@ def test_a_behavior_that_the_rubric_lacks_is_refused_before_anything_is_read(
     assert_one_line(done, "`--behavior` must be in rubric 'safety'", "got 'hard_refse'")
 
 
+@pytest.mark.ci
 def test_weights_that_pay_against_the_rubric_are_named_with_their_size(fit, call, tmp_path):
     options = ("--fixed", "hard_refuse:third_person=1.5", "--resamples", 0)
     told = " ".join(fit(*options).out.split())
@@ -523,6 +535,7 @@ def test_answers_of_scales_and_choices_are_features(fit_kinds, before):
     assert "tone=warm" in done.out
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -7,6 +7,7 @@ import pytest
 # On the command line --------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

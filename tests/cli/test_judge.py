@@ -120,6 +120,7 @@ def test_rows_that_are_set_aside_are_named(call, items, options, tmp_path):
     assert len(listed.read_text().splitlines()) == 7
 
 
+@pytest.mark.ci
 def test_propositions_that_the_card_distrusts_are_named(call, items, made, tmp_path):
     rows = make_items(60, seed=4)
     for row in rows:  # a label that no word of the response can tell
@@ -154,6 +155,7 @@ def test_the_card_is_shown_without_items(call, made):
 # Usage and errors -----------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -174,6 +176,7 @@ def test_wrong_usage_exits_2(call, arguments):
     assert done.out == ""
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -205,6 +208,7 @@ def test_what_is_wrong_is_said_in_one_line(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["items.jsonl"]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("content", ["", "\n", '{"prompt": "?"}\n', "\x00\x01"])
 def test_a_file_without_items_is_an_error(call, options, assert_one_line, tmp_path, content):
     (tmp_path / "empty.jsonl").write_text(content)
@@ -324,6 +328,7 @@ def test_a_terminal_sees_how_far_it_is(program, environment, options, tmp_path):
 # On to examine --------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("end", ["parquet", "jsonl", "csv"])
 @pytest.mark.parametrize("question", ["sorry", "refuse.ideal"])
 def test_examine_reads_the_verdicts_as_they_are(call, options, tmp_path, end, question):
@@ -365,6 +370,7 @@ def test_help_fits_100_columns_and_names_every_option(execute, list_options, com
     assert all(option in done.out for option in list_options(command))
 
 
+@pytest.mark.ci
 def test_help_loads_nothing_heavy(environment):
     code = (
         "import json, sys; sys.argv = ['voirdire', 'judge', '-h']\n"

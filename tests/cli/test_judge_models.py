@@ -81,6 +81,7 @@ def read(name="out.parquet"):
 # How it is asked ------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize(
     ("mode", "source", "n_calls"),
@@ -355,6 +356,7 @@ def test_a_dry_run_needs_no_key_and_knows_the_price(call, place):
     assert 0 < found["cost"] < 1
 
 
+@pytest.mark.ci
 def test_the_prompt_is_shown_with_and_without_an_item(judge, place, faulty_server):
     plain = judge("--show-prompt", "--prompt-language", "zh", output=None)
     about = judge("--show-prompt", "--probability", "stated", "--mode", "single", output=None)
@@ -385,6 +387,7 @@ def test_the_prompts_of_several_judges_are_shown_without_a_key(call, place):
     assert "probability that the answer is yes" in second
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -422,6 +425,7 @@ def test_what_is_wrong_is_said_in_one_line_and_leaves_nothing(
     assert sorted(path.name for path in place.iterdir()) == before
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("content", ["", "\n\n", "no json\n", '{"prompt": "?"}\n'])
 def test_a_file_without_items_spends_nothing(
     judge,
@@ -439,6 +443,7 @@ def test_a_file_without_items_spends_nothing(
     assert not (place / "out.parquet").exists()
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -536,6 +541,7 @@ def test_one_judge_that_cannot_go_on_stops_nobody_and_exits_1(
     assert not (place / "verdicts" / "dear.parquet").exists()
 
 
+@pytest.mark.ci
 def test_judges_share_a_store_and_each_goes_on_on_its_own(
     call,
     place,
@@ -562,6 +568,7 @@ def test_judges_share_a_store_and_each_goes_on_on_its_own(
 # What is never shown --------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("fault", ["ok", "no_access", "bad_request", "refusal", "malformed"])
 def test_the_key_is_nowhere(
     judge,
@@ -622,6 +629,7 @@ def test_a_check_of_a_server_that_refuses_the_key_is_one_line(
     assert KEY not in done.err
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "words", [("--check",), ("--check", "openai/test"), ("i.jsonl", "--check", "--judge", "vllm/m")]
 )

@@ -45,6 +45,7 @@ def of_authors(prompt):
     ]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("layout", [labelled, pairs, ranked, of_authors])
 def test_verdicts_and_a_judge_serve_every_command(call, tmp_path, layout):
     source, verdicts = tmp_path / "given.jsonl", tmp_path / "verdicts.parquet"
@@ -114,6 +115,7 @@ def material(shared_dir, tmp_path_factory):
     return folder, shared / "proposition_prompts.yaml"
 
 
+@pytest.mark.ci
 def test_the_three_files_of_the_authors_serve_every_command(call, material, tmp_path):
     folder, rubric = material
     train, reward = folder / "train.jsonl", tmp_path / "reward.json"
@@ -155,6 +157,7 @@ def test_the_three_files_of_the_authors_serve_every_command(call, material, tmp_
     assert [row["reward"] for row in rows] == [row["reward"] for row in again]
 
 
+@pytest.mark.ci
 def test_score_says_what_the_files_of_the_authors_lack(call, material, tmp_path):
     folder, rubric = material
     train, reward = folder / "train.jsonl", tmp_path / "reward.json"

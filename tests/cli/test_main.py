@@ -37,6 +37,7 @@ def test_help_fits_100_columns_and_names_every_option(execute, list_options, com
     assert "\x1b" not in done.out
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("command", ["demo", "distill", "examine", "judge", "power"])
 def test_short_help_is_the_same(call, command):
     long, short = call(command, "--help"), call(command, "-h")
@@ -53,6 +54,7 @@ def test_help_lists_the_commands_with_what_they_do(call):
     assert re.search(r"\bdemo +Judge .*\n(.*\n)*.*\bexamine +Test ", done.out)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_plain_help_shows_fifteen_options_at_most_and_how_to_see_the_others(call, command):
     shown, listed = (
@@ -65,6 +67,7 @@ def test_plain_help_shows_fifteen_options_at_most_and_how_to_see_the_others(call
     assert ("--help-all" in call(*command.split(), "--help").out) == (shown != listed)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_help_says_what_is_typed_and_no_type_of_python(call, command):
     shown = call(*command.split(), "--help-all").out
@@ -72,6 +75,7 @@ def test_help_says_what_is_typed_and_no_type_of_python(call, command):
     assert not re.search(r"\b(DICT|MAPPING|TUPLE|NONE)\b|``", shown)
 
 
+@pytest.mark.ci
 def test_fit_shows_how_signs_and_orders_are_typed(call):
     shown = call("fit", "--help-all").out
 
@@ -89,6 +93,7 @@ def test_help_shows_what_stands_in_brackets(call):
     assert "Cost-benefit margin ε in [0, 1), or several;" in shown
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_the_usual_options_of_a_command_are_options_of_it(list_options, command):
     assert {*COMMANDS[command].usual.split()} <= {*list_options(command)}
@@ -117,6 +122,7 @@ def test_a_call_that_lacks_something_gets_three_lines(call, words, missing):
     assert more == f"Help: voirdire {' '.join(words)} --help"
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("command", ["distill", "fit", "judge", "power"])
 def test_a_bare_call_gets_an_example(call, command):
     done = call(command)
@@ -129,6 +135,7 @@ def test_a_bare_call_gets_an_example(call, command):
     ]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -155,6 +162,7 @@ def test_a_call_that_cannot_be_meant_says_what_may_be(call, words, said):
     assert done.err.splitlines()[-1].startswith("Help: voirdire")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_the_example_of_a_command_is_a_call_of_it(command):
     words = COMMANDS[command].example.split()
@@ -165,6 +173,7 @@ def test_the_example_of_a_command_is_a_call_of_it(command):
     assert words[1 : 1 + len(command.split())] == command.split()
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("option", ["--alignment", "--epsilon", "--epsilon-mode", "--method"])
 def test_examine_takes_the_promised_options(list_options, option):
     assert option in list_options("examine")
@@ -186,6 +195,7 @@ def test_version(call):
 # Exit codes -----------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -249,6 +259,7 @@ print(json.dumps(sorted(set({heavy}) & set(sys.modules))), file=sys.stderr)
 """
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "arguments", [["--help"], ["--version"], ["examine", "--help"], ["demo", "-h"]]
 )

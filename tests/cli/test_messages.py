@@ -3,6 +3,7 @@
 import pytest
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("typed", "message"),
     [

@@ -147,6 +147,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("mistake", REFUSED)
 def test_a_mistake_that_would_change_verdicts_is_refused(verdicts, mistake):
     people, judges, options, said, way_out = REFUSED[mistake]
@@ -182,6 +183,7 @@ UNDERSTOOD = {
 }
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("oddity", UNDERSTOOD)
 def test_an_oddity_that_changes_nothing_gives_the_same_verdicts(verdicts, clean, oddity):
     people, options = UNDERSTOOD[oddity]
@@ -191,6 +193,7 @@ def test_an_oddity_that_changes_nothing_gives_the_same_verdicts(verdicts, clean,
     assert (done.code, found) == (0, clean)
 
 
+@pytest.mark.ci
 def test_one_file_may_hold_people_and_judges(verdicts, clean):
     options = ["--judge-column", "good", "--judge-column", "bad"]
     long = [*PEOPLE_ROWS, *long_rows(ANSWERS, "annotator")]

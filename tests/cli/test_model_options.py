@@ -76,6 +76,7 @@ def test_a_command_that_asks_offers_the_usual_settings_and_judge_all(list_option
     assert ({*TYPED} <= offered) is (command == "judge")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("command", "place"),
     [
@@ -95,6 +96,7 @@ def test_every_store_says_where_it_is_by_default(call, command, place):
     )
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("command", sorted(LOCAL_JUDGE))
 def test_options_of_models_are_refused_beside_a_local_judge(call, tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
@@ -105,6 +107,7 @@ def test_options_of_models_are_refused_beside_a_local_judge(call, tmp_path, monk
     assert f"`--judge` must name a language model for {NAMED}, " in said(done)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("command", ["replay", "score", "serve"])
 def test_options_of_models_are_refused_where_the_reward_has_its_own_judge(
     call, tmp_path, monkeypatch, command

@@ -48,6 +48,7 @@ def described(record):
     return {name: " ".join(lines) for name, lines in said.items()}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("command", "record"), [(name, record) for name, all_of in RECORDS.items() for record in all_of]
 )
@@ -68,6 +69,7 @@ def test_every_field_of_a_record_is_an_option_with_its_help_and_default(
         assert row.name in OWN_HELP or said[row.name] in shown, row.name
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("typed", ["yes,no", " yes , no ", '["yes", "no"]'])
 def test_labels_stand_between_commas_or_in_a_json_array(call, files, typed):
     done = call("examine", *files, "--kind", "choice", "--labels", typed, "--json")
@@ -84,6 +86,7 @@ def test_labels_that_nearly_nobody_gives_are_refused(call, files, kind, typed):
     assert "`--labels`" in done.err
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "typed",
     ['["a"', "[1, ]", "", " ", ",", "a,,b", "a,b,", "[null]", '[["a"], "b"]', '[{"a": 1}]', "[]"],
@@ -95,6 +98,7 @@ def test_labels_that_are_neither_are_a_usage_error(call, files, typed):
     assert "`--labels` must be words between commas or a JSON array of them, got" in done.err
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("typed", "message"),
     [
@@ -117,6 +121,7 @@ def test_what_cannot_be_meant_is_a_usage_error(call, files, typed, message):
     assert message in done.err
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("typed", "message"),
     [
@@ -134,6 +139,7 @@ def test_what_a_record_refuses_is_our_error_before_a_file_is_read(call, typed, m
     assert message in done.err
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("typed", "sizes"),
     [
@@ -154,6 +160,7 @@ def test_sizes_of_a_study_are_numbers_lists_and_grids(call, typed, sizes):
     assert sorted({row["n_items"] for row in done.json["rows"]}) == sizes
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "typed",
     ["x", "30:60", "60:30:10", "30:60:0", "30:60:-1", "", "1.5", "3,", "30,2:1" + "0" * 20 + ":1"],

@@ -66,6 +66,7 @@ def test_prevalences_are_given_one_by_one(call):
     assert done.json["settings"]["prevalences"] == [0.2, 0.8]
 
 
+@pytest.mark.ci
 def test_defaults_are_those_of_the_library(call):
     done = call(*ASSUMED, "--json")
 
@@ -190,6 +191,7 @@ def test_labels_are_read_from_standard_input(call, files, tmp_path):
 # The plot -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("name", "start"), [("p.svg", b"<?xml"), ("p.PNG", b"\x89PNG"), ("p.pdf", b"%PDF")]
 )
@@ -221,6 +223,7 @@ def test_a_plot_that_cannot_be_written_is_one_line(call, tmp_path, assert_one_li
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("name", "old"),
     [
@@ -257,6 +260,7 @@ def test_a_file_that_is_no_picture_is_kept(call, tmp_path, assert_one_line, name
 # What goes wrong ----------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -173,6 +173,7 @@ def test_functions_of_a_file_are_probes_with_their_controls(probe):
     assert "own/nothing: no item can be changed that way" in done.json["notes"]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("text", "named", "code", "said"),
     [
@@ -198,6 +199,7 @@ def test_a_file_without_probes_is_refused_before_anything_is_asked(
 # A language model -----------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_a_bias_of_a_model_is_found_and_probed_again(probe_model, faulty_server):
     own = ("--own", "own.py:probe_greeting", "--only", "prompt")
 
@@ -223,6 +225,7 @@ def test_a_dry_run_of_a_model_says_calls_and_tokens_and_needs_no_key(probe_model
     assert sum(faulty_server.served.values()) == 0
 
 
+@pytest.mark.ci
 def test_what_was_asked_once_is_not_asked_again(probe_model, faulty_server):
     first = probe_model("--only", "bandwagon", "--json")
     n_served = sum(faulty_server.served.values())
@@ -232,6 +235,7 @@ def test_what_was_asked_once_is_not_asked_again(probe_model, faulty_server):
     assert again.json["probes"] == first.json["probes"]
 
 
+@pytest.mark.ci
 def test_a_writer_paraphrases_where_one_is_named(probe_model, faulty_server):
     said = {"string": "It is put so.", "boolean": True, "number": 0.9}
     faulty_server.answer = lambda item, key, form: said[form["type"]]
@@ -261,6 +265,7 @@ def test_a_wrong_setting_is_one_line(probe, assert_one_line, words, said):
     assert said in errors[-1]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("words", "said"),
     [

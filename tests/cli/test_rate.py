@@ -73,6 +73,7 @@ def test_a_page_is_written_and_nobodys_file_replaced(call, files, tmp_path):
     assert other.read_text() == "mine"
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [

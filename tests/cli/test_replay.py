@@ -92,6 +92,7 @@ def test_verdicts_that_do_not_fit_are_missing_and_the_program_says_so(call, file
     assert "480 need others, and would have no reward; --judge names who is asked" in dry.out
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "options", [("--store", "s.sqlite"), ("--mode", "single"), ("--max-cost", "1")]
 )
@@ -117,6 +118,7 @@ def test_json_is_one_object_without_nan(call, files):
     assert json.loads(done.out)["n"] == 480
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "name", ["completions/mine.parquet", "completions-mine.jsonl", "steps-mine.jsonl"]
 )

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from sketched_figures import drawn, sketched_figures  # noqa: F401  # fixtures
+
 
 @pytest.fixture
 def examination(call, files, tmp_path):

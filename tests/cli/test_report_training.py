@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from reporting.training_page.recorded_alarms import bad_run
+from sketched_figures import drawn, sketched_figures  # noqa: F401  # fixtures
 from voirdire.adapters import GuardedReward
 from voirdire.rewards import Turn, read_training_run, reward_of_weights
 

@@ -163,6 +163,7 @@ def test_a_reward_is_the_base_plus_weights_times_what_the_judge_said(voirdire, f
         assert found["missing"] is None
 
 
+@pytest.mark.ci
 def test_every_way_in_and_out_gives_the_same_rewards(voirdire, folder, reward):
     rows = _read(folder / "others.jsonl")
     pl.DataFrame(rows).write_parquet("others.parquet")
@@ -181,6 +182,7 @@ def test_every_way_in_and_out_gives_the_same_rewards(voirdire, folder, reward):
     assert [row["reward"] for row in _read(folder / "out.jsonl")] == wanted
 
 
+@pytest.mark.ci
 def test_what_each_feature_adds_adds_up(voirdire, folder, reward):
     voirdire(
         *("score", "others.jsonl", "--reward", "reward.json", "--base", "rm", "--explain"),
@@ -227,6 +229,7 @@ def test_the_worked_example_comes_to_minus_six_point_six_five_nine(voirdire, fol
 # Comparisons ----------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("shape", [_chosen, _ranked, _of_the_authors])
 def test_labels_pairs_and_ranked_lists_say_the_same(voirdire, folder, shape):
     rows = _rows(0, 12)
@@ -243,6 +246,7 @@ def test_labels_pairs_and_ranked_lists_say_the_same(voirdire, folder, shape):
     )
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_a_table_of_completions_is_read_as_its_lines_are(voirdire, folder, ending):
     frame = pl.DataFrame(_rows(0, 12))
@@ -258,6 +262,7 @@ def test_a_table_of_completions_is_read_as_its_lines_are(voirdire, folder, endin
 # Examination ----------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_the_examination_counts_what_scores_rank_the_wrong_way(voirdire, folder, reward):
     asked = ("others.jsonl", "--reward", "reward.json", "--base", "rm")
     voirdire("score", *asked, "-o", "rewards.jsonl")

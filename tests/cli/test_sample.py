@@ -31,6 +31,7 @@ def fill(path, *, rng, slips):
         sheet.writerows(rows)
 
 
+@pytest.mark.ci
 def test_the_command_that_is_printed_examines_the_judge(call, run, tmp_path):
     done = call("sample", run, "-n", "60", "-o", tmp_path / "sample")
     rng = np.random.default_rng(0)

@@ -110,6 +110,7 @@ def test_json_is_one_object_with_the_same_figures(call, example, tmp_path):
 # Judging --------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_items_are_judged_by_the_judge_of_the_reward(call, made, items, tmp_path):
     asked = ("--reward", made / "reward.json", "--judge", "own")
 
@@ -233,6 +234,7 @@ def test_what_is_no_reward_is_one_line(call, items, tmp_path, assert_one_line):
     assert_one_line(done, "must be a reward")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -258,6 +260,7 @@ def test_an_error_stands_alone(call, example, assert_one_line, tmp_path):
     assert_one_line(done, "missing.jsonl")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("row", "reason", "way"),
     [

@@ -117,6 +117,7 @@ def test_the_mean_of_the_fit_stands_for_missing_rewards(folder):
     assert found["rewards"] == [1.5]
 
 
+@pytest.mark.ci
 def test_another_host_needs_a_token(call, folder):
     judge = ("--judge", "own")
     done = call("serve", "--reward", folder / "reward.json", *judge, "--host", "0.0.0.0")
@@ -125,6 +126,7 @@ def test_another_host_needs_a_token(call, folder):
     assert "`--host` must be an address of this machine alone where there is no token" in done.err
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("typed", "code", "words"),
     [
@@ -149,6 +151,7 @@ def test_what_is_typed_wrongly_is_told_at_once(call, folder, typed, code, words)
     assert words in " ".join(done.err.replace("│", " ").split())
 
 
+@pytest.mark.ci
 def test_a_token_that_is_too_short_is_refused_and_not_quoted(call, folder, monkeypatch):
     monkeypatch.setenv("SHORT_TOKEN", "secret")
 

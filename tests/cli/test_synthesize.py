@@ -165,6 +165,7 @@ def test_prompts_that_are_set_aside_are_said(synthesize, tmp_path):
     assert "no behavior" in done.err
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -198,6 +199,7 @@ def test_an_output_of_another_kind_is_one_line(synthesize, assert_one_line, tmp_
     assert_one_line(synthesize("-o", tmp_path / "made.csv"), "must end in .jsonl")
 
 
+@pytest.mark.ci
 def test_prompts_that_cannot_be_read_are_one_line(synthesize, server, assert_one_line, tmp_path):
     (tmp_path / "empty.csv").write_bytes(b"")
     (tmp_path / "words.txt").write_text("How do I bake bread?")

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from golden.training import record_run
+from sketched_figures import drawn, sketched_figures  # noqa: F401  # fixtures
 from voirdire.io import read_labels
 from voirdire.judging import judge_file
 

@@ -85,6 +85,7 @@ def test_sets_of_labels(read_json, labels_of):
     assert labels_of(table) == {("1", "ann"): ["a", "b"], ("2", "ann"): []}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize(("part", "role"), [("human", "annotator"), ("llm", "judge")])
 def test_the_authors_data_are_read_whole(shared_dir, labels_of, name, part, role):

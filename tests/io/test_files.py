@@ -213,6 +213,7 @@ def test_a_packed_file_is_unpacked(tmp_path, form):
     assert table.frame.select("item", "rater", "label").rows() == [("1", "ann", "yes")]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("cut", [0, 1])
 def test_long_text_of_long_characters_is_read_whole(read, cut):
     # The text is checked by pieces of some megabytes, which may end inside a character.

@@ -478,6 +478,7 @@ def examined(read, rows):
     return {row.judge: row.annotators for row in found.results}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("seen", "unseen_by"),
     [("gpt", {"llama"}), ("true", set()), ("false", {"gpt", "llama"}), ("", {"gpt", "llama"})],

@@ -90,6 +90,7 @@ WRITERS = {
 }
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("shape", [long_rows, wide_rows], ids=["long", "wide"])
 @pytest.mark.parametrize("form", sorted(WRITERS))
 @given(case=answers())

@@ -101,6 +101,7 @@ def test_a_record_is_checked_where_it_is_made(wrong, said):
         JudgingSettings(**wrong)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("n_items", [1, PART, PART + 1, 2 * PART - 1])
 def test_a_parquet_file_holds_the_verdicts_in_order(run, write_items, judge, rubric, n_items):
     path = write_items(n_items)
@@ -336,6 +337,7 @@ def test_fewer_items_than_before_leave_no_old_verdict(run, write_items, counting
     assert pl.read_parquet(summary.output).equals(expected_frame(path, counting, rubric))
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "other",
     [
@@ -369,6 +371,7 @@ def test_a_verdict_is_never_stale(run, write_items, counting, rubric, other):
     assert len(counting.asked) == PART + 20
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("what", ["data", "record", "no record", "half data"])
 def test_a_damaged_part_is_judged_again(run, write_items, counting, tmp_path, what):
     path = write_items(2 * PART + 20)
@@ -451,6 +454,7 @@ def test_a_file_of_verdicts_is_replaced(run, write_items):
     assert pl.read_parquet(first)["item"].n_unique() == 20
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("end", ["parquet", "jsonl", "csv"])
 @pytest.mark.parametrize("layout", ["long", "wide"])
 def test_each_kind_of_verdict_file_may_be_replaced(run, write_items, end, layout):

@@ -75,6 +75,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(("last", "message"), REFUSED.values(), ids=REFUSED)
 @pytest.mark.parametrize("output", ["out.parquet", "-"])
 def test_what_is_wrong_at_the_end_is_said_before_anything_is_judged(

@@ -41,6 +41,7 @@ def server(faulty_server, tmp_path, monkeypatch):  # noqa: F811
     return faulty_server
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("given", "sent"),
     [

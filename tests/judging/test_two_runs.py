@@ -80,6 +80,7 @@ def test_each_call_is_made_by_one_of_them(tmp_path, order):
     assert first.calls.n_reused + second.calls.n_reused == 400
 
 
+@pytest.mark.ci
 def test_samples_that_each_take_a_call_are_paid_for_once(tmp_path):
     model = OneAtATime()
     model.text = '{"yes": true}'

@@ -232,6 +232,7 @@ ANSWERS = [
 ]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(("status", "kind", "text", "expected"), ANSWERS)
 def test_answers_that_are_no_replies_become_our_errors(status, kind, text, expected):
     error = refused(lambda request: failure(status, kind, text))
@@ -241,6 +242,7 @@ def test_answers_that_are_no_replies_become_our_errors(status, kind, text, expec
     assert text in str(error)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [({"retry-after": "7"}, 7), ({"retry-after-ms": "250"}, 0.25), ({}, None)],
@@ -556,6 +558,7 @@ MEANINGS = {
 EXPECTED = {name: kind for kind, names in MEANINGS.items() for name in names.split()}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", THEIRS, ids=lambda kind: kind.__name__)
 def test_every_exception_of_any_llm_has_its_place(monkeypatch, kind):
     error = kind.__new__(kind)

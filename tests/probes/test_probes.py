@@ -105,6 +105,7 @@ def test_what_is_touched_are_propositions_of_the_safety_rubric():
     assert "additional_content" in ALL["verbosity/padding"].touches
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("name", sorted(ALL))
 @pytest.mark.parametrize("response", [ENGLISH, CHINESE])
 def test_changes_are_the_same_in_every_run(name, response):
@@ -121,6 +122,7 @@ def test_items_of_other_ids_draw_other_texts():
     assert len(drawn) == 2  # the attacks of this family in English that want true
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("name", sorted(ADDING))
 def test_a_changed_item_keeps_everything_but_its_response(name):
     one = Item(
@@ -225,6 +227,7 @@ def is_as_long(changed, control, *, counts_words):
     )
 
 
+@pytest.mark.ci
 def test_controls_of_real_responses_are_as_long_as_changes(real_items):
     counts = Counter()
 

@@ -153,6 +153,7 @@ def test_infinity_is_null_too(make_examination):
     assert row["human_advantage"] is None
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("name", HOSTILE, ids=lambda name: ascii(name[:12]))
 def test_any_name_and_label_survives(make_examination, name):
     examination = make_examination(
@@ -248,6 +249,7 @@ def test_an_examination_is_read_back_with_every_figure(examination):
         assert [row.outcome for row in found.results] == [x.outcome for x in examination.results]
 
 
+@pytest.mark.ci
 def test_the_record_and_its_json_give_one_page(examination):
     assert html_report(examination) == html_report(examination_to_json(examination))
 

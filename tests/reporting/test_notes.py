@@ -52,6 +52,7 @@ def marked(row, *codes):
     return replace(row, cautions=tuple(Caution(code=code, sentence=f"so {code}") for code in codes))
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("code", CODES)
 def test_every_caution_has_words_for_several_results_and_for_one(results, notes, code):
     at_one_margin = [row for row in results if row.epsilon == 0.1]

@@ -91,6 +91,7 @@ def test_a_question_of_several_lines_is_shown_in_lines():
     assert lines[start + 1 : start + 4] == ["  Which?", "  - warm", "  - \\u202ecold"]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("name", built_in_rubrics())
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_every_text_of_a_built_in_rubric_is_shown_in_its_language(name, language):
@@ -131,6 +132,7 @@ def test_the_list_has_a_line_for_each():
     assert rows[3][:5] == ["small", "1", "3", "1", "en"]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("name", built_in_rubrics())
 def test_a_narrow_terminal_shows_every_text_whole(name, language):

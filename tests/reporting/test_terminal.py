@@ -44,6 +44,7 @@ def widest(text):
 # Figures --------------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("width", [80, 100, 120, 200])
 def test_every_winning_rate_is_whole_with_its_verdict(make_examination, shown, width):
     examination = make_examination(epsilon=EPSILONS, failures=4)
@@ -166,6 +167,7 @@ def test_every_judge_and_question_has_one_line(make_examination, shown):
     assert len(text.splitlines()) <= 20
 
 
+@pytest.mark.ci
 def test_in_detail_each_question_and_alignment_has_its_table(make_examination, shown):
     examination = make_examination(questions=("polite", "helpful"), epsilon_mode="multiplicative")
 
@@ -223,6 +225,7 @@ def test_details_show_every_annotator_of_every_result(make_examination, shown):
     assert full.count("\nann ") == 6
 
 
+@pytest.mark.ci
 def test_fifty_judges_and_twenty_annotators_are_readable(make_examination, shown):
     judges = {f"vendor/large-language-model-{n}": n / 60 for n in range(50)}
     annotators = tuple(f"annotator-{number}" for number in range(20))
@@ -245,6 +248,7 @@ def test_fifty_judges_and_twenty_annotators_are_readable(make_examination, shown
 # Names ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", sorted(HOSTILE))
 @pytest.mark.parametrize("terminal", [False, True])
 def test_no_name_acts_on_the_terminal(make_examination, shown, kind, terminal):
@@ -265,6 +269,7 @@ def test_no_name_acts_on_the_terminal(make_examination, shown, kind, terminal):
     assert "accuracy, additive ε" in text
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", ["tag", "markup", "closing", "half markup", "backslash", "link"])
 def test_markup_in_names_is_shown_to_the_letter(make_examination, shown, kind):
     name = HOSTILE[kind]

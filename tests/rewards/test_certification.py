@@ -237,6 +237,7 @@ def test_strange_rows_of_a_certificate_certify_nothing(certificate, row):
 # The margin -----------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("epsilon", "meaning"),
     [

@@ -107,6 +107,7 @@ def test_the_reward_is_that_by_hand(table):
     assert scores.rewards.tolist() == pytest.approx(list(BY_HAND.values()), abs=1e-12)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("table", [long_table, wide_table])
 def test_files_of_verdicts_give_the_same_and_contributions_add_up(tmp_path, ending, table):

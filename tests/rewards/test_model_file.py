@@ -102,6 +102,7 @@ def test_a_newer_reward_is_known_as_a_reward_but_not_read(change):
         load_reward(path)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("edit", "words"),
     [
@@ -292,6 +293,7 @@ def test_a_rubric_on_another_machine_is_not_looked_for(tmp_path):
     assert load_reward(tmp_path / "reward.json").rubric.name == "tiny"
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("place", ["settings", "made_by", "figures"])
 @pytest.mark.parametrize("depth", [100, 500, 900, 100_000])
 def test_a_reward_of_many_levels_is_refused_in_one_line(tmp_path, place, depth):

@@ -76,6 +76,7 @@ def test_a_veto_takes_a_tenth_more_off_than_other_features_can_make_up_for(behav
     assert found == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("orientation", ["plain", "demanded"])
 def test_what_is_vetoed_lies_below_all_else_in_the_order_that_it_had(seed, orientation):
@@ -95,6 +96,7 @@ def test_what_is_vetoed_lies_below_all_else_in_the_order_that_it_had(seed, orien
     assert gaps == pytest.approx(before, rel=1e-9, abs=1e-9 * scale)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("sign", [-1, 1])
 @pytest.mark.parametrize("veto", ["rude", ["rude", "sorry"], "not sorry"])
 def test_no_response_makes_up_for_a_veto_and_the_bound_is_not_loose(sign, veto):

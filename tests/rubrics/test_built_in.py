@@ -301,6 +301,7 @@ def test_a_question_is_at_most_three_sentences_and_begins_by_asking():
         assert "助手" in chinese.split("？")[0], question.id
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_no_two_propositions_ask_nearly_the_same(language):
     questions = load_rubric("safety").questions

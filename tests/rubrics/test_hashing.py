@@ -170,6 +170,7 @@ def test_whole_numbers_and_floats_are_the_same_scale():
     assert hash_of(text) == hash_of(text.replace("levels: {1:", "levels: {1.0:"))
 
 
+@pytest.mark.ci
 @given(rubrics(), rubrics())
 @settings(max_examples=40)
 def test_different_rubrics_have_different_hashes(one, other):

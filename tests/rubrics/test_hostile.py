@@ -123,6 +123,7 @@ def test_a_device_without_an_end_is_not_read_to_it():
         load_rubric("/dev/zero")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("opening", "column"), [("[", 17), ("{a: ", 65), ("- ", 33), ("? ", 33), ("[{a: ", 41)]
 )
@@ -149,6 +150,7 @@ def test_sixteen_levels_are_not_too_deep():
         rubric_from_text("[" * 16 + "]" * 16)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("line", ["k{n}: !x\n", "k{n}: 1\n", "k{n}: 1\nk{n}: 2\n"])
 def test_a_file_of_nothing_but_problems_stops_after_a_hundred(line):
     with pytest.raises(RubricError) as caught:

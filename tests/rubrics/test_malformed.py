@@ -528,6 +528,7 @@ def test_the_place_and_the_word_are_named(name):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("name", MALFORMED)
 def test_a_file_says_the_same_as_a_text(name, tmp_path):
     path = tmp_path / "my.yaml"

@@ -228,6 +228,7 @@ def test_the_errors_are_input_errors_that_keep_what_they_know():
     assert RubricError("nothing more is known").problems == ()
 
 
+@pytest.mark.ci
 def test_a_rubric_is_read_without_numpy():
     """Arrays come with the first class probability: half the time of `voirdire rubric check`."""
     code = (

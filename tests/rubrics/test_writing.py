@@ -25,6 +25,7 @@ def asking(text):
     return Rubric(name="small", version="1", questions=questions)
 
 
+@pytest.mark.ci
 @given(rubrics())
 @settings(max_examples=150)
 def test_every_rubric_reads_back_equal(rubric):

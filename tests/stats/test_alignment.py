@@ -35,6 +35,7 @@ def test_sums_that_floats_break_are_ties():
     assert counts_of(result)["h"] == (0, 30, 0)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("name", SET_ALIGNMENTS)
 def test_ties_of_sets_are_the_ties_of_fractions(name):
     rng = np.random.default_rng(17)
@@ -85,6 +86,7 @@ def test_decimal_scores_tie_with_whole_ones():
     assert counts["h"] == (0, 30, 0)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("tenths", [14, 16, 22, 26, 34])
 def test_ties_of_decimals_with_whole_numbers_are_exact(tenths):
     rng = np.random.default_rng(tenths)
@@ -101,6 +103,7 @@ def test_ties_of_decimals_with_whole_numbers_are_exact(tenths):
             assert counts[f"h{k}"] == expected, (panel, k)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("power", [-600, -400, -30, 30, 400, 600])
 def test_neg_rmse_does_not_depend_on_the_unit(power):
     rng = np.random.default_rng(4)

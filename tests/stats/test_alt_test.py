@@ -129,6 +129,7 @@ def declared(study, data):
     return study.labels if "Can't tell" in study.labels or data.draw(st.booleans()) else None
 
 
+@pytest.mark.ci
 @given(st.data(), aligned_studies(), epsilons(), st.sampled_from((2, 5, 10)), st.integers(2, 3))
 def test_every_alignment_is_that_of_the_oracle(data, drawn, eps, min_items, min_annotators):
     study, alignment = drawn
@@ -151,6 +152,7 @@ def test_every_alignment_is_that_of_the_oracle(data, drawn, eps, min_items, min_
     assert_is_oracle(result, alt_test_oracle(study.judge, study.humans, q=q, **options))
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("mode", ["additive", "multiplicative"])
 @pytest.mark.parametrize(
     ("kind", "alignment"), [(kind, name) for kind, names in ALIGNMENTS.items() for name in names]
@@ -200,6 +202,7 @@ def test_every_variant_is_that_of_the_oracle(data, drawn, eps):
     assert_is_oracle(result, alt_test_oracle(study.judge, study.humans, **options))
 
 
+@pytest.mark.ci
 @given(aligned_studies(items=(3, 14)), epsilons())
 def test_the_exact_method_is_that_of_the_oracle(drawn, eps):
     study, alignment = drawn
@@ -224,6 +227,7 @@ def test_the_exact_method_is_that_of_the_oracle(drawn, eps):
     }
 
 
+@pytest.mark.ci
 @given(st.data(), sparse_humans("choice", judges_miss=False) | sparse_humans("multilabel"))
 def test_a_users_similarity_is_that_of_the_oracle(data, study):
     def score(a, b):
@@ -258,6 +262,7 @@ def test_a_users_similarity_is_that_of_the_oracle(data, study):
         assert named.annotators == given_function.annotators
 
 
+@pytest.mark.ci
 @given(sparse_humans("continuous") | sparse_humans("scale"), st.sampled_from(("zscore", "rank")))
 def test_normalised_scales_are_those_of_normalised_input(study, method):
     def rescaled(answers):
@@ -286,6 +291,7 @@ def published(shared_dir):
     return json.loads((shared_dir / "reference" / "alt_test_published.json").read_text())
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", ["wax", "lgbteen", "framing", "cebab_stars"])
 def test_the_published_figures_are_reproduced(name, shared_dir, published):
     folder = shared_dir / "data" / "alttest" / name
@@ -307,6 +313,7 @@ def test_the_published_figures_are_reproduced(name, shared_dir, published):
             )
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("name", ["wax", "lgbteen", "framing", "cebab_stars"])
 def test_one_judge_at_a_time_gives_the_published_figures_too(name, shared_dir, published):
     folder = shared_dir / "data" / "alttest" / name
@@ -327,6 +334,7 @@ def test_one_judge_at_a_time_gives_the_published_figures_too(name, shared_dir, p
 # Arrays ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("method", ["t", "exact"])
 @pytest.mark.parametrize("mode", ["additive", "multiplicative"])
 def test_judges_and_epsilons_at_once_are_one_at_a_time(mode, method):
@@ -349,6 +357,7 @@ def test_judges_and_epsilons_at_once_are_one_at_a_time(mode, method):
             assert row.controls == alone.controls
 
 
+@pytest.mark.ci
 @settings(max_examples=8)
 @given(st.data(), aligned_studies(), st.sampled_from(("additive", "multiplicative")))
 def test_judges_at_once_in_dicts_are_one_at_a_time(data, drawn, mode):
@@ -375,6 +384,7 @@ def test_judges_at_once_in_dicts_are_one_at_a_time(data, drawn, mode):
             assert row.winning_rate == pytest.approx(alone.winning_rate, nan_ok=True)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("n_labels", [1, 6, 9, 63, 64, 65, 200])
 @pytest.mark.parametrize("alignment", sorted(PAIR_SCORES))
 def test_universes_of_every_width_are_scored_by_fractions(n_labels, alignment):
@@ -413,6 +423,7 @@ def test_several_epsilons_come_in_the_order_given():
         alt_test(judge, humans, epsilon=[0.1, 0.2])
 
 
+@pytest.mark.ci
 def test_a_larger_epsilon_wins_no_fewer_annotators():
     rng = np.random.default_rng(2)
     for _ in range(8):
@@ -475,6 +486,7 @@ def test_in_the_worst_case_failed_items_are_lost(data, drawn, eps):
     assert result.worst_case.advantage_probability == pytest.approx(advantage, nan_ok=True)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("variant", ["plain", "weights", "clusters", "quality", "exact"])
 def test_the_worst_case_is_that_of_a_label_that_nobody_shares(variant):
     # Every annotator has a companion on every item, so a strange label always loses.
@@ -519,6 +531,7 @@ def test_an_unasked_item_is_no_failure():
     assert any("20 of 60 annotated items were not judged" in line for line in result.warnings)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "gone",
     [None, math.nan, np.float32("nan"), np.float64("nan"), Failure(), "", "  ", "Can’t tell"],
@@ -533,6 +546,7 @@ def test_whatever_is_no_answer_is_a_failure_of_the_judge(gone):
     assert result.annotators == dropped.annotators
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("gone", [None, math.nan, np.float32("nan"), np.float64("nan")])
 @pytest.mark.parametrize("alignment", ["accuracy", "neg_rmse"])
 def test_a_missing_number_is_no_number(gone, alignment):
@@ -559,6 +573,7 @@ def test_a_missing_number_is_no_number(gone, alignment):
 # Degenerate data ------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("judge", "mode", "epsilon", "rate"),
     [
@@ -770,6 +785,7 @@ def test_words_for_truth_are_truth_values_where_declared():
     assert one.controls == two.controls
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("convert", "alignment"),
     [
@@ -907,6 +923,7 @@ def test_the_declared_universe_counts(alignment):
     assert label_universe(judge, *humans.values()) == set("ab")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "word", ["can't tell", "Can’t Tell", "CANNOT TELL", "无法判断", " cant tell "]
 )
@@ -965,6 +982,7 @@ def test_strange_names_are_names():
     assert result.judge == "<b>"
 
 
+@pytest.mark.ci
 def test_a_label_of_a_million_characters_is_a_label():
     long = ["x" * 1_000_000, "x" * 999_999 + "y", "z"]
     plain, humans = simple()
@@ -981,6 +999,7 @@ def test_a_label_of_a_million_characters_is_a_label():
     assert len(unknown.dropped[0].reason) <= 200
 
 
+@pytest.mark.ci
 def test_ten_thousand_labels_build_no_table(peak_memory):
     rng = np.random.default_rng(0)
     truth = {i: f"label-{i}" for i in range(10_000)}
@@ -1030,6 +1049,7 @@ def test_a_universe_of_ten_thousand_labels_builds_no_table(peak_memory):
 # Properties -----------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @given(st.data(), aligned_studies(items=(3, 30)), st.randoms(use_true_random=False))
 def test_the_order_of_items_and_annotators_is_irrelevant(data, drawn, random):
     study, alignment = drawn
@@ -1060,6 +1080,7 @@ def test_the_order_of_items_and_annotators_is_irrelevant(data, drawn, random):
     assert two.outcome == one.outcome
 
 
+@pytest.mark.ci
 @given(sparse_humans("choice") | sparse_humans("multilabel"), st.data())
 def test_names_of_labels_are_irrelevant(study, data):
     alignment = data.draw(st.sampled_from(ALIGNMENTS[study.kind]))
@@ -1093,6 +1114,7 @@ def test_names_of_labels_are_irrelevant(study, data):
     assert one.outcome == two.outcome
 
 
+@pytest.mark.ci
 @given(st.data(), aligned_studies(items=(3, 30)), st.integers(2, 3))
 def test_copies_of_items_in_their_clusters_add_no_evidence(data, drawn, n):
     study, alignment = drawn
@@ -1120,6 +1142,7 @@ def test_copies_of_items_in_their_clusters_add_no_evidence(data, drawn, n):
     assert again.winning_rate == pytest.approx(once.winning_rate, nan_ok=True)
 
 
+@pytest.mark.ci
 @given(st.data(), aligned_studies())
 def test_a_judge_who_copies_an_annotator_only_ties_with_that_one(data, drawn):
     study, alignment = drawn
@@ -1143,6 +1166,7 @@ def test_a_judge_who_copies_an_annotator_only_ties_with_that_one(data, drawn):
             assert row.p_value == 0
 
 
+@pytest.mark.ci
 @given(st.data(), aligned_studies(), epsilons())
 def test_figures_keep_their_bounds(data, drawn, eps):
     study, alignment = drawn
@@ -1172,6 +1196,7 @@ def test_figures_keep_their_bounds(data, drawn, eps):
     assert result.outcome == decided.get(result.because.code, "no_evidence")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("alignment", ["accuracy", "neg_rmse"])
 @pytest.mark.parametrize("reference", ["gold", "expert"])
 def test_beside_a_reference_quality_weighs_the_winning_rate_alone(alignment, reference):
@@ -1275,6 +1300,7 @@ def test_items_are_any_ids():
     assert figures_of(result) == figures_of(alt_test(judge, humans))
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("n_annotators", [127, 128, 255, 256, 300])
 def test_there_may_be_many_annotators(n_annotators):
     truth = {i: "xyz"[i % 3] for i in range(30)}

@@ -91,6 +91,7 @@ def test_copies_of_an_item_in_one_group_add_nothing():
     assert doubled.resolution == pytest.approx(alone.resolution)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(("bend", "per_group"), [(1.0, 1), (0.6, 1), (0.6, 4)])
 def test_the_interval_covers_the_calibration_error(bend, per_group):
     rng = np.random.default_rng(6)

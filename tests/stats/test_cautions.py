@@ -181,6 +181,7 @@ def quoted_in(sentence):
     return QUOTED.findall(sentence)
 
 
+@pytest.mark.edges
 @pytest.mark.filterwarnings("ignore::voirdire.DegenerateDataWarning")
 @pytest.mark.parametrize("code", SCENES | DECISIONS)
 def test_every_number_and_name_of_a_sentence_is_a_figure(code):
@@ -208,6 +209,7 @@ def test_every_number_and_name_of_a_sentence_is_a_figure(code):
     }
 
 
+@pytest.mark.edges
 @pytest.mark.filterwarnings("ignore::voirdire.DegenerateDataWarning")
 @pytest.mark.parametrize("code", SCENES | DECISIONS)
 def test_one_decision_stands_beside_any_number_of_cautions(code):
@@ -294,6 +296,7 @@ def resampled():
     return run(), run(clusters=clusters_of(judge, 60))
 
 
+@pytest.mark.ci
 def test_between_a_tenth_and_nine_tenths_a_judge_is_unstable(resampled):
     seen = set()
     for result in (*resampled[0], *resampled[1]):

@@ -87,6 +87,7 @@ def test_figures_of_several_labels_are_those_of_scikit_learn(seed):
     assert found.always["f1"] == pytest.approx(max(constants))
 
 
+@pytest.mark.ci
 def test_the_local_judge_on_the_rows_of_the_rbr_authors_is_what_scikit_learn_says(shared_dir):
     import voirdire
 
@@ -185,6 +186,7 @@ def test_sure_probabilities_have_the_brier_score_of_a_share():
     assert (found.low, found.high) == pytest.approx(clopper_pearson(wrong, 150), abs=0.005)
 
 
+@pytest.mark.ci
 def test_with_many_items_an_interval_is_that_of_the_bootstrap():
     judged, gold = draw(5, n_labels=3, n_items=600)
     rng = np.random.default_rng(5)
@@ -218,6 +220,7 @@ def delong_error(stated, gold):
     )
 
 
+@pytest.mark.ci
 def test_with_many_items_the_area_has_the_error_of_delong():
     rng = np.random.default_rng(13)
     gold = rng.integers(0, 2, 1_500)
@@ -278,6 +281,7 @@ def test_the_order_of_items_is_of_no_account_and_a_seed_repeats():
     assert first.figures["mcc"].low == pytest.approx(other.figures["mcc"].low, abs=0.02)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("prevalence", [0.1, 0.5])
 def test_intervals_cover_what_they_should(prevalence):
     rng = np.random.default_rng(8)
@@ -419,6 +423,7 @@ def test_what_cannot_be_measured_is_refused(arguments, message):
 # Thresholds ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("goal", ["mcc", "balanced_accuracy", "f1"])
 def test_the_threshold_of_all_items_is_the_best_there_is(goal):
     rng = np.random.default_rng(9)
@@ -437,6 +442,7 @@ def test_the_threshold_of_all_items_is_the_best_there_is(goal):
     assert len(found.fold_thresholds) == 5
 
 
+@pytest.mark.ci
 def test_a_threshold_promises_nothing_where_there_is_nothing():
     rng = np.random.default_rng(10)
     gold = rng.integers(0, 2, 400)
@@ -472,6 +478,7 @@ def test_groups_stay_in_one_fold():
         cross_threshold(probabilities, gold, goal="accuracy")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("n_labels", [2, 3, 5])
 @pytest.mark.parametrize("shift", [0, 1])
 @pytest.mark.parametrize("seed", range(10))
@@ -491,6 +498,7 @@ def test_a_label_that_is_nobodys_gold_label_has_no_recall_to_average():
     assert found.always["balanced_accuracy"] == 0.5
 
 
+@pytest.mark.ci
 def test_many_labels_take_little_memory(peak_memory):
     rng = np.random.default_rng(0)
     gold = np.arange(2_000) % 500

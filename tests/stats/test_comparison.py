@@ -29,6 +29,7 @@ def counts_of(result):
     return np.array([[row.n_judge_wins, row.n_ties, row.n_human_wins] for row in rows])
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("alignment", ["accuracy", "neg_rmse", "jaccard"])
 def test_the_counts_of_a_large_study_are_those_of_its_parts(alignment):
     n_items = 180_000 if alignment == "accuracy" else 120_000
@@ -60,6 +61,7 @@ def test_the_counts_of_a_large_study_are_those_of_its_parts(alignment):
             assert one.standard_error == pytest.approx(two.standard_error, rel=0.01)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("clustered", [False, True])
 def test_a_large_study_in_another_order_is_the_same_study(clustered):
     judge, humans, failed, clusters = study(2, n_items=100_000)

@@ -161,6 +161,7 @@ def test_the_random_control_draws_labels_as_often_as_annotators_give_them():
     assert by_kind(sparse)["random"].advantage_probability == pytest.approx(expected, abs=0.02)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("n_annotators", [2, 4, 5, 10])
 def test_in_large_data_controls_know_all_annotators(n_annotators):
     # More labels than are sampled: the first annotator says 0 only, everyone else 1.
@@ -240,6 +241,7 @@ def test_controls_are_the_same_for_every_judge_and_follow_epsilon():
         assert rows["x"][number].controls == rows["y"][number].controls == alone
 
 
+@pytest.mark.ci
 def test_a_constant_is_named_in_full():
     long = "x" * 1_000_000
     humans = {name: {i: long if i % 10 else "b" for i in range(40)} for name in "abc"}

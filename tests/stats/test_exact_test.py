@@ -93,6 +93,7 @@ def test_at_epsilon_zero_both_modes_are_one_test():
         assert additive == pytest.approx(multiplicative, abs=1e-9)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.2])
 def test_p_falls_when_an_item_moves_towards_the_judge(epsilon, mode):
@@ -108,6 +109,7 @@ def test_p_falls_when_an_item_moves_towards_the_judge(epsilon, mode):
             assert p[wins + 1, ties - 1, losses] <= value + 1e-9, (wins, ties, losses)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.2])
 def test_one_more_win_never_raises_p(epsilon, mode):
@@ -120,6 +122,7 @@ def test_one_more_win_never_raises_p(epsilon, mode):
             assert more <= p_of(wins, ties, losses, epsilon, mode) + 1e-9, (wins, ties, losses)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("table", "epsilon", "mode"),
     [
@@ -198,6 +201,7 @@ def test_the_size_holds_off_the_boundary_too(mode):
     assert chances.sum(axis=0).max() <= 0.05 + 1e-9
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("n", [15, 30])
 def test_the_walk_along_the_edge_finds_all_rejected_tables(n, mode):
@@ -208,6 +212,7 @@ def test_the_walk_along_the_edge_finds_all_rejected_tables(n, mode):
     assert walked == listed
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("point", [(0.4, 0.3, 0.3), (0.15, 0.75, 0.1)])
 def test_power_grows_with_the_number_of_items(point, mode):
@@ -242,6 +247,7 @@ def test_large_counts_approach_the_t_test(n):
     assert p == pytest.approx(0.0228, abs=0.003)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("tie_share", [0.3, 0.7])
 def test_beyond_ten_thousand_items_the_normal_limit_goes_on_where_the_exact_value_ends(

@@ -28,6 +28,7 @@ def test_figures_by_hand():
     assert result.human_advantage == (1 / 2 + 3 / 4 + 1) / 3
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("method", ["t", "exact"])
 @pytest.mark.parametrize("mode", ["additive", "multiplicative"])
 @pytest.mark.parametrize("rate", [0.01, 0.05, 0.3])

@@ -212,6 +212,7 @@ def test_clusters_by_hand():
     assert pair.high - pair.low == pytest.approx(2 * t_distribution.ppf(0.75, 2) * error)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("seed", [4, 5, 6])
 def test_all_pairs_come_in_order_and_are_adjusted_together(seed):
     judges, humans = labels(seed, n_judges=4)

@@ -255,6 +255,7 @@ def test_undefined_is_nan_with_a_warning(labels, reason):
     assert result.reason == reason
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("level", ["ordinal", "interval", "ratio"])
 @pytest.mark.parametrize("value", [0.1, 0.3, 1 / 3, 1e-9, 1e9 + 0.1])
 @pytest.mark.parametrize("n_items", [2, 3, 7, 50])

@@ -101,6 +101,7 @@ def test_whole_numbers_can_be_weighed():
     assert numbers.annotators != plain.annotators
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("options", "message"),
     [

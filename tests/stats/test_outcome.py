@@ -74,9 +74,12 @@ def test_a_poor_judge_on_sound_data_fails():
 
 
 @pytest.mark.parametrize("mode", ["additive", "multiplicative"])
-def test_the_outcome_is_that_of_the_rule_in_plain_loops(mode):
+@pytest.mark.parametrize(
+    "seeds", [range(0, 120, 12), pytest.param(range(120), marks=pytest.mark.ci)], ids=["ten", "all"]
+)
+def test_the_outcome_is_that_of_the_rule_in_plain_loops(seeds, mode):
     codes = set()
-    for seed in range(120):
+    for seed in seeds:
         rng = np.random.default_rng(seed)
         n_items, n_annotators = int(rng.integers(6, 17)), int(rng.integers(2, 5))
         truth = rng.choice(3, n_items, p=[[0.8, 0.15, 0.05], [0.4, 0.3, 0.3]][seed % 2])
@@ -104,7 +107,13 @@ def test_the_outcome_is_that_of_the_rule_in_plain_loops(mode):
         expected = outcome_oracle(judge, humans, **options)
         assert (result.outcome, result.because.code) == expected, seed
         codes.add(result.because.code)
-    assert codes >= {"shown", "missed", "not_shown", "like_constant", "unpassable"}
+    assert len(seeds) == 10 or codes >= {
+        "shown",
+        "missed",
+        "not_shown",
+        "like_constant",
+        "unpassable",
+    }
 
 
 def test_always_no_at_a_prevalence_of_three_percent_is_no_evidence():
@@ -421,6 +430,7 @@ def test_untested_annotators_are_named():
     assert any("'rare'" in sentence for sentence in result.warnings)
 
 
+@pytest.mark.ci
 def test_a_result_that_hangs_on_the_correction_says_so():
     apart = []
     for seed in range(60):

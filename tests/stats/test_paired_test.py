@@ -52,6 +52,7 @@ def labels_and_weights(seed, n):
     return gold, 1 / np.bincount(gold)[gold]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("seed", range(6))
 def test_t_is_that_of_scipy(mode, seed):
@@ -68,6 +69,7 @@ def test_t_is_that_of_scipy(mode, seed):
         assert row.degrees_of_freedom == expected.df
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("seed", range(6))
 def test_the_weighted_error_is_that_of_its_formula(mode, seed):
@@ -102,6 +104,7 @@ def sandwich_error(d, pi, clusters):
     return math.sqrt((g / (g - 1) * bread @ meat @ bread).item())
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("seed", range(3))
@@ -144,6 +147,7 @@ def test_p_values_are_those_of_the_oracle(outcomes, epsilon, mode, weighted, clu
     assert row.p_value == pytest.approx(expected, abs=1e-9, nan_ok=True)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("design", ["items", "weighted", "clustered"])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
@@ -241,6 +245,7 @@ def test_the_mean_difference_by_hand(mode, means):
     assert row.mean_difference == pytest.approx(means)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("tie_share", [0.0, 0.4, 0.8])
 def test_the_size_of_the_test_is_that_of_the_oracle(tie_share, mode):

@@ -128,6 +128,7 @@ def test_clusters_make_the_interval_wider():
 # Intervals ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(("finds", "rejects"), [(0.5, 0.5), (0.95, 0.95), (1, 1)])
 @pytest.mark.parametrize("share", [0.03, 0.5])
 def test_a_hundred_labels_and_a_hundred_others_cover(share, finds, rejects):
@@ -181,6 +182,7 @@ def test_the_same_prompts_make_a_difference_surer():
     assert widths[0] < 0.85 * widths[1]
 
 
+@pytest.mark.ci
 def test_equal_rates_differ_one_time_in_twenty():
     rng = np.random.default_rng(9)
     n_runs = 300

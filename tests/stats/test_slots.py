@@ -44,6 +44,7 @@ def options_of(variant, judge, humans):
     }[variant]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("alignment", LABELS_OF)
 def test_a_crowd_gets_the_figures_of_the_oracle(variant, alignment):
@@ -64,6 +65,7 @@ def test_a_crowd_gets_the_figures_of_the_oracle(variant, alignment):
         assert row.p_value == pytest.approx(known["p_value"], nan_ok=True)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("alignment", LABELS_OF)
 def test_the_constant_beside_a_crowd_is_the_best_of_the_oracle(variant, alignment):

@@ -60,6 +60,7 @@ def found(judge, humans, options):
     return result.smallest_epsilon
 
 
+@pytest.mark.ci
 @pytest.mark.filterwarnings("ignore::voirdire.DegenerateDataWarning")
 @settings(max_examples=12)
 @given(cases(), st.integers(0, 9))
@@ -73,6 +74,7 @@ def test_it_is_the_first_of_a_thousand_margins_that_pass(case, offset):
     assert scan(*case, margins=tested).tolist() == [margin == first for margin in tested]
 
 
+@pytest.mark.ci
 @pytest.mark.filterwarnings("ignore::voirdire.DegenerateDataWarning")
 @settings(max_examples=15)
 @given(cases())
@@ -104,6 +106,7 @@ def test_with_few_clusters_a_judge_may_fail_at_a_larger_share():
     assert {result.smallest_epsilon for result in results} == {0.0}
 
 
+@pytest.mark.ci
 @settings(max_examples=10)
 @given(cases(items=(5, 12), annotators=(2, 3)))
 def test_under_the_exact_test_it_passes_and_fails_one_step_before(case):

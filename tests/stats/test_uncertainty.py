@@ -52,6 +52,7 @@ def nominal(level, n):
 # The interval ------------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("level", [0.8, 0.95])
 @pytest.mark.parametrize(("skill", "share"), [(0.7, 0.5), (0.95, 0.5), (0.3, 0.2)])
 def test_without_its_widening_the_interval_is_the_bca_of_scipy(skill, share, level):
@@ -80,6 +81,7 @@ def test_without_its_widening_the_interval_is_the_bca_of_scipy(skill, share, lev
         assert high == pytest.approx(expected.confidence_interval.high, abs=allowed)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("clustered", [False, True])
 def test_on_sparse_labels_it_is_the_bca_of_scipy_over_units(clustered):
     judge, humans = labels(2, n_items=90, missing=0.35, skill=0.8)
@@ -132,6 +134,7 @@ def varied():
     return judge, humans, outcomes_of(judge, humans)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("clustered", [False, True])
 def test_where_no_two_units_are_alike_the_interval_is_nearly_normal(varied, clustered):
     judge, humans, outcomes = varied
@@ -156,6 +159,7 @@ def test_where_no_two_units_are_alike_the_interval_is_nearly_normal(varied, clus
     assert found.n_units == len(np.unique(units))
 
 
+@pytest.mark.ci
 @given(st.integers(0, 2**32 - 1), st.sampled_from((0.0, 0.5, 0.9, 1.0)), st.booleans())
 def test_the_interval_holds_its_estimate_and_grows_with_its_level(seed, skill, clustered):
     judge, humans = labels(seed, n_items=40, skill=skill, missing=0.2)
@@ -291,6 +295,7 @@ CASES = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", CASES)
 def test_stability_is_the_share_of_repeated_data_sets_that_pass(name):
     options = CASES[name] | {"epsilon": 0.1}
@@ -380,6 +385,7 @@ def test_the_same_seed_gives_the_same_figures_and_another_seed_others():
     assert first.advantage_low == pytest.approx(other.advantage_low, abs=0.01)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("lost", [False, True])
 def test_margins_asked_for_together_are_each_alone(lost):
     judge, humans = labels(15)
@@ -394,6 +400,7 @@ def test_margins_asked_for_together_are_each_alone(lost):
         assert result.uncertainty == alone.uncertainty
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("lost", "clustered"), [(False, False), (True, False), (False, True), (True, True)]
 )
@@ -462,6 +469,7 @@ def test_units_that_nobody_meets_are_none():
     assert (items.n_units, clustered.n_units) == (80, 40)
 
 
+@pytest.mark.ci
 def test_memory_does_not_grow_with_the_resamples(peak_memory):
     rng = np.random.default_rng(16)
     judge, humans = rng.integers(0, 3, 5_000), rng.integers(0, 3, (5_000, 8))

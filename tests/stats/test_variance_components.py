@@ -27,6 +27,7 @@ def variances(found):
     return {row.facets: row.variance for row in found.components}
 
 
+@pytest.mark.ci
 def test_a_balanced_design_gives_the_analysis_of_variance():
     from statsmodels.api import stats
     from statsmodels.formula.api import ols
@@ -54,6 +55,7 @@ def test_a_balanced_design_gives_the_analysis_of_variance():
     assert found.mean == pytest.approx(scores.mean())
 
 
+@pytest.mark.ci
 def test_missing_scores_leave_the_estimates_unbiased():
     rng = np.random.default_rng(0)
     facets = crossed(14, 6, 2)
@@ -69,6 +71,7 @@ def test_missing_scores_leave_the_estimates_unbiased():
     assert (np.abs(means - 1) < 3 * errors + 0.01).all()  # estimates below 0 are cut
 
 
+@pytest.mark.ci
 def test_the_standard_error_is_that_of_the_mean_over_new_studies():
     rng = np.random.default_rng(1)
     facets = crossed(20, 5, 2)

@@ -115,6 +115,7 @@ def test_an_item_that_is_named_twice_is_one(store, judge_id):
 
 
 # Around the lengths at which a query is cut in two or padded.
+@pytest.mark.edges
 @pytest.mark.parametrize("n_items", [1, 2, 3, 127, 128, 129, 511, 512, 513, 1_025, 2_001])
 def test_any_number_of_items_is_put_and_found(store, judge_id, n_items):
     calls = [call(number, blob=b"%d" % number) for number in range(n_items)]

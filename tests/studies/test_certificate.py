@@ -156,6 +156,7 @@ def test_the_same_run_twice_gives_the_same_record(record):
     assert replace(first, created="", versions={}) == replace(again, created="", versions={})
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "changed",
     [
@@ -265,6 +266,7 @@ def test_how_files_were_read_is_covered(survey, table):
     assert first.content_hash != second.content_hash
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("declared", "recorded"),
     [({}, "none"), ({"label": (0.6,)}, 0.6), ({"label": (0.5, 0.6), "other": (0.1,)}, [0.5, 0.6])],

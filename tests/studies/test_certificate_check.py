@@ -105,6 +105,7 @@ def test_a_judge_without_labels_shows(certificate, survey, tables):
     assert changed_parts(alone) == [f"judge {name}" for name in certificate.judges]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("settings", "what"),
     [

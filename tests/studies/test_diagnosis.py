@@ -85,6 +85,7 @@ def test_opposed_items_are_named_with_both_labels(choice, found):
         assert row.n_annotators == 4
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", ["choice", "boolean", "scale", "multilabel"])
 def test_every_kind_has_a_diagnosis_that_json_can_hold(make_survey, kind):
     survey = make_survey(kind, n_items=120)
@@ -265,6 +266,7 @@ def test_gaps_by_hand():
     )
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("variant", ["plain", "quality", "expert", "gold"])
 def test_the_gaps_of_slices_add_up_to_the_examination(make_survey, variant):
     survey = make_survey(n_items=300, humans=(0.4,) * 4, judges=(0.3, 0.5), seed=5)
@@ -300,6 +302,7 @@ def sizes(found):
     return {row.value: row.n_items for row in found.judges[0].slices}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
@@ -368,6 +371,7 @@ def test_columns_are_chosen_and_skipped_ones_are_listed(choice):
         found(slices=["c"])
 
 
+@pytest.mark.ci
 def test_clusters_widen_the_intervals(make_survey, table):
     survey = make_survey(n_items=200)
     people, machines = (
@@ -411,6 +415,7 @@ def test_failures_take_part_in_nothing(make_survey):
     assert found.confusion.n_pairs == 4
 
 
+@pytest.mark.ci
 @given(study=studies(annotators=(2, 6), items=(3, 40)), n_values=st.integers(1, 4))
 def test_any_study_has_a_diagnosis(study, n_values):
     metadata = pl.DataFrame(

@@ -61,6 +61,7 @@ def figures(examination):
 # The forms ------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_every_form_gives_the_same_figures(study, tmp_path):
     humans, judges = study
     people, machines = long_frame(humans, "annotator"), long_frame(judges, "judge")
@@ -217,6 +218,7 @@ def test_labels_that_nobody_else_uses_are_warned_about(study):
         voirdire.alt_test(judges["good"], humans | {"x": {f"t{i}": f"l{i}" for i in range(60)}})
 
 
+@pytest.mark.ci
 def test_long_values_are_shortened_in_drops_and_errors():
     label, name = "x" * 10**6, "n" * 10**6
     items = range(30)

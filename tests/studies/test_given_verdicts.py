@@ -75,6 +75,7 @@ def assert_as_in_memory(examination, question):
     assert row.worst_case.n_failures == 1
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("form", ["verdicts", "frame", *SUFFIXES])
 @pytest.mark.parametrize("question", KIND_OF)
 def test_every_kind_of_question_is_examined_in_every_form(given, question, form):
@@ -91,6 +92,7 @@ def test_every_kind_of_question_is_examined_in_every_form(given, question, form)
     assert [row for row in found.dropped if row.source != "judge"] == []
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("question", KIND_OF)
 def test_the_kind_of_verdicts_is_known_where_they_answer_one(verdicts, question):
     found = examine(
@@ -224,6 +226,7 @@ def test_probabilities_are_not_read_as_words_whatever_else_is_asked(given, tmp_p
         examine(humans=humans, judges=path, kind="choice", questions=["sorry"])
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_files_that_a_run_writes_are_examined_as_they_are(tmp_path, suffix):
     rows = [{"id": item.id, "prompt": "?", "response": item.response} for item in items(KINDS)]

@@ -98,6 +98,7 @@ def test_failures_and_items_without_gold_are_counted(labels):
     assert any(row.item == "i5" or "1 item" in row.reason for row in found.dropped)
 
 
+@pytest.mark.ci
 def test_clusters_make_intervals_wider(labels):
     gold, judged = labels
     grouped = gold.with_columns(cluster=pl.col("item").str.slice(1).cast(pl.Int64) // 4)
@@ -211,6 +212,7 @@ def test_labels_read_before_are_taken_as_they_are(labels):
     assert examine_gold(**tables).results == examine_gold(judges=judged, gold=gold).results
 
 
+@pytest.mark.ci
 def test_the_gold_rows_of_the_rbr_authors_in_two_calls(shared_dir):
     import voirdire
 

@@ -32,6 +32,7 @@ def beside(raw, *, kind=None, good=None, **options):
     return examine(dict.fromkeys(range(4), good) | {2: raw}, people, kind=kind, **options)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", [None, "boolean", "choice", "multilabel", "scale", "text"])
 @pytest.mark.parametrize(
     "raw",
@@ -55,6 +56,7 @@ def test_blank_text_is_no_answer_but_for_sets_where_it_is_the_empty_set(raw):
     assert agrees(raw, [], kind="multilabel")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("kind", "raw", "value"),
     [

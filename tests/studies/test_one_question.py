@@ -77,6 +77,7 @@ def test_dicts_of_every_kind_give_what_the_plain_loops_give(
     assert_is_the_oracles(result, alt_test_oracle(study.judge, study.humans, **options))
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", sorted(ALIGNMENT))
 @pytest.mark.parametrize("shape", ["long", "wide"])
 @pytest.mark.parametrize("library", sorted(MAKERS))

@@ -45,6 +45,7 @@ def test_clusters_cost_power(pilot):
     assert "the pilot has 6 clusters: its own error is larger than shown" in clustered.cautions
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("kind", "alignment"),
     [
@@ -120,6 +121,7 @@ def every_fourth_missing(pilot):
     return tables
 
 
+@pytest.mark.ci
 def test_labels_that_nobody_gives_are_not_counted(every_fourth_missing):
     _, humans, judges = every_fourth_missing()
 
@@ -140,6 +142,7 @@ def test_labels_that_nobody_gives_are_not_counted(every_fourth_missing):
     ) in result.cautions
 
 
+@pytest.mark.ci
 def test_simulated_studies_have_as_many_gaps_as_the_pilot(every_fourth_missing):
     _, humans, judges = every_fourth_missing()
     plan = {"n_items": [30, 60], "n_annotators": [4, 5], "epsilon": 0.1, "n_simulations": 400}
@@ -154,6 +157,7 @@ def test_simulated_studies_have_as_many_gaps_as_the_pilot(every_fourth_missing):
     assert simulated[1].power == pytest.approx(drawn[1].power, abs=0.15)
 
 
+@pytest.mark.ci
 def test_simulated_judges_fail_as_often_as_the_pilots(make_survey, table):
     survey = make_survey(judges=(0.2,), n_items=400, humans=(0.2,) * 3)
     for item in list(survey.judges["judge0"])[::4]:
@@ -217,6 +221,7 @@ def test_more_annotators_are_simulated_from_the_fitted_noise(pilot):
     assert "independent errors" in result.cautions[-1]
 
 
+@pytest.mark.ci
 def test_where_the_noise_model_holds_both_ways_agree(pilot):
     _, humans, judges = pilot(n_items=2_000, humans=(0.3, 0.3, 0.3, 0.3))
     plan = {"n_items": [40, 80, 160], "epsilon": [0.1, 0.2]}
@@ -322,6 +327,7 @@ def test_nothing_in_common_is_no_pilot(make_survey, table):
         )
 
 
+@pytest.mark.ci
 def test_a_published_data_set_can_be_a_pilot(shared_dir):
     folder = shared_dir / "data" / "alttest" / "framing"
     humans = read_labels(folder / "human_annotations.json", role="annotator", kind="choice")

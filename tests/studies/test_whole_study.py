@@ -86,6 +86,7 @@ def test_tables_give_what_dicts_give_on_sparse_labels(
         assert_same(figures(row), figures(expected[row.judge]))
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("alignment", sorted(ALIGNMENTS))
 @pytest.mark.parametrize("variant", ["plain", "clusters", "expert", "quality", "gold", "exact"])
 def test_every_variant_is_the_same_by_both_routes(
@@ -127,6 +128,7 @@ def test_every_variant_is_the_same_by_both_routes(
         assert_same(figures(row), figures(result))
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("alignment", ["accuracy", "jaccard", "hamming"])
 def test_imbalance_weights_are_the_same_by_both_routes(
     make_survey, table, figures, assert_same, alignment
@@ -162,6 +164,7 @@ def test_failures_are_the_same_by_both_routes(make_survey, table, figures, asser
     assert_same(figures(found.results[0]), figures(expected))
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("alignment", ["accuracy", "jaccard", "hamming"])
 def test_sets_of_labels_that_hold_separators_stay_apart(table, figures, assert_same, alignment):
     rng = np.random.default_rng(3)
@@ -224,6 +227,7 @@ def two_questions(make_survey, table):
     return join_tables(humans), join_tables(judges), surveys
 
 
+@pytest.mark.ci
 def test_questions_are_examined_by_themselves_in_their_order(two_questions, figures, assert_same):
     humans, judges, surveys = two_questions
 
@@ -244,6 +248,7 @@ def test_questions_are_examined_by_themselves_in_their_order(two_questions, figu
         assert_same(figures(row), figures(expected[row.judge]))
 
 
+@pytest.mark.ci
 def test_all_p_values_of_all_questions_share_one_false_discovery_rate(two_questions):
     humans, judges, surveys = two_questions
 

@@ -24,6 +24,7 @@ def refused(**options):
     return str(caught.value)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("host", "is_own"),
     [

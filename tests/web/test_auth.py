@@ -11,6 +11,7 @@ from web.served import until
 PATHS = ("/v1/reward", "/metrics")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
     "header", [None, "", "Bearer ", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", TOKEN, "Basic !"]

@@ -84,6 +84,7 @@ def test_openrlhf_names_its_run_in_the_address(tmp_path):
     assert sum(step.n for step in read_training_run(tmp_path / "run" / "one").steps) == 1
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "name", ["", "..", "a/b", "a.b", "-a", "x" * 65, "\u00e9", "a\n", "Completions"]
 )
@@ -95,6 +96,7 @@ def test_a_run_is_named_by_plain_words_only(tmp_path, name):
     assert not [path for path in (tmp_path / "run").iterdir() if path.is_dir()]
 
 
+@pytest.mark.ci
 def test_runs_without_end_are_not_recorded(tmp_path, caplog):
     asked = [({"items": ITEMS, "run": f"r{n}"}, {}, {}) for n in range(40)]
     answers = asyncio.run(recorded_runs(tmp_path / "run", asked))

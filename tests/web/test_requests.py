@@ -102,6 +102,7 @@ def test_what_is_not_of_the_form_is_refused_without_its_words(read, body, code):
     assert len(message(answer)) < 200
 
 
+@pytest.mark.ci
 def test_a_million_tiny_items_are_too_many(read):
     body = b'{"items": [' + b",".join([b'{"response": ""}'] * 900_000) + b"]}"
 

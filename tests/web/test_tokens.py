@@ -19,6 +19,7 @@ def guarded_app():
         yield found
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("header", "status"),
     [

@@ -94,6 +94,7 @@ FRAMES = [
 ]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("written_as", WRITERS)
 @given(found=items())
 def test_a_file_gives_back_its_items(written_as, found):
@@ -115,6 +116,7 @@ def test_json_by_id_gives_back_its_items(found):
     assert [item.id for item in table.items] == [item.id for item in found]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("make", FRAMES)
 @given(found=items())
 def test_a_frame_gives_back_its_items(make, found):

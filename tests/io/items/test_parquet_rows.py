@@ -58,6 +58,7 @@ def test_ids_that_became_fractions_are_whole_again(parquet):
     assert [found.id for found in table.items] == ["1", "items:2", "2.5"]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("row_group_size", [100, 3_000, 20_000])
 def test_batches_are_the_whole_whatever_the_row_groups(parquet, row_group_size):
     texts = [f"r{n}" * (n % 50) for n in range(10_000)]
@@ -69,6 +70,7 @@ def test_batches_are_the_whole_whatever_the_row_groups(parquet, row_group_size):
     assert [batch.n_rows for batch in batches] == [*[999] * 10, 10]
 
 
+@pytest.mark.ci
 def test_rows_that_grow_to_a_megabyte_come_in_batches_of_few(parquet):
     texts = ["x"] * 64 + ["x" * (1 << 20)] * 70
 

@@ -114,6 +114,7 @@ def test_an_answer_is_made_of_the_text(text):
     assert all(character in left for character in answer)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "piece", ["`", "``a`", "```\n", "~~~\n<think></think>", "<think></think>", "</think>", "` `` "]
 )

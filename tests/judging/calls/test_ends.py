@@ -82,6 +82,7 @@ def unreached(answer, **about):
     return model
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("n_calls", "concurrency", "n_tried"),
     [(1, 32, 3), (1, 1, 3), (2, 32, 6), (3, 32, 9), (20, 1, 3), (20, 3, 9)],
@@ -197,6 +198,7 @@ def test_whoever_wants_pays_on():
     assert all(reason.startswith("unreadable reply") for reason in found.reasons)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("text", REFUSALS)
 def test_a_refusal_in_words_is_paid_for_once(runs, text):
     model = Model(script(GOOD, text))
@@ -271,6 +273,7 @@ questions:
 )
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [

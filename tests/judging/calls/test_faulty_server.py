@@ -84,6 +84,7 @@ def test_each_of_many_items_ends_once_as_a_value_or_a_failure(server, n_items):
     assert {fault for _, fault in server.log} == {"ok", *QUICK}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("fault", [fault for fault in TRANSIENT if fault != "hang"])
 def test_a_fault_that_passes_is_tried_again(server, fault):
     server.script = lambda item, n: fault if item == "item-1" and n == 0 else "ok"
@@ -94,6 +95,7 @@ def test_a_fault_that_passes_is_tried_again(server, fault):
     assert server.served == {"item-0": 1, "item-1": 2, "item-2": 1}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("fault", [*UNREADABLE, *FINAL])
 def test_a_fault_that_stays_is_a_failure_with_its_reason(server, fault):
     server.script = lambda item, n: fault if item == "item-1" else "ok"
@@ -116,6 +118,7 @@ def test_a_server_that_never_gets_better_fails_each_call(server, fault):
     assert set(server.served.values()) == {2}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("fault", NO_ANSWER)
 @pytest.mark.parametrize(("n_items", "most_tries"), [(1, 3), (50, 32 * 3)])
 def test_where_nobody_ever_answers_the_run_ends(server, fault, n_items, most_tries):
@@ -128,6 +131,7 @@ def test_where_nobody_ever_answers_the_run_ends(server, fault, n_items, most_tri
     assert 3 * min(n_items, 3) <= server.served.total() <= most_tries
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("fault", NO_ANSWER)
 def test_a_server_that_has_answered_once_keeps_all_its_tries(server, fault):
     server.script = lambda item, n: "ok" if item == "item-0" else fault

@@ -15,6 +15,7 @@ def most_in_a_minute(times, amounts=None):
     return max(sum(n for at, n in calls if start <= at < start + 60 - 1e-6) for start, _ in calls)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("per_minute", [1, 2, 7, 60, 61, 200])
 def test_no_minute_sees_more_requests_than_allowed_and_hardly_fewer(per_minute):
     model = Model(script(GOOD), delay_s=0.1)

@@ -54,6 +54,7 @@ def test_an_error_that_stays_is_a_failure_with_its_reason(max_retries):
     assert len(model.requests) == max_retries + 1
 
 
+@pytest.mark.ci
 def test_waits_between_tries_are_drawn_from_a_range_that_doubles():
     model = Model(script(ServerError("broke")), delay_s=0)
 

@@ -30,6 +30,7 @@ def runs(tmp_path):
     return made
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "stored", ["good", "bad good", "bad bad bad good", "failed good", "bad good bad"]
 )
@@ -54,6 +55,7 @@ def test_a_stored_failure_stays_one_unless_it_is_tried_again(runs):
     assert mended["probability"].to_list() == [VALUE]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("stored", "max_attempts", "retry_failures", "n_calls"),
     [
@@ -102,6 +104,7 @@ def test_a_call_that_ended_is_the_same_when_it_is_read_again(tmp_path):
     assert frame["failure"].null_count() not in (0, len(stories))
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("blob", [b"", b"\x09\x90", b"\x01", b"\x01\xc1", b"{}", b"\x03abc"])
 def test_a_damaged_reply_is_named_and_asked_for_again(runs, caplog, blob):
     runs.put([blob])
@@ -115,6 +118,7 @@ def test_a_damaged_reply_is_named_and_asked_for_again(runs, caplog, blob):
     assert runs.rows()[0][4] == blob  # set aside, and not deleted
 
 
+@pytest.mark.ci
 def test_any_byte_that_changes_is_noticed(runs):
     whole = runs.rows()[0][4]
     for place in range(len(whole)):

@@ -61,6 +61,7 @@ def test_a_small_cascade_worked_out_by_hand(cascades, rubric):
     assert frame["fingerprint"].n_unique() == 1
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(("n_items", "share_sure"), [(1, 0.5), (499, 0.5), (6_100, 0.9)])
 def test_every_row_is_one_judges_and_in_its_place(cascades, rubric, n_items, share_sure):
     items = made_items(n_items, share_sure=share_sure)
@@ -137,6 +138,7 @@ def test_a_judge_alone_has_no_such_column(cascades, rubric):
     assert not any("answered_by" in frame.columns for frame in frames)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])
 def test_a_wide_file_says_who_answered_and_is_read_as_before(cascades, rubric, tmp_path, suffix):
     rows = [
@@ -258,6 +260,7 @@ def write(path, items):
     return path
 
 
+@pytest.mark.ci
 def test_a_run_that_is_repeated_pays_nothing(cascades, rubric, tmp_path):
     source = write(tmp_path / "items.jsonl", made_items(900))
     settings = {"rubric": rubric, "judge": cascades.cascade()}
@@ -275,6 +278,7 @@ def test_a_run_that_is_repeated_pays_nothing(cascades, rubric, tmp_path):
     assert one["item"].unique(maintain_order=True).to_list() == [f"i{n}" for n in range(900)]
 
 
+@pytest.mark.ci
 def test_replies_serve_the_cascade_and_its_model_alone(cascades, rubric, tmp_path):
     source = write(tmp_path / "items.jsonl", made_items(300))
 
@@ -340,6 +344,7 @@ def test_the_limit_of_cost_is_one_of_what_goes_on(rubric, cascades, tmp_path):
     assert run.calls.cost == pytest.approx(0.001 * (len(unsure) - n_before))
 
 
+@pytest.mark.ci
 def test_progress_counts_the_items_of_both_judges(cascades, rubric, tmp_path):
     source = write(tmp_path / "items.jsonl", made_items(1_500))
     states = []

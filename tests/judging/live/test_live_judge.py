@@ -85,6 +85,7 @@ def test_equal_items_are_asked_about_once_in_a_request_and_in_several_at_once():
     assert len({found.probabilities.tobytes() for found in several}) == 1
 
 
+@pytest.mark.ci
 def test_who_asks_in_the_moment_of_the_answer_gets_it_and_nothing_is_called_again():
     async def calls(n_steps):
         """Ask, and ask again so many steps of the event loop later."""
@@ -343,6 +344,7 @@ def test_what_is_waited_for_at_the_end_is_a_number_of_seconds(drain_s):
         asyncio.run(live.close(drain_s=drain_s))
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_happens_each_request_ends_and_each_verdict_is_right(seed, run):
     """Requests that overlap, give up and come again, over a model that fails, hangs and raises."""

@@ -474,6 +474,7 @@ def test_a_store_that_cannot_be_read_lets_nothing_be_paid_twice(tmp_path, told):
     assert set(script.seen.values()) == {1}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "fault", ["no_access", "bad_request", "malformed", "refusal", "content_filter", "500"]
 )

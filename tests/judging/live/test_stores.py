@@ -39,6 +39,7 @@ def test_another_judge_or_rubric_finds_nothing_of_it(tmp_path):
     assert other.n_calls == 3
 
 
+@pytest.mark.ci
 def test_one_stored_item_does_not_wait_for_thousands(tmp_path):
     judge, store = judge_of(Script()), tmp_path / "replies.sqlite"
     items = items_of(3_000)

@@ -78,6 +78,7 @@ def test_requests_that_come_at_once_are_judged_together():
     )
 
 
+@pytest.mark.ci
 @given(sizes=st.lists(st.integers(0, 40), max_size=8), most=st.integers(1, 12))
 @settings(max_examples=20)
 def test_each_item_is_judged_once_and_first_come_first_served(sizes, most):

@@ -470,6 +470,7 @@ def assert_is_kept_secret(key, text):
     assert key[:12] not in told
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key[:6])
 def test_a_key_is_refused_wherever_it_stands_and_never_repeated(key, place):
@@ -545,6 +546,7 @@ def judges_or_error(text):
         return (), error
 
 
+@pytest.mark.ci
 @given(st.text(max_size=300))
 def test_any_text_is_a_file_of_judges_or_an_error_that_says_where(text):
     judges, error = judges_or_error(text)

@@ -64,6 +64,7 @@ def usages():
     )
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("name", LISTED)
 @given(usage=usages())
 def test_a_listed_price_is_what_the_list_itself_computes(name, usage):

@@ -184,6 +184,7 @@ def test_no_items_give_no_rows(judge):
     assert judge.probabilities([]).shape == (0, 21)
 
 
+@pytest.mark.ci
 def test_batches_of_any_size_give_equal_numbers(judge):
     texts = [f"{text[:300]} {index}" for index, text in enumerate(HOSTILE * 12)]
     items = [item(text, f"why {index}?") for index, text in enumerate(texts)]

@@ -252,6 +252,7 @@ def test_columns_outside_of_the_table_are_refused(saved, place):
         LocalJudge.load(saved)
 
 
+@pytest.mark.ci
 def test_a_zip_bomb_is_not_unpacked(saved):
     parts = parts_of(saved)
     parts["header.npy"] = as_npy(np.zeros(40 * 2**20, dtype="u1"))

@@ -50,6 +50,7 @@ def rubric():
     return Rubric(name="two", version="1", questions=asked)
 
 
+@pytest.mark.ci
 def test_a_rare_answer_gets_a_lower_threshold_that_does_better_on_new_items(judge):
     items, labels = made_items(4_000, seed=2)
 
@@ -133,6 +134,7 @@ def test_a_bound_reward_keeps_the_thresholds_that_it_was_made_under(tmp_path):
     assert loaded.content_hash == made.content_hash
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("layout", ["long", "wide"])
 @pytest.mark.parametrize("end", ["parquet", "jsonl", "csv"])
 def test_a_file_says_under_which_thresholds_it_was_made(judge, rubric, tmp_path, end, layout):

@@ -116,6 +116,7 @@ def check(items, questions, **settings):
         )
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(("questions", "settings"), ASKS)
 def test_an_attack_stays_in_its_string(questions, settings):
     items = [
@@ -128,12 +129,14 @@ def test_an_attack_stays_in_its_string(questions, settings):
         check(items, questions, form=form, **settings)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("name", sorted(ALL.keys() - set(SMALL)))
 def test_a_megabyte_stays_in_its_string(name):
     for questions, settings in ASKS[:3]:
         check([attacked(PLAIN, ALL[name])], questions, **settings)
 
 
+@pytest.mark.ci
 @given(
     st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=10),
     st.sampled_from(ASKS),
@@ -173,6 +176,7 @@ def test_not_even_the_code_itself_forges_a_line(parts):
             assert lines.count(f"-----{mark} ITEM {NONCE}-----") == 1
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("family", sorted(TEMPLATES))
 def test_chat_templates_see_the_same_messages_whatever_the_response(family):
     source, marks = TEMPLATES[family]

@@ -37,6 +37,7 @@ ITEM = Item(
 PAIR = Item(id="p", prompt=ITEM.prompt, response="first", other="second")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     ("mode", "questions"),
@@ -265,6 +266,7 @@ def test_whatever_is_sent_besides_the_item_is_in_the_fingerprint():
     assert prints == [fingerprint(**judge) for judge in judges]
 
 
+@pytest.mark.ci
 @given(rubrics(), st.sampled_from(LANGUAGES), st.sampled_from(SOURCES), st.data())
 def test_any_rubric_can_be_asked(rubric, language, source, data):
     row = data.draw(st.sampled_from(rubric.questions))

@@ -97,6 +97,7 @@ def test_any_text_decodes_to_itself(text):
     assert not set(written) & set("<>\r\n\t")
 
 
+@pytest.mark.ci
 def test_no_control_format_private_or_line_ending_character_is_left_in_all_of_unicode():
     characters = assigned_characters()
 
@@ -112,6 +113,7 @@ def test_no_control_format_private_or_line_ending_character_is_left_in_all_of_un
     } == set()
 
 
+@pytest.mark.ci
 def test_normalization_brings_no_angle_bracket_back():
     characters = "".join(assigned_characters())
 

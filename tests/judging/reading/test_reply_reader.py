@@ -644,6 +644,7 @@ def check_against_plain_reading(drawn, seed):
                     assert (found[name], type(found[name])) == (value, type(value)), text
 
 
+@pytest.mark.ci
 @given(drawn=filled(), seed=st.integers(0, 2**32))
 def test_what_is_read_and_what_is_refused_follows_from_the_rules(drawn, seed):
     check_against_plain_reading(drawn, seed)

@@ -133,6 +133,7 @@ def test_settings_and_further_fields_are_sent(body):
     assert sent["provider"] == {"order": ["a"]}
 
 
+@pytest.mark.ci
 def test_one_model_sends_requests_that_differ(server):
     requests = [
         asked(f"user {n}", form=form, schema=SCHEMA, top_logprobs=top, seed=n)

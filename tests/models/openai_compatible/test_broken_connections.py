@@ -59,6 +59,7 @@ MEANINGS = {
 EXPECTED = {name: kind for kind, names in MEANINGS.items() for name in names.split()}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", CLIENT_ERRORS, ids=lambda kind: kind.__name__)
 def test_every_exception_of_the_client_has_its_place(placed, kind):
     found = placed(kind.__new__(kind))

@@ -210,6 +210,7 @@ def test_a_model_is_used_again_after_it_was_closed():
     assert asyncio.run(run()) == ("{}", "{}")
 
 
+@pytest.mark.ci
 def test_one_model_serves_one_event_loop_after_the_other():
     """The second loop must not be given connections of the first, which is closed."""
     texts = []

@@ -84,6 +84,7 @@ PLACES = [
 ]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(("status", "answer", "expected"), PLACES)
 def test_an_answer_is_placed(placed, status, answer, expected):
     found = placed(status, answer)

@@ -104,6 +104,7 @@ def call(handler, settings):
     return asyncio.run(run())
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("handler", HANDLERS)
 def test_an_error_shows_no_key_and_no_prompt(handler, model_settings, caplog, capsys):
     caplog.set_level(logging.DEBUG)

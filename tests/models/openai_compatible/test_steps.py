@@ -88,6 +88,7 @@ def test_where_the_text_is_no_flat_object_every_token_keeps_its_alternatives(ser
     assert len(found) == len(text)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "text", ['{"a":"' + '\\"' * 300_000, "{" + " " * 1_000_000, '{"' * 300_000]
 )

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from made_training_run import made_run
 from voirdire.reporting import reward_report, training_report
 
@@ -15,6 +17,7 @@ MINIMAL = {
 }
 
 
+@pytest.mark.ci
 def test_pages_have_the_same_head_but_for_their_style_and_title():
     pages = (reward_report(MINIMAL, title="one"), training_report(made_run(2), title="one"))
 

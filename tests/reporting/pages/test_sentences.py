@@ -18,6 +18,7 @@ def figures_in(text):
     return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_both_languages_say_the_same_with_the_same_figures(path):
     for key, texts in yaml.safe_load(path.read_text("utf-8")).items():
@@ -33,6 +34,7 @@ def test_both_languages_say_the_same_with_the_same_figures(path):
             assert figures_in(texts["en"]) == figures_in(texts["zh"]), key
 
 
+@pytest.mark.ci
 def test_no_page_has_a_sentence_that_every_page_has():
     common = yaml.safe_load((FOLDER / "common.yaml").read_text("utf-8"))
     own = [key for path in PAGES if path.stem != "common"

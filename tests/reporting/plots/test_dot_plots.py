@@ -68,6 +68,7 @@ def test_marks_are_outcomes_and_the_key_names_those_that_occur(make_study, by_gi
     assert "failed" not in written(figure)
 
 
+@pytest.mark.ci
 def test_fifty_judges_get_a_higher_figure_not_smaller_rows(make_study):
     few, many = (plot(make_study([f"j{n}" for n in range(count)])) for count in (5, 50))
 

@@ -43,6 +43,7 @@ def results(labels):
         return alt_tests(judges=judges, humans=humans, epsilon=[0.1, 0.2])
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n_judges", [1, 12])
 def test_every_kind_draws_any_number_of_judges(make_study, kind, n_judges):
@@ -132,6 +133,7 @@ def test_one_of_several_questions_is_drawn(make_study, written):
     assert "only" in texts
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", KINDS)
 def test_judges_can_be_picked(make_study, written, kind):
     texts = " ".join(written(plot(make_study(), kind=kind, judge=["fair"])))
@@ -140,6 +142,7 @@ def test_judges_can_be_picked(make_study, written, kind):
     assert "fair" in texts
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_words_can_be_chinese(make_study, written, kind):
     texts = "".join(written(plot(make_study(), kind=kind, language="zh")))
@@ -147,6 +150,7 @@ def test_the_words_can_be_chinese(make_study, written, kind):
     assert set(texts) & set("：的胜标切通")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", [*KINDS, "power"])
 def test_figures_are_drawn_on_given_axes(make_study, make_power, kind):
     figure = Figure(layout="constrained")
@@ -159,6 +163,7 @@ def test_figures_are_drawn_on_given_axes(make_study, make_power, kind):
     figure.canvas.draw()
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", KINDS)
 def test_hostile_names_are_written_literally(make_study, written, kind):
     study = make_study(HOSTILE, HOSTILE[::-1], question=HOSTILE[1])

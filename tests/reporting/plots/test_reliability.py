@@ -50,6 +50,7 @@ def test_a_point_is_the_share_of_truths_at_what_was_stated(by_gid):
     np.testing.assert_allclose(drawn, expected)
 
 
+@pytest.mark.ci
 def test_the_farthest_off_come_first_and_twelve_panels_are_drawn():
     figure = plot(examined([f"question {n}" for n in range(14)]), kind="reliability")
 

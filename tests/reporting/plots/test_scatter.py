@@ -46,6 +46,7 @@ def test_annotators_whom_the_judge_wins_are_filled(one):
     assert faces == {"rejected": LIGHT["series-1"], "not-rejected": LIGHT["paper"]}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("mode", ["additive", "multiplicative"])
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.2, 0.9])
 def test_regions_are_where_the_judge_is_good_enough(make_examination_of, by_gid, mode, epsilon):

@@ -47,6 +47,7 @@ def test_the_element_stands_by_itself(make_study, kind):
     )
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", KINDS)
 def test_hostile_names_stay_text(make_study, kind):
     svg = to_svg(plot(make_study(HOSTILE, HOSTILE[::-1]), kind=kind), name="fig")
@@ -57,6 +58,7 @@ def test_hostile_names_stay_text(make_study, kind):
     assert any(text.startswith("</svg><scr") for text in texts_of(svg))
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", KINDS)
 def test_colours_and_fonts_come_from_the_page(make_study, kind):
     svg = to_svg(plot(make_study(), kind=kind), name="fig")
@@ -69,6 +71,7 @@ def test_colours_and_fonts_come_from_the_page(make_study, kind):
     assert svg.count("font-family") == 1
 
 
+@pytest.mark.ci
 def test_the_same_result_gives_the_same_bytes(make_study):
     for kind in KINDS:
         first, second = (to_svg(plot(make_study(), kind=kind), name="x") for _ in range(2))
@@ -90,6 +93,7 @@ def test_ids_carry_the_name_and_are_told_apart(make_study):
     assert set(referred) <= set(ids)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("name", ["", "1a", 'a"b', "a b", "x" * 65, None])
 def test_a_name_that_is_no_id_is_refused(make_study, name):
     with pytest.raises(InputError, match="`name` must be letters"):

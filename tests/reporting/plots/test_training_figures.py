@@ -257,6 +257,7 @@ def test_the_reference_is_drawn_as_far_as_the_run_goes():
     assert list(drawn.get_xdata()) == list(range(10))
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_is_drawn_like_its_json(kind):
     run = made_run(gone={3, 4})
@@ -268,12 +269,14 @@ def test_a_run_is_drawn_like_its_json(kind):
     assert drawn[0] == drawn[1] == drawn[2]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n_steps", [1, 2])
 def test_a_few_steps_are_drawn(kind, n_steps):
     assert "<svg" in to_svg(plot(made_run(n_steps), kind=kind), name="x")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_without_a_single_reward_is_drawn_and_says_so(kind, written):
     figure = plot(made_run(6, gone=range(6), reference=False), kind=kind)
@@ -288,6 +291,7 @@ def test_a_run_without_a_single_reward_is_drawn_and_says_so(kind, written):
     assert words[kind] in written(figure)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_figure_can_be_drawn_on_axes_of_the_caller(kind):
     axes = Figure().subplots()
@@ -298,6 +302,7 @@ def test_a_figure_can_be_drawn_on_axes_of_the_caller(kind):
     assert axes.lines or axes.patches
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_element_stands_by_itself_and_takes_its_colours_from_the_page(kind):
     svg = to_svg(plot(made_run(), kind=kind), name="fig")
@@ -308,6 +313,7 @@ def test_the_element_stands_by_itself_and_takes_its_colours_from_the_page(kind):
     assert svg == to_svg(plot(made_run(), kind=kind), name="fig")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", KINDS)
 def test_hostile_names_stay_text(kind):
     bad = {"propositions": (HOSTILE, "$x_{$"), "behaviors": (HOSTILE,), "classes": (HOSTILE, "b")}

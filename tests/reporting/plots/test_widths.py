@@ -64,6 +64,7 @@ def test_latin_fonts_come_before_chinese_ones(draw):
     assert families.index("system-ui") < families.index("sans-serif") < families.index("CJK")
 
 
+@pytest.mark.ci
 def test_figures_that_differ_share_no_id(draw):
     ids = [re.findall(r'\bid="([^"]*)"', draw(kind)) for kind in KINDS]
 

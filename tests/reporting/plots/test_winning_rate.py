@@ -23,6 +23,7 @@ def test_a_line_goes_through_every_epsilon_of_its_judge(make_study, by_gid):
     assert list(line.get_ydata()) == [0.5, 0.5]
 
 
+@pytest.mark.ci
 def test_the_order_of_rows_does_not_matter(make_study, by_gid):
     study = make_study()
     forwards = lines_of(plot(study, kind="winning_rate").axes[0], by_gid)

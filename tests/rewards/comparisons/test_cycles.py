@@ -4,6 +4,7 @@ import itertools
 import warnings
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -118,6 +119,7 @@ def test_a_shorter_cycle_that_the_first_completion_is_not_on_is_the_one_shown():
     assert sorted(texts(data, cycle)) == ["b", "c", "e"]
 
 
+@pytest.mark.ci
 @given(st.sets(st.tuples(st.sampled_from("abcde"), st.sampled_from("abcde")), min_size=1))
 def test_counts_are_those_of_walking_from_every_completion(drawn):
     pairs = {(a, b) for a, b in drawn if a != b and not (a > b and (b, a) in drawn)}
@@ -148,6 +150,7 @@ def test_a_long_cycle_is_told_in_few_words():
     assert len(found.in_words()) < 400
 
 
+@pytest.mark.ci
 def test_a_tangle_of_many_comparisons_is_counted_whole():
     # 150 completions, each over the next 50 of them around a ring: 7,500 comparisons.
     names = [f"r{k:03}" for k in range(150)]

@@ -54,6 +54,7 @@ def test_the_same_pairs_as_by_looking_at_every_two(rows, text):
     assert found.prompts.tolist() == sorted(found.prompts.tolist())
 
 
+@pytest.mark.ci
 def test_work_grows_with_the_pairs_and_not_with_the_square_of_the_items():
     # One prompt per two items: a pass over all pairs of items would look at 6 * 10**7 of them.
     data = of_labels([(k // 2, ("good", "bad")[k % 2]) for k in range(8_000)])

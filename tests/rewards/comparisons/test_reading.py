@@ -610,6 +610,7 @@ def test_no_row_however_odd_is_more_than_set_aside(rows):
     assert (np.bincount(data.prompts) >= 2).all()
 
 
+@pytest.mark.ci
 def test_long_texts_do_not_stay_in_memory():
     texts = [f"{k} " + "é" * 50_000 for k in range(800)]  # 100 KB each, 80 MB in all
     lines = (

@@ -37,6 +37,7 @@ def weights_of(found, behavior="answer"):
 # Against the loops --------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("base", [False, True])
 @pytest.mark.parametrize("equal_prompts", [False, True])
 @pytest.mark.parametrize("l2", [0.003, 0.1])
@@ -129,6 +130,7 @@ def against_demands(model):
     return found
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("orientation", ["plain", "rule", "demanded"])
 def test_signs_of_the_rubric_leave_no_weight_that_pays_against_a_demand(orientation):
     free = fit(two_behaviors(), orders=AGAINST, orientation=orientation)
@@ -495,6 +497,7 @@ def test_a_judge_that_says_the_same_of_everything_leaves_every_weight_at_zero():
     assert "no comparison depends on polite, useful" in " ".join(row.notes)
 
 
+@pytest.mark.ci
 def test_the_order_of_the_rows_changes_neither_the_hash_nor_a_figure():
     case = labelled_case(5, n_prompts=20, base=True)
     turned = dataclasses.replace(case, rows=case.rows[::-1])

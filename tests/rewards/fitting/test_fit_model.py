@@ -275,6 +275,7 @@ def test_a_rubric_without_behaviors_is_refused():
         fit_reward(ROWS, rubric="toxicity")
 
 
+@pytest.mark.ci
 def test_intervals_hang_on_the_seed_alone():
     case = labelled_case(42)
 

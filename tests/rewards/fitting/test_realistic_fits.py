@@ -79,6 +79,7 @@ def problem_of(made, *, l2, loss="hinge"):
     )
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("behavior", BEHAVIORS)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_optimum_is_that_of_other_solvers(seed, behavior):
@@ -97,6 +98,7 @@ def test_the_optimum_is_that_of_other_solvers(seed, behavior):
         assert row.objective - row.bound <= 1e-6 * max(1.0, row.objective)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("seed", "behavior"), [(101, "soft_refuse"), (102, "comply")])
 def test_the_optimum_of_thousands_of_comparisons_is_that_of_another_solver(seed, behavior):
     """Here most comparisons are bundled, as they are not where there are few."""
@@ -109,6 +111,7 @@ def test_the_optimum_of_thousands_of_comparisons_is_that_of_another_solver(seed,
     assert row.objective - row.bound <= 1e-9
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("l2", [0.001, 0.0001])
 def test_signs_of_the_rubric_hold_over_thousands_of_comparisons(l2):
     made = turned(realistic_comparisons(102, "hard_refuse", n_prompts=120, mean_group=9))
@@ -122,6 +125,7 @@ def test_signs_of_the_rubric_hold_over_thousands_of_comparisons(l2):
     assert row.objective - row.bound <= 1e-6 * max(1.0, row.objective)
 
 
+@pytest.mark.ci
 def test_new_prompts_are_ranked_no_worse_than_by_the_published_fitter():
     """Of twelve data sets; one alone may fall either way, by chance."""
     more = []
@@ -217,6 +221,7 @@ def best_within(made, rows, *, l2):
     return -found.fun
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("l2", [0.0, 0.01])
 @pytest.mark.parametrize("behavior", BEHAVIORS)
 @pytest.mark.parametrize("seed", range(3))

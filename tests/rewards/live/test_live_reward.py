@@ -367,6 +367,7 @@ def gold_rows(shared_dir):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.ci
 def test_real_completions_get_what_the_reward_gives_them_in_a_file_to_the_last_bit(shared_dir):
     rows = gold_rows(shared_dir)
     weights = {

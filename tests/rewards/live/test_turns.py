@@ -73,6 +73,7 @@ def test_a_behavior_of_a_data_frame_that_is_nan_is_none():
     assert found.scores.missing == {"0": "no behavior"}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "response",
     [
@@ -108,6 +109,7 @@ def test_a_group_may_be_a_number(group, expected):
     assert item.group == expected
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("judged", ["final_answer", "with_reasoning", "whole_turn"])
 @pytest.mark.parametrize(
     ("prompt", "response"),
@@ -201,6 +203,7 @@ ANYTHING = st.recursive(
 )
 
 
+@pytest.mark.ci
 @given(
     pairs=st.lists(st.tuples(ANYTHING, ANYTHING), min_size=5, max_size=5),
     judged=st.sampled_from(["final_answer", "whole_turn"]),
@@ -218,6 +221,7 @@ def test_whatever_is_handed_over_is_judged_or_spoils_its_own_turn_only(pairs, ju
     assert len(found.scores.missing) == found.rewards.count(None)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("base_reward", "expected"),
     [

@@ -116,6 +116,7 @@ def judged_by_hand(path, n_items):
 # The numbers ----------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("way", ["stored", "judged"])
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
 def test_the_rewards_of_a_file_are_those_of_the_definitions(items, verdicts, tmp_path, suffix, way):
@@ -153,6 +154,7 @@ def test_items_of_other_formats_are_scored_the_same(items, verdicts, tmp_path, s
     assert read(tmp_path / "a.jsonl") == read(tmp_path / "b.jsonl")
 
 
+@pytest.mark.ci
 def test_verdicts_in_another_order_give_the_same_file(many_items, many_verdicts, tmp_path):
     score_file(many_items, tmp_path / "a.jsonl", reward=bound(), verdicts=many_verdicts)
     pl.read_parquet(many_verdicts).sample(fraction=1.0, shuffle=True, seed=1).write_csv(
@@ -190,6 +192,7 @@ def test_figures_per_behavior_are_those_of_the_rows(many_items, many_verdicts, t
         assert row.mean_base == pytest.approx(np.mean([each["base_reward"] for each in own]))
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
 def test_explained_contributions_and_base_add_up(items, verdicts, tmp_path, suffix, center):
@@ -260,6 +263,7 @@ def pair(prompt, **more):
     return {"id": prompt, "prompt": prompt, "behavior": "chat", **sides, **more}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
 def test_each_side_of_a_pair_has_its_own_base_reward(tmp_path, suffix):
     found = [
@@ -369,6 +373,7 @@ def test_a_place_that_cannot_be_written_is_refused_at_once(items, verdicts, tmp_
         score_file(items, tmp_path / name, reward=bound(), verdicts=verdicts)
 
 
+@pytest.mark.ci
 def test_an_error_on_the_way_leaves_nothing_under_the_name(many_items, many_verdicts, tmp_path):
     text = many_items.read_text(encoding="utf-8")
     many_items.write_text(text + text.splitlines()[0] + "\n", encoding="utf-8")  # an id twice
@@ -398,6 +403,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(items, verdicts, tmp_path, m
     assert sorted(x.name for x in tmp_path.iterdir()) == ["items.jsonl", "verdicts.parquet"]
 
 
+@pytest.mark.ci
 def test_items_that_change_while_they_are_read_are_an_error(many_items, many_verdicts, tmp_path):
     def grow(state):
         with many_items.open("a", encoding="utf-8") as file:
@@ -443,6 +449,7 @@ def test_a_reward_may_be_named_by_its_file(items, verdicts, tmp_path):
 # Judging --------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_an_interrupted_judging_goes_on_where_it_was(tmp_path):
     n_items = 5_000  # three parts of 2,000
     path = write(tmp_path / "items.jsonl", rows(n_items))

@@ -129,6 +129,7 @@ def check(found, *, n_items=FEW, lacking=()):
 # Many verdicts --------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("layout", "suffix"), SHAPES)
 def test_verdicts_in_the_order_of_the_items_and_items_without_verdicts(
     write, scored, layout, suffix
@@ -166,6 +167,7 @@ def test_verdicts_may_stand_farther_away_than_is_read_ahead(tmp_path, scored, su
     check(scored(ids, path), n_items=n_items, lacking={"x0"})
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("layout", "suffix"), SHAPES)
 def test_a_second_verdict_is_an_error_however_far_away(write, scored, layout, suffix):
     path = write(layout, suffix, n_items=MANY, change=lambda table: pl.concat([table, table[:9]]))
@@ -174,6 +176,7 @@ def test_a_second_verdict_is_an_error_however_far_away(write, scored, layout, su
         scored(names(9_000), path)  # the rest is read all the same
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("layout", "suffix"), SHAPES)
 def test_verdicts_of_two_runs_are_an_error_however_far_away(write, scored, layout, suffix):
     def mixed(table):
@@ -186,6 +189,7 @@ def test_verdicts_of_two_runs_are_an_error_however_far_away(write, scored, layou
         scored(names(MANY), write(layout, suffix, n_items=MANY, change=mixed))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("layout", "suffix"), SHAPES)
 def test_a_probability_outside_its_range_is_an_error_however_far_away(
     write, scored, layout, suffix
@@ -226,6 +230,7 @@ def test_verdicts_on_other_items_are_passed_over(write, scored):
     check(found)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])
 @pytest.mark.parametrize(
     "change",
@@ -288,6 +293,7 @@ def test_several_files_are_joined(write, scored):
     check(scored(names(FEW), [first, second]))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("order", [1, -1])
 def test_large_files_of_one_run_are_joined_in_any_order(write, scored, order):
     first = write("wide", "parquet", n_items=MANY, change=lambda table: table[:9_000], name="a")
@@ -335,6 +341,7 @@ def with_cell(table, place, column, value):
     return table.with_columns(pl.Series(column, cells, dtype=table[column].dtype))
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
 @pytest.mark.parametrize("place", [0, 1])
 @pytest.mark.parametrize(
@@ -367,6 +374,7 @@ def test_a_behavior_that_only_one_row_of_an_item_names_is_its_behavior(
     check(scored(names(FEW), path))
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
 @pytest.mark.parametrize("source", ["vote", "classifier"])
 def test_labels_without_a_probability_count_as_far_as_they_are_votes(write, scored, suffix, source):

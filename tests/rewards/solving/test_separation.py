@@ -25,6 +25,7 @@ def separation(problem):
     return "none"
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("pairs", "signs", "expected"),
     [
@@ -50,6 +51,7 @@ def test_small_cases_by_hand(pairs, signs, expected):
     assert fitted(replace(problem, l2=0.1)).row.is_separable == (expected == "complete")
 
 
+@pytest.mark.ci
 @given(
     seed=st.integers(0, 10**6),
     n_pairs=st.integers(1, 12),
@@ -70,6 +72,7 @@ def test_it_is_what_the_count_of_separable_pairs_says(
     assert separation(problem) == separation_by_highs(problem)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("flip", [0.0, 0.01, 0.3])
 def test_many_pairs_are_told_apart_by_one_that_is_the_wrong_way_around(flip):
     problem = random_problem(1, n_items=200, n_pairs=1000, n_features=6, flip=flip)

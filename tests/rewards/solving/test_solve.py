@@ -53,6 +53,7 @@ def test_without_l2_the_optimum_is_that_of_highs(seed, n_pairs, signs):
     assert solution.bound <= best + 1e-9
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("signs", SIGNS)
 @pytest.mark.parametrize("l2", [1.0, 1e-2, 1e-3])
 @pytest.mark.parametrize("n_pairs", [5, 60, 400])
@@ -84,6 +85,7 @@ def test_a_support_vector_machine_without_intercept_is_the_same_problem():
     assert solution.objective <= objective_by_hand(problem, machine.coef_[0]) + 1e-12
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("signs", SIGNS)
 @pytest.mark.parametrize("l2", [0.0, 1e-4, 0.1])
 @pytest.mark.parametrize("n_pairs", [60, 500])
@@ -100,6 +102,7 @@ def test_the_logistic_optimum_is_that_of_a_quasi_newton_method(n_pairs, l2, sign
     assert solution.bound <= best + 1e-12
 
 
+@pytest.mark.ci
 @given(
     seed=st.integers(0, 10**6),
     n_pairs=st.integers(1, 25),
@@ -126,6 +129,7 @@ def test_no_weights_lie_below_the_bound(seed, n_pairs, n_features, n_levels, is_
     assert is_within(solution.weights, problem)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("signs", [None, [1, -1, 0, 1]])
 def test_of_several_optima_the_shortest_is_taken(seed, signs):
@@ -156,6 +160,7 @@ def test_of_many_pairs_the_optimum_is_proved(l2, signs):
     assert solution.objective <= objective_by_hand(problem, solution.weights * 1.0001)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
 def test_discrete_features_with_many_ties(loss):
     rng = np.random.default_rng(11)
@@ -238,6 +243,7 @@ def test_a_start_at_the_kink_of_every_pair_leads_to_the_optimum():
 # Data of every shape --------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("l2", [0.0, 1e-6, 0.01])
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
 def test_weights_of_shares_that_add_up_to_one_add_up_to_zero(l2, loss):
@@ -269,6 +275,7 @@ def test_columns_in_which_no_pair_differs_get_nothing_and_are_called_undetermine
     assert origins == ["undetermined", "fitted", "fitted", "fitted", "undetermined"]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("l2", [0.0, 1e-2])
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
 def test_the_order_of_pairs_does_not_matter(l2, loss):
@@ -292,6 +299,7 @@ def test_features_of_any_scale_give_weights_of_the_other(scale):
     assert solution.objective == pytest.approx(plain.objective, abs=1e-8)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
 @pytest.mark.parametrize("l2", [0.0, 1e-2, 1.0])
 @pytest.mark.parametrize("seed", range(4))

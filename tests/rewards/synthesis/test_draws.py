@@ -26,6 +26,7 @@ def drawn(slot, *, behavior="hard_refuse", n=100):
     return made.rows
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(("behavior", "place"), SLOTS)
 def test_no_draw_contradicts_its_label_or_asks_for_both_sides_of_what_follows(behavior, place):
     slot = RECIPES.behaviors[behavior][place]

@@ -154,6 +154,7 @@ def test_a_run_that_fails_leaves_no_output_and_no_folder(tmp_path):
     assert sorted(row.name for row in tmp_path.iterdir()) == ["p.jsonl"]
 
 
+@pytest.mark.ci
 def test_many_prompts_come_out_whole_and_in_order(prompts, tmp_path):
     # they are written 200 at a time
     rows = [PROMPTS[2] | {"id": f"{k}", "prompt": f"p {k}"} for k in range(430)]

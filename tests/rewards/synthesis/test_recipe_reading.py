@@ -233,6 +233,7 @@ def asked_of_writer(recipes, *, language="en"):
     return {line for text in texts for line in text.split("\n") if line.startswith("- ")}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("language", "text"),
     [

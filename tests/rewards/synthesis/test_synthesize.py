@@ -319,6 +319,7 @@ def test_a_failed_call_is_made_again_only_where_that_is_asked_for(tmp_path):
     assert (len(anew.calls), len(now.rows)) == (N_COMPLETIONS, N_COMPLETIONS)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("other", [{"seed": 1}, {"language": "zh"}, {"temperature": 0.5}])
 def test_another_run_shares_nothing_with_the_first(tmp_path, other):
     place = tmp_path / "replies.sqlite"

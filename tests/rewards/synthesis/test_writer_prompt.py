@@ -47,6 +47,7 @@ def free(**demands):
     return Slot(label="any", start="free", verify="traits", demands=demands)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("state", [True, False])
 def test_each_wanted_state_is_asked_for_by_its_own_side_alone(language, state):
@@ -90,6 +91,7 @@ def test_a_request_is_plain_text_with_the_settings_of_the_run():
     assert (asked.temperature, asked.max_tokens) == (0.3, 99)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("hostile", HOSTILE)
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_no_conversation_ends_its_fence_or_speaks_for_us(hostile, language):

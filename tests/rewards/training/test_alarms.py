@@ -53,6 +53,7 @@ def test_nonsense_from_the_start_that_is_not_paid_for_rings_no_alarm(n_prompts, 
     assert [row for alarms in found for row in alarms if row[0] == "nonsense"] == []
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("change", "expected"),
     [

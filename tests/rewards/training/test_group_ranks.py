@@ -87,6 +87,7 @@ def changed(rows):
     return len(several), n_changed
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("seed", range(5))
 def test_pairs_and_best_ones_are_those_counted_one_by_one(tmp_path, seed):
     rng = np.random.default_rng(seed)
@@ -99,6 +100,7 @@ def test_pairs_and_best_ones_are_those_counted_one_by_one(tmp_path, seed):
     check_counts(ranks_of(rows, tmp_path / "run"), rows)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("seed", range(3))
 def test_a_part_counts_the_pairs_of_its_own_completions(tmp_path, seed):
     rng = np.random.default_rng(seed)
@@ -131,6 +133,7 @@ def test_rewards_that_differ_by_rounding_alone_are_tied(tmp_path):
     assert found.same_order_share == 0.0
 
 
+@pytest.mark.ci
 def test_a_large_group_is_counted_in_bounded_memory(tmp_path):
     n = 3_000
     before, after = np.arange(n) / n, np.arange(n) / n

@@ -85,6 +85,7 @@ def test_an_answer_may_begin_with_the_prompt_and_a_greeting_may_echo():
     assert find_nonsense("Hello!", "Hello!") is None
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "text", ["a b ", ",", "a,", "sorry, no, ", "_ ", " ", "的", "'", "\ud800", "\x00", "İ"]
 )

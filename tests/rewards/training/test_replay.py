@@ -343,6 +343,7 @@ def test_a_dry_run_without_a_judge_says_what_would_be_missing(tmp_path):
 # Files ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".csv"])
 def test_rewards_are_written_in_every_format(tmp_path, suffix):
     recorded(tmp_path / "run", n_steps=1)

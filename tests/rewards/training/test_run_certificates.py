@@ -136,6 +136,7 @@ def test_a_run_under_the_hash_of_an_earlier_version_is_gone_on_with(tmp_path, ce
     assert written(tmp_path / "run") == now
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "odd",
     [

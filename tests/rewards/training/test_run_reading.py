@@ -118,6 +118,7 @@ def test_processes_without_a_rank_that_run_together_add_up(tmp_path):
     assert step.n == 4
 
 
+@pytest.mark.ci
 def test_parts_that_are_read_one_after_the_other_give_the_figures_of_their_steps(tmp_path):
     """Two parts of 9 MiB are read together, not six; those of two ranks share their steps."""
     recorded(tmp_path / "run", n_steps=1)
@@ -155,6 +156,7 @@ def test_parts_that_are_read_one_after_the_other_give_the_figures_of_their_steps
 # Sessions -------------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("sessions", "expected"),
     [  # when each began, its first step of ten, its rank, and how many there are
@@ -290,6 +292,7 @@ def test_a_part_that_is_cut_off_is_left_out_and_listed(tmp_path):
     assert first.name not in run.dropped[0]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "damage",
     [
@@ -316,6 +319,7 @@ def test_a_file_that_is_no_part_costs_that_file(tmp_path, damage):
     assert run.dropped[0].startswith("a.parquet: is damaged, or no part of this run (")
 
 
+@pytest.mark.ci
 def test_bytes_that_are_changed_cost_a_part_or_nothing(tmp_path):
     recorded(tmp_path / "run", n_steps=2)
     rng = np.random.default_rng(0)
@@ -476,6 +480,7 @@ def test_a_session_without_the_name_of_one_does_not_count(tmp_path):
     assert [step.step for step in read_training_run(tmp_path / "run").steps] == [1]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "odd",
     [{"reward_mean": "x"}, {"rule_mean": []}, {"class_shares": -1}, {"class_shares": {"chat": 1}}],

@@ -59,6 +59,7 @@ def test_strata_are_made_of_what_is_wished(run, by, strata):
     assert set(sample_training_run(run, n=12, by=by).strata) == strata
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("n", [1, 2, 5, 7, 100, 215])
 def test_so_many_are_drawn_and_no_stratum_goes_empty(run, n):
     found = sample_training_run(run, n=n)
@@ -321,6 +322,7 @@ def test_some_questions_only(run, tmp_path):
         write_sample(sample_training_run(run), tmp_path / "other", questions=["no"])
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

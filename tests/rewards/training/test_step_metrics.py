@@ -127,6 +127,7 @@ def test_propositions_that_no_weight_needs_are_not_among_the_metrics():
     assert "proposition/sorry" not in found
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("n_parts", [2, 5, 12])
 def test_parts_of_ranks_of_any_size_add_up_to_the_whole(tmp_path, monkeypatch, n_parts):
     rng = np.random.default_rng(n_parts)
@@ -170,6 +171,7 @@ def test_a_constant_length_has_no_correlation_even_after_adding_up(tmp_path):
 CHAT = [{"role": "user", "content": "p"}]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("first", "second", "n_groups"),
     [
@@ -187,6 +189,7 @@ def test_groups_are_told_by_their_name_or_by_their_prompt(tmp_path, first, secon
     assert step_of(tmp_path / "run", turns).n_groups == n_groups
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("response", "expected"),
     [

@@ -148,6 +148,7 @@ def test_only_the_first_rank_tells_of_alarms(tmp_path, monkeypatch):
     assert [alarm.kind for alarm in read_training_run(tmp_path / "run").alarms] == ["missing"]
 
 
+@pytest.mark.ci
 def test_a_reference_is_copied_into_the_run(tmp_path):
     recorded(tmp_path / "first", n_steps=12)
     reference = read_training_run(tmp_path / "first")
@@ -160,6 +161,7 @@ def test_a_reference_is_copied_into_the_run(tmp_path):
     assert run.reference_run.name == "mine"
 
 
+@pytest.mark.ci
 def test_drift_from_the_reference_is_heard_while_training(tmp_path):
     def run(folder, answer, **settings):
         watch = watch_of(folder, **settings)

@@ -137,6 +137,7 @@ def chain(length, last):
     return {f"e{k}": f"e{k + 1} and e{k + 1}" for k in range(length)} | {f"e{length}": last}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("rubric", "n_errors"),
     [

@@ -74,6 +74,7 @@ def test_propositions_that_belong_together_are_asked_together():
     assert len(flow.steps) == 120
 
 
+@pytest.mark.ci
 def test_a_diagram_without_a_good_order_is_refused_in_time():
     # The first condition makes the order that of the numbers, in which pairs stand far apart.
     together = " and ".join(names(60))
@@ -120,6 +121,7 @@ def test_counts_of_sixty_propositions_stay_small():
     assert np.abs(values.sum(axis=1) - 1).max() <= 1e-12
 
 
+@pytest.mark.ci
 def test_a_count_of_many_is_the_binomial():
     # 200 propositions of probability 1/2: P(at least 100) = 1/2 + C(200, 100) / 2^201.
     rubric = make_rubric(

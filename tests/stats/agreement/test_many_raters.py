@@ -50,6 +50,7 @@ def irrcac(labels, method, weights="identity", categories=None):
         return getattr(cac, method)()["est"]
 
 
+@pytest.mark.ci
 @given(sparse_matrices(), st.sampled_from((None, "linear", "quadratic")))
 def test_coefficients_are_those_of_irrcac(labels, weights):
     if len(np.unique(labels[labels >= 0])) < 2:

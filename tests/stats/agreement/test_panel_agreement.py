@@ -112,6 +112,7 @@ def test_means_over_pairs_and_majorities_are_those_of_the_loops(panel, spread):
     check_against_loops(result, humans, judges, int, equal, categories)
 
 
+@pytest.mark.ci
 @given(panels(n_labels=(20, 100)))
 def test_many_labels_are_compared_as_few_are(panel):
     humans, judges = panel
@@ -175,6 +176,7 @@ def test_the_panel_has_the_figures_of_the_single_functions(panel):
     assert result.panel[3].low == pytest.approx(alpha.low, nan_ok=True)
 
 
+@pytest.mark.ci
 @given(panels())
 def test_the_matrix_is_that_of_scikit_learn(panel):
     humans, judges = panel
@@ -203,6 +205,7 @@ def brute_force_errors(humans, judges, level):
     return np.std(figures, axis=0) * (n - 1) / math.sqrt(n)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("spread", [1, 30])
 @pytest.mark.parametrize("level", ["nominal", "interval"])
 def test_standard_errors_of_means_are_nearly_those_of_the_jackknife(level, spread):
@@ -220,6 +223,7 @@ def test_standard_errors_of_means_are_nearly_those_of_the_jackknife(level, sprea
     assert half == pytest.approx(brute_force_errors(humans, judges, level), rel=0.04)
 
 
+@pytest.mark.ci
 @given(panels())
 def test_the_order_of_raters_and_items_is_irrelevant(panel):
     humans, judges = panel

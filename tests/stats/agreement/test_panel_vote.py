@@ -48,6 +48,7 @@ def test_labels_that_tie_share_the_vote():
     assert result.estimate == pytest.approx((5 / 8 - 7 / 16) / (1 - 7 / 16))
 
 
+@pytest.mark.ci
 def test_the_interval_is_that_of_a_jackknife():
     humans, judge = labels(1, n_items=120, missing=0.2)
     known = (humans >= 0).any(axis=1)

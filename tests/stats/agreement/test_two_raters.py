@@ -93,6 +93,7 @@ def test_the_standard_error_of_many_items_is_that_of_statsmodels(weights):
     assert fishers_error(result, n) == pytest.approx(expected.std_kappa, rel=1e-3)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
 @pytest.mark.parametrize("share", [0.1, 0.5])
 def test_the_standard_error_is_nearly_that_of_the_jackknife(weights, share):

@@ -32,6 +32,7 @@ def test_it_reads_back_from_json(calibrator):
     assert calibrator_from_dict(json.loads(text)) == calibrator
 
 
+@pytest.mark.edges
 @each
 @given(probabilities=st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_the_order_of_items_stays(calibrator, probabilities):
@@ -41,6 +42,7 @@ def test_the_order_of_items_stays(calibrator, probabilities):
     assert ((calibrated >= 0) & (calibrated <= 1)).all()
 
 
+@pytest.mark.edges
 @each
 @given(probabilities=st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_one_probability_becomes_what_an_array_makes_of_it(calibrator, probabilities):

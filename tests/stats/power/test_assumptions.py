@@ -38,6 +38,7 @@ def rates_in_loops(labels, n_annotators, epsilon, size, **options):
 # Against plain loops ----------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("mode", "min_items", "n_simulations"), [("additive", 25, 20), ("multiplicative", 2, 15)]
 )
@@ -70,6 +71,7 @@ def test_power_is_the_share_of_plain_loops_that_pass(mode, min_items, n_simulati
     assert 0 < np.mean([row.winning_rate_power for row in result.rows]) < 1
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("mode", ["additive", "multiplicative"])
 @pytest.mark.parametrize("method", ["t", "exact"])
 def test_a_simulated_study_is_examined_as_any_study_is(method, mode):
@@ -102,6 +104,7 @@ def test_a_simulated_study_is_examined_as_any_study_is(method, mode):
 # What power depends on ----------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_a_judge_on_the_boundary_of_the_null_seldom_passes():
     # Annotators never err, so each is the others. The judge errs where it guesses another label:
     # half of its guesses. Then rho_h = 1, rho_f = 1 - noise / 2 = 1 - epsilon with noise .4.
@@ -120,6 +123,7 @@ def test_a_judge_on_the_boundary_of_the_null_seldom_passes():
         assert row.power > 0
 
 
+@pytest.mark.ci
 def test_a_much_worse_judge_never_passes():
     result = power(
         human_noise=0.05,
@@ -143,6 +147,7 @@ def test_a_judge_that_guesses_blindly_wins_where_labels_are_skewed_and_does_not_
     assert (skewed.rows[0].power, even.rows[0].power) == (0, 0)
 
 
+@pytest.mark.ci
 def test_power_rises_with_items_and_with_the_margin():
     result = power(human_noise=0.3, judge_noise=0.3, prevalences=(0.4, 0.6), n_simulations=1_000)
 
@@ -182,6 +187,7 @@ def test_a_seed_gives_the_same_figures():
     assert power(**plan, seed=3).rows != power(**plan, seed=4).rows
 
 
+@pytest.mark.ci
 def test_figures_do_not_depend_on_what_else_is_asked():
     plan = {"human_noise": 0.2, "judge_noise": 0.3, "n_simulations": 2_000}
 
@@ -195,6 +201,7 @@ def test_figures_do_not_depend_on_what_else_is_asked():
     )
 
 
+@pytest.mark.ci
 def test_blocks_bound_memory(peak_memory):
     def simulate():
         power(human_noise=0.2, judge_noise=0.2, n_items=1_000, epsilon=0.1, n_simulations=2_000)
@@ -310,6 +317,7 @@ def test_the_smallest_plan_counts_the_labels_that_are_given():
     assert (plan.n_annotators, plan.n_items, plan.n_labels) == (4, 61, 171)
 
 
+@pytest.mark.ci
 def test_the_dict_holds_every_figure():
     result = power(human_noise=0.3, judge_noise=0.2, n_annotators=[3, 4], n_simulations=50, seed=5)
 

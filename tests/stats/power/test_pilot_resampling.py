@@ -40,6 +40,7 @@ def tables_of(judge, humans, clusters=None):
     return table(humans, "annotator"), table(judge[:, np.newaxis], "judge")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("n_annotators", "mode"), [(2, "additive"), (4, "multiplicative")])
 def test_resampling_agrees_with_brute_force(n_annotators, mode):
     judge, humans = pilot_labels()
@@ -91,6 +92,7 @@ def test_copies_of_items_in_their_clusters_are_the_pilot_itself(copies):
         assert many.winning_rate == pytest.approx(one.winning_rate, abs=0.06)
 
 
+@pytest.mark.ci
 def test_clusters_that_are_cut_short_still_count():
     # Clusters of three items are drawn whole: of 10 items the last cluster holds one.
     judge, humans = pilot_labels()
@@ -126,6 +128,7 @@ def test_clusters_that_are_cut_short_still_count():
     assert 0 < passed[-1] <= won[-1]
 
 
+@pytest.mark.ci
 def test_gaps_are_drawn_as_they_are():
     judge, humans = pilot_labels(n_items=400)
     humans[np.arange(400)[:, np.newaxis] % 4 == np.arange(4)] = -1
@@ -141,6 +144,7 @@ def test_gaps_are_drawn_as_they_are():
     assert 0 < few.power < enough.power
 
 
+@pytest.mark.ci
 def test_simulated_studies_have_as_many_gaps_and_failures_as_the_pilot():
     rng = np.random.default_rng(2)
     judge, humans = pilot_labels(n_items=800)

@@ -31,6 +31,7 @@ def found_families(report):
     return {row.family for row in report.found}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("bias", "families"),
     [
@@ -52,6 +53,7 @@ def test_the_one_bias_is_found_and_no_other(bias, families, noise):
         assert abs(row.shift) == pytest.approx(0.12, abs=0.06)
 
 
+@pytest.mark.ci
 def test_a_judge_that_obeys_is_found_by_steering_alone():
     settings = ProbeSettings(n_items=None, n_swaps=1_999)
 
@@ -86,6 +88,7 @@ class ByHash(Constructed):
         return np.array(rows)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("n_items", [60, 150])
 def test_a_random_judge_that_repeats_itself_is_moved_by_every_line_and_has_no_bias(n_items):
     report = probed(ByHash("hash"), n_items=n_items, settings=ProbeSettings(n_items=None))
@@ -95,6 +98,7 @@ def test_a_random_judge_that_repeats_itself_is_moved_by_every_line_and_has_no_bi
     assert found_families(report) == set()
 
 
+@pytest.mark.ci
 def test_a_judge_without_a_clue_ranks_worse_versions_lower_half_of_the_time():
     class Random(Constructed):
         def probabilities(self, items):
@@ -137,6 +141,7 @@ def test_a_fair_but_noisy_judge_is_accused_at_the_declared_rate():
     assert accused / n_runs <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_runs)
 
 
+@pytest.mark.ci
 def test_the_noise_of_words_does_not_hide_in_the_shift_of_a_bias():
     """The size of a bias is the size it was built with."""
     exact = Constructed("judge", lambda item: 0.1 * bool(re.search(r"\*\*", item.response)))

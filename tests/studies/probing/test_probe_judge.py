@@ -79,6 +79,7 @@ def preferring(share_first):
     return answer
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(("share", "shift"), [(0.0, 0.0), (0.3, 0.3), (1.0, 1.0)])
 def test_primacy_is_the_share_of_pairs_judged_by_their_place(share, shift):
     judge, _ = judge_of(preferring(share))
@@ -148,6 +149,7 @@ def test_other_prompts_are_compared_with_the_usual_one():
     assert all(row.outcome is None for row in report.prompts)
 
 
+@pytest.mark.ci
 def test_people_say_what_each_prompt_is_worth():
     judge, _ = judge_of(by_number)
     items = numbered(60)
@@ -387,6 +389,7 @@ def test_the_estimate_is_what_is_then_called(tmp_path):
     assert as_plain(again.probes) == as_plain(report.probes)
 
 
+@pytest.mark.ci
 def test_a_limit_of_cost_holds_for_all_prompts_together(faulty_server, monkeypatch):  # noqa: F811
     monkeypatch.setenv("OPENAI_API_KEY", "k" * 20)
     faulty_server.answer = lambda item, key, form: 0.3

@@ -143,6 +143,7 @@ def test_a_mean_over_subsets_without_an_error_leaves_room_for_some(check):
     assert (wrong.value, wrong.low, wrong.high) == (0.0, 0.0, pytest.approx(reach))
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("counts", [[5, 100, 100], [3, 4, 200], [1, 1, 1], [40, 300, 7, 7]])
 def test_how_far_a_mean_of_right_subsets_can_be_is_what_a_search_finds(check, counts):
     n, room = np.array(counts, dtype=float), -math.log(0.025)

@@ -129,6 +129,7 @@ def test_the_texts_are_in_the_language_of_the_prompt():
     assert sorted(said["shuffled_words"]) == sorted("先和面，再烤一个小时就好了。")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("n_degenerate", [0, 1, 50])
 def test_so_many_prompts_are_drawn_by_the_seed(n_degenerate):
     rows = [row | {"prompt": f"{row['prompt']} {k}"} for k in range(6) for row in ROWS]
@@ -179,6 +180,7 @@ def test_stored_verdicts_of_the_local_judge_let_it_be_asked_again():
     assert "degenerate_not_judged" in _codes(of_another)
 
 
+@pytest.mark.ci
 def test_on_prompts_of_xstest_refusals_are_caught_and_a_sane_reward_pays_none(shared_dir):
     rows = []
     for model in ("gpt4", "mistralinstruct"):
@@ -210,6 +212,7 @@ def _local(comply):
     return reward_of_weights({"comply": comply}, rubric=SAFETY)
 
 
+@pytest.mark.ci
 def test_on_the_gold_data_beside_hand_made_rivals_an_apology_is_worth_less_than_answers(shared_dir):
     path = shared_dir / "data" / "rbr_gold" / "train.jsonl"
     rows = [

@@ -42,6 +42,7 @@ def test_rewards_are_centred_on_the_mean_of_the_best_of_their_prompt(examine_row
     assert by_place["base", "unacceptable"].counts == (1, 0, 0, 1)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("seed", range(3))
 def test_every_completion_of_a_prompt_with_a_best_one_is_counted_once(
     examine_rows, random_rows, reward, seed

@@ -31,6 +31,7 @@ def _expected(rows, reward, behavior):
     return sorted(pairs, key=lambda pair: (-round(pair[0], 9), *pair[1:]))
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("seed", range(3))
 def test_pairs_are_those_of_a_loop_the_worst_first(examine_rows, random_rows, reward, seed):
     rows = random_rows(seed, n_prompts=60)

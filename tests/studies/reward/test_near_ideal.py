@@ -6,6 +6,7 @@ import pytest
 from studies.reward import reward_oracle as oracle
 
 
+@pytest.mark.ci
 def test_figures_are_those_of_a_loop(examine_rows, random_rows, reward):
     rows = random_rows(3, n_prompts=150)
     values = oracle.signals(rows, reward)

@@ -188,6 +188,7 @@ def test_classes_of_the_judge_are_no_labels_of_people(examine_rows):
     assert {row.by for row in found.refusals} == {"judge"}
 
 
+@pytest.mark.ci
 def test_on_xstest_every_prompt_counts_that_two_models_answer_differently(shared_dir):
     rows = []
     for model in ("gpt4", "mistralinstruct"):
