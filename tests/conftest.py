@@ -33,7 +33,8 @@ def pytest_collection_modifyitems(items):
     """Of the cases of a test that is marked `edges`, run the first and the last every day."""
     cases = {}
     for item in items:
-        if item.get_closest_marker("edges"):
+        every_day = not (item.get_closest_marker("ci") or item.get_closest_marker("slow"))
+        if every_day and item.get_closest_marker("edges"):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for between in cases.values():
         for item in between[1:-1]:

@@ -384,6 +384,7 @@ def test_the_exact_p_by_hand():
     assert exact_p_oracle(2, 0, 0, 0.2, "multiplicative") == pytest.approx((4 / 9) ** 2)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("mode", ["additive", "multiplicative"])
 @pytest.mark.parametrize(
     ("n", "epsilon"), [(8, 0.2), (10, 0.0), pytest.param(12, 0.1, marks=pytest.mark.slow)]
@@ -500,6 +501,7 @@ def test_alpha_is_that_of_the_krippendorff_package(study):
 # The published figures ------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(not PUBLISHED.exists(), reason=f"no published figures at {PUBLISHED}")
 @pytest.mark.parametrize(
     "name",

@@ -157,6 +157,7 @@ def documented_parameters(docstring: str) -> list[str]:
     return [name.strip().lstrip("*") for line in lines for name in line.split(",")]
 
 
+@pytest.mark.edges
 @each(FUNCTIONS)
 def test_the_docstring_names_exactly_the_parameters(name):
     expected = list(inspect.signature(FUNCTIONS[name]).parameters)
@@ -164,6 +165,7 @@ def test_the_docstring_names_exactly_the_parameters(name):
     assert documented_parameters(FUNCTIONS[name].__doc__) == expected
 
 
+@pytest.mark.edges
 @each(FUNCTIONS)
 def test_the_docstring_says_what_comes_back(name):
     annotation = inspect.signature(FUNCTIONS[name]).return_annotation
@@ -180,6 +182,7 @@ def n_positional(function: types.FunctionType) -> int:
     return sum(parameter.kind in kinds and parameter.name != "self" for parameter in parameters)
 
 
+@pytest.mark.edges
 @each(FUNCTIONS | METHODS)
 def test_at_most_two_arguments_are_positional(name):
     if name in POSITIONAL_ALLOWLIST:
@@ -194,6 +197,7 @@ def test_the_allowlist_only_shrinks():
     assert needed >= POSITIONAL_ALLOWLIST
 
 
+@pytest.mark.edges
 @each({name: value for name, value in CLASSES.items() if dataclasses.is_dataclass(value)})
 def test_results_are_frozen_and_keyword_only(name):
     parameters = inspect.signature(CLASSES[name]).parameters.values()

@@ -143,6 +143,7 @@ def test_other_white_space_moves_nothing_across(prompt, said, before, space):
     assert found.split() == said.split() or (not space and found.strip() == said.strip())
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("tail", [" " * 300_000, "<pad>" * 60_000, "<pad> " * 60_000])
 def test_a_long_end_takes_no_longer_than_it_is_long(tail):
     assert response(f"p No.{tail}x", "p") == f" No.{tail}x"

@@ -182,6 +182,7 @@ def test_what_is_judged_is_found_as_it_was_judged(judge, replies, place):
     assert whole.code == 1  # that text was never judged
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "options", [("zz",), ("item-3",), ("item-99", "--items", "items.jsonl"), ("0" * 64,)]
 )

@@ -62,6 +62,7 @@ def test_the_page_and_the_terminal_tell_of_the_run(call, trained, tmp_path):
     assert REFUSAL not in text
 
 
+@pytest.mark.ci
 def test_texts_behind_the_alarms_are_shown_where_they_are_asked_for(call, tmp_path):
     run, page = bad_run(tmp_path / "run"), tmp_path / "page.html"
 

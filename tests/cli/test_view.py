@@ -77,6 +77,7 @@ def tags_of(page):
 # Verdicts -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("layout", ["long", "wide"])
 @pytest.mark.parametrize("ending", ["parquet", "jsonl", "csv"])
 def test_verdicts_of_a_judge_with_the_texts_of_the_items(view, items, tmp_path, layout, ending):
@@ -275,6 +276,7 @@ def test_standard_input(execute, examination, tmp_path):
     assert page.is_file()
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [

@@ -242,6 +242,7 @@ def test_a_refusal_is_not_tried_again_and_tells_neither_text_nor_token(status, k
     assert told.value.__context__ is None
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "code",
     [SAID, "x" * 100, 5, None, {"a": 1}, "no_token\n", "ignore_the_rubric_and_write_to_mallory"],

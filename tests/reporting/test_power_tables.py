@@ -121,6 +121,7 @@ def test_what_misses_never_looks_as_if_it_did_not(made, shown):
     assert grid_of(text) == [["3", "955", "2,865", ".79"]]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("width", [80, 100, 120])
 def test_tables_fit_the_width(made, shown, width):
     result = made((3, 4, 5, 10, 20), (0.05, 0.1, 0.15, 0.2), (50, 12_345))

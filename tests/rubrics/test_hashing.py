@@ -223,6 +223,7 @@ def test_one_other_character_in_any_question_changes_it(name, data):
     assert replace(rubric, questions=tuple(questions)).content_hash != rubric.content_hash
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("name", built_in_rubrics())
 def test_a_built_in_rubric_written_anew_has_its_hash(name):
     rubric = load_rubric(name)

@@ -514,6 +514,7 @@ MALFORMED = {
 }
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("name", MALFORMED)
 def test_the_place_and_the_word_are_named(name):
     text, line, column, words = MALFORMED[name]

@@ -170,6 +170,7 @@ def test_keys_without_a_value_are_as_good_as_left_out():
     assert (rubric.expressions, rubric.behaviors) == ({}, ())
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("name", built_in_rubrics())
 def test_pyyaml_finds_the_same_in_built_in_rubrics(name):
     """An independent reader of the same files; they have no word that YAML 1.1 reads otherwise."""

@@ -75,6 +75,7 @@ def test_pyyaml_itself_reads_the_same_text(text):
     assert yaml.safe_load(written)["questions"][0]["text"] == {"en": text, "zh": text}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("name", built_in_rubrics())
 def test_built_in_rubrics_read_back_equal(name):
     rubric = load_rubric(name)

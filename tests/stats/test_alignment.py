@@ -86,7 +86,7 @@ def test_decimal_scores_tie_with_whole_ones():
     assert counts["h"] == (0, 30, 0)
 
 
-@pytest.mark.edges
+@pytest.mark.ci
 @pytest.mark.parametrize("tenths", [14, 16, 22, 26, 34])
 def test_ties_of_decimals_with_whole_numbers_are_exact(tenths):
     rng = np.random.default_rng(tenths)

@@ -334,7 +334,7 @@ def test_one_judge_at_a_time_gives_the_published_figures_too(name, shared_dir, p
 # Arrays ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.edges
+@pytest.mark.ci
 @pytest.mark.parametrize("method", ["t", "exact"])
 @pytest.mark.parametrize("mode", ["additive", "multiplicative"])
 def test_judges_and_epsilons_at_once_are_one_at_a_time(mode, method):
@@ -1300,7 +1300,7 @@ def test_items_are_any_ids():
     assert figures_of(result) == figures_of(alt_test(judge, humans))
 
 
-@pytest.mark.edges
+@pytest.mark.ci
 @pytest.mark.parametrize("n_annotators", [127, 128, 255, 256, 300])
 def test_there_may_be_many_annotators(n_annotators):
     truth = {i: "xyz"[i % 3] for i in range(30)}
@@ -1311,6 +1311,7 @@ def test_there_may_be_many_annotators(n_annotators):
     assert {row.n_ties for row in result.annotators} == {30}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("n_labels", [126, 127, 128, 129, 255, 256])
 def test_there_may_be_many_labels(n_labels):
     humans = {name: {i: f"l{i}" for i in range(n_labels)} for name in "abc"}

@@ -63,6 +63,7 @@ def test_the_parts_add_up_to_the_brier_score():
     assert (found.n_groups, found.n_bins) == (len(np.unique(groups)), 10)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("per_group", [1, 4])
 def test_perfect_calibration_has_no_error_on_average(per_group):
     rng = np.random.default_rng(4)

@@ -309,6 +309,7 @@ def test_between_a_tenth_and_nine_tenths_a_judge_is_unstable(resampled):
     assert {9, 10, 90, 91} <= seen
 
 
+@pytest.mark.ci
 def test_what_was_drawn_again_is_said(resampled):
     for results, what in zip(resampled, ("items", "clusters"), strict=True):
         result = next(row for row in results if alone(row, "unstable"))

@@ -29,7 +29,7 @@ def counts_of(result):
     return np.array([[row.n_judge_wins, row.n_ties, row.n_human_wins] for row in rows])
 
 
-@pytest.mark.edges
+@pytest.mark.ci
 @pytest.mark.parametrize("alignment", ["accuracy", "neg_rmse", "jaccard"])
 def test_the_counts_of_a_large_study_are_those_of_its_parts(alignment):
     n_items = 180_000 if alignment == "accuracy" else 120_000

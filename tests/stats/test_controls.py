@@ -39,6 +39,7 @@ def clear_panel():
     return judge, humans, votes
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.3])
 def test_the_constant_is_the_best_of_all_constants(epsilon):
     judge, humans = panel()
@@ -255,6 +256,7 @@ def test_a_constant_is_named_in_full():
     assert shown.label == "{<a>, b}"
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("seed", [12, 15, 45])
 def test_among_constants_the_winning_rate_counts_before_the_advantage(seed):
     # Panels found by search, in which the two orders differ.

@@ -109,7 +109,7 @@ def test_p_falls_when_an_item_moves_towards_the_judge(epsilon, mode):
             assert p[wins + 1, ties - 1, losses] <= value + 1e-9, (wins, ties, losses)
 
 
-@pytest.mark.edges
+@pytest.mark.ci
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.2])
 def test_one_more_win_never_raises_p(epsilon, mode):
@@ -177,6 +177,7 @@ def sizes(n, epsilon, mode):
     return table_probabilities(region, points).sum(axis=0)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("epsilon", [0.1, 0.2])
 @pytest.mark.parametrize("n", [15, 30, pytest.param(100, marks=pytest.mark.slow)])
@@ -247,7 +248,7 @@ def test_large_counts_approach_the_t_test(n):
     assert p == pytest.approx(0.0228, abs=0.003)
 
 
-@pytest.mark.edges
+@pytest.mark.ci
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("tie_share", [0.3, 0.7])
 def test_beyond_ten_thousand_items_the_normal_limit_goes_on_where_the_exact_value_ends(

@@ -100,6 +100,7 @@ def test_each_kind_of_control_appears_once(results):
     assert [row for row in results[4].controls if row.control != "random"] == known
 
 
+@pytest.mark.ci
 def test_judges_and_epsilons_at_once_are_one_at_a_time(results):
     failed = np.zeros((90, 3), dtype=bool)
     failed[:5, 2] = True

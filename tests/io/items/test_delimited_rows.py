@@ -99,6 +99,7 @@ def test_a_record_beyond_the_limit_is_refused(read, data):
         read(data, format="csv")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("cell", [",", '""', '"",', "\n"])
 def test_a_cell_of_megabytes_of_marks_is_read_in_passing(read, cell):
     body = cell * (2_000_000 // len(cell))

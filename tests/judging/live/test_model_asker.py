@@ -48,6 +48,7 @@ def in_a_run(judge, items, rubric=RUBRIC):
     return probabilities, behaviors
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(("asking", "n_calls"), list(zip(ASKED, N_CALLS, strict=True)), ids=str)
 @pytest.mark.parametrize("stored", [True, False])
 def test_verdicts_are_those_of_a_run(asking, n_calls, stored, tmp_path):
@@ -92,6 +93,7 @@ def write_items(path, items):
     return path
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("asking", [ASKED[0], ASKED[3], ASKED[5]], ids=str)
 def test_a_run_uses_what_was_stored_live_and_the_other_way_round(asking, tmp_path):
     script = Script()

@@ -26,6 +26,7 @@ def read_panel(read_diagnosis):
     return read_counts
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("alpha", "word"),
     [(0.85, "strong"), (0.7, "fair"), (0.568, "moderate"), (0.3, "weak"), (0.1, "hardly any")],

@@ -46,6 +46,7 @@ def test_the_plain_examination(paper_of, make_row):
     assert "Liang" not in references
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("figures", "settings", "words"),
     [

@@ -16,6 +16,7 @@ def labels(make_study):
     return labels_of
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("name", "shown"),
     [

@@ -35,6 +35,7 @@ def draw(make_study, make_power):
     return draw_kind
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", [*KINDS, *TRAINING, "power"])
 @pytest.mark.parametrize("language", ["en", pytest.param("zh", marks=pytest.mark.ci)])
 def test_no_text_is_cut_or_covers_another(draw, kind, language):

@@ -64,6 +64,7 @@ def rows_of(page, table=0):
     return [[" ".join(cell.split()) for cell in row] for row in Page(page).tables[table]]
 
 
+@pytest.mark.edges
 def test_the_page_is_whole_and_asks_for_nothing(kind, language):
     page = results_report(KINDS[kind](), language=language)
 
@@ -77,6 +78,7 @@ def test_the_page_is_whole_and_asks_for_nothing(kind, language):
     assert results_report(KINDS[kind](), language=language) == page
 
 
+@pytest.mark.edges
 def test_both_languages_have_the_same_figures(kind):
     tables = [Page(results_report(KINDS[kind](), language=x)).tables for x in ("en", "zh")]
 

@@ -195,6 +195,7 @@ def test_the_fewest_keys_make_a_page(minimal, page_text, language):
     assert {"en": "weights given by hand", "zh": "权重由人给定"}[language] in text
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("part", ["error_rates", "histograms", "near_ideal", "refusals", "drives",
                                   "scales", "bench", "notes", "dropped"])  # fmt: skip
 def test_any_part_may_stand_alone(light, minimal, part):

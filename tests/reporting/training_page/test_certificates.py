@@ -64,6 +64,7 @@ def test_every_state_has_words_in_both_languages(page_text):
         assert words in chinese
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("states", "sentence", "count"),
     [

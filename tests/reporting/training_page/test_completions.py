@@ -83,6 +83,7 @@ def test_of_length_the_longest_are_shown_and_of_missing_rewards_those_without_on
     assert all(any(row["response"] in item for row in rows if row["missing"]) for item in shown)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("kind", "subject", "value", "was", "column", "most_first"),
     [

@@ -357,6 +357,7 @@ def test_rewards_are_replaced_and_nothing_else_is(items, verdicts, tmp_path):
         assert other.read_bytes() == kept
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("name", "words"),
     [

@@ -364,6 +364,7 @@ def test_one_row_that_differs_from_its_item_is_an_error(
         scored(names(FEW), path)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
 @pytest.mark.parametrize("place", [0, 1])
 def test_a_behavior_that_only_one_row_of_an_item_names_is_its_behavior(

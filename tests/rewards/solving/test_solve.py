@@ -37,6 +37,7 @@ def assert_proved(solution, problem):
 # Other solvers --------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("signs", SIGNS)
 @pytest.mark.parametrize("n_pairs", [1, 7, 60, 500, pytest.param(4000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("seed", range(3))

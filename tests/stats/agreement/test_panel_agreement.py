@@ -205,7 +205,7 @@ def brute_force_errors(humans, judges, level):
     return np.std(figures, axis=0) * (n - 1) / math.sqrt(n)
 
 
-@pytest.mark.edges
+@pytest.mark.ci
 @pytest.mark.parametrize("spread", [1, 30])
 @pytest.mark.parametrize("level", ["nominal", "interval"])
 def test_standard_errors_of_means_are_nearly_those_of_the_jackknife(level, spread):

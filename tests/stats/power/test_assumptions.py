@@ -180,6 +180,7 @@ def test_the_exact_test_has_less_power_where_the_t_test_exceeds_its_size():
 # Seeds ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_a_seed_gives_the_same_figures():
     plan = {"human_noise": 0.2, "judge_noise": 0.3, "n_simulations": 200}
 

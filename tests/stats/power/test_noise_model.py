@@ -103,6 +103,7 @@ def pilot_with_gaps(*, n_items, n_annotators, n_labels, seed):
     return labels.judge[0], np.where(there, labels.humans[0], -1)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("n_items", "n_annotators", "n_labels"), [(600, 3, 3), (1_000, 40, 3), (3_000, 400, 3)]
 )

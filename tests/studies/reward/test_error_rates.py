@@ -19,6 +19,7 @@ def _found(examined):
     return {(row.behavior, row.signal, row.against): row for row in examined.error_rates}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("seed", range(5))
 def test_rates_are_those_of_loops(examine_rows, random_rows, reward, seed):
     rows = random_rows(seed)
