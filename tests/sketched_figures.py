@@ -4,7 +4,11 @@ Whatever chooses, checks and describes a figure runs as it does for a user; what
 matplotlib draws. A test that looks at the figures of a page asks for the fixture `drawn`.
 """
 
+import sys
+
 import pytest
+
+from voirdire.reporting import plot, to_svg
 
 _drawn = True
 
@@ -19,9 +23,9 @@ def sketched_figures(request, monkeypatch):
     """Leave the marks out of all figures."""
     if "drawn" not in request.fixturenames:
         monkeypatch.setattr("sketched_figures._drawn", False)
-        plots = "voirdire.reporting.plots"
-        monkeypatch.setattr(f"{plots}.frame._draw_panel", lambda *_, **__: None)
-        monkeypatch.setattr(f"{plots}.figure._draw_figure", lambda *_, **__: "<svg></svg>")
+        frame = sys.modules[plot.__globals__["Frame"].__module__]
+        monkeypatch.setattr(frame, "_draw_panel", lambda *_, **__: None)
+        monkeypatch.setitem(to_svg.__globals__, "_draw_figure", lambda *_, **__: "<svg></svg>")
 
 
 @pytest.fixture
