@@ -1,6 +1,8 @@
 """A clock that tests put forward: nobody waits for an hour, and a slow machine is not too late."""
 
 import asyncio
+import sys
+import time
 from types import SimpleNamespace
 
 
@@ -51,3 +53,20 @@ class PassingClock:
         monkeypatch.setattr(
             module, "asyncio", SimpleNamespace(**vars(asyncio) | {"sleep": self.sleep})
         )
+
+
+def stand_still(monkeypatch):
+    """Stop `time.monotonic` for our own modules, not for event loops; give what puts it forward."""
+    real = time.monotonic
+    now_s = real()
+
+    def monotonic():
+        caller = sys._getframe(1).f_globals["__name__"]
+        return now_s if caller.startswith("voirdire.") else real()
+
+    def put_forward(seconds):
+        nonlocal now_s
+        now_s += seconds
+
+    monkeypatch.setattr("time.monotonic", monotonic)
+    return put_forward

@@ -2,10 +2,10 @@
 
 import asyncio
 import threading
-import time
 
 import pytest
 
+from clocks import stand_still
 from web.in_process import NumberJudge, begun
 
 SAID = {"response": "0 0 1", "behavior": "chat"}
@@ -91,14 +91,8 @@ def test_items_that_still_wait_for_the_judge_take_places():
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Let time pass when it is told to, beside its own course."""
-    real, ahead = time.monotonic, [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: real() + ahead[0])
-
-    def pass_time(seconds):
-        ahead[0] += seconds
-
-    return pass_time
+    """Let time pass when it is told to, and not by itself."""
+    return stand_still(monkeypatch)
 
 
 def test_when_to_ask_again_follows_what_was_done(clock):

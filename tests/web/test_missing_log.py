@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-import time
 
 import pytest
 
+from clocks import stand_still
 from web.in_process import NumberJudge, begun
 from web.served import serving, until
 
@@ -13,14 +13,12 @@ LACKING = {"response": "0 0 0", "behavior": "refuse", "base_reward": None}
 
 
 def test_a_reason_is_written_once_a_minute_with_its_count(monkeypatch, caplog):
-    clock, passed_s = time.monotonic, 0.0
-    monkeypatch.setattr(time, "monotonic", lambda: clock() + passed_s)
+    put_forward = stand_still(monkeypatch)
 
     async def ask():
-        nonlocal passed_s
         async with begun(NumberJudge()) as app:
-            for seconds in (0, 1, 30, 59, 61, 62):
-                passed_s = seconds
+            for seconds in (0, 1, 29, 29, 2, 1):  # at 0, 1, 30, 59, 61 and 62 s
+                put_forward(seconds)
                 await app.post([LACKING, LACKING])
 
     with caplog.at_level(logging.WARNING):

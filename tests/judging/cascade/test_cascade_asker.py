@@ -281,7 +281,7 @@ def test_a_closed_one_refuses_and_waits_for_nothing(cascades, rubric):
         live = live_reward(cascades.cascade(), rubric)
         await live.start()
         await live.close(drain_s=1)
-        return await asyncio.wait_for(live.rewards([SURE, UNSURE]), timeout=5), live.state
+        return await asyncio.wait_for(live.rewards([SURE, UNSURE]), timeout=60), live.state
 
     found, state = asyncio.run(whole())
 
