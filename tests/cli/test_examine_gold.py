@@ -60,7 +60,9 @@ def test_json_has_every_figure_and_null_for_what_is_none(call, files):
     assert second["classification"]["reason"] is not None
 
 
-def test_details_show_every_figure(call, files):
+def test_details_show_every_figure(call, files, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")  # the heads stand in one line
+
     done = call("examine", *files, "--details")
     assert "Isotonic" in done.out
 

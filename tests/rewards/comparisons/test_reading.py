@@ -448,14 +448,6 @@ def test_half_a_pair_is_no_pair():
     assert data.better.size == 0
 
 
-def test_the_answers_of_one_request_are_of_one_prompt():
-    choices = [{"message": {"content": text}} for text in ("x", "y")]
-
-    data = read({"choices": choices}, {"choices": choices})
-
-    assert data.prompts.tolist() == [0, 0, 1, 1]
-
-
 def test_text_that_no_file_can_hold_is_set_aside(tmp_path):
     path = tmp_path / "rows.json"
     path.write_text(json.dumps([A, B, A | {"id": "c", "response": "\ud800"}]))
