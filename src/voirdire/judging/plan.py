@@ -82,7 +82,6 @@ def plan_judging(
             *_list_member_notes(answering),
             *_note_unasked(answering, questions),
             *_note_reworded(answering, questions),
-            *_note_missing_examples(answering, questions),
             *_note_uncalibrated(answering, questions),
         ),
     )
@@ -374,17 +373,6 @@ def _note_reworded(judge: Answerer, rubric: Rubric) -> list[str]:
     if not changed:
         return []
     return [f"the judge was made for another wording of: {_list_names(changed)}"]
-
-
-def _note_missing_examples(judge: Answerer, rubric: Rubric) -> list[str]:
-    """Write a note where the prompt leaves out the examples of the rubric."""
-    if not asks_a_model(judge) or judge.judge.shown_examples != 0:
-        return []
-    if not any(row.yes_examples or row.no_examples for row in rubric.questions):
-        return []
-    return [
-        "the prompt leaves out the examples of the rubric; `voirdire judge --examples 3` shows them"
-    ]
 
 
 def _note_uncalibrated(judge: Answerer, rubric: Rubric) -> list[str]:

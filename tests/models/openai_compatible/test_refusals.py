@@ -119,10 +119,9 @@ FEATURES = [
     # vLLM
     (400, {"message": "logprobs of 20, which is greater than max allowed: 5"}, "logprobs"),
     (400, {"message": "JSON schema contains features not supported by xgrammar."}, "json_schema"),
-    # llama.cpp, now and before
+    # llama.cpp
     (400, error("JSON schema conversion failed", code=400), "json_schema"),
     (400, error("Failed to parse grammar", code=400), "json_schema"),
-    (500, error('response_format type must be one of "text" or "json_object"'), "json_schema"),
     # Groq, Gemini, Mistral, Moonshot, Ark
     (400, error("`logprobs` is not supported with this model"), "logprobs"),
     (400, [error("Logprobs is not enabled for models/x", code=400)], "logprobs"),
@@ -172,7 +171,6 @@ def test_a_router_without_a_provider_names_what_was_asked_for(placed):
     [
         "max_tokens is too large: 9. This model's maximum context length is 8 tokens.",
         "The prompt is too long; reduce the length of max_tokens or the messages, invalid.",
-        "The temperature in the room is pleasant.",
     ],
 )
 def test_words_that_name_a_parameter_without_refusing_it_refuse_nothing(placed, message):

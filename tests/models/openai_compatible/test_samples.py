@@ -191,13 +191,6 @@ def test_a_server_that_gives_one_reply_a_call_is_known(error):
     assert raised.value.feature == "n"
 
 
-def test_an_older_server_says_so_as_an_error_of_its_own():
-    with pytest.raises(UnsupportedError) as raised:
-        samples({"error": REFUSALS[0]}, 3, status=500)
-
-    assert raised.value.feature == "n"
-
-
 @pytest.mark.parametrize("error", REFUSALS)
 def test_what_was_not_asked_for_was_not_refused(error):
     with pytest.raises(BadRequestError) as raised:

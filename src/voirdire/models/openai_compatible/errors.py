@@ -85,15 +85,6 @@ _FEATURES = {
     ),
 }
 _OTHER_NAMES = {"seed": "random_seed", "max_tokens": "max_completion_tokens"}
-_REFUSED = re.compile(
-    r"not? (?:yet )?(?:be )?(?:support|allow|permit|enabl|availab|recogni|implement|accept|valid)"
-    r"|unsupported|unavailable|unrecogni[sz]ed|unknown|unexpected|extra inputs|extra_forbidden"
-    r"|invalid|failed to parse|conversion failed|must be (?:one|less|at most|between|either)"
-    r"|must be (?:exactly )?1\b"
-    r"|(?:not )?(?:is |be )?(?:greater|higher|larger|more) than|supported values|not one of"
-    r"|only .{0,40}(?:allowed|supported)|can(?:not|'t) be used|does not support",
-    re.IGNORECASE,
-)
 _TOO_LONG = re.compile(
     r"context[ _](?:length|window|size)|maximum context|too (?:long|large|many tokens)"
     r"|reduce the length|exceeds? the (?:available|maximum|model)",
@@ -101,14 +92,6 @@ _TOO_LONG = re.compile(
 )
 _NO_ROUTE = re.compile(r"no endpoints found", re.IGNORECASE)
 _PARAMETERS = re.compile(r"requested parameters|support (?:the )?(?:provided|requested)", re.I)
-# 403 is how one provider refuses log-probabilities, 500 how older servers refuse a form or `n`.
-_BY_STATUS = {
-    400: frozenset(_FEATURES),
-    403: frozenset({"logprobs"}),
-    422: frozenset(_FEATURES),
-    500: frozenset({"response_format", "n"}),
-    501: frozenset(_FEATURES),
-}
 
 _UNITS = {"h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 1e-3}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)", re.IGNORECASE)
@@ -212,22 +195,18 @@ def _kind(words: _Words, *, status: int) -> type[ModelCallError]:
 
 
 def _find_refused_feature(words: _Words, *, status: int, sent: Mapping[str, Any]) -> str | None:
-    """Return the feature that a server lacks, where its message is clear."""
+    """Return the feature that a server lacks: the one that its message names."""
     form = sent.get("response_format", {}).get("type")
     if status == 404 and _NO_ROUTE.search(words.text) and _PARAMETERS.search(words.text):
         # A router does not say which feature it found no provider for, so try without the form
         # first.
         return form or ("logprobs" if "logprobs" in sent else "parameters")
-    is_refusal = _REFUSED.search(words.text) or any(
-        code.startswith("unsupported") for code in words.codes
-    )
-    if not is_refusal or _TOO_LONG.search(words.text):
+    if status not in (400, 403, 422) or _TOO_LONG.search(words.text):
         return None
-    possible = _BY_STATUS.get(status, frozenset())
     for said in (words.param, words.text):
         for feature, pattern in _FEATURES.items():
             was_sent = feature in sent or _OTHER_NAMES.get(feature) in sent
-            if was_sent and feature in possible and pattern.search(said):
+            if was_sent and pattern.search(said):
                 return form if feature == "response_format" else feature
     return None
 
