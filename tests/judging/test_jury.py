@@ -214,7 +214,7 @@ def test_what_ends_the_run_of_one_judge_ends_it():
         )
     )
 
-    with pytest.raises(ServerError, match="2 calls failed one after another"):
+    with pytest.raises(ServerError, match="2 calls in a row gave no answer"):
         judged(jury)
 
 

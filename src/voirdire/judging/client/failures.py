@@ -25,11 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["CircuitBreaker", "FailureMonitor", "is_transient", "make_no_logprobs_error"]
 
 
-_FIRST_REFUSED = 10
+_FIRST_TRIES = 50
 _FIRST_UNREACHED = 3
-_FIRST_WITHOUT_REPLY = 100
-_FIRST_WITHOUT_ANSWER = 50
-_UNREADABLE_IN_A_ROW = 100
 _RETRIES_UNREACHED = 2
 _FIRST_PAUSE_S = 0.5
 _LONG_PAUSE_S = 5.0
@@ -39,8 +36,9 @@ _LONG_PAUSE_S = 5.0
 class FailureMonitor:
     """Ends runs in which nothing succeeds.
 
-    After `most_in_a_row` failures without a working server the run ends; None never ends it.
-    `address` is empty where there is no server that could be unreachable.
+    The run ends where the first 50 tries gave no answer, and after `most_in_a_row` calls in a row
+    without one; None never ends it. `address` is empty where there is no server that could be
+    unreachable. Without `ends_hopeless` only failures without a working server count.
     """
 
     def __init__(
@@ -51,53 +49,64 @@ class FailureMonitor:
         address: str = "",
         ends_hopeless: bool = True,
     ) -> None:
-        self._ends_hopeless = ends_hopeless and most_in_a_row is not None
+        self._ends_hopeless = ends_hopeless
         self._most_in_a_row = most_in_a_row
         self._n_tries = 1 + min(max_retries, _RETRIES_UNREACHED)
         self._address = address
-        self._n_in_a_row = 0
         self._waited_s = 0.0
-        self._n_refused = 0
         self._n_unreached = 0
         self._is_reached = False
-        self._has_reply = False
         self._has_answer = False
-        self._n_without_reply = 0
-        self._n_unusable = 0
-        self._n_unreadable_in_a_row = 0
+        self._n_nothing = self._n_in_a_row = 0
 
     def note_answer(self) -> None:
         """Note a readable reply, of this run or an earlier one."""
         self._has_answer = True
-        self._n_unreadable_in_a_row = 0
+        self._n_in_a_row = 0
 
-    def note_unusable(self, error: VoirdireError, *, is_refusal: bool) -> NoAnswersError | None:
+    def note_reply(self) -> None:
+        """Note that the server works."""
+        self._is_reached = True
+        self._waited_s = 0.0
+
+    def note_unusable(self, error: VoirdireError, *, is_refusal: bool) -> ModelCallError | None:
         """Note an unusable reply; return the error that ends the run, if it should end.
 
         Sorted items may give many refusals in a row, so they count only before the first answer.
         """
-        self._n_unusable += 1
-        self._n_unreadable_in_a_row += not is_refusal
-        is_hopeless = not self._has_answer and self._n_unusable >= _FIRST_WITHOUT_ANSWER
-        is_broken = self._n_unreadable_in_a_row >= _UNREADABLE_IN_A_ROW
-        if not self._ends_hopeless or not (is_hopeless or is_broken):
-            return None
-        what = (
-            f"None of the first {self._n_unusable} replies could be used."
-            if is_hopeless
-            else f"{self._n_unreadable_in_a_row} replies in a row could not be read."
-        )
-        msg = (
-            f"{what} {_last(error)} Try another model, mode or probability, or go on with "
-            "`--keep-going` (in Python with `Limits(max_failures_in_a_row=None)`)."
-        )
-        return NoAnswersError(msg)
+        self._n_nothing += 1
+        self._n_in_a_row += self._ends_hopeless and not is_refusal
+        return self._judge_hopeless(error)
 
-    def note_reply(self) -> None:
-        """Note that the server works."""
-        self._has_reply = self._is_reached = True
-        self._n_in_a_row = 0
-        self._waited_s = 0.0
+    def note_error(self, error: ModelCallError) -> ModelCallError | None:
+        """Note a try without a reply; return the error that ends the run, if it should end.
+
+        Rate limits do not count.
+        """
+        self._n_nothing += isinstance(error, ServerError | ModelTimeoutError)
+        return self._judge_hopeless(error)
+
+    def note_failure(self, error: ModelCallError) -> ModelCallError | None:
+        """Note that a call failed for good; return the error that ends the run, if any."""
+        self._n_nothing += isinstance(error, BadRequestError | RefusalError | ContentFilterError)
+        self._n_in_a_row += is_transient(error)
+        return self._judge_hopeless(error)
+
+    def _judge_hopeless(self, error: VoirdireError) -> ModelCallError | None:
+        if self._most_in_a_row is None:
+            return None
+        if self._ends_hopeless and not self._has_answer and self._n_nothing >= _FIRST_TRIES:
+            what = f"None of the first {self._n_nothing} tries gave an answer."
+        elif self._n_in_a_row >= self._most_in_a_row:
+            what = f"{self._n_in_a_row} calls in a row gave no answer."
+        else:
+            return None
+        msg = (
+            f"{what} {_last(error)} Mend the server or the settings, or take another model, mode "
+            "or probability, and run again with `--retry-failures`; `--keep-going` (in Python "
+            "`Limits(max_failures_in_a_row=None)`) goes on."
+        )
+        return ServerError(msg) if is_transient(error) else NoAnswersError(msg)
 
     def note_wait(self, seconds: float, error: ModelCallError) -> ModelCallError | None:
         """Note that the server asked for a wait; return the error that ends the run, if any.
@@ -144,42 +153,6 @@ class FailureMonitor:
             return _LONG_PAUSE_S
         return rng.random() * _FIRST_PAUSE_S * n_tried
 
-    def note_error(self, error: ModelCallError) -> ModelCallError | None:
-        """Note a try without a reply; return the error that ends the run, if it should end.
-
-        Rate limits do not count.
-        """
-        if self._has_reply or not isinstance(error, ServerError | ModelTimeoutError):
-            return None
-        self._n_without_reply += 1
-        if not self._ends_hopeless or self._n_without_reply < _FIRST_WITHOUT_REPLY:
-            return None
-        what = f"None of the first {self._n_without_reply} tries of this run got a reply."
-        msg = f"{what} {_last(error)} When the server works, repeat the run."
-        return ServerError(msg, status=error.status)
-
-    def note_failure(self, error: ModelCallError) -> ModelCallError | None:
-        """Note that a call failed for good; return the error that ends the run, if any."""
-        if isinstance(error, BadRequestError) and not self._has_reply:
-            self._n_refused += 1
-            if self._n_refused >= _FIRST_REFUSED:
-                msg = (
-                    f"The server refused the first {self._n_refused} calls. {_last(error)} Correct "
-                    "the judge's settings, then run again with `--retry-failures`."
-                )
-                return BadRequestError(msg, status=error.status)
-        if isinstance(error, RefusalError | ContentFilterError):
-            return self.note_unusable(error, is_refusal=True)
-        if is_transient(error):
-            self._n_in_a_row += 1
-            if self._most_in_a_row is not None and self._n_in_a_row >= self._most_in_a_row:
-                msg = (
-                    f"{self._n_in_a_row} calls failed one after another. {_last(error)} When the "
-                    "server works, run again with `--retry-failures`."
-                )
-                return ServerError(msg, status=error.status)
-        return None
-
 
 def make_no_logprobs_error(error: UnsupportedError) -> UnsupportedError:
     """Make the error for a server that refuses to give log-probabilities."""
@@ -224,6 +197,6 @@ class CircuitBreaker:
         return self.reason if now < self._until else None
 
 
-def is_transient(error: ModelCallError) -> bool:
+def is_transient(error: VoirdireError) -> bool:
     """Return whether the same call may succeed a little later."""
     return isinstance(error, RateLimitError | ModelTimeoutError | ServerError)

@@ -46,10 +46,9 @@ class Limits:
     max_cost : float or None
         US dollars that this run may spend, above 0.
     max_failures_in_a_row : int or None
-        The run ends after this many calls in a row that failed without a working server. It also
-        ends where the server asks for a wait of more than 10 minutes without a reply in between,
-        where none of the first 50 replies can be used, and after 100 unreadable replies in a row.
-        None never ends it.
+        The run ends after this many calls in a row without an answer, where the first 50 tries give
+        none, and where the server asks for waits of more than 10 minutes without a reply between
+        them. None never ends it.
 
     Raises
     ------
@@ -64,7 +63,7 @@ class Limits:
     max_attempts: int = 3
     max_retries: int = 6
     max_cost: float | None = None
-    max_failures_in_a_row: int | None = 200
+    max_failures_in_a_row: int | None = 100
 
     def __post_init__(self) -> None:
         for name in ("concurrency", "max_attempts"):
