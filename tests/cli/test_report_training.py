@@ -144,16 +144,6 @@ def test_a_file_of_the_run_instead_of_its_folder_is_named_as_such(call, trained,
     )
 
 
-def test_a_reward_has_a_page_too(call, tmp_path):
-    weights = {"hard_refuse": {"apology": 1.0}}
-    reward_of_weights(weights, rubric="safety", name="mine").save(tmp_path / "reward.json")
-
-    done = call("report", tmp_path / "reward.json", "-o", tmp_path / "page.html")
-
-    assert done.code == 0
-    assert "hard_refuse" in (tmp_path / "page.html").read_text(encoding="utf-8")
-
-
 def test_a_single_completion_is_not_counted_in_the_plural(call, tmp_path):
     weights = {"hard_refuse": {"apology": 1.0}}
     guarded = GuardedReward(
