@@ -221,7 +221,6 @@ ANSWERS = [
     (403, "permission_error", "no permission for this model", AccessError),
     (404, "not_found_error", "model: claude-small", AccessError),
     (402, "billing_error", "pay first", AccessError),
-    (400, "invalid_request_error", "Your credit balance is too low", AccessError),
     (400, "invalid_request_error", "messages: roles must alternate", BadRequestError),
     (400, "invalid_request_error", "prompt is too long: 9 tokens > 8 maximum", BadRequestError),
     (413, "request_too_large", "Request exceeds the maximum size", BadRequestError),

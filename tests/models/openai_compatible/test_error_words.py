@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.openai_compatible.chat_server import asked
-from voirdire.errors import ContentFilterError, UnsupportedError
+from voirdire.errors import UnsupportedError
 
 JSON = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=9)),
@@ -76,13 +76,6 @@ def test_fields_that_are_not_taken_are_named_without_their_values(server):
     found = words(server, {"object": "error", "message": {"detail": [problem]}})
 
     assert found == "seed: Extra inputs are not permitted"
-
-
-def test_an_inner_code_is_read(server):
-    inner = {"code": "ResponsibleAIPolicyViolation"}
-    answer = {"error": {"message": "no", "code": "other", "innererror": inner}}
-
-    assert type(server.error(answer, status=400)) is ContentFilterError
 
 
 def test_a_page_is_read_without_its_tags(server):

@@ -179,7 +179,6 @@ REFUSALS = [
         "param": "n",
         "code": "unsupported_value",
     },
-    {"message": "Multiple completions are not supported"},
 ]
 
 

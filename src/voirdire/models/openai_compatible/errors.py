@@ -32,57 +32,35 @@ if TYPE_CHECKING:
 
 __all__ = ["CallErrors"]
 
-# Each is looked for among the codes of an error and in its words. Not "exceeded your current
-# quota": one provider says so of every limit per minute.
-_NO_CREDIT = re.compile(
-    r"\b(?:insufficient_quota|insufficient_balance|billing_hard_limit_reached|billing_not_active"
-    r"|exceeded_current_quota_error|arrearage)\b"
-    r"|insufficient (?:balance|credit|fund)|credit balance|billing hard limit|余额不足|欠费",
-    re.IGNORECASE,
-)
-_NO_ACCESS = re.compile(
-    rf"{_NO_CREDIT.pattern}|\b(?:model_not_found|model_decommissioned|invalid_model"
-    r"|invalid_api_key|access_denied|authentication_error)\b"
-    r"|(?:incorrect|invalid|missing) api[ _-]?key|api[ _-]?key not valid"
-    r"|not a valid model|model not exist|unknown model|no such model"
-    r"|\bmodel\b.{0,120}\b(?:does not exist|not found|decommissioned|deprecated)",
-    re.IGNORECASE,
-)
-_FILTER = re.compile(
-    r"\b(?:content_filter|content_policy_violation|responsibleaipolicyviolation"
-    r"|data_inspection_failed|datainspectionfailed|invalid_prompt|moderation_blocked)\b"
-    r"|content management policy|content polic|usage (?:policy|policies|guidelines)"
-    r"|\bflagged\b|content exists risk|safety (?:system|filter|polic)|inappropriate content",
-    re.IGNORECASE,
-)
+# Codes of errors, by what they mean. Not RESOURCE_EXHAUSTED, which one provider says of every
+# limit per minute.
+_NO_CREDIT = {
+    *("insufficient_quota", "insufficient_balance", "billing_hard_limit_reached"),
+    *("billing_not_active", "exceeded_current_quota_error", "arrearage"),
+}
+_NO_ACCESS = _NO_CREDIT | {
+    *("model_not_found", "model_decommissioned", "invalid_model", "invalid_api_key"),
+    *("access_denied", "authentication_error"),
+}
+_FILTER = {
+    *("content_filter", "content_policy_violation", "responsibleaipolicyviolation"),
+    *("data_inspection_failed", "datainspectionfailed", "invalid_prompt", "moderation_blocked"),
+}
 # The reply did not follow the required form: another call may help.
-_BROKEN_REPLY = re.compile(r"\b(?:json_validate_failed|output_parse_failed)\b")
-_LOCKED = r"(?:disabled|deactivated|suspended|banned|terminated|revoked)"
-_OWNER = r"(?:account|organi[sz]ation|project|workspace|subscription|api key|access)"
-_ACCOUNT = re.compile(
-    rf"\b{_OWNER}\b(?:[ ,]+\S+){{0,10}}?[ ,]+{_LOCKED}\b|\b{_LOCKED}\b(?: \S+){{0,3}}? {_OWNER}\b",
-    re.IGNORECASE,
-)
-_OVERLOADED = {498}  # no room in a provider's flexible tier
+_BROKEN_REPLY = {"json_validate_failed", "output_parse_failed"}
 _NO_SUCH_PLACE = {404, 405, 410}
 
+# The names of features in a message, the likeliest first; each counts where it was sent.
 _FEATURES = {
     "response_format": re.compile(
-        r"response_?format|json[ _-]?schema|json[ _-]?object|json[ _-]mode|structured[ _-]?output"
-        r"|guided[ _](?:json|decoding)|\bgrammar\b|schema for response",
-        re.IGNORECASE,
+        r"response_?format|json[ _]?(?:schema|object)|structured[ _-]?output|grammar", re.I
     ),
-    "logprobs": re.compile(r"\b(?:top_)?log_?probs?\b|log[ -]prob", re.IGNORECASE),
-    "temperature": re.compile(r"\btemperature\b", re.IGNORECASE),
-    "seed": re.compile(r"\b(?:random_)?seed\b", re.IGNORECASE),
-    "top_p": re.compile(r"\btop_p\b", re.IGNORECASE),
-    "reasoning_effort": re.compile(r"reasoning[_. ]effort", re.IGNORECASE),
-    "max_tokens": re.compile(r"\bmax_(?:completion_)?tokens\b", re.IGNORECASE),
-    "n": re.compile(
-        r"(?:^|[\s'\"`(.])n(?:$|['\"`)]|\s*[:=>]|\s+(?:must|should|is|parameter))"
-        r"|completion choice|(?:multiple|number of) (?:choices|completions)",
-        re.IGNORECASE,
-    ),
+    "logprobs": re.compile(r"log_?probs?\b", re.I),
+    "temperature": re.compile(r"\btemperature\b", re.I),
+    "seed": re.compile(r"\b(?:random_)?seed\b", re.I),
+    "reasoning_effort": re.compile(r"reasoning[_.]effort", re.I),
+    "max_tokens": re.compile(r"\bmax_(?:completion_)?tokens\b", re.I),
+    "n": re.compile(r"(?:^|[\s'\"`(.])n(?:$|['\"`)]|\s*[:=>]|\s)|completion choice", re.I),
 }
 _OTHER_NAMES = {"seed": "random_seed", "max_tokens": "max_completion_tokens"}
 _TOO_LONG = re.compile(
@@ -90,6 +68,7 @@ _TOO_LONG = re.compile(
     r"|reduce the length|exceeds? the (?:available|maximum|model)",
     re.IGNORECASE,
 )
+
 _NO_ROUTE = re.compile(r"no endpoints found", re.IGNORECASE)
 _PARAMETERS = re.compile(r"requested parameters|support (?:the )?(?:provided|requested)", re.I)
 
@@ -147,7 +126,7 @@ class CallErrors:
             return UnsupportedError(message, feature=feature, status=status)
         kind = _kind(words, status=status)
         if kind is AccessError:
-            message = f"{message} {self._way_out(words, status=status)}"
+            message = f"{message} {self._way_out(status)}"
         waits = issubclass(kind, RateLimitError | ServerError | ModelTimeoutError)
         waiting = _retry_after(headers, words=words.text) if waits else None
         return kind(message, status=status, retry_after_s=waiting)
@@ -158,10 +137,10 @@ class CallErrors:
             shown = HTTPStatus(status).phrase if status in list(HTTPStatus) else "no explanation"
         return f"{self.name} answered HTTP {status}: {shown}."
 
-    def _way_out(self, words: _Words, *, status: int) -> str:
+    def _way_out(self, status: int) -> str:
         if status in _NO_SUCH_PLACE:
             return "Check the name of the model and the base URL."
-        if status in (402, 429) or _ACCOUNT.search(words.text):
+        if status in (402, 429):
             return "Check the account."
         if self.key_variable is None:
             return "Name the environment variable that holds its key with `api_key_env`."
@@ -179,19 +158,16 @@ class _Words:
 
 
 def _kind(words: _Words, *, status: int) -> type[ModelCallError]:
-    said = " ".join((*words.codes, words.text))
-    if status >= 500 or _BROKEN_REPLY.search(said):
+    if status >= 500 or words.codes & _BROKEN_REPLY:
         return ServerError
-    if status == 429 or status in _OVERLOADED:
-        return AccessError if _NO_CREDIT.search(said) else RateLimitError
+    if status == 429:
+        return AccessError if words.codes & _NO_CREDIT else RateLimitError
     if status == 408:
         return ModelTimeoutError
-    if _ACCOUNT.search(words.text):
-        return AccessError
-    if status != 401 and _FILTER.search(said):
+    if status != 401 and words.codes & _FILTER:
         return ContentFilterError
     has_no_access = status in _NO_SUCH_PLACE or status in (401, 402, 403, 407)
-    return AccessError if has_no_access or _NO_ACCESS.search(said) else BadRequestError
+    return AccessError if has_no_access or words.codes & _NO_ACCESS else BadRequestError
 
 
 def _find_refused_feature(words: _Words, *, status: int, sent: Mapping[str, Any]) -> str | None:
@@ -266,8 +242,6 @@ def _read_validation(problems: Sequence[Any]) -> _Words:
 
 def _join_words(said: Sequence[_Words], value: Mapping[str, Any]) -> _Words:
     names = [value.get(name) for name in ("code", "type", "status")]
-    innermost = value.get("innererror")
-    names += [innermost.get("code")] if isinstance(innermost, dict) else []
     codes = {name.lower() for name in names if isinstance(name, str)}
     own = value.get("code")
     status = own if isinstance(own, int) and not isinstance(own, bool) else None
