@@ -93,6 +93,7 @@ def test_quality_weighs_the_others():
 label_sets = st.frozensets(st.sampled_from(MULTILABELS))
 
 
+@pytest.mark.ci
 @given(label_sets, label_sets)
 def test_set_scores_are_those_of_scikit_learn(a, b):
     u = [int(label in a) for label in MULTILABELS]

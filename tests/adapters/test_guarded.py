@@ -117,6 +117,7 @@ def test_a_reward_may_be_a_file(tmp_path, reward_with):
     assert reward.name == "golden"
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("settings", "match"),
     [

@@ -230,6 +230,7 @@ def test_a_base_reward_is_added_and_shown(golden_func):
     assert given["extra_logs"]["base_reward"] == [1.5]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("settings", "number"),
     [

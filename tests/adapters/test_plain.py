@@ -86,6 +86,7 @@ def test_nothing_has_no_rewards(rewards):
     assert rewards([], []) == []
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("arguments", "more", "match"),
     [

@@ -106,6 +106,7 @@ def test_rewards_with_other_settings_in_one_process_do_not_answer_for_each_other
     assert [row["score"] for row in found] == [number for *_, number in several]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("name", ["prompt", "messages", "raw_prompt"])
 @pytest.mark.parametrize(
     "prompt",
@@ -129,6 +130,7 @@ def test_without_a_prompt_the_response_is_judged_alone(extra_info):
     assert (found["score"], found["proposition/names_it"]) == (5.0, 0.0)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("ground_truth", "extra_info", "default", "score", "missing"),
     [

@@ -160,6 +160,7 @@ def test_the_same_command_again_calls_nothing(call, place, faulty_server):
     assert done.json["asked"]["first"]["name"] == "tiny-judge"
 
 
+@pytest.mark.ci
 def test_verdicts_go_to_standard_output_too(call, place):
     done = judged(call, "--layout", "wide", output="-")
 

@@ -189,6 +189,7 @@ def test_rows_that_are_no_items_are_named(call, given):
 # Usage and errors -----------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -526,6 +526,7 @@ def test_the_default_margin_is_a_fifth(call, files):
     }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("chosen", [["good"], ["bad", "good"]])
 def test_only_the_chosen_judges_are_examined(call, files, chosen):
     everybody = call("examine", *files, "--json")

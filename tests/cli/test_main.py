@@ -99,6 +99,7 @@ def test_the_usual_options_of_a_command_are_options_of_it(list_options, command)
     assert {*COMMANDS[command].usual.split()} <= {*list_options(command)}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("words", "missing"),
     [

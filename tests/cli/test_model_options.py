@@ -68,6 +68,7 @@ def test_every_setting_makes_another_judge(name):
     assert made(other) != made(Asking())
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("command", ["judge", *sorted(CALLED)])
 def test_a_command_that_asks_offers_the_usual_settings_and_judge_all(list_options, command):
     offered = {each.field_info.name for each in list_options(command).values()}

@@ -191,7 +191,7 @@ def test_labels_are_read_from_standard_input(call, files, tmp_path):
 # The plot -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.edges
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("name", "start"), [("p.svg", b"<?xml"), ("p.PNG", b"\x89PNG"), ("p.pdf", b"%PDF")]
 )

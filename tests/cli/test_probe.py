@@ -248,6 +248,7 @@ def test_a_writer_paraphrases_where_one_is_named(probe_model, faulty_server):
 # What is refused ------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("words", "said"),
     [

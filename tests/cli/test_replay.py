@@ -171,6 +171,7 @@ def test_an_order_that_nothing_has_is_said_in_words_and_options_by_their_names(c
     assert "use them with `--other-judge`" in said
 
 
+@pytest.mark.ci
 def test_rewards_that_tell_nothing_apart_have_no_share_of_the_order(call, files):
     flat = {behavior: dict.fromkeys(weights, 0.0) for behavior, weights in WEIGHTS.items()}
     for name in ("flat", "flat as well"):

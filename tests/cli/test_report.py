@@ -96,6 +96,7 @@ def test_a_path_that_no_file_can_have_is_one_line(call, assert_one_line):
     assert_one_line(done, "must be a file that can be read")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -130,6 +130,7 @@ def test_a_language_that_the_rubric_lacks(call, write, assert_one_line):
     assert_one_line(call("rubric", "show", name, "--language", "zh"), "must be one of", "got 'zh'")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -243,6 +244,7 @@ def test_check_works_as_a_program_in_a_pipe(execute, tmp_path):
 # new ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", ["boolean", "choice", "multilabel", "scale", "text", "pairwise"])
 def test_new_writes_a_rubric_that_checks(call, write, kind):
     done = call("rubric", "new", "our questions.yaml", "--kind", kind)

@@ -50,6 +50,7 @@ def make(tmp_path, monkeypatch):
         one.close()
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loader", LOADERS)
 def test_what_is_no_file_is_refused_and_not_waited_for(make, kind, loader):

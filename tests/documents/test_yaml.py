@@ -12,6 +12,7 @@ from voirdire.errors import RubricError
 
 
 # Examples 10.3 and 2.27 ff. of the YAML 1.2.2 specification, and what people trip over.
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("word", "value"),
     [

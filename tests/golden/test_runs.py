@@ -21,7 +21,6 @@ def marked(run):
     return pytest.param(run, id=run.name, marks=() if run.quick else pytest.mark.ci)
 
 
-@pytest.mark.edges
 @pytest.mark.parametrize("run", [marked(run) for run in RUNS])
 def test_a_command_leaves_its_golden_figures(run, inputs, tmp_path, request):
     shared = request.getfixturevalue("shared_dir") if run.needs_shared else None

@@ -66,6 +66,7 @@ def test_what_is_no_finite_number_is_unknown_to_a_scale(read, word):
     assert table.dropped[0].reason == f"unknown label: must be a finite number, got {word!r}"
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("words", ["can't tell", " Cannot tell"])
 @pytest.mark.parametrize("kind", ["boolean", "choice", "text", "scale", "multilabel"])
 def test_not_being_able_to_tell_is_no_answer(read, words, kind):
@@ -234,6 +235,7 @@ def test_a_json_array_is_a_set(read, cell, labels):
     assert table.frame.schema["label"] == pl.List(pl.String)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("cell", ["a", "a|b", "[a]", '{"a": 1}', "[null]", '[["a"]]', '"a"', "3"])
 def test_other_text_is_unknown_and_told_the_way_out(read, cell):
     table = read(quoted([cell]), kind="multilabel")
@@ -484,6 +486,7 @@ def test_words_for_missing_are_to_the_letter(read_json):
     assert found == {"2": "na", "last": "yes"}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("words", [*CANNOT_TELL, "Can’t Tell", "  CANNOT TELL"])
 def test_each_way_of_not_being_able_to_tell_is_no_answer_unless_it_is_declared(read_json, words):
     assert answers(read_json, [words]) == {"last": "yes"}

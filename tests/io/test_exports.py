@@ -238,6 +238,7 @@ def test_an_annotation_of_nobody_is_listed(read_json):
     assert [drop.reason for drop in table.dropped] == ["missing rater"]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("kind", "type_", "value", "label"),
     [
@@ -620,6 +621,7 @@ def test_each_proposition_is_a_question_with_our_name(read_gold):
     ]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("name", [None, "", "  ", "a", 3, 3.0])
 @pytest.mark.parametrize("key", ["id", "item"])
 def test_items_have_the_names_that_reading_them_gives(read_gold, key, name):

@@ -122,6 +122,7 @@ def test_bytes_that_are_not_utf_8_are_refused_with_line_and_byte(read, form, sta
         read(data, format=form)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_tables_of_other_programs_are_read(read, labels_of, mark, encoding):
@@ -394,6 +395,7 @@ def test_columns_may_have_any_name_but_none(read):
     }
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "label",
     [

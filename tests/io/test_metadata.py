@@ -222,6 +222,7 @@ def test_dates_are_text():
     ]
 
 
+@pytest.mark.ci
 def test_many_items_of_several_rows_are_put_together():
     n = 200_000
     frame = pl.DataFrame({"item": np.arange(n).repeat(2), "a": np.arange(n).repeat(2) % 7})

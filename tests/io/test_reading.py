@@ -58,6 +58,7 @@ def test_a_path_may_be_text(tmp_path):
     assert table.frame["source"].to_list() == [str(path)]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "name",
     ["gpt4_gpteval", "gpt4_streval", "mistralinstruct_gpteval", "mistralinstruct_streval"],

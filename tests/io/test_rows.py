@@ -190,6 +190,7 @@ def test_rows_stand_for_lines(write):
     assert table.dropped[0].place() == f"{path}:2: column `item`"
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("labels", "expected"),
     [

@@ -267,6 +267,7 @@ def test_a_file_holds_every_calibrator(tmp_path):
     assert again.content_hash == given.content_hash
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [

@@ -42,6 +42,7 @@ def check(tmp_path, monkeypatch):
     return load
 
 
+@pytest.mark.edges
 @pytest.mark.usefixtures("allow")
 @pytest.mark.parametrize("name", HOSTED)
 def test_a_providers_own_variable_goes_to_that_provider(check, name):
@@ -52,6 +53,7 @@ def test_a_providers_own_variable_goes_to_that_provider(check, name):
         check(variable, f"{name}/m", base_url)
 
 
+@pytest.mark.edges
 @pytest.mark.usefixtures("allow")
 @pytest.mark.parametrize(
     ("variable", "model", "base_url", "place"),

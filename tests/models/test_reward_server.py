@@ -268,6 +268,7 @@ def test_every_word_of_our_own_refusals_is_told():
             ask(address)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "changes",
     [

@@ -145,6 +145,7 @@ def test_a_changed_item_keeps_everything_but_its_response(name):
     assert ALL[name].change(item(ENGLISH, cluster="c")).cluster == "c"
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("name", sorted(ALL))
 @pytest.mark.parametrize("response", ["", " \n "])
 def test_a_response_that_says_nothing_is_not_changed(name, response):
@@ -197,6 +198,7 @@ def test_filler_speaks_of_lines_and_of_nothing_else():
     }
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("name", sorted(ADDING))
 def test_chinese_responses_get_chinese_text(name):
     one = item(CHINESE)

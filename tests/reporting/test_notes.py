@@ -181,6 +181,7 @@ def test_one_more_reason_is_one(notes):
     assert lines.endswith("and 1 other reason; --json lists every row")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("hostile", ["\x1b[31m", "[red]x[/]", "a\nb", "\u202e", "x" * 10**6])
 def test_notes_of_hostile_rows_are_inert_and_short(results, notes, hostile):
     drop = Dropped(

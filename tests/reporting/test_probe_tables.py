@@ -63,6 +63,7 @@ def test_a_bias_by_flips_alone_names_the_question_whose_labels_flip():
     assert re.search(r"style/confident +apology +50 +\.00 .* 30\.0% ", text)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("family", "shift", "said"),
     [

@@ -178,6 +178,7 @@ def test_in_detail_each_question_and_alignment_has_its_table(make_examination, s
     assert text.index("polite: accuracy") < text.index("helpful: accuracy")
 
 
+@pytest.mark.ci
 def test_pooled_questions_have_their_table(make_examination, shown):
     examination = make_examination(questions=("polite", "helpful"), epsilon=[0.1, 0.2])
 
@@ -279,6 +280,7 @@ def test_markup_in_names_is_shown_to_the_letter(make_examination, shown, kind):
     assert text.count(name) >= 2
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("name", ["שלום עולם", "中文评判者", "مُحَكِّم", "🧑‍⚖️ judge"])
 def test_other_scripts_are_shown_as_they_are(make_examination, shown, name):
     text = shown(make_examination({name: 0.1}))
@@ -298,6 +300,7 @@ def test_wide_characters_keep_the_columns_aligned(make_examination, shown):
     assert len(ends) == 1
 
 
+@pytest.mark.ci
 def test_a_label_of_very_many_characters_is_cut(make_examination, shown):
     width = 80
     name = "x" * 100_000

@@ -212,6 +212,7 @@ def test_one_question_of_our_run_does_not_certify_another_of_another_run(certifi
     assert "verdicts of other runs" in found.reason
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "row",
     [

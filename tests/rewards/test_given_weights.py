@@ -32,6 +32,7 @@ def test_weights_come_from_a_file(tmp_path, name):
     assert reward.weight_vector("refuse").tolist() == [0.0, -1.0, 0.0, 2.5, 0.0]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("weights", "words"),
     [

@@ -187,6 +187,7 @@ def test_a_misspelt_schema_is_named(change):
         load_reward(change(misspell))
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("data", "words"),
     [
@@ -224,6 +225,7 @@ def test_a_file_that_is_not_there_a_folder_and_a_pipe_are_refused(tmp_path):
         load_reward(os.devnull)
 
 
+@pytest.mark.ci
 def test_a_file_that_is_too_large_is_not_read(tmp_path):
     path = tmp_path / "r.json"
     with path.open("wb") as file:

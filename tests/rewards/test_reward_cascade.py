@@ -73,6 +73,7 @@ def test_with_a_first_judge_of_the_callers_own_it_cannot_be_made_again():
         LiveReward(reward)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "change",
     [

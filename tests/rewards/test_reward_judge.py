@@ -73,6 +73,7 @@ def test_models_of_other_servers_are_made_again(name, settings):
     assert ready(reward, "own").judge_fingerprint == ready(reward, asked).judge_fingerprint
 
 
+@pytest.mark.ci
 def test_a_name_and_a_path_stay_as_they_were_typed(tmp_path):
     load_local_judge("local").save(tmp_path / "mine.npz")
     weights = {"hard_refuse": {"apology": 1}}

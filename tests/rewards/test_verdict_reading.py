@@ -61,6 +61,7 @@ def check_said(found, *, failure="no probability"):
     assert found.threshold == 0.5
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".csv"])
 @pytest.mark.parametrize("layout", ["long", "wide"])
 def test_every_file_of_verdicts_says_the_same(verdicts, tmp_path, layout, suffix):
@@ -250,6 +251,7 @@ def test_the_threshold_is_the_one_of_the_verdicts():
     assert read_verdicts(judged.frame("wide"), rubric=RUBRIC).threshold == 0.7
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("layout", ["long", "wide"])
 @pytest.mark.parametrize("suffix", ["frame", "parquet", "jsonl", "csv"])
 def test_thresholds_by_proposition_are_those_of_the_verdicts(tmp_path, layout, suffix):
@@ -274,6 +276,7 @@ def test_verdicts_of_two_runs_are_refused(verdicts):
         read_verdicts([frame, other], rubric=RUBRIC)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("frame", "message"),
     [

@@ -137,6 +137,7 @@ def test_the_threshold_is_that_of_the_judge():
     assert found[is_rude(0.2)].max() < found[~is_rude(0.2)].min()
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("veto", "holds"),
     [

@@ -103,6 +103,7 @@ def test_the_default_classes_are_the_five_of_the_method_in_order_of_precedence()
     assert classes_of(load_rubric("safety").behavior("hard_refuse")) == DEFAULT_CLASSES
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "condition", ["a", "a  or   not b", "(a) or (b)", "not (a and b)", "(a or b) and b"]
 )

@@ -78,6 +78,7 @@ def check_broken(text, *, every):
     assert refused > n_read / 2
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("text", [OURS, THEIRS], ids=["ours", "theirs"])
 def test_a_broken_value_has_words_and_a_place(text):
     check_broken(text, every=11)

@@ -87,6 +87,7 @@ FORMATTING = {
 }
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("change", FORMATTING)
 def test_formatting_does_not_change_it(change):
     changed = FORMATTING[change](PLAIN)
@@ -116,6 +117,7 @@ MEANING = {
 }
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("change", MEANING)
 def test_every_character_that_is_not_formatting_changes_it(change):
     before, after = MEANING[change]

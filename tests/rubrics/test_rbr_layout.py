@@ -248,6 +248,7 @@ SMALL = (
 )
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("before", "after", "place", "words"),
     [

@@ -20,6 +20,7 @@ def starter(tmp_path):
     return made
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_starter_is_a_rubric_with_comments(starter, kind):
     text = starter(kind)

@@ -39,6 +39,7 @@ def test_every_rubric_reads_back_equal(rubric):
     assert [[*row.demands] for row in again.behaviors] == [[*x.demands] for x in rubric.behaviors]
 
 
+@pytest.mark.ci
 @given(rubrics())
 @settings(max_examples=50)
 def test_writing_what_was_read_changes_nothing(rubric):

@@ -740,6 +740,7 @@ def test_strings_that_are_numbers_are_numbers_under_neg_rmse():
     assert plain.controls == strings.controls
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("word", ["five", "inf", "1e999", math.inf])
 def test_what_is_no_number_is_listed_under_neg_rmse(word):
     humans = {name: {i: (i + k) % 5 for i in range(40)} for k, name in enumerate("abc")}
@@ -819,6 +820,7 @@ def test_numpy_scalars_are_the_values_they_hold(convert, alignment):
     assert results[0].controls == results[1].controls
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("convert", [list, tuple, set, frozenset, lambda x: np.array(sorted(x))])
 def test_a_set_is_a_set_however_it_is_written(convert):
     rng = np.random.default_rng(0)
@@ -854,6 +856,7 @@ def test_long_arrays_of_labels_are_told_apart():
     assert counts_of(result)["a"] == (20, 10, 0)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("alignment", ["jaccard", "jaccard_macro", "jaccard_slots", "hamming"])
 def test_empty_sets_agree(alignment):
     humans = {name: {i: [] for i in range(40)} for name in "abc"}
@@ -1340,6 +1343,7 @@ def test_annotators_may_be_numbers():
     assert [row.annotator for row in expert.annotators] == ["0", "2"]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -122,7 +122,7 @@ def test_one_more_win_never_raises_p(epsilon, mode):
             assert more <= p_of(wins, ties, losses, epsilon, mode) + 1e-9, (wins, ties, losses)
 
 
-@pytest.mark.edges
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("table", "epsilon", "mode"),
     [

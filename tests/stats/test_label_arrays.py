@@ -41,6 +41,7 @@ def test_no_failures_are_none():
     assert flagged == alt_test(humans[:, 0], humans, n_resamples=100)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int64", "uint64"])
 def test_every_integer_type_gives_the_same_figures(dtype):
     humans = np.tile(CODES, (10, 1))
@@ -52,6 +53,7 @@ def test_every_integer_type_gives_the_same_figures(dtype):
     assert result == expected
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("method", ["rank", "zscore"])
 @pytest.mark.parametrize("with_gold", [False, True])
 def test_normalised_scales_are_rescaled_rater_by_rater(method, with_gold):

@@ -302,6 +302,7 @@ def test_one_judges_words_do_not_change_anothers_outcome():
     assert together.because == alone.because
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("noise", [0.1, 0.3, 0.35, 0.45])
 def test_annotators_who_may_agree_by_chance_are_a_caution(noise):
     judge, humans = panel(3, n_items=100, noise=noise)

@@ -25,6 +25,7 @@ def exact_p_values(sums):
     return n_above / 2 ** len(sums), n_together / 2 ** len(sums)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("seed", range(4))
 def test_p_values_are_those_of_all_swaps(seed):
     draws = np.random.default_rng(seed)

@@ -213,6 +213,7 @@ def test_two_steps_right_nineteen_times_in_twenty_are_right_nine_times_in_ten():
     assert both.rate.low < one.rate.low
 
 
+@pytest.mark.ci
 def test_a_chain_covers_the_rate_of_a_simulated_pipeline():
     rng = np.random.default_rng(10)
     n_runs = 300

@@ -180,6 +180,7 @@ def test_the_interval_holds_its_estimate_and_grows_with_its_level(seed, skill, c
     assert one.stability == two.stability
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("level", [0.8, 0.95])
 @pytest.mark.parametrize("clustered", [False, True])
 def test_where_every_item_is_won_the_bound_is_that_of_clopper_and_pearson(clustered, level):

@@ -120,6 +120,7 @@ def test_nothing_claimed_is_nothing(store, judge_id):
 
 
 # Around the lengths at which a statement is cut in two.
+@pytest.mark.edges
 @pytest.mark.parametrize("n_calls", [1, 127, 128, 129, 1_025])
 def test_any_number_of_calls_is_claimed_and_released(shared_place, n_calls):
     wanted = keys(*range(n_calls))

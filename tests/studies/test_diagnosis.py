@@ -323,6 +323,7 @@ def test_a_column_cuts_the_items_by_value_and_many_numbers_into_quarters(values,
     assert found.slices_skipped == ()
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("values", "reason"),
     [

@@ -168,6 +168,7 @@ def test_an_unknown_alignment_is_refused(strange):
         alt_test(judges["first"], humans, alignment=strange)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("label", "text", "alignment"),
     [

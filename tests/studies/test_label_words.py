@@ -112,6 +112,7 @@ def test_other_labels_are_others(kind, raw, other):
     assert not agrees(raw, other, kind=kind)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("kind", "good", "raw", "reason"),
     [

@@ -621,6 +621,7 @@ def test_labels_pass_through_whatever_they_hold():
     assert len(repr(result)) < 1000
 
 
+@pytest.mark.ci
 def test_ten_thousand_labels_need_no_table_of_their_pairs():
     humans = {name: {i: f"label {i}" for i in range(10_000)} for name in "abc"}
     judge = {i: f"label {i}" for i in range(10_000)}

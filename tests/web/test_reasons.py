@@ -33,6 +33,7 @@ def counts_of(figures):
     return {name: n for name, n in counts.items() if n}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("item", "found"),
     [

@@ -51,6 +51,7 @@ def test_no_items_are_a_request_too(read):
     assert read(b'{"items": []}').json["rewards"] == []
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("body", "code"),
     [

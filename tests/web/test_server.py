@@ -201,6 +201,7 @@ def test_openrlhf_waits_for_its_place_and_then_gets_numbers(tmp_path):
 # How it starts --------------------------------------------------------------------------------
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.1.2.3", "example.org"])
 def test_another_host_needs_a_token(host):
     live = LiveReward(golden_reward(), judge=golden_judge())

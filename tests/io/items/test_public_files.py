@@ -45,6 +45,7 @@ def test_gold_labels_are_about_the_same_items(gold):
         assert (row["label"] == "true") == propositions[theirs[row["question"]]]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("model", ["gpt4", "mistralinstruct"])
 @pytest.mark.parametrize("judge", ["gpteval", "streval"])
 def test_xstest_is_read_as_it_is(shared_dir, model, judge):

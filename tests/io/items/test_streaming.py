@@ -130,6 +130,7 @@ def test_nan_is_nothing_and_control_characters_stay():
     assert table.items[0].metadata == {}
 
 
+@pytest.mark.ci
 def test_a_line_beyond_the_limit_is_set_aside_and_the_next_is_read():
     fits = json.dumps({"response": "x" * ((1 << 24) - 16)}).encode()
     assert len(fits) == 1 << 24

@@ -178,6 +178,7 @@ def test_a_reply_between_two_waits_begins_the_time_anew():
     assert model.times[-1] > 1_500
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("concurrency", [1, 32])
 def test_a_model_that_writes_prose_throughout_ends_the_run(runs, concurrency):
     model = Model(script(PROSE))
@@ -198,7 +199,7 @@ def test_whoever_wants_pays_on():
     assert all(reason.startswith("unreadable reply") for reason in found.reasons)
 
 
-@pytest.mark.edges
+@pytest.mark.ci
 @pytest.mark.parametrize("text", REFUSALS)
 def test_a_refusal_in_words_is_paid_for_once(runs, text):
     model = Model(script(GOOD, text))

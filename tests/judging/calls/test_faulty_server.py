@@ -107,6 +107,7 @@ def test_a_fault_that_stays_is_a_failure_with_its_reason(server, fault):
     assert server.served["item-1"] == (3 if fault in UNREADABLE else 1)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("fault", [f for f in TRANSIENT if f not in (*NO_ANSWER, "hang", "huge")])
 def test_a_server_that_never_gets_better_fails_each_call(server, fault):
     server.script = lambda item, n: fault

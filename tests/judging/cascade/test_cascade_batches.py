@@ -363,6 +363,7 @@ def test_progress_counts_the_items_of_both_judges(cascades, rubric, tmp_path):
     assert all(a.n_items <= b.n_items for a, b in itertools.pairwise(told))
 
 
+@pytest.mark.ci
 def test_rewards_read_the_same_verdicts(cascades, rubric, tmp_path):
     items = made_items(700)
     reward = reward_of_weights({"refuse": {"good": 1.0}}, rubric=rubric)

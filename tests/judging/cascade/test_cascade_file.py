@@ -92,6 +92,7 @@ def test_the_first_judge_lies_beside_the_file(tmp_path, write, monkeypatch):
     assert np.array_equal(found.probability("sorry"), made.probabilities(items)[:, 0])
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [

@@ -212,6 +212,7 @@ judges:
 # what is refused
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("key", "value", "rule", "got"),
     [
@@ -477,6 +478,7 @@ def test_a_key_is_refused_wherever_it_stands_and_never_repeated(key, place):
     assert_is_kept_secret(key, one(place.replace("KEY", key)))
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "name", ["api_key", "API-Key", "apikey", "token", "password", "x-api-key", "authorization"]
 )

@@ -12,6 +12,7 @@ def test_both_languages_hint_at_the_same_things():
     assert list(ENGLISH_CUES) == list(CHINESE_CUES) == list(HINTS)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("words", "parting"), [(ENGLISH_CUES, ", "), (CHINESE_CUES, "，")], ids=["en", "zh"]
 )

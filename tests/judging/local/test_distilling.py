@@ -307,6 +307,7 @@ def test_a_question_without_figures_is_an_error(judge):
         judge.card.of("other")
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("change", "message"),
     [

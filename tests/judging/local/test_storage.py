@@ -214,6 +214,7 @@ def test_a_pickle_is_never_run(saved, name, capsys):
     assert b"print" in pickle.dumps(Trap())
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("name", "values"),
     [
@@ -278,6 +279,7 @@ def test_an_array_that_claims_to_be_huge_is_refused(saved):
         LocalJudge.load(saved)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -119,6 +119,7 @@ FEATURES = [
 ]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(("status", "answer", "feature"), FEATURES)
 def test_a_feature_that_is_refused_is_named(placed, status, answer, feature):
     found = placed(status, answer)

@@ -127,6 +127,7 @@ def test_an_error_shows_no_key_and_no_prompt(handler, model_settings, caplog, ca
         assert PROMPT not in text
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("handler", HANDLERS)
 def test_an_error_carries_no_exception_of_the_client(handler, model_settings):
     """Those hold the request's headers, where a debugger or a crash report would show them."""

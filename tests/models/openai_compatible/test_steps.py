@@ -60,6 +60,7 @@ def rendered(members, *, spaces):
     return "".join(pieces), spans
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "text",
     [

@@ -18,6 +18,7 @@ def usage(server, **counts):
     return server.reply(completion("{}") | {"usage": counts}).usage
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "body",
     [

@@ -121,6 +121,7 @@ def test_items_of_two_studies_add_up_and_those_of_one_do_not(two_studies, page_t
     assert n_items(linked) == 60
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("named", "said"),
     [

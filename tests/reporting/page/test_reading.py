@@ -77,6 +77,7 @@ def test_something_else_is_no_content():
         html_report(7)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "null"])
 def test_a_figure_may_be_undefined_however_it_is_written(make_row, make_content, page_text, word):
     text = json.dumps(make_content(make_row(winning_rate=0.123456)))

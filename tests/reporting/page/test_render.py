@@ -347,6 +347,7 @@ def test_many_judges_have_one_headline_and_folded_sentences(make_row, make_conte
     assert page.count('<li class="verdict ') == 12
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("outcomes", "said", "step"),
     [
@@ -448,6 +449,7 @@ def test_whatever_stands_anywhere_gives_a_page_or_one_line(full, new):
 ODD = ["x", [1], None, -1, 10**400, "<b>" + "x" * 100_000 + "\u202e"]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("new", ODD, ids=range(len(ODD)))
 def test_odd_figures_do_not_break_the_page(make_row, make_content, new):
     notes = [

@@ -74,6 +74,7 @@ def test_an_examination_is_drawn_like_its_json(make_examination):
     assert drawn == from_json
 
 
+@pytest.mark.ci
 def test_json_with_null_for_undefined_figures_is_drawn(make_study):
     study = make_study()
     row = study["examinations"][1]

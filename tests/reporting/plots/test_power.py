@@ -33,6 +33,7 @@ def test_the_wanted_power_is_a_line(make_power, by_gid, written):
     assert "3 annotators, ε = .1" in written(figure)
 
 
+@pytest.mark.ci
 def test_a_result_and_its_json_are_drawn_alike(written):
     result = power(human_noise=0.1, judge_noise=0.1, n_items=[30, 60], n_simulations=50)
     given = json.loads(power_to_json(result))

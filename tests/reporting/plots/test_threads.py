@@ -31,6 +31,7 @@ def draw_figures(study):
     return "".join(to_svg(plot(study, kind=kind), name=kind) for kind in KINDS)
 
 
+@pytest.mark.ci
 def test_four_threads_give_the_bytes_of_one_and_leave_no_trace(make_study, impatient):
     study = make_study(("best", "评判员"))
     alone = draw_figures(study)

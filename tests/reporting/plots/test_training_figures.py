@@ -81,6 +81,7 @@ def test_alarms_are_marked_once_a_step():
     assert sorted(float(mark.get_xdata()[0]) for mark in marks) == list(range(8))
 
 
+@pytest.mark.ci
 def test_other_figures_mark_only_their_own_alarms(written):
     run = made_run(80)
     at = {(alarm.kind, alarm.subject): alarm.step for alarm in run.alarms}

@@ -47,6 +47,7 @@ def test_no_text_is_cut_or_covers_another(draw, kind, language):
     assert {float(size) for size in re.findall(r"font-size:([\d.]+)px", svg)} == {13.0, 14.0}
 
 
+@pytest.mark.ci
 def test_fifty_judges_can_be_read(make_study):
     study = make_study(
         [f"judge {n:02d}" for n in range(50)], [f"person {n:02d}" for n in range(20)]

@@ -12,6 +12,7 @@ from voirdire.reporting import plot
 FOLDER = Path(reporting.__file__).parent / "plots"
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("kind", ["advantage", "winning_rate", "scatter"])
 @pytest.mark.parametrize(
     ("language", "foreign"), [("en", r"(?<!\d)0\.\d"), ("zh", r"(?<![\d.])\.\d")]

@@ -238,6 +238,7 @@ def hostile_results():
     yield replace(made_power(), cautions=HOSTILE, settings={HOSTILE[0]: HOSTILE[1]})
 
 
+@pytest.mark.ci
 def test_hostile_text_stays_text(language):
     for result in hostile_results():
         page = results_report(result, language=language, title=HOSTILE[0], created=HOSTILE[1])

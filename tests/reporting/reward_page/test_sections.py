@@ -31,6 +31,7 @@ def test_a_share_has_a_decimal_and_0_is_none(text_of):
     assert shown == ["0%", "<0.1%", "6.2%", ">99.9%", "100%", "–"]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("seconds", "shown"),
     [(0.0123, "12 ms"), (0.9996, "1 s"), (12, "12 s"), (119.6, "120 s"), (180, "3 min"),
@@ -104,6 +105,7 @@ def test_a_feature_without_which_the_reward_ranks_better_is_named(drives):
     assert "would be lower" not in slightly
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("demand", "english", "chinese"),
     [
@@ -147,6 +149,7 @@ def test_the_pre_flight_says_what_a_step_costs(text_of, content):
     assert "A training step of 512 responses takes 512 calls, $0.18 and 12 s." in text
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -24,6 +24,7 @@ def judged(minimal):
     return judge
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("total", "base", "state", "words"),
     [

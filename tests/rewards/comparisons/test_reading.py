@@ -584,6 +584,7 @@ VALUES = JSON | st.lists(MESSAGE, max_size=2)
 ROWS = st.dictionaries(KEYS, VALUES, max_size=6)
 
 
+@pytest.mark.ci
 @given(st.lists(ROWS | VALUES | st.tuples(st.text(), st.lists(ROWS, max_size=3)), max_size=5))
 def test_no_row_however_odd_is_more_than_set_aside(rows):
     rows = [A, B, *rows]

@@ -9,6 +9,7 @@ from voirdire.errors import InputError
 from voirdire.rewards import FitSettings
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("given", "words"),
     [

@@ -30,6 +30,7 @@ def held_out(useful, *, n_each=2, **settings):
 RIGHT, WRONG, TIE = (0.75, 0.25), (0.25, 0.75), (0.5, 0.5)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("prompts", "expected"),
     [

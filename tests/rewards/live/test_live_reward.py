@@ -104,6 +104,7 @@ def test_items_with_equal_ids_are_the_callers_mistake():
         scored([ITEMS[0], ITEMS[1], ITEMS[0]])
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("given", [[1.0], [1.0] * 4, 2.0, "high", [[1.0] * 3], ["x", "y", "z"]])
 def test_base_rewards_of_another_length_are_the_callers_mistake(given):
     with pytest.raises(InputError, match="`base_rewards` must be one number for each of the 3"):
@@ -129,6 +130,7 @@ def test_base_rewards_that_lack_leave_their_items_without_a_reward():
     }
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("base", [math.inf, -math.inf, math.nan, "high", True, [1.0], 10**400])
 def test_a_base_reward_that_is_no_number_spoils_its_own_turn_only(base):
     turns = [
@@ -284,6 +286,7 @@ def test_a_failure_of_the_judge_spoils_its_own_turn_only():
     assert all(why.startswith("failed verdict") for why in found.scores.missing.values())
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "judge",
     [
@@ -329,6 +332,7 @@ def test_a_judge_that_hangs_is_late_and_its_answer_is_there_the_next_time():
     assert second.rewards == [SORRY, SORRY]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("deadline_s", [0, -1, math.nan, math.inf, True, "1"])
 def test_a_deadline_is_a_number_of_seconds(deadline_s):
     with pytest.raises(InputError, match="`deadline_s` must be a finite number of seconds above 0"):
@@ -349,6 +353,7 @@ def test_another_judge_than_the_one_of_the_weights_is_a_mistake_at_once():
     assert LiveReward(reward, judge=tiny_judge(version="2"), other_judge=True).notes
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     "text", ["half \ud83d", "null \x00", "x" * 200_000, "", "对不起", "\u202e"]
 )

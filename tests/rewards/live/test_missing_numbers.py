@@ -74,6 +74,7 @@ def test_a_declared_number_is_one_that_a_trainer_can_average_in_32_bits(number):
     assert MissingRewards(golden_reward(), declared=-1e16).of(None) == -1e16
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("number", [math.inf, math.nan, True, "0", 10**400, [1.0]])
 def test_a_declared_number_must_be_finite(number):
     with pytest.raises(InputError, match="`missing_reward` must be a finite number"):

@@ -57,6 +57,7 @@ def test_items_are_called_by_their_places_whatever_turns_are_called():
     assert [item.response for item in seen_of(*turns)] == ["a", "b", "c"]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("behavior", [5, ["refuse"], {"behavior": "refuse"}, b"refuse", True])
 def test_a_behavior_that_is_no_text_spoils_its_own_turn_only(behavior):
     found = asked(Turn(response="a", behavior=behavior), GOOD)
@@ -93,6 +94,7 @@ def test_a_response_that_is_no_text_spoils_its_own_turn_only(response):
     assert "the response or its prompt is neither text nor messages" in found.scores.missing["0"]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("prompt", [5, b"text", {"a": 1}, [5], object()])
 def test_a_prompt_that_is_no_text_spoils_its_own_turn_only(prompt):
     found = asked(Turn(response="a", prompt=prompt, behavior="refuse"), GOOD)
@@ -100,6 +102,7 @@ def test_a_prompt_that_is_no_text_spoils_its_own_turn_only(prompt):
     assert found.rewards == [None, SORRY]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("group", "expected"), [(7, "7"), ("g", "g"), (None, None), (math.nan, None)]
 )

@@ -395,6 +395,7 @@ def test_labels_without_a_probability_count_as_far_as_they_are_votes(write, scor
         assert found["i30"] == (None, "refuse", reason)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("number", ["1" + "0" * 400, "1e400", "-1", "[0.5]", '"high"'])
 def test_what_is_no_probability_is_an_error(write, scored, number):
     path = write("long", "jsonl")

@@ -289,6 +289,7 @@ def test_the_order_of_pairs_does_not_matter(l2, loss):
     assert fitted(shuffled).weights == pytest.approx(fitted(problem).weights, abs=1e-7)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("scale", [1e-6, 1e-3])
 def test_features_of_any_scale_give_weights_of_the_other(scale):
     problem = random_problem(8, n_pairs=300, n_features=4)

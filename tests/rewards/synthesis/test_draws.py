@@ -56,6 +56,7 @@ def test_draws_are_the_same_in_any_process():
     ]
 
 
+@pytest.mark.ci
 def test_a_count_is_kept_and_every_choice_is_as_likely():
     among = ("judgement", "third_person", "insulting_language")
     slot = Slot(label="unacceptable", sampled=Sampled(among=among, least=2, most=2))

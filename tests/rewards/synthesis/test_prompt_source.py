@@ -64,6 +64,7 @@ WRITERS = {
 }
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("name", WRITERS)
 def test_every_format_gives_the_same_prompts(tmp_path, name):
     WRITERS[name](tmp_path / name, ROWS)

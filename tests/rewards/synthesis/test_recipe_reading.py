@@ -105,6 +105,7 @@ def test_the_hash_is_of_what_is_said_and_not_of_how_it_is_laid_out(tmp_path):
     assert read(SMALL.replace("count: 2", "count: 3")).content_hash != read(SMALL).content_hash
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("was", "now", "message"),
     [

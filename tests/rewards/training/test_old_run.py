@@ -84,6 +84,7 @@ def test_lines_that_are_damaged_are_left_out_and_listed(tmp_path):
     ]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("line", ["[" * 100_000, '{"id": 7}', '{"id": "x-0"}', "[]"])
 def test_a_line_of_a_stranger_costs_that_line(tmp_path, line):
     shutil.copytree(OLD / "run", tmp_path / "run")

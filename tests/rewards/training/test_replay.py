@@ -305,6 +305,7 @@ def test_a_language_model_is_asked_only_for_what_is_missing(tmp_path, model):
     assert not model.seen
 
 
+@pytest.mark.ci
 def test_another_wording_asks_a_language_model_again_once(tmp_path, model):
     recorded(tmp_path / "run", n_steps=2, judge=judge_of(model))
     turns = [Turn(response="0.9 0.1", prompt="p", behavior="refuse")] * 5

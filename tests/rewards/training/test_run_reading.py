@@ -454,6 +454,7 @@ def test_a_pipe_or_a_device_in_the_folder_is_not_read(tmp_path, kind):
     assert run.dropped == ("x.parquet: is damaged, or no part of this run (no regular file)",)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("content", [None, "[" * 200_000])
 def test_a_reference_that_never_ends_is_listed_and_left_out(tmp_path, content):
     recorded(tmp_path / "first", n_steps=3)

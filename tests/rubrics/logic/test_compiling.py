@@ -86,6 +86,7 @@ def test_a_diagram_without_a_good_order_is_refused_in_time():
     assert caught.value.where == ("behaviors", "b", "classes")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("n_pairs", "is_small"), [(12, True), (14, False)])
 def test_the_number_of_nodes_is_bounded(n_pairs, is_small):
     # Pairs that stand far apart need about 2 · 2^n nodes: 8,192 and 32,768.

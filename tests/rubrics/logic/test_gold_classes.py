@@ -96,6 +96,7 @@ def test_their_classes_exclude_each_other_and_cover_every_case(theirs, behavior)
     assert (np.sum(each, axis=0) == 1).all()
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("behavior", BEHAVIORS)
 def test_without_the_named_differences_our_rubric_is_theirs(theirs, behavior):
     # Over all assignments of every proposition that either rubric asks about.

@@ -31,6 +31,7 @@ def test_an_expression_is_read_as_the_grammar_says(text, same, other):
     assert parse_expression(text) != parse_expression(other)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [

@@ -66,6 +66,7 @@ def test_coefficients_are_those_of_irrcac(labels, weights):
     assert gwet.estimate == pytest.approx(expected[1]["coefficient_value"], abs=6e-6)
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
 @pytest.mark.parametrize(("measure", "method"), [(fleiss_kappa, "fleiss"), (gwet_ac, "gwet")])
 def test_standard_errors_of_many_items_are_those_of_irrcac(measure, method, weights):

@@ -74,6 +74,7 @@ def test_resampling_agrees_with_brute_force(n_annotators, mode):
     assert max(powers) - min(powers) > 0.2
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("copies", [2, 3])
 def test_copies_of_items_in_their_clusters_are_the_pilot_itself(copies):
     judge, humans = pilot_labels()

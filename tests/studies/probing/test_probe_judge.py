@@ -544,6 +544,7 @@ def test_labels_on_other_items_are_refused_before_anything_is_asked():
     assert not asked.seen
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("more", "message"),
     [

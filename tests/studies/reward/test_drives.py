@@ -134,6 +134,7 @@ def test_a_class_is_not_held_against_one_that_hardly_occurs(examine_rows, make_r
     assert found == {0.03: set(), 0.9: {"refuse.unacceptable"}}
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("weights", "expected"),
     [

@@ -117,6 +117,7 @@ def test_a_rubric_without_a_word_for_refusing_counts_none_and_says_so(examine_ro
     assert "no_refusals" in [note.code for note in found.notes]
 
 
+@pytest.mark.edges
 @pytest.mark.parametrize(
     ("refusal", "answer"),
     [
