@@ -16,8 +16,6 @@ if TYPE_CHECKING:
         examination_from_json,
         examination_to_json,
         power_to_json,
-        training_run_as_dict,
-        training_run_to_json,
     )
     from voirdire.reporting.pages.examination import html_report
     from voirdire.reporting.pages.results import results_report
@@ -64,8 +62,6 @@ __all__ = [
     "theme_css",
     "to_svg",
     "training_report",
-    "training_run_as_dict",
-    "training_run_to_json",
     "training_summary",
 ]
 
@@ -95,8 +91,6 @@ _HOME = {
     "theme_css": "plots",
     "to_svg": "plots",
     "training_report": "pages.training",
-    "training_run_as_dict": "as_json",
-    "training_run_to_json": "as_json",
     "training_summary": "training_tables",
 }
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from voirdire.records import Certificate
-    from voirdire.rewards.training.run import TrainingRun
     from voirdire.stats.power_analysis import PowerResult
 
 __all__ = [
@@ -32,13 +31,10 @@ __all__ = [
     "examination_from_json",
     "examination_to_json",
     "power_to_json",
-    "training_run_as_dict",
-    "training_run_to_json",
 ]
 
 MOST_BYTES = 256 * 2**20
 """Longest JSON of an examination; the largest study in the tests has a tenth of it."""
-_RUN_SCHEMA = "voirdire.training_run/1"
 
 
 def examination_to_json(examination: Examination) -> str:
@@ -225,42 +221,6 @@ def power_to_json(result: PowerResult) -> str:
         One object with the attributes of `PowerResult`.
     """
     return _written(asdict(result))
-
-
-def training_run_to_json(run: TrainingRun) -> str:
-    """Write a training run as indented JSON; an undefined figure is null.
-
-    Parameters
-    ----------
-    run : TrainingRun
-        What `read_training_run` returns.
-
-    Returns
-    -------
-    str
-        One object, as `training_run_as_dict` gives it.
-    """
-    return _written(training_run_as_dict(run))
-
-
-def training_run_as_dict(run: TrainingRun) -> dict[str, Any]:
-    """Give every figure of a training run; nan stays nan.
-
-    Parameters
-    ----------
-    run : TrainingRun
-        What `read_training_run` returns.
-
-    Returns
-    -------
-    dict
-        `schema`, then the fields of `TrainingRun` under their names; the folder as text, and the
-        reference run with its steps under `reference`, null where there is none. `plot` draws it.
-    """
-    fields = asdict(run)
-    fields["folder"] = str(run.folder)
-    reference = fields.pop("reference_run")
-    return {"schema": _RUN_SCHEMA} | fields | {"reference": reference}
 
 
 def _written(content: Any) -> str:

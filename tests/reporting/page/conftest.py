@@ -14,7 +14,6 @@ from voirdire.reporting import html_report
 PLACES = {
     "agreement": r'id="q1-rests".*?<p>(.*?)</p>',
     "annotators": r'id="q1-diagnosis".*?<p>(.*?)</p>',
-    "bar": r'<aside class="bar">.*?<p>(.*?)</p>',
     "controls": r'id="q1-controls".*?<ul>(.*?)</ul>',
     "differences": r'id="q1-differences".*?<p>(.*?)</p>',
     "judge": r'<details class="judge"[^>]*>.*?<p>(.*?)</p>',

@@ -49,55 +49,6 @@ def test_undefined_agreement_is_said(read, make_row, agreement):
     assert "coefficient of agreement" in spoken or "undefined" in spoken
 
 
-def test_a_pass_below_the_bar_is_explained_by_the_people(read, make_row, make_question):
-    question = make_question(human=0.57, judges={"gpt": 0.53})
-
-    assert read("bar", make_row(), questions=[question]) == (
-        "The usual threshold of κ ≥ .6 would have rejected a judge that passes: gpt (κ = .53, ε = "
-        ".15). But the annotators agree with each other only at κ = .57: that threshold would "
-        "reject them too. The test only asks whether the judge is as close to them, within the "
-        "margin. gpt is about as close to them as they are to each other. A fixed threshold "
-        "compares a judge with an ideal; this test compares it with the people whom it would "
-        "replace."
-    )
-
-
-def test_a_judge_that_the_margin_carries_is_not_called_close(read, make_row, make_question):
-    question = make_question(human=0.57, judges={"gpt": 0.3})
-
-    spoken = read("bar", make_row(), questions=[question])
-
-    assert (
-        "gpt is further from them, by more than .1 in κ, and passes because the margin is wide"
-        in spoken
-    )
-    assert "about as close" not in spoken
-
-
-def test_a_failure_above_the_bar_is_explained_too(read, make_row, make_question):
-    question = make_question(human=0.85, judges={"gpt": 0.65})
-
-    spoken = read("bar", make_row(won=0), questions=[question])
-
-    assert "would have accepted a judge that has not been shown fit: gpt (κ = .65" in spoken
-    assert "But the annotators agree with each other at κ = .85" in spoken
-
-
-@pytest.mark.parametrize(("won", "kappa"), [(3, 0.7), (0, 0.4)])
-def test_where_bar_and_test_agree_nothing_is_said(read, make_row, make_question, won, kappa):
-    question = make_question(human=0.57, judges={"gpt": kappa})
-
-    assert read("bar", make_row(won=won), questions=[question]) == ""
-
-
-def test_a_figure_beside_the_bar_gets_a_third_digit(read, make_row, make_question):
-    question = make_question(human=0.57, judges={"gpt": 0.5983})
-
-    spoken = read("bar", make_row(), questions=[question])
-
-    assert "κ = .598" in spoken
-
-
 def test_controls_that_fail_are_what_one_gets_for_nothing(read, make_row):
     spoken = read("controls", make_row())
 
@@ -141,7 +92,7 @@ def pair(a, b, difference, p):
     }
 
 
-def test_the_best_judge_is_named_with_those_not_told_apart(read, make_row, make_question):
+def test_pairs_that_differ_beyond_chance_are_counted(read, make_row, make_question):
     rows = [
         make_row(name, advantage_probability=rho)
         for name, rho in (("a", 0.9), ("b", 0.88), ("c", 0.6))
@@ -151,38 +102,8 @@ def test_the_best_judge_is_named_with_those_not_told_apart(read, make_row, make_
     spoken = read("differences", *rows, questions=[make_question(comparisons=pairs)])
 
     assert spoken == (
-        "Of 3 pairs of judges, 2 differ in ρ beyond chance (p < .05 after Holm’s correction). "
-        "a has the highest ρ, but does not differ beyond chance from b."
+        "Of 3 pairs of judges, 2 differ in ρ beyond chance (p < .05 after Holm’s correction)."
     )
-
-
-@pytest.mark.parametrize(
-    ("difference", "p", "words"),
-    [
-        (
-            -0.1,
-            0.003,
-            (
-                "b is closer to the annotators than a: ρ is higher by .10 (95% interval .08–.12, "
-                "p = .003)."
-            ),
-        ),
-        (
-            0.01,
-            0.6,
-            (
-                "a and b do not differ beyond chance: ρ differs by .01 (95% interval −.01 to .03, "
-                "p = .600)."
-            ),
-        ),
-    ],
-)
-def test_two_judges_are_compared_in_one_sentence(
-    read, make_row, make_question, difference, p, words
-):
-    question = make_question(comparisons=[pair("a", "b", difference, p)])
-
-    assert read("differences", make_row("a"), questions=[question]) == words
 
 
 def test_an_annotator_who_stands_apart_is_named(read_diagnosis):
@@ -303,50 +224,3 @@ def test_controls_are_taken_from_the_judge_on_whose_items_they_do_best(read, mak
 
     assert "A judge that always answers “no” passes at ε = .15 (at ε = .15, ω = .75" in spoken
     assert "Judges did not answer the same items" in spoken
-
-
-def test_kappa_with_the_majority_of_all_is_given_beside_the_bar(
-    read, page_text, make_content, make_row, make_question
-):
-    question = make_question(human=0.57, judges={"gpt": 0.53})
-    [judge] = question["agreement"]["judges"]
-    judge["coefficients"].append(judge["coefficients"][1] | {"coefficient": "panel_majority_kappa",
-                                                             "estimate": 0.58})  # fmt: skip
-
-    spoken = read("bar", make_row(), questions=[question])
-
-    assert (
-        "gpt (κ = .53 with single annotators, .58 with their majority, ε = .15). But the "
-        "annotators agree with each other only at κ = .57"
-    ) in spoken
-    table = page_text(make_content(make_row(), questions=[question]))
-    assert "gpt .78 .74–.82 .53 .49–.57 .58 .49–.57" in table
-
-
-def test_a_judge_above_the_bar_with_the_majority_was_not_turned_down(read, make_row, make_question):
-    question = make_question(human=0.57, judges={"gpt": 0.53})
-    [judge] = question["agreement"]["judges"]
-    judge["coefficients"].append(judge["coefficients"][1] | {"coefficient": "panel_majority_kappa",
-                                                             "estimate": 0.63})  # fmt: skip
-
-    assert read("bar", make_row(), questions=[question]) == ""
-
-
-def test_weights_of_kappa_are_named_beside_the_bar(read, make_row, make_question):
-    question = make_question(human=0.57, judges={"gpt": 0.53})
-    for each in question["agreement"]["ceiling"]:
-        each["weights"] = "quadratic"
-
-    spoken = read("bar", make_row(), questions=[question])
-
-    assert "κ is taken with quadratic weights here." in spoken
-
-
-def test_a_difference_that_is_undefined_has_a_reason(read, make_row, make_question):
-    undefined = pair("a", "b", 0, None) | {"difference": None, "reason": "no common item"}
-    question = make_question(comparisons=[undefined])
-
-    assert (
-        read("differences", make_row("a"), questions=[question])
-        == "a and b cannot be compared: no common item."
-    )

@@ -1,6 +1,5 @@
 """The figures of a training run: what is drawn is what the run says."""
 
-import json
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -12,7 +11,7 @@ from matplotlib.figure import Figure
 from made_training_run import CLASSES, PROPOSITIONS, made_run
 from reporting.plots.svg_reading import LIGHT, SVG, cut_texts
 from voirdire.errors import InputError
-from voirdire.reporting import plot, to_svg, training_run_as_dict, training_run_to_json
+from voirdire.reporting import plot, to_svg
 
 KINDS = (
     "training_classes", "training_length", "training_missing", "training_propositions",
@@ -256,18 +255,6 @@ def test_the_reference_is_drawn_as_far_as_the_run_goes():
     drawn = line(plot(run, kind="training_reward").axes[0], "reference")
 
     assert list(drawn.get_xdata()) == list(range(10))
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_run_is_drawn_like_its_json(kind):
-    run = made_run(gone={3, 4})
-    plain = json.loads(training_run_to_json(run))
-
-    drawn = [to_svg(plot(given, kind=kind), name="x")
-             for given in (run, training_run_as_dict(run), plain)]  # fmt: skip
-
-    assert drawn[0] == drawn[1] == drawn[2]
 
 
 @pytest.mark.edges

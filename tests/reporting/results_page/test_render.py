@@ -190,9 +190,6 @@ def test_a_power_analysis_names_the_smallest_design():
     by_size = {(row.n_annotators, row.n_items, row.epsilon): row for row in result.rows}
     reached = by_size[3, 100, 0.2]
     assert grid[2] == ["3", "100", "300", grid[2][3], f"✓ {written(reached.power)}"]
-    [_, *whole] = rows_of(page, 2)
-    assert len(whole) == len(result.rows)
-    assert [row[4] for row in whole if row[2] == "20"] == ["–"] * 4
     assert "fewer than 30 items" in text
 
 

@@ -1,12 +1,13 @@
 """Pages of made-up training runs, their words, and what a browser would see of them."""
 
 import functools
+from dataclasses import asdict
 
 import pytest
 
 from page_reading import Page, text_of
 from sketched_figures import are_drawn, drawn, sketched_figures  # noqa: F401  # fixtures
-from voirdire.reporting import training_report, training_run_as_dict
+from voirdire.reporting import training_report
 
 
 @functools.cache
@@ -23,7 +24,7 @@ def rendered():
     """Render a page, the same one only once: figures take time."""
 
     def render(run, **options):
-        key = repr((training_run_as_dict(run), options, are_drawn()))
+        key = repr((asdict(run), options, are_drawn()))
         _RUNS[key] = run, options
         return _rendered(key)
 

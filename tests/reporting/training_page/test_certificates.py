@@ -1,14 +1,13 @@
 """What the page, the JSON and the terminal say of the certificates behind a run."""
 
-import json
 import math
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 
 from made_training_run import PROPOSITIONS, made_run
 from reporting.training_page.made_certificates import MARK, examination, made_certificates
-from voirdire.reporting import training_run_to_json, training_summary
+from voirdire.reporting import training_summary
 
 
 def run_with(states, **settings):
@@ -174,22 +173,6 @@ def test_many_are_cut_and_it_is_said(page_text):
     text = page_text(replace(run, certificates=made_certificates(names)))
 
     assert text.count("The first 100 of 150 are shown.") == 2  # these, and their rates
-
-
-def test_programs_get_every_field_and_null_where_nothing_was_recorded():
-    run = run_with(("passed", "none"))
-
-    found = json.loads(training_run_to_json(run))["certificates"]
-
-    assert list(found) == list(PROPOSITIONS)
-    assert found["apology"]["examinations"] == [asdict(run.certificates["apology"].examinations[0])]
-    assert found["inability_to_comply"] == {
-        "state": "none",
-        "reason": "none in words",
-        "certificate": None,
-        "examinations": [],
-    }
-    assert json.loads(training_run_to_json(made_run(2)))["certificates"] is None
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from voirdire.reporting.number_formats import is_defined
 from voirdire.reporting.pages.examination_verdicts import against, with_interval
 from voirdire.reporting.pages.speech import (
     Count,
     Decimal,
-    Interval,
     Label,
     Listing,
     Margin,
@@ -20,16 +19,14 @@ from voirdire.reporting.pages.speech import (
     P,
     Percent,
     Said,
-    Verbatim,
     say,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from voirdire.reporting.pages.examination_views import Family, QuestionPart
     from voirdire.stats import (
-        AltTestResult,
         ControlResult,
         JudgeDifference,
         PanelCounts,
@@ -40,7 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BEYOND_CHANCE",
-    "FIXED_BAR",
     "ControlRow",
     "agreement_sentences",
     "ceiling_rows",
@@ -48,7 +44,6 @@ __all__ = [
     "control_sentences",
     "diagnosed_judges",
     "difference_sentences",
-    "fixed_bar_sentences",
     "is_clear",
     "outlier_sentences",
     "panel_sentences",
@@ -56,8 +51,6 @@ __all__ = [
     "worst_controls",
 ]
 
-FIXED_BAR = 0.6
-"""The κ from which on agreement is often called good enough, whoever the annotators are."""
 _WORDS = ((0.8, "strong"), (0.667, "fair"), (0.4, "moderate"), (0.2, "weak"), (-math.inf, "hardly"))
 _COLUMNS = (
     "raw_agreement",
@@ -68,8 +61,6 @@ _COLUMNS = (
     "panel_majority_kappa",
 )
 _MOST_NAMED = 6
-_ABOUT_AS_CLOSE = 0.1
-"""A judge whose κ with people is lower than theirs by more than this is further from them."""
 
 
 def agreement_sentences(part: QuestionPart) -> tuple[Said, ...]:
@@ -107,82 +98,6 @@ def ceiling_rows(
 
 def _by_name(coefficients: Sequence[AgreementResult]) -> dict[str, AgreementResult]:
     return {row.coefficient: row for row in coefficients}
-
-
-def fixed_bar_sentences(part: QuestionPart) -> list[Said]:
-    """Say where a fixed bar of κ ≥ .6 would decide differently, and why the bar is a bad one."""
-    agreement = part.found.agreement
-    people = None if agreement is None else _by_name(agreement.ceiling).get("cohen_kappa")
-    if agreement is None or people is None or math.isnan(people.estimate):
-        return []
-    coefficients = {row.judge: _by_name(row.coefficients) for row in agreement.judges}
-    passed, failed = [], []
-    for judge in part.main.judges:
-        beside = _AtBar.of(judge.deciding, coefficients.get(judge.judge, {}))
-        if beside.row.outcome == "passed" and beside.is_below:
-            passed.append(beside)
-        elif beside.row.outcome == "failed" and beside.kappa >= FIXED_BAR:
-            failed.append(beside)
-    return [*_write_misled("passed", passed, people), *_write_misled("failed", failed, people)]
-
-
-class _AtBar(NamedTuple):
-    """A judge beside the bar: κ with single annotators, and with the majority of all of them."""
-
-    row: AltTestResult
-    kappa: float
-    majority: float
-
-    @classmethod
-    def of(cls, row: AltTestResult, coefficients: Mapping[str, AgreementResult]) -> _AtBar:
-        """Read both values of κ, nan where there is none."""
-        names = ("cohen_kappa", "panel_majority_kappa")
-        return cls(row, *(coefficients[x].estimate if x in coefficients else math.nan
-                          for x in names))  # fmt: skip
-
-    @property
-    def is_below(self) -> bool:
-        """Whether the judge is below the bar by both values of κ."""
-        return self.kappa < FIXED_BAR and not self.majority >= FIXED_BAR
-
-
-def _write_misled(key: str, misled: Sequence[_AtBar], people: AgreementResult) -> Iterator[Said]:
-    if not misled:
-        return
-    human = people.estimate
-    judges = Listing(tuple(_beside_bar(judge) for judge in misled), most=_MOST_NAMED)
-    yield say(f"bar.{key}.{_number(misled)}", judges=judges, bar=Decimal(FIXED_BAR, 1))
-    if people.weights in ("linear", "quadratic", "jaccard"):
-        yield say("bar.weights", weights=say(f"weights.{people.weights}"))
-    side = "low" if human < FIXED_BAR else "high"
-    yield say(f"bar.{key}.{side}", human=_near_the_bar(human), bar=Decimal(FIXED_BAR, 1))
-    close = [judge for judge in misled if human - judge.kappa <= _ABOUT_AS_CLOSE]
-    far = [judge for judge in misled if human - judge.kappa > _ABOUT_AS_CLOSE]
-    for word, group in (("close", close), ("far", far)):
-        if key == "passed" and group:
-            names = Listing(tuple(Name(judge.row.judge) for judge in group), most=_MOST_NAMED)
-            yield say(f"bar.{word}.{_number(group)}", judges=names)
-    yield say("bar.why")
-
-
-def _beside_bar(judge: _AtBar) -> Said:
-    figures = {
-        "judge": Name(judge.row.judge),
-        "kappa": _near_the_bar(judge.kappa),
-        "epsilon": Margin(judge.row.epsilon),
-    }
-    if math.isnan(judge.majority):
-        return say("bar.judge", **figures)
-    return say("bar.judge.majority", majority=_near_the_bar(judge.majority), **figures)
-
-
-def _number(group: Sequence[Any]) -> str:
-    return "one" if len(group) == 1 else "many"
-
-
-def _near_the_bar(kappa: float) -> Decimal:
-    """Give a third digit to a figure that two digits would put onto the bar."""
-    return Decimal(kappa, 3 if round(kappa, 2) == FIXED_BAR != kappa else 2)
 
 
 _NAMES = ("constant", "random", "majority_vote")
@@ -272,7 +187,6 @@ def _sentence(row: ControlRow, family: Family) -> Said:
 
 
 BEYOND_CHANCE = 0.05
-_MOST_RIVALS = 8
 
 
 def comparisons_of(part: QuestionPart) -> tuple[JudgeDifference, ...]:
@@ -287,62 +201,18 @@ def _clearness(row: JudgeDifference) -> tuple[float, float]:
 
 
 def difference_sentences(part: QuestionPart) -> tuple[Said, ...]:
-    """Say how many pairs differ, and who cannot be told apart from the best judge."""
+    """Say how many pairs of judges differ."""
     rows = comparisons_of(part)
     if not rows:
         return ()
-    clear = [row for row in rows if is_clear(row)]
-    if len(rows) == 1:
-        return (_one_pair(rows[0]),)
-    counts = {"clear": len(clear), "pairs": Count(len(rows), "pairs")}
-    return (say("differences.counted" if clear else "differences.nobody", **counts), *_best(part))
+    n_clear = sum(map(is_clear, rows))
+    key = "differences.counted" if n_clear else "differences.nobody"
+    return (say(key, clear=n_clear, pairs=Count(len(rows), "pairs")),)
 
 
 def is_clear(row: JudgeDifference) -> bool:
     """Whether a difference is beyond chance after Holm's correction."""
     return row.p_adjusted < BEYOND_CHANCE
-
-
-def _one_pair(row: JudgeDifference) -> Said:
-    if not is_defined(row.difference):
-        reason = Verbatim(row.reason) if row.reason else say("reason.unknown")
-        names = {"better": Name(row.judge_a), "worse": Name(row.judge_b)}
-        return say("differences.one_undefined", reason=reason, **names)
-    better, worse = (
-        (row.judge_a, row.judge_b) if row.difference >= 0 else (row.judge_b, row.judge_a)
-    )
-    ends = (row.low, row.high)
-    if row.difference < 0:
-        ends = (-row.high, -row.low)
-    return say(
-        "differences.one_clear" if is_clear(row) else "differences.one_unclear",
-        better=Name(better),
-        worse=Name(worse),
-        difference=Decimal(abs(row.difference)),
-        interval=Interval(*ends),
-        level=Percent(row.confidence_level),
-        p=P(row.p_adjusted),
-    )
-
-
-def _best(part: QuestionPart) -> tuple[Said, ...]:
-    """Name the judges that cannot be told apart from the one with the highest ρ."""
-    best = part.main.judges[0].judge
-    rivals = [
-        _other(row, best)
-        for row in comparisons_of(part)
-        if best in (row.judge_a, row.judge_b) and not is_clear(row)
-    ]
-    order = {judge.judge: place for place, judge in enumerate(part.main.judges)}
-    rivals.sort(key=lambda judge: order.get(judge, len(order)))
-    names = Listing(tuple(Name(judge) for judge in rivals), most=_MOST_RIVALS)
-    if not rivals:
-        return (say("differences.alone", best=Name(best)),)
-    return (say("differences.rivals", best=Name(best), rivals=names),)
-
-
-def _other(row: JudgeDifference, judge: str) -> str:
-    return row.judge_b if row.judge_a == judge else row.judge_a
 
 
 _ENOUGH_CHANCES = 10

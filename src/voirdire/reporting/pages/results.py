@@ -160,23 +160,6 @@ def _power_view(result: PowerResult) -> View:
             "power.column.power": lambda row: Decimal(row.power),
         },
     )
-    whole = Table.of(
-        say("power.all.caption"),
-        result.rows,
-        {
-            "column.epsilon": lambda row: Margin(row.epsilon),
-            "power.column.annotators": lambda row: row.n_annotators,
-            "column.items": lambda row: row.n_items,
-            "power.column.labels": lambda row: row.n_labels,
-            "power.column.power": lambda row: Decimal(None if row.reason else row.power),
-            "power.column.error": lambda row: Decimal(
-                None if row.reason else row.standard_error, 3
-            ),
-            "column.omega": lambda row: Decimal(row.winning_rate),
-            "power.column.route": lambda row: f"power.route.{row.route}",
-        },
-        most=400,
-    )
     reached = [row for row in result.smallest_plans if row.n_items is not None]
     return View(
         name="power",
@@ -185,10 +168,7 @@ def _power_view(result: PowerResult) -> View:
         todo=(say("power.do" if reached else "power.do.none", wanted=wanted),),
         blocks=(Figure.of("power", "power"), plans),
         notes=list_notes(_power_notes(result)),
-        parts=(
-            Part(name="power.grid", blocks=(_power_grid(result),)),
-            Part(name="power.all", blocks=(whole,), shown_in="details"),
-        ),
+        parts=(Part(name="power.grid", blocks=(_power_grid(result),)),),
         settings=result.settings
         | {"human_noise": result.human_noise, "judge_noise": result.judge_noise},
         glossary=("power", "epsilon", "noise_of_labels", "kappa", "omega"),

@@ -602,7 +602,7 @@ def _beside_probes(report: ProbeReport) -> Iterator[Part]:
 
 
 def _prompts(rows: Sequence[PromptAgreement]) -> Iterator[Part]:
-    """Yield a row per prompt over all questions with how far prompts are apart, then all rows."""
+    """Yield a row per prompt over all questions with how far prompts are apart."""
     by_prompt, by_question = (_group_by(rows, name) for name in ("prompt", "question"))
     columns: dict[str, Any] = {
         "probes.column.prompt": lambda these: Name(these[0].prompt),
@@ -630,15 +630,6 @@ def _prompts(rows: Sequence[PromptAgreement]) -> Iterator[Part]:
     caption = say("probes.prompts.caption")
     table = Table.of(caption, by_prompt, columns)
     yield Part(name="probes.prompts", blocks=(*(Words((each,)) for each in lead), table))
-    columns = {
-        "probes.column.prompt": lambda row: Name(row.prompt),
-        "column.question": lambda row: Name(row.question, 40),
-        "probes.column.kappa": lambda row: Decimal(row.kappa),
-        "column.outcome": lambda row: f"results.outcome.{row.outcome}",
-        "column.omega": lambda row: Decimal(row.winning_rate),
-    }
-    table = Table.of(caption, rows, columns, n_texts=2)
-    yield Part(name="probes.prompts.all", blocks=(table,), shown_in="details")
 
 
 def _group_by(rows: Sequence[PromptAgreement], name: str) -> list[list[PromptAgreement]]:

@@ -12,7 +12,6 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.reporting.as_json import examination_from_json
 from voirdire.reporting.json_reading import read_record
-from voirdire.reporting.plots.training_sheet import make_training_sheet
 from voirdire.reporting.plots.words import shorten_label
 from voirdire.stats import AltTestResult, PowerResult
 from voirdire.studies import Examination, GoldExamination, GoldResult
@@ -72,8 +71,6 @@ def read_result(result: Any) -> Any:
         return examination_from_json({"examinations": [], **result})
     if "judge" in result and "winning_rate" in result:
         return examination_from_json({"examinations": [result]})
-    if "steps" in result and "framework" in result:
-        return make_training_sheet(result)
     read = partial(read_record, source="result", made_by="Draw what voirdire wrote")
     if "wanted_power" in result:
         return read(PowerResult, result)

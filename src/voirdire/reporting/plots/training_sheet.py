@@ -1,14 +1,17 @@
-"""Read a training run, or its JSON, into the columns that its figures need."""
+"""Read a training run into the columns that its figures need."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.rewards.training.run import TrainingRun
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
 __all__ = [
     "AlarmMark",
@@ -122,83 +125,62 @@ class TrainingSheet:
 
 
 def make_training_sheet(result: Any) -> TrainingSheet:
-    """Read a training run, or the JSON of one; a sheet is given back, so that it is read once."""
+    """Read a training run; a sheet is given back, so that it is read once."""
     if isinstance(result, TrainingSheet):
         return result
-    if _read_field(result, "steps") is None or _read_field(result, "framework") is None:
+    if not isinstance(result, TrainingRun):
         msg = f"`result` must be a training run, got {shorten(result)}."
         raise InputError(msg)
-    steps = _read_list(result, "steps")
+    steps = list(result.steps)
     if not steps:
         msg = "`result` must hold at least one step of the training, got none."
         raise InputError(msg)
     whole, size = _make_columns(steps), math.ceil(len(steps) / _MOST_POINTS)
     return TrainingSheet(
-        name=str(_read_field(result, "name") or ""),
+        name=result.name,
         whole=whole,
         run=whole.thin_out(size),
         reference=_read_reference(result, whole, size=size),
-        alarms=[
-            AlarmMark(
-                kind=str(_read_field(row, "kind")),
-                step=_read_number(row, "step"),
-                subject=str(_read_field(row, "subject")),
-            )
-            for row in _read_list(result, "alarms")
-        ],
+        alarms=[AlarmMark(kind=x.kind, step=x.step, subject=x.subject) for x in result.alarms],
         steps_per_point=size,
-        length_unit=("tokens", "characters")[_read_field(result, "length_unit") == "characters"],
+        length_unit=result.length_unit,
     )
 
 
-def _read_field(thing: Any, name: str) -> Any:
-    """Read a field of a record, or of the JSON of one; None where there is none."""
-    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
-
-
-def _read_list(thing: Any, name: str) -> list[Any]:
-    """Read a field that holds several; empty where there is none."""
-    several = _read_field(thing, name)
-    return list(several) if isinstance(several, list | tuple) else []
-
-
-def _read_number(thing: Any, name: str) -> float:
-    """Read a figure; nan where it is None, or there is none."""
-    value = _read_field(thing, name)
-    return math.nan if value is None else float(value)
-
-
-def _make_columns(steps: list[Any]) -> StepColumns:
-    rates = [_read_field(step, "proposition_rates") or {} for step in steps]
-    shares = [_read_field(step, "class_shares") or {} for step in steps]
-    behaviors = dict.fromkeys(behavior for row in shares for behavior in row)
+def _make_columns(steps: Sequence[Any]) -> StepColumns:
+    behaviors = dict.fromkeys(behavior for step in steps for behavior in step.class_shares)
     return StepColumns(
-        steps=[_read_number(step, "step") for step in steps],
-        figures={name: [_read_number(step, name) for step in steps] for name in _FIGURES},
-        rates=_group_by_name(rates),
+        steps=[step.step for step in steps],
+        figures={name: [_or_nan(getattr(step, name)) for step in steps] for name in _FIGURES},
+        rates=_group_by_name([step.proposition_rates for step in steps]),
         classes={
-            name: _group_by_name([row.get(name) or {} for row in shares]) for name in behaviors
+            name: _group_by_name([step.class_shares.get(name) or {} for step in steps])
+            for name in behaviors
         },
     )
 
 
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
 def _group_by_name(rows: list[Mapping[str, Any]]) -> dict[str, Column]:
     names = dict.fromkeys(name for row in rows for name in row)
-    return {name: [_read_number(row, name) for row in rows] for name in names}
+    return {name: [_or_nan(row.get(name)) for row in rows] for name in names}
 
 
-def _read_reference(result: Any, whole: StepColumns, *, size: int) -> StepColumns | None:
+def _read_reference(result: TrainingRun, whole: StepColumns, *, size: int) -> StepColumns | None:
     """Read the reference within the steps of the run; figures of another scale are nan."""
-    reference = _read_field(result, "reference" if isinstance(result, Mapping) else "reference_run")
+    reference = result.reference_run
+    if reference is None:
+        return None
     low, high = min(whole.steps), max(whole.steps)
-    rows = [
-        step for step in _read_list(reference, "steps") if low <= _read_number(step, "step") <= high
-    ]
+    rows = [step for step in reference.steps if low <= step.step <= high]
     if not rows:
         return None
     columns = _make_columns(rows)
     for field_name, apart in (("reward_hash", _OF_REWARD), ("length_unit", ("length_mean",))):
-        if _read_field(reference, field_name) != _read_field(result, field_name):
+        if getattr(reference, field_name) != getattr(result, field_name):
             columns.figures.update({name: [math.nan] * len(rows) for name in apart})
     return columns.thin_out(max(size, math.ceil(len(rows) / _MOST_POINTS)))
 
