@@ -140,7 +140,7 @@ UNUSUAL = {
 WORDS = {
     "large": "None of 50 judges has been shown fit",
     "undefined controls": "is undefined here.",
-    "gold": "judge outperforms 2 of the 3 annotators",
+    "gold": "judge may replace an annotator",
     "two annotators": "At least three annotators who share items are needed",
     "failures": "with its 14 failed calls left out",
 }

@@ -10,7 +10,6 @@ from voirdire._validation import is_number
 from voirdire.reporting.number_formats import is_defined
 from voirdire.reporting.pages.examination_cautions import say_advice, say_note
 from voirdire.reporting.pages.speech import (
-    Clauses,
     Count,
     Decimal,
     Interval,
@@ -34,7 +33,6 @@ __all__ = [
     "State",
     "Verdict",
     "against",
-    "asks_superiority",
     "brief",
     "closeness",
     "failed_calls",
@@ -81,11 +79,6 @@ def against(key: str, row: AltTestResult) -> str:
     return key if reference_of(row) == "leave_one_out" else f"{key}.reference"
 
 
-def asks_superiority(row: AltTestResult) -> bool:
-    """Whether to pass is to be better than annotators, not about as good."""
-    return row.epsilon == 0 and reference_of(row) == "gold"
-
-
 def figures_of(row: AltTestResult) -> dict[str, Any]:
     """Give the figures that the sentences about a row are made of."""
     return {
@@ -93,7 +86,6 @@ def figures_of(row: AltTestResult) -> dict[str, Any]:
         "question": Name(row.question),
         "epsilon": Margin(row.epsilon),
         "won": _say_won(row),
-        "anyone": _say_anyone(row),
         "omega": Decimal(row.winning_rate),
         "exact": Decimal(_read_exact_rate(row)),
         "worst": Decimal(row.worst_case.winning_rate),
@@ -107,21 +99,16 @@ def closeness(row: AltTestResult) -> Said:
     """Say whom the judge was shown to be as close as, at this margin."""
     if not row.annotators:
         return say("close.untested")
-    mode = "zero" if row.epsilon == 0 else row.epsilon_mode
-    return say(f"close.{mode}" if row.n_won else f"close.none.{mode}", **figures_of(row))
+    return say(f"close.{'zero' if row.epsilon == 0 else row.epsilon_mode}", **figures_of(row))
 
 
-def shortfall(row: AltTestResult) -> Clauses | Said:
+def shortfall(row: AltTestResult) -> Said:
     """Say why a judge failed: too few annotators won, or won only with failed calls left out."""
     if lost_by_failures(row):
         return say("close.lost", **figures_of(row))
     if _lost_by_the_exact_test(row):
         return say("close.exact", **figures_of(row))
-    if not row.annotators:
-        return closeness(row)
-    need = "need.one" if len(row.annotators) == 1 else "need.half"
-    need = "need.weight" if row.settings.get("quality") else need
-    return Clauses((closeness(row), say(need)))
+    return closeness(row)
 
 
 def lost_by_failures(row: AltTestResult) -> bool:
@@ -174,18 +161,7 @@ def _say_won(row: AltTestResult) -> Said:
     n_won, n_all = row.n_won, len(row.annotators)
     if row.settings.get("quality") and n_won < n_all:
         return say("won.weight", omega=Decimal(row.winning_rate))
-    if n_all == 1:
-        return say(against("won.only", row))
-    if n_won == n_all:
-        key = "won.both" if n_all == 2 else "won.all"
-        return say(against(key, row), annotators=Count(n_all, "annotators"))
     return say(against("won.some", row), won=Count(n_won), annotators=Count(n_all, "annotators"))
-
-
-def _say_anyone(row: AltTestResult) -> Said:
-    n_all = len(row.annotators)
-    key = {1: "anyone.one", 2: "anyone.both"}.get(n_all, "anyone.many")
-    return say(against(key, row), annotators=Count(n_all, "annotators"))
 
 
 State: TypeAlias = Literal["passed", "depends", "failed", "no_evidence"]
@@ -283,14 +259,13 @@ def headline(part: QuestionPart) -> tuple[Said, ...]:
         "judges": Count(len(family.judges), "judges"),
         "margin": _margin_words(family.epsilons, passed=bool(fit)),
     }
-    end = ".outperforms" if asks_superiority(family.first) else ""
     if len(silent) == len(verdicts):
         return (say("headline.no_evidence", **figures),)
     if not fit:
-        return (say(f"headline.none{end}", **figures), *_name_verdicts("headline.silent", silent))
+        return (say("headline.none", **figures), *_name_verdicts("headline.silent", silent))
     close = [verdict for verdict in fit if verdict.is_close]
     return (
-        say(f"headline.some{end}", fit=Count(len(fit)), names=_names_of(fit), **figures),
+        say("headline.some", fit=Count(len(fit)), names=_names_of(fit), **figures),
         *_name_verdicts("headline.close", close),
         *_name_verdicts("headline.silent", silent),
     )
@@ -302,20 +277,18 @@ def glance_sentences(glance: Glance) -> Iterator[Said]:
     fit = Counter(each.judge for part in glance.parts for each in _list_fit(part))
     questions = Count(len(families), "questions")
     epsilons = sorted({epsilon for family in families for epsilon in family.epsilons})
-    better = all(asks_superiority(family.first) for family in families)
     figures = {
         "judges": Count(len(glance.judges), "judges"),
         "margin": _margin_words(epsilons, passed=bool(fit)),
         "questions": questions,
     }
-    end = ".outperforms" if better else ""
     if not fit:
-        yield say(f"glance.none{end}", **figures)
+        yield say("glance.none", **figures)
     elif len(glance.judges) == 1:
-        yield say(f"glance.one{end}", judge=Name(glance.judges[0]), n=fit.total(), **figures)
+        yield say("glance.one", judge=Name(glance.judges[0]), n=fit.total(), **figures)
     else:
         each = [say("glance.judge", judge=Name(judge, 40), n=n) for judge, n in fit.most_common()]
-        yield say(f"glance.some{end}", fit=len(fit), names=Listing(tuple(each)), **figures)
+        yield say("glance.some", fit=len(fit), names=Listing(tuple(each)), **figures)
     if len(glance.judges) == 1:
         closest = max((family.judges[0].rows[0] for family in families), key=_closeness_of_row)
         rho = Decimal(closest.advantage_probability)
@@ -383,11 +356,7 @@ def _short(judge: JudgeRows, state: State) -> Said:
         if _reaches_the_top(passing, judge):
             return say("short.depends", epsilon=Margin(passing[0].epsilon))
         return say("short.depends_listed", epsilons=list_margins(passing, either=True))
-    better = asks_superiority(judge.rows[0]) and (state == "passed" or len(judge.rows) == 1)
-    return say(f"short.{state}.outperforms" if better and state in _BETTER else f"short.{state}")
-
-
-_BETTER = ("passed", "failed")
+    return say(f"short.{state}")
 
 
 def _reaches_the_top(passing: Sequence[AltTestResult], judge: JudgeRows) -> bool:
@@ -396,23 +365,12 @@ def _reaches_the_top(passing: Sequence[AltTestResult], judge: JudgeRows) -> bool
 
 def _stability(judge: JudgeRows) -> tuple[Said, ...]:
     """Say where the outcome would often have been another, at the margins that decide."""
-    deciding = [*judge.select("passed")[:1], *judge.select("failed")[-1:]]
-    unsure = [
-        (row.epsilon, Percent(row.uncertainty.stability), row.uncertainty.clustered)
-        for row in deciding
-        if row.uncertainty is not None and is_close(row.uncertainty.stability)
-    ]
-    if not unsure:
-        return ()
-    epsilon, share, clustered = unsure[0]
-    key = "verdict.close.clusters" if clustered else "verdict.close.items"
-    if len(judge.rows) == 1:
-        return (say(key, share=share),)
-    if len(unsure) == 1:
-        return (say(f"{key}.at", share=share, epsilon=Margin(epsilon)),)
-    below, share_below, _ = unsure[1]
-    figures = {"below": Margin(below), "share_below": share_below}
-    return (say(f"{key}.two", share=share, epsilon=Margin(epsilon), **figures),)
+    for row in (*judge.select("passed")[:1], *judge.select("failed")[-1:]):
+        if row.uncertainty is not None and is_close(row.uncertainty.stability):
+            unit = "clusters" if row.uncertainty.clustered else "items"
+            share = Percent(row.uncertainty.stability)
+            return (say(f"verdict.close.{unit}", share=share, epsilon=Margin(row.epsilon)),)
+    return ()
 
 
 def is_close(stability: float) -> bool:
@@ -421,13 +379,12 @@ def is_close(stability: float) -> bool:
 
 
 def _say_passed(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
-    row = judge.rows[0]
-    if asks_superiority(row):
-        key = "verdict.outperforms"
-    else:
-        key = "verdict.passed" if len(judge.rows) == 1 else "verdict.passed_all"
-    sentence = say(key, close=closeness(row), **figures_of(row))
-    return sentence, (*_say_reason(row), *_say_failures(row))
+    passing = judge.select("passed")
+    row = passing[0]
+    key = "verdict.passed" if passing == [*judge.rows] else "verdict.depends"
+    all_of_them = list_margins(passing, either=True)
+    sentence = say(key, close=closeness(row), all=all_of_them, **figures_of(row))
+    return sentence, (*_say_reason(row), *_say_silent_margins(judge), *_say_failures(row))
 
 
 def _say_reason(row: AltTestResult) -> tuple[Said, ...]:
@@ -439,49 +396,12 @@ def _say_reason(row: AltTestResult) -> tuple[Said, ...]:
     return (reason, say("verdict.tests")) if is_other else (reason,)
 
 
-def _say_depends(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
-    passing = judge.select("passed")
-    row = passing[0]
-    key = "verdict.depends" if _reaches_the_top(passing, judge) else "verdict.depends_listed"
-    alternatives = list_margins(passing, either=True)
-    sentence = say(key, close=closeness(row), all=alternatives, **figures_of(row))
-    more = []
-    failing = judge.select("failed")
-    if failing:
-        end = ".exact" if _lost_by_the_exact_test(failing[-1]) else ""
-        key = "verdict.not_at.lost" if lost_by_failures(failing[-1]) else f"verdict.not_at{end}"
-        more.append(say(key, epsilons=list_margins(failing), **figures_of(failing[-1])))
-    return sentence, (
-        *_say_reason(row),
-        *more,
-        *_say_smallest_margin(judge),
-        *_say_silent_margins(judge),
-        *_say_failures(row),
-    )
-
-
 def _say_failed(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
     failing = judge.select("failed")
     row = failing[-1]
-    sentence = say(
-        _failed_key(judge, failing),
-        why=shortfall(row),
-        all=list_margins(failing),
-        **figures_of(row),
-    )
-    failures = () if lost_by_failures(row) else _say_failures(row)
-    return sentence, (
-        *_say_reason(row),
-        *_say_smallest_margin(judge),
-        *_say_silent_margins(judge),
-        *failures,
-    )
-
-
-def _failed_key(judge: JudgeRows, failing: Sequence[AltTestResult]) -> str:
-    if len(judge.rows) == 1:
-        return "verdict.failed.outperforms" if asks_superiority(failing[0]) else "verdict.failed"
-    return "verdict.failed_all" if len(failing) == len(judge.rows) else "verdict.failed_at"
+    why, margins = shortfall(row), list_margins(failing)
+    sentence = say("verdict.failed", why=why, all=margins, **figures_of(row))
+    return sentence, (*_say_reason(row), *_say_silent_margins(judge), *_say_failures(row))
 
 
 def _say_no_evidence(row: AltTestResult, n_asked: int) -> tuple[Said, Said | None]:
@@ -522,33 +442,16 @@ def _say_silent_margins(judge: JudgeRows) -> tuple[Said, ...]:
     return (say("verdict.silent_at", epsilons=list_margins(silent), reasons=reason_of(silent[-1])),)
 
 
-def _say_smallest_margin(judge: JudgeRows) -> tuple[Said, ...]:
-    """Name the smallest margin of all, where it says more than those examined."""
-    smallest = judge.rows[0].smallest_epsilon
-    examined = {row.epsilon for row in judge.rows if row.outcome == "passed"}
-    if smallest is None or (examined and smallest >= min(examined)):
-        return ()
-    if any(row.epsilon >= smallest for row in judge.select("failed")):  # by the exact test
-        return ()
-    key = "verdict.smallest.silent" if judge.smallest_is_silent else "verdict.smallest"
-    return (say(key, epsilon=Margin(round(smallest, 3))),)
-
-
 def _say_failures(row: AltTestResult) -> tuple[Said, ...]:
-    """Say what failed calls change; nothing is said of an ω that is not defined."""
-    worst = row.worst_case
-    if not worst.n_failures:
+    """Say what failed calls change."""
+    if not row.worst_case.n_failures or lost_by_failures(row):
         return ()
-    figures = {"failures": failed_calls(row), "worst": Decimal(worst.winning_rate)}
-    if not is_defined(worst.winning_rate):
-        return (say("verdict.failures.only", n=Count(worst.n_failures)),)
-    if row.outcome == "passed":
-        return (say("verdict.failures", n=Count(worst.n_failures), worst=figures["worst"]),)
-    return (say("verdict.failures.lost", **figures),)
+    worst = Decimal(row.worst_case.winning_rate)
+    return (say("verdict.failures", failures=failed_calls(row), worst=worst),)
 
 
 _SENTENCES: dict[State, Any] = {
     "passed": _say_passed,
-    "depends": _say_depends,
+    "depends": _say_passed,
     "failed": _say_failed,
 }
