@@ -43,7 +43,8 @@ COVERED = """() => [...document.querySelectorAll('.drawing svg')].flatMap(svg =>
             && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 6)
         .map(([other]) => one + ' / ' + other));
 })"""
-COLOURS = """() => ['body', 'summary', 'figcaption', '.drawing svg text'].map(where =>
+COLOURS = """() => ['body', 'summary', 'figcaption', '.drawing svg text']
+    .filter(where => document.querySelector(where)).map(where =>
     (style => where.includes('svg') ? style.fill : style.color)(
         getComputedStyle(document.querySelector(where))))"""
 

@@ -87,7 +87,7 @@ def test_tables_and_figures_that_are_too_wide_scroll_by_themselves(opened, tame)
     page, _ = opened(tame, width=360)
     page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
 
-    for where in (".wide:has(table.dense)", ".drawing.broad"):
+    for where in (".wide:has(table.dense)", ".drawing"):
         part = page.locator(where).first
         assert part.evaluate("each => each.scrollWidth > each.clientWidth"), where
         assert part.evaluate("each => getComputedStyle(each).overflowX") == "auto"
