@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import LinearConstraint, linprog, minimize
 from scipy.sparse import csr_array, eye_array, hstack
-from scipy.special import expit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +17,6 @@ class RankingProblem:
     gap: np.ndarray
     l2: float
     signs: tuple
-    loss: str = "hinge"
 
     @property
     def weight(self):
@@ -34,9 +32,7 @@ class RankingProblem:
         return np.array([0.0 if sign in (-1, None) else np.inf for sign in self.signs])
 
 
-def random_problem(
-    seed, *, n_items=30, n_pairs=60, n_features=5, l2=0.0, signs=None, loss="hinge", flip=0.3
-):
+def random_problem(seed, *, n_items=30, n_pairs=60, n_features=5, l2=0.0, signs=None, flip=0.3):
     """Pairs that a hidden score orders, but for a share that is the other way around."""
     rng = np.random.default_rng(seed)
     features = rng.random((n_items, n_features))
@@ -45,12 +41,10 @@ def random_problem(
     pairs[:, 1] = (pairs[:, 0] + 1 + pairs[:, 1] % (n_items - 1)) % n_items
     is_turned = (score[pairs[:, 0]] < score[pairs[:, 1]]) ^ (rng.random(n_pairs) < flip)
     pairs = np.where(is_turned[:, None], pairs[:, ::-1], pairs)
-    return problem_of(
-        features, pairs, gap=1 + rng.normal(size=n_pairs), l2=l2, signs=signs, loss=loss
-    )
+    return problem_of(features, pairs, gap=1 + rng.normal(size=n_pairs), l2=l2, signs=signs)
 
 
-def problem_of(features, pairs, *, gap=1.0, l2=0.0, signs=None, loss="hinge"):
+def problem_of(features, pairs, *, gap=1.0, l2=0.0, signs=None):
     """A problem with `signs` of 1 (at least 0), -1 (at most 0), 0 (free) or None (held at 0)."""
     features = np.asarray(features, float)
     pairs = np.asarray(pairs, np.int64).reshape(-1, 2)
@@ -62,7 +56,6 @@ def problem_of(features, pairs, *, gap=1.0, l2=0.0, signs=None, loss="hinge"):
         gap=np.broadcast_to(np.asarray(gap, float), n_pairs).copy(),
         l2=l2,
         signs=(0,) * n_features if signs is None else tuple(signs),
-        loss=loss,
     )
 
 
@@ -72,9 +65,7 @@ def objective_by_hand(problem, weights):
     for k in range(problem.better.size):
         row = problem.features[problem.better[k]] - problem.features[problem.worse[k]]
         short = problem.gap[k] - row @ weights
-        total += problem.weight[k] * (
-            max(0.0, short) if problem.loss == "hinge" else np.logaddexp(0.0, short)
-        )
+        total += problem.weight[k] * max(0.0, short)
     return total + problem.l2 / 2 * weights @ weights
 
 
@@ -124,26 +115,6 @@ def dual_optimum(problem):
     return -min(found.fun, value)
 
 
-def logistic_optimum(problem):
-    """Optimum of the logistic loss by L-BFGS-B on the weights."""
-    differences = rows(problem)
-
-    def loss(w):
-        short = problem.gap - differences @ w
-        value = problem.weight @ np.logaddexp(0, short) + problem.l2 / 2 * w @ w
-        return value, problem.l2 * w - differences.T @ (problem.weight * expit(short))
-
-    found = minimize(
-        loss,
-        np.zeros(problem.features.shape[1]),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=list(zip(problem.lower, problem.upper, strict=True)),
-        options={"maxiter": 50_000, "ftol": 1e-16, "gtol": 1e-10},
-    )
-    return found.fun
-
-
 def shortest_optimum(problem):
     """Weights of least norm among the optima without λ, as a quadratic program for SLSQP."""
     least, differences = linear_optimum(problem), rows(problem)
@@ -165,13 +136,12 @@ def shortest_optimum(problem):
     return found.x[:n_features]
 
 
-def separation_by_highs(problem):
-    """How many pairs can be ranked right with none wrong: the largest sum of min(1, Dw)."""
+def is_separable_by_highs(problem):
+    """Whether all pairs can be ranked right: the largest sum of min(1, Dw) is their number."""
     differences = rows(problem)
     n_pairs, n_features = differences.shape
     cost = np.concatenate([np.zeros(n_features), -np.ones(n_pairs)])
     matrix = hstack([csr_array(-differences), eye_array(n_pairs)], format="csr")
     bounds = [*zip(problem.lower, problem.upper, strict=True), *[(0, 1)] * n_pairs]
     found = linprog(cost, A_ub=matrix, b_ub=np.zeros(n_pairs), bounds=bounds, method="highs")
-    n_right = round(-found.fun)
-    return "complete" if n_right == n_pairs else "quasi" if n_right else "none"
+    return round(-found.fun) == n_pairs

@@ -16,7 +16,6 @@ __all__ = [
     "Judged",
     "Label",
     "Language",
-    "Loss",
     "Margin",
     "Method",
     "Mode",
@@ -102,12 +101,9 @@ the number that it wrote, or the share of several samples."""
 ReplyForm: TypeAlias = Literal["json_schema", "json_object", "text"]
 """How a model is held to the form of its reply, from the strictest to none."""
 
-Orientation: TypeAlias = Literal["plain", "rule", "demanded"]
-"""Which propositions enter a reward by the probability that they are false: none; those that a
-behavior requires or desires to be false; or all whose demanded state is false."""
-
-Loss: TypeAlias = Literal["hinge", "logistic"]
-"""What a fit minimises over comparisons."""
+Orientation: TypeAlias = Literal["plain", "demanded"]
+"""Which propositions enter a reward by the probability that they are false: none, or all whose
+demanded state is false."""
 
 Threshold: TypeAlias = float | Mapping[str, float]
 """From which probability on a proposition is true: one number, or one by proposition."""

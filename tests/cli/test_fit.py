@@ -78,7 +78,7 @@ def fit(call, comparisons, verdicts, tmp_path):
 
 def test_a_fit_gives_the_figures_of_the_library(fit, comparisons, verdicts, tmp_path):
     done = fit(
-        *("--margin", 0.5, "--margin-of", "ideal=2", "--l2", 0.05, "--loss", "logistic"),
+        *("--margin", 0.5, "--margin-of", "ideal=2", "--l2", 0.05),
         *(
             "--orientation",
             "demanded",
@@ -93,7 +93,7 @@ def test_a_fit_gives_the_figures_of_the_library(fit, comparisons, verdicts, tmp_
     assert "got 'hard_refuse:disclaimer'" in done.err
 
     done = fit(
-        *("--margin", 0.5, "--margin-of", "ideal=2", "--l2", 0.05, "--loss", "logistic"),
+        *("--margin", 0.5, "--margin-of", "ideal=2", "--l2", 0.05),
         *(
             "--orientation",
             "demanded",
@@ -111,7 +111,6 @@ def test_a_fit_gives_the_figures_of_the_library(fit, comparisons, verdicts, tmp_
         margin=0.5,
         margins={"ideal": 2.0},
         l2=0.05,
-        loss="logistic",
         orientation="demanded",
         signs={"apology": "positive", "judgement": "negative"},
         fixed={"hard_refuse:third_person": 1.0},
@@ -322,8 +321,6 @@ def test_a_reward_is_replaced_by_a_reward(fit):
         (["--sign", "apology"], r"must be [FEATURE=]positive|negative|rubric, got 'apology'"),
         (["--sign", "rubric", "--signs", "positive"], "must name '*' once"),
         (["--signs", "rubrc"], "must be [FEATURE=]positive|negative|rubric, got 'rubrc'"),
-        (["--cap", "apology"], "`--cap` must be PROPOSITION=NUMBER, got 'apology'"),
-        (["--cap", "apology=high"], "`--cap` must be a number, got 'high'"),
         (["--order", "a > b", "--order", "b > a"], "must name '*' once"),
         (["--order", "bad < good"], "must put better labels first, as in full > part"),
         (["--order", "comply=ideal"], "must put better labels first"),
@@ -352,9 +349,6 @@ def test_no_comparisons_and_no_output_are_usage_errors(call, comparisons, tmp_pa
         (["--folds", "1"], "must be a whole number of at least 2"),
         (["--ignore", "apolgy"], "Did you mean `apology`"),
         (["--order", "hard_refse=ideal > less_good"], "Did you mean `hard_refuse`"),
-        (["--cap", "apolgy=.5"], "Did you mean `apology`"),
-        (["--cap", "hard_refse:apology=.5"], "Did you mean `hard_refuse:apology`"),
-        (["--cap", "apology=2"], "`--cap` must be in the open interval (0, 1), got 2"),
         (["--sign", "apolgy=negative"], "Did you mean `apology`"),
         (["--sign", "hard_refse:apology=negative"], "Did you mean `hard_refuse:apology`"),
         (["--feature", "apology"], "got 'apology', which is a proposition"),
@@ -511,27 +505,17 @@ def fit_kinds(call, tmp_path):
     return run
 
 
-@pytest.mark.parametrize("name", ["rude", "chat:rude"])
-def test_a_cap_is_written_down_and_printed(fit_kinds, name):
-    done, record = fit_kinds("--cap", f"{name}=.5")
-
-    assert done.code == 0
-    assert record["settings"]["caps"] == {name: 0.5}
-    assert record["behaviors"]["chat"]["caps"] == {"rude": 0.5}
-
-
 @pytest.mark.parametrize("before", ["", "chat:"])
 def test_answers_of_scales_and_choices_are_features(fit_kinds, before):
     done, record = fit_kinds(
         *("--feature", f"{before}quality", "--feature", f"{before}tone"),
         *("--sign", f"{before}quality=negative", "--sign", f"{before}tone=warm=positive"),
-        *("--sign", "chat.good=positive", "--cap", f"{before}quality=.75"),
+        *("--sign", "chat.good=positive"),
     )
 
     weights = record["behaviors"]["chat"]["weights"]
     assert {"quality", "tone=warm", "tone=cold", "tone=dry"} <= weights.keys()
     assert weights["quality"] <= 0 <= weights["tone=warm"]
-    assert record["behaviors"]["chat"]["caps"] == {"quality": 0.75}
     assert "tone=warm" in done.out
 
 
@@ -541,7 +525,6 @@ def test_answers_of_scales_and_choices_are_features(fit_kinds, before):
     [
         (["--feature", "qualty"], "Did you mean `quality`"),
         (["--feature", "chta:quality"], "Did you mean `chat:quality`"),
-        (["--cap", "quality=.5"], "answers that are features, got 'quality'"),
         (["--sign", "polite=neg"], "`--sign` must be one of 'positive', 'negative', 'rubric', got"),
         (
             ["--sign", "quality=positive"],

@@ -272,7 +272,7 @@ FIT = [
     Run(
         "fit_margins",
         f"fit {FITTED} {ORDERS} --l2 .01 --margin-of good=2 --margin .5 --equal-prompts"
-        " --orientation rule --resamples 0 -o made.json --json",
+        " --orientation demanded --resamples 0 -o made.json --json",
         fits=True,
     ),
     Run(

@@ -106,7 +106,7 @@ def test_comparisons_that_go_in_cycles_are_counted_below_the_weights():
 
     text = " ".join(printed(found).split())
 
-    assert "cycles: 3 comparisons in 1 prompt go in cycles, such as 'i" in text
+    assert "3 comparisons go in cycles" in text
 
 
 def test_without_a_cycle_nothing_is_said_of_cycles(found):

@@ -1,4 +1,4 @@
-"""Scale and choice questions as features, and caps: by hand, in fits, files, live and replayed."""
+"""Scale and choice questions as features: by hand, in fits, files, live and replayed."""
 
 import json
 
@@ -143,10 +143,8 @@ def test_a_language_model_gives_the_same_in_memory_in_files_and_live(tmp_path):
     assert list(live) == in_memory
 
 
-def test_a_server_gives_the_same_with_caps_beside_further_features():
-    """Over HTTP, by a reward whose quality counts up to 1/2 and whose tone is a choice."""
-    reward = reward_of(caps={"quality": 0.5})
-    capped = {"a": BY_HAND["a"] - 3 * 0.25, "b": BY_HAND["b"], "c": BY_HAND["c"] - 3 * 0.5}
+def test_a_server_gives_the_same():
+    reward = reward_of()
     turns = [Turn(response=name, prompt="p", behavior="chat") for name in ITEMS]
 
     with running(LiveReward(reward, judge=model())) as address:
@@ -154,10 +152,10 @@ def test_a_server_gives_the_same_with_caps_beside_further_features():
         found = served.scored(turns)
         served.close()
 
-    assert found.rewards == pytest.approx(list(capped.values()), abs=1e-12)
+    assert found.rewards == pytest.approx(list(BY_HAND.values()), abs=1e-12)
     assert found.judged.questions == reward.columns
     values = found.judged.probabilities
-    assert values[:, 2].tolist() == [0.75, 0.0, 1.0]  # (quality - 1) / 4, before the cap
+    assert values[:, 2].tolist() == [0.75, 0.0, 1.0]  # (quality - 1) / 4
     assert values[:, 3:].tolist() == [[1, 0, 0], [0, 0, 1], [0, 1, 0]]  # warm, dry, cold
 
 
@@ -249,14 +247,13 @@ def test_an_answer_outside_its_question_is_an_error_with_its_place(answers, word
 
 
 def test_a_reward_reads_back_and_one_without_further_features_has_the_hash_that_it_had(tmp_path):
-    reward, plain = reward_of(caps={"quality": 0.5}), reward_of({"chat": {"sorry": 1.0}})
+    reward, plain = reward_of(), reward_of({"chat": {"sorry": 1.0}})
     reward.save(tmp_path / "reward.json")
 
     found = load_reward(tmp_path / "reward.json")
 
-    assert found.content_hash == reward.content_hash != reward_of().content_hash
+    assert found.content_hash == reward.content_hash != plain.content_hash
     assert found.columns == ("sorry", "rude", "quality", "tone=warm", "tone=cold", "tone=dry")
-    assert found.behaviors["chat"].caps == {"quality": 0.5}
     assert plain.columns == ("sorry", "rude")
     assert list(plain.behaviors["chat"].weights) == ["sorry", "rude", "chat.good", "chat.poor"]
 
@@ -285,24 +282,21 @@ def drawn(seed=3, n_prompts=30):
     return data, answers
 
 
-def features_by_hand(row, *, caps=()):
+def features_by_hand(row):
     sorry, rude, quality, tone = row
     values = [sorry, rude, (quality - 1) / 4, *(float(tone == t) for t in ("warm", "cold", "dry"))]
-    values = [min(value, dict(caps).get(k, 1.0)) for k, value in enumerate(values)]
     return np.array([*values, 1 - rude, rude])
 
 
-@pytest.mark.parametrize("caps", [{}, {"quality": 0.5, "chat:sorry": 0.25}])
-def test_the_objective_of_a_fit_is_that_of_highs(caps):
+def test_the_objective_of_a_fit_is_that_of_highs():
     data, answers = drawn()
     settings = FitSettings(
-        l2=0.0, n_resamples=0, features=["quality", "tone"], caps=caps, orders={"*": "good > poor"}
+        l2=0.0, n_resamples=0, features=["quality", "tone"], orders={"*": "good > poor"}
     )
 
     found = fit_reward(data, rubric=KINDS, verdicts=long_table(answers), settings=settings)
 
-    by_place = {2: 0.5, 0: 0.25} if caps else {}
-    values = {name: features_by_hand(row, caps=by_place.items()) for name, row in answers.items()}
+    values = {name: features_by_hand(row) for name, row in answers.items()}
     sides = [(data[k]["id"], data[k + 1]["id"]) for k in range(0, len(data), 2)]
     d = np.array([values[a] - values[b] for a, b in sides])
     n, m = d.shape  # minimise the mean of s, where s >= 0 and s >= 1 - d w
@@ -315,9 +309,6 @@ def test_the_objective_of_a_fit_is_that_of_highs(caps):
     assert list(weights)[:6] == ["sorry", "rude", "quality", "tone=warm", "tone=cold", "tone=dry"]
     assert sum(weights[f"tone={t}"] for t in ("warm", "cold", "dry")) == pytest.approx(0, abs=1e-9)
     assert not any("tone" in note for note in found.notes)  # adding up to 1 is known
-    if caps:
-        assert found.model.behaviors["chat"].caps == {"sorry": 0.25, "quality": 0.5}
-        assert found.model.settings["caps"] == caps
 
 
 def test_examination_and_fit_agree_on_the_reward():
@@ -334,15 +325,6 @@ def test_examination_and_fit_agree_on_the_reward():
     assert {"tone=warm", "tone=cold", "tone=dry"} <= {one.feature for one in found.drives}
 
 
-def test_a_rubric_whose_further_questions_are_no_features_says_so():
-    data, answers = drawn()
-    settings = FitSettings(l2=0.01, n_resamples=0, orders={"*": "good > poor"})
-
-    fit = fit_reward(data, rubric=KINDS, verdicts=long_table(answers), settings=settings)
-
-    assert any("answers to quality, tone are no features" in note for note in fit.notes)
-
-
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
@@ -350,15 +332,9 @@ def test_a_rubric_whose_further_questions_are_no_features_says_so():
         ({"features": ["sorry"]}, "got 'sorry', which is a proposition"),
         ({"features": ["qualty"]}, "which it does not ask.*quality"),
         ({"features": "quality"}, "`features` must be a list"),
-        ({"caps": {"quality": 0.5}}, "`caps` must name propositions .* got 'quality'"),
-        ({"caps": {"sorrry": 0.5}}, "got 'sorrry'.*sorry"),
-        ({"caps": {"chat.good": 0.5}}, "got 'chat.good'"),
-        ({"caps": {"sorry": 1.0}}, r"open interval \(0, 1\), got 1.0"),
-        ({"caps": {"sorry": 0}}, r"open interval \(0, 1\), got 0"),
-        ({"caps": {"sorry": True}}, r"open interval \(0, 1\), got True"),
     ],
 )
-def test_what_cannot_be_a_feature_or_a_cap_is_an_error_before_anything_is_judged(settings, words):
+def test_what_cannot_be_a_feature_is_an_error_before_anything_is_judged(settings, words):
     with pytest.raises(InputError, match=words):
         fit_reward([], rubric=KINDS, settings=FitSettings(**settings))
 
@@ -382,41 +358,3 @@ behaviors:
     demands: {apology: allowed}
     classes: {good: apology, poor: otherwise}
 """)
-
-
-# Caps -------------------------------------------------------------------------------------------
-
-
-def test_more_than_the_cap_pays_nothing_more_everywhere(tmp_path):
-    answers = {"a": (0.3, 0.0, 1, "cold"), "b": (0.5, 0.0, 1, "cold"), "c": (1.0, 0.0, 1, "cold")}
-    reward = reward_of({"chat": {"sorry": 2.0}}, caps={"sorry": 0.5})
-    reward.save(tmp_path / "reward.json")
-    read = load_reward(tmp_path / "reward.json")
-
-    scores = read.score(items(answers), verdicts=long_table(answers))
-    function = reward_function(read, judge=model(answers), behavior="chat")
-    live = list(function(["p"] * 3, list(answers)))
-    function.close()
-
-    assert scores.rewards.tolist() == live == [0.6, 1.0, 1.0]
-    explained = read.explain(scores).filter(pl.col("feature") == "sorry")
-    assert explained["value"].to_list() == [0.3, 0.5, 0.5]
-    assert explained["contribution"].to_list() == [0.6, 1.0, 1.0]
-
-
-def test_a_cap_of_one_behavior_goes_before_one_of_all():
-    reward = reward_of({"chat": {"sorry": 1.0}}, caps={"chat:sorry": 0.2, "sorry": 0.7})
-
-    assert reward.behaviors["chat"].caps == {"sorry": 0.2}
-
-
-@pytest.mark.parametrize("caps", [{"quality": 0.5}, {"sorry": 2.0}, {"chat.good": 0.5}])
-def test_a_file_with_a_cap_of_nothing_is_refused(tmp_path, caps):
-    path = tmp_path / "reward.json"
-    reward_of({"chat": {"sorry": 1.0}}).save(path)
-    content = json.loads(path.read_text(encoding="utf-8"))
-    content["behaviors"]["chat"]["caps"] = caps
-    path.write_text(json.dumps(content), encoding="utf-8")
-
-    with pytest.raises(InputError, match="caps must be of its features"):
-        load_reward(path)

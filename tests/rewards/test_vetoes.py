@@ -98,7 +98,7 @@ def test_what_is_vetoed_lies_below_all_else_in_the_order_that_it_had(seed, orien
 
 @pytest.mark.edges
 @pytest.mark.parametrize("sign", [-1, 1])
-@pytest.mark.parametrize("veto", ["rude", ["rude", "sorry"], "not sorry"])
+@pytest.mark.parametrize("veto", ["rude", ["rude", "sorry"]])
 def test_no_response_makes_up_for_a_veto_and_the_bound_is_not_loose(sign, veto):
     weights = {"sorry": 1.0, "rude": sign * 50.0, "good": 2.0}
 
@@ -110,16 +110,6 @@ def test_no_response_makes_up_for_a_veto_and_the_bound_is_not_loose(sign, veto):
     penalty = -vetoing(veto, weights={"refuse": weights}).behaviors["refuse"].weights["(veto)"]
     alone = 0.0 if sign < 0 and veto == "rude" else 50.0  # at the threshold it costs both alike
     assert penalty == pytest.approx(1.1 * (1.0 + alone + 2.0))
-
-
-def test_a_veto_in_a_behavior_without_weights_is_an_error():
-    with pytest.raises(InputError, match=r"that has weights, got 'chat:rude'.*'chat'"):
-        vetoing("chat:rude", weights={"refuse": {"sorry": 1.0}})
-
-
-def test_a_veto_of_a_behavior_that_the_rubric_lacks_names_those_that_it_has():
-    with pytest.raises(InputError, match=r"before the colon, got 'chatt:rude'.*: .*\bchat\b"):
-        vetoing("chatt:rude", weights={"refuse": {"sorry": 1.0}})
 
 
 def test_a_veto_without_any_weight_still_counts():
@@ -137,38 +127,20 @@ def test_the_threshold_is_that_of_the_judge():
     assert found[is_rude(0.2)].max() < found[~is_rude(0.2)].min()
 
 
-@pytest.mark.edges
-@pytest.mark.parametrize(
-    ("veto", "holds"),
-    [
-        ("sorry and rude", lambda sorry, rude: sorry * rude >= 0.5),
-        ("any(unacceptable)", lambda sorry, rude: rude >= 0.5),
-        ("refuse:not sorry", lambda sorry, rude: 1 - sorry >= 0.5),
-        (["rude", "not sorry"], lambda sorry, rude: rude >= 0.5 or 1 - sorry >= 0.5),
-    ],
-)
-def test_a_condition_holds_by_its_probability(veto, holds):
-    found = rule_rewards(vetoing(veto))
-    without = rule_rewards(vetoing(()))
-
-    expected = [holds(sorry, rude) for sorry, rude in itertools.product(GRID, GRID)]
-    assert (found < without).tolist() == expected
-
-
-def test_an_expression_takes_the_lowest_threshold_of_its_propositions():
-    reward = vetoing("sorry and rude")
+def test_any_of_several_vetoes_will_do_each_at_its_own_threshold():
+    reward = vetoing(["rude", "sorry"])
     judged = dataclasses.replace(reward.judge, threshold={"sorry": 0.9, "rude": 0.3})
-    lenient = dataclasses.replace(reward, judge=judged)
+    reward = dataclasses.replace(reward, judge=judged)
     verdicts = Verdicts(
-        items=("a", "b"),
+        items=("a", "b", "c"),
         questions=("sorry", "rude"),
-        probabilities=np.array([[0.6, 0.6], [0.5, 0.5]]),
-        behaviors=("refuse", "refuse"),
+        probabilities=np.array([[0.9, 0.0], [0.8, 0.3], [0.8, 0.2]]),
+        behaviors=("refuse",) * 3,
         judge="hand",
         fingerprint="",
     )
 
-    assert lenient.features("refuse", verdicts)[:, 2].tolist() == [1.0, 0.0]  # .36 and .25
+    assert reward.features("refuse", verdicts)[:, 2].tolist() == [1.0, 1.0, 0.0]
 
 
 def test_a_veto_may_hold_in_one_behavior_only():
@@ -276,7 +248,7 @@ def rubric_and_judge():
 @pytest.mark.parametrize(
     ("veto", "words"),
     [
-        (["sorrry"], "veto must have a meaning in its rubric.*'sorrry'"),
+        (["sorrry"], "veto must be of its rubric.*'sorrry'"),
         ([], "must have a weight for every feature .* got a difference in '\\(veto\\)'"),
         (["rude", 3], "veto"),
     ],
@@ -295,10 +267,10 @@ def test_a_file_with_a_veto_without_meaning_is_refused(tmp_path, veto, words):
 @pytest.mark.parametrize(
     ("veto", "words"),
     [
-        ("sorrry", "condition of rubric 'tiny', got 'sorrry'"),
-        ("chat:sorrry", "got 'sorrry'"),
-        ("chat:any(required)", "must depend on a proposition, got 'chat:any"),
-        ("any(", "got 'any"),
+        ("sorrry", "proposition of rubric 'tiny', got 'sorrry'. Did you mean `sorry`"),
+        ("chat:sorrry", "got 'chat:sorrry'"),
+        ("chatt:rude", "got 'chatt:rude'"),
+        ("sorry and rude", "got 'sorry and rude'"),
         (None, "must be a proposition or a list of them, got None"),
         ([1], "must be a proposition or a list of them"),
     ],

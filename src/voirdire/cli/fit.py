@@ -89,9 +89,6 @@ else:
         fixed=pairs_of(float, named="FEATURE"),
         ignored=with_spelling("--ignore", list[str], metavar="FEATURE"),
         veto=with_spelling("--veto", list[str], metavar="PROPOSITION"),
-        caps=with_spelling(
-            "--cap", pairs_of(float, named="PROPOSITION"), metavar="PROPOSITION=NUMBER"
-        ),
         features=with_spelling("--feature", list[str], metavar="QUESTION"),
         confidence_level=Confidence,
     )

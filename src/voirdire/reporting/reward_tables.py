@@ -99,8 +99,8 @@ class RewardFitTables:
             yield ""
             for sentence in _sentences(row, level=level):
                 yield Text(sentence)
-            if row.cycles.n_pairs:
-                yield Text(f"cycles: {row.cycles.in_words()}", style="yellow")
+            if row.n_cyclic_pairs:
+                yield Text(f"{row.n_cyclic_pairs:,} comparisons go in cycles", style="yellow")
             for note in [note for note in row.notes if note not in several]:
                 yield Text(f"note: {note}", style="yellow")
             yield ""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     )
     from voirdire.rewards.comparisons.data import ComparisonData, labelled_by_class
     from voirdire.rewards.comparisons.order import LabelOrder, default_order
-    from voirdire.rewards.comparisons.pairs import PairSet, PreferenceCycles, pairs_of
+    from voirdire.rewards.comparisons.pairs import PairSet, pairs_of
     from voirdire.rewards.comparisons.reading import comparisons_of, read_comparisons
     from voirdire.rewards.comparisons.settings import ComparisonLayout, ComparisonSettings
     from voirdire.rewards.features import FeatureSet, feature_set, feature_values
@@ -97,7 +97,6 @@ __all__ = [
     "LiveScores",
     "MissingRewards",
     "PairSet",
-    "PreferenceCycles",
     "Recipes",
     "RejectedSlot",
     "Replay",
@@ -175,7 +174,6 @@ _HOMES = {
     "LiveScores": "live.turns",
     "MissingRewards": "live.missing_numbers",
     "PairSet": "comparisons.pairs",
-    "PreferenceCycles": "comparisons.pairs",
     "Recipes": "synthesis.recipes",
     "RejectedSlot": "synthesis.result",
     "Replay": "training.replay",

@@ -14,7 +14,6 @@ from voirdire.documents import Form, closest, content_digest, read_document
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
 from voirdire.records.thresholds import get_thresholds
-from voirdire.rewards.vetoes import list_veto_propositions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,7 +122,7 @@ def list_paying_propositions(model: RewardModel) -> tuple[str, ...]:
     for behavior, row in model.behaviors.items():
         features = model.feature_set(behavior)
         paying.update(name for name in features.propositions if row.weights[name] != 0)
-        paying |= list_veto_propositions(model.rubric, behavior, row.vetoes)
+        paying |= set(row.vetoes)
         if any(row.weights[name] != 0 for name in features.classes):
             paying.update(model.rubric.logic.compile_classes(behavior).variables)
     return tuple(name for name in model.rubric.propositions if name in paying)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,11 +14,11 @@ from voirdire.errors import InputError
 from voirdire.rubrics import class_probabilities
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.rubrics import Demand, Rubric
+    from voirdire.rubrics import Rubric
 
 __all__ = [
     "VETO",
@@ -27,7 +27,6 @@ __all__ = [
     "feature_set",
     "feature_values",
     "find_number_questions",
-    "group_caps",
     "group_questions",
     "list_weighed_features",
     "split_behavior",
@@ -64,12 +63,10 @@ class FeatureSet:
         Answers to scale and choice questions as numbers: ``quality``, ``tone=warm``.
     classes : tuple of str
         Its completion classes as ``behavior.class``, in order of precedence.
-    orientation : {"plain", "rule", "demanded"}
+    orientation : {"plain", "demanded"}
         By which rule propositions are flipped.
     vetoes : tuple of str
         What a reward vetoes in it; ``"(veto)"`` is then a feature too.
-    caps : mapping of str to float
-        By proposition or answer the value above which the feature does not grow.
     """
 
     behavior: str
@@ -79,7 +76,6 @@ class FeatureSet:
     classes: tuple[str, ...]
     orientation: Orientation
     vetoes: tuple[str, ...] = ()
-    caps: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -107,9 +103,9 @@ def feature_set(
         With the behavior.
     behavior : str
         Such as ``"hard_refuse"``.
-    orientation : {"plain", "rule", "demanded"}, optional
-        Plain: every feature is the probability that the proposition is true. Rule: those that are
-        required or desired to be false are flipped. Demanded: all whose demanded state is false.
+    orientation : {"plain", "demanded"}, optional
+        Plain: every feature is the probability that the proposition is true. Demanded: those
+        whose demanded state is false are flipped.
     questions : sequence of str, optional
         Scale and choice questions whose answers are features too.
 
@@ -122,23 +118,26 @@ def feature_set(
     ------
     InputError
         If the rubric lacks the behavior or a question, a question is of another kind, or the
-        orientation is none of the three.
+        orientation is neither of the two.
 
     Examples
     --------
     >>> from voirdire import load_rubric
-    >>> features = feature_set(load_rubric("safety"), "hard_refuse", orientation="rule")
+    >>> features = feature_set(load_rubric("safety"), "hard_refuse")
     >>> len(features.propositions), len(features.names)
     (15, 20)
-    >>> [name for name, is_flipped in zip(features.propositions, features.flipped) if is_flipped]
-    ['additional_content']
+    >>> any(features.flipped)
+    False
     """
     check_choice("orientation", orientation, Orientation)
     row = rubric.behavior(behavior)
     return FeatureSet(
         behavior=behavior,
         propositions=row.propositions,
-        flipped=tuple(_is_flipped(demand, orientation) for demand in row.demands.values()),
+        flipped=tuple(
+            orientation == "demanded" and demand.demanded is False
+            for demand in row.demands.values()
+        ),
         answers=tuple(name for one in questions for name in _list_number_names(rubric, one)),
         classes=row.features[len(row.propositions) :],
         orientation=orientation,
@@ -165,7 +164,7 @@ def feature_values(
         How probable it is that each proposition is true, in [0, 1]; nan where there is no verdict.
     propositions : sequence of str, optional
         What the columns are; by default the propositions of the rubric in its order.
-    orientation : {"plain", "rule", "demanded"}, optional
+    orientation : {"plain", "demanded"}, optional
         As for `feature_set`.
 
     Returns
@@ -204,7 +203,7 @@ def feature_values(
 def compute_features(
     features: FeatureSet, rubric: Rubric, *, probabilities: ArrayLike, columns: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Compute features and apply caps, without the veto; see `feature_values`."""
+    """Compute features without the veto; see `feature_values`."""
     places = _find_columns(features, columns)
     values_given = np.asarray(probabilities, dtype=np.float64)
     classes = class_probabilities(
@@ -212,13 +211,11 @@ def compute_features(
     )
     # Column by column into one array, so that a million items need no other memory.
     values = np.empty((len(values_given), len(places) + len(features.classes)))
-    for column, (name, place) in enumerate(zip(features.asked, places, strict=True)):
+    for column, place in enumerate(places):
         if column < len(features.flipped) and features.flipped[column]:
             np.subtract(1.0, values_given[:, place], out=values[:, column])
         else:
             values[:, column] = values_given[:, place]
-        if name in features.caps:
-            np.minimum(values[:, column], features.caps[name], out=values[:, column])
     values[:, len(places) :] = classes.values
     return values
 
@@ -252,39 +249,6 @@ def group_questions(
         for behavior in behaviors:
             grouped[behavior][question] = None
     return {behavior: tuple(names) for behavior, names in grouped.items()}
-
-
-def group_caps(
-    caps: Mapping[str, Any], sets: Mapping[str, FeatureSet]
-) -> dict[str, dict[str, float]]:
-    """Group caps by behavior; refuse unknown features and numbers outside (0, 1)."""
-    grouped: dict[str, dict[str, float]] = {behavior: {} for behavior in sets}
-    # a cap for one behavior comes last, and replaces a general one
-    for key in sorted(caps, key=lambda key: ":" in key):
-        cap = caps[key]
-        is_number = isinstance(cap, int | float) and not isinstance(cap, bool)
-        if not is_number or not 0 < cap < 1:
-            msg = (
-                f"`caps` must be in the open interval (0, 1), got {shorten(cap)} for "
-                f"{shorten(key)!r}. Features lie in [0, 1]."
-            )
-            raise InputError(msg)
-        behaviors, name = split_behavior(key, sets)
-        with_feature = [behavior for behavior in behaviors if name in sets[behavior].asked]
-        if not with_feature:
-            names_allowed = sorted({name for row in sets.values() for name in row.asked})
-            if ":" in key:
-                names_allowed = [f"{row}:{name}" for row in sets for name in sets[row].asked]
-            msg = (
-                "`caps` must name propositions of a behavior, or answers that are features, got "
-                f"{shorten(key)!r}.{did_you_mean(name, names_allowed)}"
-            )
-            raise InputError(msg)
-        grouped |= {behavior: grouped[behavior] | {name: float(cap)} for behavior in with_feature}
-    return {
-        behavior: {name: grouped[behavior][name] for name in row.asked if name in grouped[behavior]}
-        for behavior, row in sets.items()
-    }
 
 
 def _list_number_names(rubric: Rubric, question: str) -> tuple[str, ...]:
@@ -322,9 +286,3 @@ def _find_columns(features: FeatureSet, columns: Sequence[str]) -> list[int]:
         )
         raise InputError(msg)
     return [places[name] for name in features.asked]
-
-
-def _is_flipped(demand: Demand, orientation: Orientation) -> bool:
-    if orientation == "plain" or demand.demanded is not False:
-        return False
-    return orientation == "demanded" or demand.word in ("required", "desired")

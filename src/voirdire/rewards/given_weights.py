@@ -16,7 +16,7 @@ from voirdire._validation import check_choice, shorten
 from voirdire.documents import did_you_mean, read_document
 from voirdire.errors import InputError
 from voirdire.records.thresholds import USUAL_THRESHOLD
-from voirdire.rewards.features import VETO, group_caps, list_weighed_features
+from voirdire.rewards.features import VETO, list_weighed_features
 from voirdire.rewards.model import BehaviorReward, RewardModel
 from voirdire.rewards.reward_judge import RewardJudge, describe_judge
 from voirdire.rewards.vetoes import compute_veto_penalty, group_vetoes
@@ -51,13 +51,11 @@ def reward_of_weights(
         ``hard_refuse.ideal``. Features that are not named weigh nothing. A path is a JSON or YAML
         file of the same form. ``veto`` beside the behaviors names what puts a response below all
         others, whatever the weights: a proposition, expression or condition of the rubric, or a
-        list of them, in one behavior only as ``behavior:expression``. ``caps`` beside them holds by
-        proposition, or ``behavior:proposition``, the value above which a feature does not grow.
-        Scale and choice questions are features where a weight names them: ``quality``,
-        ``tone=warm``.
+        list of them, in one behavior only as ``behavior:expression``. Scale and choice
+        questions are features where a weight names them: ``quality``, ``tone=warm``.
     rubric : Rubric, str or path
         With the behaviors.
-    orientation : {"plain", "rule", "demanded"}, optional
+    orientation : {"plain", "demanded"}, optional
         Of the features: the probabilities that propositions are true, or that demanded states
         hold; see `feature_set`.
     name : str, optional
@@ -94,41 +92,31 @@ def reward_of_weights(
     by_behavior: Any = weights
     if isinstance(weights, str | Path):  # a small file of YAML, which JSON is too
         by_behavior = read_document(weights, what="a file of weights").value
-    beside: dict[str, Any] = {"veto": (), "caps": {}}
+    veto: Any = ()
     if isinstance(by_behavior, Mapping):
         by_behavior = {str(name): named for name, named in by_behavior.items()}
-        for word in (beside.keys() & by_behavior.keys()) - {row.id for row in loaded.behaviors}:
-            beside[word] = by_behavior.pop(word)
+        if "veto" not in {row.id for row in loaded.behaviors}:
+            veto = by_behavior.pop("veto", ())
     if not isinstance(by_behavior, Mapping) or not by_behavior:
         msg = (
             "`weights` must hold weights for at least one behavior, got "
             f'{shorten(by_behavior)}. Write {{"hard_refuse": {{"apology": 1.0}}}}.'
         )
         raise InputError(msg)
-    veto, caps = beside["veto"], beside["caps"]
     vetoes_given = [veto] if isinstance(veto, str) else veto
     if not isinstance(vetoes_given, Sequence) or not all(
         isinstance(one, str) for one in vetoes_given
     ):
         msg = f"`veto` must be a proposition or a list of them, got {shorten(veto)}."
         raise InputError(msg)
-    if not isinstance(caps, Mapping):
-        msg = (
-            f"`caps` must be a mapping of features to numbers, got {shorten(caps)}. "
-            'Write {"apology": 0.5}.'
-        )
-        raise InputError(msg)
     vetoes = group_vetoes(vetoes_given, loaded, by_behavior)
     sets = {}
     for behavior, named in by_behavior.items():
         words = map(str, named) if isinstance(named, Mapping) else ()
         sets[behavior] = list_weighed_features(loaded, behavior, words, orientation=orientation)
-    caps_of_behaviors = group_caps({str(name): cap for name, cap in caps.items()}, sets)
     behaviors = {
         name: _make_behavior(
-            replace(features, vetoes=vetoes[name], caps=caps_of_behaviors[name]),
-            by_behavior[name],
-            rubric=loaded,
+            replace(features, vetoes=vetoes[name]), by_behavior[name], rubric=loaded
         )
         for name, features in sets.items()
     }
@@ -196,9 +184,7 @@ def _make_behavior(features: FeatureSet, given: Any, *, rubric: Rubric) -> Behav
         weights[feature] = _read_weight(value, feature)
     if features.vetoes:
         weights[VETO] = -compute_veto_penalty(features, weights)
-    return BehaviorReward(
-        behavior=features.behavior, weights=weights, vetoes=features.vetoes, caps=features.caps
-    )
+    return BehaviorReward(behavior=features.behavior, weights=weights, vetoes=features.vetoes)
 
 
 def _find_feature(word: str, features: FeatureSet, *, rubric: Rubric) -> str:

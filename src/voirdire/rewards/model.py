@@ -64,9 +64,6 @@ class BehaviorReward:
     vetoes : tuple of str
         Propositions and conditions of the rubric: a response of which one holds lies below all
         others. What it loses is the weight of the feature ``"(veto)"``.
-    caps : mapping of str to float
-        By proposition or answer the value in (0, 1) above which the feature does not grow, so that
-        more of it pays nothing more.
     figures : mapping of str to object
         Figures of the fit: numbers of prompts and pairs, λ, error rates and intervals.
     """
@@ -77,7 +74,6 @@ class BehaviorReward:
     standard_deviation: float = float("nan")
     mean_ideal: float = float("nan")
     vetoes: tuple[str, ...] = ()
-    caps: Mapping[str, float] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
@@ -91,7 +87,7 @@ class RewardModel:
         What scores call it.
     rubric : Rubric
         Whole, so that a score needs nothing else.
-    orientation : {"plain", "rule", "demanded"}
+    orientation : {"plain", "demanded"}
         Of the features.
     judge : RewardJudge
         Whose verdicts it takes.
@@ -173,7 +169,7 @@ class RewardModel:
         )
         if reward is None:
             return features
-        return replace(features, vetoes=reward.vetoes, caps=reward.caps)
+        return replace(features, vetoes=reward.vetoes)
 
     def weight_vector(self, behavior: str) -> NDArray[np.float64]:
         """Give the weights of a behavior, in the order of `feature_set`."""
@@ -215,8 +211,6 @@ class RewardModel:
         if not features.vetoes:
             return values
         vetoed = compute_vetoes(
-            self.rubric,
-            behavior,
             features.vetoes,
             probabilities=probabilities,
             propositions=propositions,
@@ -448,7 +442,6 @@ def _list_content(model: RewardModel) -> dict[str, Any]:
                 "mean_ideal": float(row.mean_ideal),
                 "figures": row.figures,
                 **({"veto": row.vetoes} if row.vetoes else {}),
-                **({"caps": row.caps} if row.caps else {}),
             }
             for name, row in model.behaviors.items()
         },

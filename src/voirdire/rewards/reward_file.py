@@ -19,7 +19,7 @@ from voirdire.documents import (
 from voirdire.errors import InputError
 from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.certification import check_certified, make_certificate, suggest_schema
-from voirdire.rewards.features import group_caps, list_weighed_features
+from voirdire.rewards.features import list_weighed_features
 from voirdire.rewards.model import (
     ANY_REWARD,
     REWARD_SCHEMA,
@@ -28,7 +28,7 @@ from voirdire.rewards.model import (
     is_hash_of,
 )
 from voirdire.rewards.reward_judge import RewardJudge
-from voirdire.rewards.vetoes import list_veto_propositions
+from voirdire.rewards.vetoes import group_vetoes
 from voirdire.rubrics import built_in_rubrics, load_rubric, rubric_from_text
 
 if TYPE_CHECKING:
@@ -65,7 +65,6 @@ class _BehaviorForm(Form):
     mean_ideal: float | None
     figures: dict[str, Any]
     veto: list[str] = Field(default_factory=list)
-    caps: dict[str, float] = Field(default_factory=dict)
 
 
 class _Form(Form):
@@ -191,14 +190,11 @@ def _read_behavior(
     features = list_weighed_features(rubric, name, form.weights, orientation=orientation)
     path = ("behaviors", name)
     try:
-        key, rule = "caps", "be of its features"
-        caps = group_caps(form.caps, {name: features})[name]
-        key, rule = "veto", "have a meaning in its rubric"
-        list_veto_propositions(rubric, name, form.veto)
+        vetoes = group_vetoes(form.veto, rubric, [name])[name]
     except InputError as error:
-        message = f"behaviors.{shorten(name)}.{key} must {rule}: {error}"
-        raise document.error_at((*path, key), message) from error
-    expected = replace(features, vetoes=tuple(form.veto)).names
+        message = f"behaviors.{shorten(name)}.veto must be of its rubric: {error}"
+        raise document.error_at((*path, "veto"), message) from error
+    expected = replace(features, vetoes=vetoes).names
     if differing := sorted(set(form.weights) ^ set(expected)):
         message = (
             f"behaviors.{shorten(name)}.weights must have a weight for every feature of its rubric "
@@ -213,8 +209,7 @@ def _read_behavior(
         mean=mean,
         standard_deviation=deviation,
         mean_ideal=mean_ideal,
-        vetoes=tuple(form.veto),
-        caps=caps,
+        vetoes=vetoes,
         figures=form.figures,
     )
 

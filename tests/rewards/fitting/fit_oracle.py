@@ -41,11 +41,9 @@ def pair_weights(case, pairs, *, equal_prompts):
     return np.array([1 / prompts.count(name) / len(set(prompts)) for name in prompts])
 
 
-def objective(w, d, c, v, *, l2, loss="hinge"):
+def objective(w, d, c, v, *, l2):
     """What is minimised."""
-    short = c - d @ w
-    each = np.maximum(short, 0) if loss == "hinge" else np.logaddexp(0, short)
-    return float(v @ each + l2 / 2 * w @ w)
+    return float(v @ np.maximum(c - d @ w, 0) + l2 / 2 * w @ w)
 
 
 def hinge_weights(d, c, v, *, l2, n_sweeps=4_000):
@@ -68,26 +66,25 @@ def hinge_weights(d, c, v, *, l2, n_sweeps=4_000):
     return w
 
 
-def logistic_weights(d, c, v, *, l2, lower=None, upper=None):
-    """Solve the logistic problem by a quasi-Newton method."""
-    n = d.shape[1]
-    lower = np.full(n, -np.inf) if lower is None else lower
-    upper = np.full(n, np.inf) if upper is None else upper
+def held_hinge_weights(d, c, v, *, l2, lower, upper):
+    """Solve the hinge problem within bounds: climb its dual, again and again, by L-BFGS-B."""
 
-    def both(w):
-        short = c - d @ w
-        share = v / (1 + np.exp(-short))
-        return objective(w, d, c, v, l2=l2, loss="logistic"), l2 * w - d.T @ share
+    def falling(alpha):
+        push = d.T @ alpha
+        w = np.clip(push / l2, lower, upper)
+        return l2 / 2 * w @ w - w @ push + w @ push - alpha @ c, d @ w - c
 
-    found = minimize(
-        both,
-        np.zeros(n),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=list(zip(lower, upper, strict=True)),
-        options={"ftol": 1e-15, "gtol": 1e-12, "maxiter": 10_000},
-    )
-    return found.x
+    alpha = v / 2
+    for _ in range(20):
+        alpha = minimize(
+            falling,
+            alpha,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(0, most) for most in v],
+            options={"ftol": 1e-16, "gtol": 1e-13, "maxiter": 50_000, "maxfun": 200_000},
+        ).x
+    return np.clip(d.T @ alpha / l2, lower, upper)
 
 
 def rounded_hinge_weights(d, c, v, *, l2, width=0.01):

@@ -62,30 +62,18 @@ def test_hinge_weights_are_those_of_coordinate_ascent_on_pairs_by_loops(base, eq
     assert row.error_rate_fitted == pytest.approx(oracle.error_rate(gains, v))
 
 
-@pytest.mark.parametrize("base", [False, True])
-def test_logistic_weights_are_those_of_a_quasi_newton_method(base):
-    case = labelled_case(4, base=base)
-
-    found = fit(case, l2=0.02, loss="logistic")
-
-    pairs = oracle.pairs_of(case.rows)
-    d, c = oracle.differences(case, pairs)
-    w = oracle.logistic_weights(d, c, np.full(len(c), 1 / len(c)), l2=0.02)
-    assert weights_of(found) == pytest.approx(w, abs=1e-5)
-
-
 def test_fixed_and_ignored_weights_leave_the_rest_to_be_fitted():
     case = labelled_case(5, base=True)
     held = {"useful": 1.5, "answer.ideal": -0.5}
 
-    found = fit(case, l2=0.02, loss="logistic", fixed=held, ignored=["long"])
+    found = fit(case, l2=0.02, fixed=held, ignored=["long"])
 
     pairs = oracle.pairs_of(case.rows)
     d, c = oracle.differences(case, pairs)
     free = [0, 2, 5]
     gaps = c - d[:, 1] * 1.5 - d[:, 4] * -0.5
-    w = oracle.logistic_weights(d[:, free], gaps, np.full(len(c), 1 / len(c)), l2=0.02)
-    assert weights_of(found)[free] == pytest.approx(w, abs=1e-5)
+    w = oracle.hinge_weights(d[:, free], gaps, np.full(len(c), 1 / len(c)), l2=0.02)
+    assert weights_of(found)[free] == pytest.approx(w, abs=2e-4)
     assert weights_of(found)[[1, 3, 4]].tolist() == [1.5, 0, -0.5]
     origins = [row.origin for row in found.behaviors[0].weights]
     assert origins == ["fitted", "fixed", "fitted", "ignored", "fixed", "fitted"]
@@ -95,15 +83,15 @@ def test_signs_hold_weights_on_their_side_of_zero():
     case = labelled_case(6)
     signs = {"useful": "negative", "rude": "positive"}  # both against what the data say
 
-    found = fit(case, l2=0.02, loss="logistic", signs=signs)
+    found = fit(case, l2=0.02, signs=signs)
 
     pairs = oracle.pairs_of(case.rows)
     d, c = oracle.differences(case, pairs)
     lower, upper = np.full(6, -np.inf), np.full(6, np.inf)
     upper[1], lower[2] = 0, 0
     v = np.full(len(c), 1 / len(c))
-    w = oracle.logistic_weights(d, c, v, l2=0.02, lower=lower, upper=upper)
-    assert weights_of(found) == pytest.approx(w, abs=1e-4)
+    w = oracle.held_hinge_weights(d, c, v, l2=0.02, lower=lower, upper=upper)
+    assert weights_of(found) == pytest.approx(w, abs=1e-3)
     assert weights_of(found)[1] == pytest.approx(0, abs=1e-6)
     assert weights_of(found)[1] <= 0
     assert weights_of(found)[2] >= 0
@@ -131,7 +119,7 @@ def against_demands(model):
 
 
 @pytest.mark.edges
-@pytest.mark.parametrize("orientation", ["plain", "rule", "demanded"])
+@pytest.mark.parametrize("orientation", ["plain", "demanded"])
 def test_signs_of_the_rubric_leave_no_weight_that_pays_against_a_demand(orientation):
     free = fit(two_behaviors(), orders=AGAINST, orientation=orientation)
     held = fit(two_behaviors(), orders=AGAINST, orientation=orientation, signs="rubric")
@@ -166,15 +154,15 @@ def test_signs_of_the_rubric_are_for_features_without_a_sign_of_their_own():
     case = labelled_case(9)
     held = {"*": "rubric", "useful": "negative", "answer.poor": "positive", "rude": "rubric"}
 
-    found = fit(case, l2=0.02, loss="logistic", orders=AGAINST, signs=held, ignored=["polite"])
+    found = fit(case, l2=0.02, orders=AGAINST, signs=held, ignored=["polite"])
 
     pairs = [(b, a) for a, b in oracle.pairs_of(case.rows)]
     d, c = oracle.differences(case, pairs)
     lower, upper = np.full(6, -np.inf), np.full(6, np.inf)
     lower[0] = upper[0] = lower[4] = lower[5] = upper[1] = upper[2] = 0
     v = np.full(len(c), 1 / len(c))
-    w = oracle.logistic_weights(d, c, v, l2=0.02, lower=lower, upper=upper)
-    assert weights_of(found) == pytest.approx(w, abs=1e-4)
+    w = oracle.held_hinge_weights(d, c, v, l2=0.02, lower=lower, upper=upper)
+    assert weights_of(found) == pytest.approx(w, abs=1e-3)
     assert w[1] < -0.1
 
 
@@ -195,13 +183,13 @@ def test_nothing_is_fitted_where_every_weight_is_given():
 def test_margins_are_those_of_the_better_label():
     case = labelled_case(8)
 
-    found = fit(case, l2=0.05, loss="logistic", margin=0.5, margins={"ideal": 3.0})
+    found = fit(case, l2=0.05, margin=0.5, margins={"ideal": 3.0})
 
     pairs = oracle.pairs_of(case.rows)
     d, _ = oracle.differences(case, pairs)
     c = np.array([3.0 if case.rows[a]["label"] == "ideal" else 0.5 for a, _ in pairs])
-    w = oracle.logistic_weights(d, c, np.full(len(c), 1 / len(c)), l2=0.05)
-    assert weights_of(found) == pytest.approx(w, abs=1e-5)
+    w = oracle.hinge_weights(d, c, np.full(len(c), 1 / len(c)), l2=0.05)
+    assert weights_of(found) == pytest.approx(w, abs=2e-4)
 
 
 def test_the_same_fit_twice_is_the_same_reward():
@@ -256,7 +244,7 @@ def test_class_weights_add_up_to_zero_and_no_word_is_lost_on_it():
     found = fit(labelled_case(11, n_prompts=30))
 
     assert abs(weights_of(found)[4:].sum()) < 1e-6
-    assert found.behaviors[0].loose == ()
+    assert not any("apart" in note for note in found.notes)
 
 
 def test_two_propositions_that_always_agree_are_said_to_be_told_apart_by_nothing():
@@ -266,7 +254,8 @@ def test_two_propositions_that_always_agree_are_said_to_be_told_apart_by_nothing
 
     found = fit(case, judged=judged_of(values))
 
-    assert found.behaviors[0].loose == ("no comparison tells the weights of polite and long apart",)
+    [said] = [note for note in found.notes if "apart" in note]
+    assert said.endswith("in ways that no comparison tells apart, in answer")
     assert weights_of(found)[0] == pytest.approx(weights_of(found)[3], abs=1e-6)
 
 
@@ -282,24 +271,6 @@ def test_separable_comparisons_are_said_to_be_so():
     )
 
 
-def test_where_one_feature_alone_is_never_wrong_the_note_is_about_that_weight_only():
-    case = labelled_case(15, noise=3.0)
-    values = case.judged.probabilities.copy()
-    values[:, 3] = [0.5 if row["label"] == "ideal" else 0.0 for row in case.rows]
-
-    found = fit(case, judged=judged_of(values), l2=0.1, ignored=["polite", "useful"])
-
-    row = found.behaviors[0]
-    assert row.error_rate_fitted > 0.1
-    assert not row.is_separable
-    assert any("none wrong: their size follows from margin" in note for note in row.notes)
-
-
-def test_logistic_without_lambda_on_separable_comparisons_is_an_error():
-    with pytest.raises(InputError, match=r"behavior 'answer': .*l2"):
-        fit(labelled_case(13, noise=0.0), l2=0.0, loss="logistic")
-
-
 # λ and the error rate -----------------------------------------------------------------------------
 
 
@@ -309,13 +280,13 @@ def test_the_error_rate_is_that_of_fits_without_the_prompt():
     d, c = oracle.differences(case, pairs)
     prompts = np.array([case.rows[a]["prompt"] for a, _ in pairs])
 
-    found = fit(case, l2=0.05, loss="logistic", n_folds=len(set(prompts)))
+    found = fit(case, l2=0.05, n_folds=len(set(prompts)))
 
     gains = np.empty(len(c))
     for prompt in set(prompts):
         held = prompts == prompt
         v = np.full((~held).sum(), 1 / (~held).sum())
-        w = oracle.logistic_weights(d[~held], c[~held], v, l2=0.05)
+        w = oracle.hinge_weights(d[~held], c[~held], v, l2=0.05)
         gains[held] = 1 - c[held] + d[held] @ w
     row = found.behaviors[0]
     assert row.error_rate.value == pytest.approx(oracle.error_rate(gains))
@@ -327,16 +298,14 @@ def test_test_prompts_are_in_no_fit_and_give_the_error_rate():
     for place, row in enumerate(case.rows):
         row["split"] = "test" if place // 4 < 6 else "train"
 
-    found = fit(case, l2=0.05, loss="logistic")
+    found = fit(case, l2=0.05)
 
     pairs = oracle.pairs_of(case.rows)
     d, c = oracle.differences(case, pairs)
     test = np.array([case.rows[a]["split"] == "test" for a, _ in pairs])
-    w = oracle.logistic_weights(
-        d[~test], c[~test], np.full((~test).sum(), 1 / (~test).sum()), l2=0.05
-    )
+    w = oracle.hinge_weights(d[~test], c[~test], np.full((~test).sum(), 1 / (~test).sum()), l2=0.05)
     row = found.behaviors[0]
-    assert weights_of(found) == pytest.approx(w, abs=1e-5)
+    assert weights_of(found) == pytest.approx(w, abs=2e-4)
     assert row.n_pairs == (~test).sum()
     assert row.error_rate.value == pytest.approx(oracle.error_rate(1 - c[test] + d[test] @ w))
     assert row.error_rate_base.value == pytest.approx(oracle.error_rate(1 - c[test]))
@@ -356,7 +325,7 @@ def test_a_prompt_in_two_splits_is_refused():
 def test_lambda_is_the_one_with_the_least_held_out_loss():
     case = labelled_case(16, n_prompts=20, noise=1.5)
 
-    found = fit(case, l2=None, loss="logistic")
+    found = fit(case, l2=None)
 
     row = found.behaviors[0]
     assert sorted(row.l2_path) == pytest.approx([10.0**k for k in range(-6, 1)])
@@ -447,8 +416,8 @@ def test_declared_pairs_are_enough():
 def test_an_order_can_be_turned_around():
     case = labelled_case(21)
 
-    up = fit(case, loss="logistic")
-    down = fit(case, loss="logistic", orders={"answer": "poor > less_good > ideal"})
+    up = fit(case)
+    down = fit(case, orders={"answer": "poor > less_good > ideal"})
 
     assert weights_of(down) == pytest.approx(-weights_of(up), abs=1e-6)
 
@@ -493,7 +462,7 @@ def test_a_judge_that_says_the_same_of_everything_leaves_every_weight_at_zero():
     assert weights_of(found).tolist() == [0.0] * 6
     assert row.objective == pytest.approx(1.0)  # every comparison falls short by its margin
     assert [row.error_rate.value, row.error_rate_fitted] == pytest.approx([0.5, 0.5])
-    assert row.loose == ()
+    assert not any("apart" in note for note in found.notes)
     assert "no comparison depends on polite, useful" in " ".join(row.notes)
 
 
@@ -513,18 +482,6 @@ def test_the_order_of_the_rows_changes_neither_the_hash_nor_a_figure():
         assert dataclasses.astuple(one.weight) == pytest.approx(
             dataclasses.astuple(same.weight), abs=1e-5
         )
-
-
-def test_prompts_that_are_in_no_comparison_are_counted():
-    case = labelled_case(22)
-    for row in case.rows[:8]:
-        row["label"] = "ideal"
-
-    found = fit(case)
-
-    n_left = 12 - found.behaviors[0].n_prompts
-    assert n_left >= 2
-    assert any(f"{n_left} of 12 prompts are in no comparison" in note for note in found.notes)
 
 
 def test_base_rewards_far_beyond_the_margin_are_said():
@@ -568,28 +525,16 @@ def test_classes_whose_order_nobody_declared_are_not_guessed():
     assert found.model.settings["orders"] == {"answer": ORDER["*"]}
 
 
-def test_weights_that_are_not_told_apart_are_named_once_where_they_weigh_something():
+def test_behaviors_whose_weights_are_not_told_apart_are_named_in_one_note():
     values = labelled_case(24).judged.probabilities.copy()
     values[:, 2] = 0  # ideal is `useful and not rude`, or `polite and not rude`
 
     found = fit(two_behaviors(), judged=judged_of(values))
-    ignored = fit(two_behaviors(), judged=judged_of(values), fixed={"useful": 1, "polite": 1})
+    held = fit(two_behaviors(), judged=judged_of(values), fixed={"useful": 1, "polite": 1})
 
     [said] = [note for note in found.notes if "apart" in note]
-    assert said.startswith("no comparison tells these weights apart: ")
-    parts = said.partition(": ")[2].split("; ")
-    assert [sorted(part.split(" and ")) for part in parts] == [
-        [f"answer.{best(found, 'answer')}", "useful"],
-        ["polite", f"refuse.{best(found, 'refuse')}"],
-    ]
-    assert [len(row.loose) for row in found.behaviors] == [1, 1]
-    assert not [note for note in ignored.notes if "apart" in note]
-
-
-def best(found, behavior):
-    """Give the class that is named beside its proposition."""
-    row = next(row for row in found.behaviors if row.behavior == behavior)
-    return next(name for name in ("ideal", "poor") if f"{behavior}.{name}" in row.loose[0])
+    assert said.endswith("in answer, refuse")
+    assert not [note for note in held.notes if "apart" in note]
 
 
 # Features by name ---------------------------------------------------------------------------------
@@ -655,16 +600,3 @@ def test_a_sign_may_hold_in_one_behavior_only():
 def test_an_unknown_feature_is_refused_with_the_nearest(name, hint):
     with pytest.raises(InputError, match=f"got '{name}'.*{hint}"):
         fit(two_behaviors(), ignored=[name])
-
-
-def test_a_class_that_is_the_same_as_a_proposition_is_named_with_it():
-    case = labelled_case(25, n_prompts=30)
-    values = case.judged.probabilities.copy()
-    values[:, 2] = 0  # ideal is `useful and not rude`
-
-    row = fit(case, judged=judged_of(values)).behaviors[0]
-
-    assert [one.feature for one in row.weights if one.origin == "undetermined"] == ["rude"]
-    [said] = row.loose
-    assert "useful" in said
-    assert "answer." in said

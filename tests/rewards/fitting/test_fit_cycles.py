@@ -4,7 +4,7 @@ import pytest
 
 from rewards.fitting.fit_cases import judged_of
 from rewards.fitting.test_fit import fit
-from voirdire.errors import CyclicComparisonsWarning, InputError
+from voirdire.errors import CyclicComparisonsWarning
 
 
 class Case:
@@ -27,19 +27,12 @@ class Case:
 def test_a_cycle_is_a_warning_and_stands_in_the_record_and_in_the_reward():
     case = Case("ab", "bc", "ca", "ad")
 
-    with pytest.warns(CyclicComparisonsWarning, match="3 comparisons in 1 prompt go in cycles"):
+    with pytest.warns(CyclicComparisonsWarning, match="3 comparisons go in cycles"):
         found = fit(case)
 
     row = found.behaviors[0]
-    assert (row.n_pairs, row.cycles.n_pairs, row.cycles.n_items) == (4, 3, 3)
-    assert sorted(row.cycles.examples[0]) == ["i0", "i1", "i2"]
-    told = found.model.behaviors["answer"].figures["cycles"]
-    assert told == {
-        "n_pairs": 3,
-        "n_items": 3,
-        "n_prompts": 1,
-        "examples": [list(row.cycles.examples[0])],
-    }
+    assert (row.n_pairs, row.n_cyclic_pairs) == (4, 3)
+    assert found.model.behaviors["answer"].figures["n_cyclic_pairs"] == 3
 
 
 def test_no_weights_rank_all_of_a_cycle_right():
@@ -53,13 +46,4 @@ def test_no_weights_rank_all_of_a_cycle_right():
 def test_preferences_without_a_cycle_are_fitted_without_a_word():
     found = fit(Case("ab", "bc", "ac"))  # warnings are errors
 
-    assert found.behaviors[0].cycles.n_pairs == 0
-    assert found.behaviors[0].cycles.examples == ()
-
-
-def test_a_cycle_is_refused_where_that_is_asked_for_before_verdicts_are_looked_at():
-    case = Case("ab", "bc", "ca")
-    nothing_judged = judged_of([[0.5] * 4], failures={"i0": "timeout"})
-
-    with pytest.raises(InputError, match=r"go in cycles, such as 'i\d' over .*`refuse_cycles`"):
-        fit(case, judged=nothing_judged, refuse_cycles=True)
+    assert found.behaviors[0].n_cyclic_pairs == 0

@@ -14,7 +14,6 @@ from voirdire.rewards import FitSettings
     ("given", "words"),
     [
         ({"orientation": "upright"}, "`orientation` must be one of 'plain'"),
-        ({"loss": "square"}, "`loss` must be one of 'hinge', 'logistic', got 'square'"),
         ({"l2": -0.1}, r"`l2` must be a finite number of at least 0, got -0.1"),
         ({"l2": float("nan")}, "`l2` must be a finite number"),
         ({"l2": float("inf")}, "`l2` must be a finite number"),

@@ -32,7 +32,7 @@ def error_rate_by_pairs(case, *, seed):
     for fold in range(5):
         held = folds == fold
         v = np.full((~held).sum(), 1 / (~held).sum())
-        gains[held] = d[held] @ oracle.logistic_weights(d[~held], c[~held], v, l2=1e-3)
+        gains[held] = d[held] @ oracle.hinge_weights(d[~held], c[~held], v, l2=1e-3)
     return oracle.error_rate(gains)
 
 
@@ -41,7 +41,7 @@ def test_a_reward_of_noise_is_a_coin_by_prompts_and_looks_good_by_pairs():
     by_prompts, by_pairs = [], []
     for seed in range(N_RUNS):
         case = meaningless_case(seed)
-        found = fit(case, l2=1e-3, loss="logistic", n_folds=2)
+        found = fit(case, l2=1e-3, n_folds=2)
         by_prompts.append(found.behaviors[0].error_rate.value)
         by_pairs.append(error_rate_by_pairs(case, seed=seed))
 
@@ -53,6 +53,6 @@ def test_a_reward_of_noise_is_a_coin_by_prompts_and_looks_good_by_pairs():
 
 
 def test_the_error_rate_of_the_fitted_comparisons_is_too_low():
-    found = [fit(meaningless_case(seed), l2=1e-3, loss="logistic", n_folds=2) for seed in range(5)]
+    found = [fit(meaningless_case(seed), l2=1e-3, n_folds=2) for seed in range(5)]
 
     assert np.mean([row.behaviors[0].error_rate_fitted for row in found]) < 0.35

@@ -20,6 +20,7 @@ class Solution:
 
     weights: np.ndarray
     row: BehaviorFit
+    notes: tuple
 
     @property
     def objective(self):
@@ -79,7 +80,6 @@ def fitted(problem, **settings):
     )
     given = {
         "l2": problem.l2,
-        "loss": problem.loss,
         "orders": {"*": "good > bad"},
         "n_resamples": 0,
         "signs": {f"f{k}": SIGNS[sign] for k, sign in enumerate(problem.signs) if sign in SIGNS},
@@ -94,4 +94,4 @@ def fitted(problem, **settings):
             rows, rubric=rubric, verdicts=judged, settings=FitSettings(**(given | settings))
         )
     weights = np.array(list(found.model.behaviors["answer"].weights.values()))
-    return Solution(weights[:n_features], found.behaviors[0])
+    return Solution(weights[:n_features], found.behaviors[0], found.notes)

@@ -19,7 +19,7 @@ def _found(examined):
     return {(row.behavior, row.feature): row for row in examined.drives}
 
 
-@pytest.mark.parametrize("orientation", ["plain", "rule", "demanded"])
+@pytest.mark.parametrize("orientation", ["plain", "demanded"])
 def test_figures_are_those_of_loops(examine_rows, random_rows, make_reward, orientation):
     rows = random_rows(0)
     reward = make_reward(orientation=orientation)

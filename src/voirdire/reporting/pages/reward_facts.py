@@ -221,7 +221,7 @@ def describe_reward(facts: RewardFacts) -> Iterator[tuple[str, Any]]:
     reward, fit = facts.report.reward, facts.report.reward.get("settings")
     judge = reward.get("judge")
     fingerprint = read_text(judge, "fingerprint") if isinstance(judge, dict) else ""
-    orientation, loss = read_text(reward.get("orientation")), read_text(fit, "loss")
+    orientation = read_text(reward.get("orientation"))
     data = read_text(reward.get("data_hash"))
     n_certified, n = facts.certified()
     yield "reward.what.name", facts.reward_name
@@ -229,10 +229,10 @@ def describe_reward(facts: RewardFacts) -> Iterator[tuple[str, Any]]:
     yield "reward.what.judge", name_judge(reward)
     if text := fingerprint or read_text(reward.get("fingerprint")):
         yield "reward.what.fingerprint", Name(text, 90)
-    if orientation in ("plain", "rule", "demanded"):
+    if orientation in ("plain", "demanded"):
         yield "reward.what.orientation", say(f"reward.what.orientation.{orientation}")
-    if loss in ("hinge", "logistic") or not data:
-        way = loss if loss in ("hinge", "logistic") else "given"
+    if (loss := read_text(fit, "loss")) == "hinge" or not data:
+        way = loss or "given"
         yield "reward.what.fit", say(f"reward.what.fit.{way}")
     if facts.names:
         yield "reward.what.behaviors", Listing(tuple(map(Name, facts.names)))

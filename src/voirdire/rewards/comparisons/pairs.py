@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -19,13 +19,9 @@ if TYPE_CHECKING:
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.order import LabelOrder
 
-__all__ = ["PairSet", "PreferenceCycles", "find_cycles", "pair_by_labels", "pairs_of"]
+__all__ = ["PairSet", "count_cyclic", "pair_by_labels", "pairs_of"]
 
 _MOST_NAMED = 3
-_MOST_EXAMPLES = 3
-_MOST_SEARCHED = 100
-_MOST_STARTS = 100
-_MOST_IN_WORDS = 6
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -274,122 +270,18 @@ def _quote_id(data: ComparisonData, place: np.int64) -> str:
     return repr(shorten(data.items.id_at(int(place))))
 
 
-# Cycles --------------------------------------------------------------------------------------
+def count_cyclic(pairs: PairSet) -> int:
+    """Count the comparisons that go in cycles, such as a over b, b over c, c over a.
 
-
-@dataclass(frozen=True, kw_only=True)
-class PreferenceCycles:
-    """How many comparisons of a behavior go in cycles, and the shortest cycles among them.
-
-    Attributes
-    ----------
-    n_pairs : int
-        Comparisons that are part of a cycle. Whatever the weights are, at least one of each cycle
-        is ranked the wrong way, or all of it ties.
-    n_items : int
-        Completions in them.
-    n_prompts : int
-        Prompts of these.
-    examples : tuple of tuple of str
-        Up to 3 cycles as ids of completions, the shortest first: each is better than the next, and
-        the last is better than the first.
-    """
-
-    n_pairs: int = 0
-    n_items: int = 0
-    n_prompts: int = 0
-    examples: tuple[tuple[str, ...], ...] = ()
-
-    def in_words(self) -> str:
-        """Write how many there are, and the shortest; empty where there is none."""
-        if not self.n_pairs:
-            return ""
-        ids = self.examples[0]
-        shown = [repr(shorten(one)) for one in ids[:_MOST_IN_WORDS]]
-        if len(ids) > _MOST_IN_WORDS:
-            shown.append(f"{len(ids) - _MOST_IN_WORDS:,} more")
-        prompts = "1 prompt" if self.n_prompts == 1 else f"{self.n_prompts:,} prompts"
-        return (
-            f"{self.n_pairs:,} comparisons in {prompts} go in cycles, such as "
-            f"{' over '.join([*shown, shown[0]])}"
-        )
-
-
-def find_cycles(data: ComparisonData, pairs: PairSet) -> PreferenceCycles:
-    """Find the comparisons of one behavior that go in cycles.
-
-    Parameters
-    ----------
-    data : ComparisonData
-        The completions.
-    pairs : PairSet
-        Comparisons of them, as `pairs_of` gives them.
-
-    Returns
-    -------
-    PreferenceCycles
-        All zeros where there is no cycle.
-
-    Notes
-    -----
     A comparison is part of a cycle where both of its ends are in one strongly connected component
-    (Tarjan): time and memory are O(n_pairs). For the examples the hundred smallest components are
-    searched, from the first hundred completions of each; a large tangle may hold a shorter cycle
-    than the one that is shown.
-
-    Examples
-    --------
-    >>> from voirdire.rewards.comparisons.reading import comparisons_of
-    >>> from voirdire.rewards.comparisons.order import LabelOrder
-    >>> from voirdire.rewards import pairs_of
-    >>> rows = [
-    ...     {"id": f"pair {k}", "prompt": "Hi", "chosen": chosen, "rejected": rejected}
-    ...     for k, (chosen, rejected) in enumerate([("a", "b"), ("b", "c"), ("c", "a"), ("a", "d")])
-    ... ]
-    >>> data = comparisons_of(rows, behavior="comply")
-    >>> cycles = find_cycles(
-    ...     data, pairs_of(data, behavior="comply", order=LabelOrder.of("ideal"))
-    ... )
-    >>> cycles.n_pairs, cycles.n_items, cycles.n_prompts, [len(one) for one in cycles.examples]
-    (3, 3, 1, [3])
+    (Tarjan): time and memory are O(n_pairs). Whatever the weights are, at least one comparison of
+    each cycle is ranked the wrong way, or all of it ties.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    if not data.better.size:  # an order of labels has no cycles
-        return PreferenceCycles()
     places, ends = np.unique(np.concatenate([pairs.better, pairs.worse]), return_inverse=True)
     better, worse = np.split(ends, 2)
     edges = csr_array((np.ones(better.size), (better, worse)), shape=(places.size,) * 2)
     component = connected_components(edges, connection="strong")[1]
-    is_cyclic = component[better] == component[worse]
-    if not is_cyclic.any():
-        return PreferenceCycles()
-    better, worse = better[is_cyclic], worse[is_cyclic]
-    labels, firsts, sizes = np.unique(component[better], return_index=True, return_counts=True)
-    smallest = labels[np.lexsort((firsts, sizes))[:_MOST_SEARCHED]]
-    cycles = [_find_shortest(edges, np.flatnonzero(component == label)) for label in smallest]
-    return PreferenceCycles(
-        n_pairs=int(better.size),
-        n_items=int(np.unique(better).size),  # each of them is better than one of the others
-        n_prompts=int(np.unique(pairs.prompts[is_cyclic]).size),
-        examples=tuple(
-            tuple(data.items.id_at(places[one]) for one in cycle)
-            for cycle in sorted(cycles, key=len)[:_MOST_EXAMPLES]
-        ),
-    )
-
-
-def _find_shortest(edges: Any, members: NDArray[np.int64]) -> list[int]:
-    """Find a shortest cycle through one of the first hundred members of a component."""
-    from scipy.sparse.csgraph import dijkstra
-
-    inside = edges[members][:, members]
-    starts = np.arange(min(members.size, _MOST_STARTS))
-    steps, before = dijkstra(inside, unweighted=True, indices=starts, return_predecessors=True)
-    back = inside[:, starts].toarray().T > 0  # members with an edge to the start
-    start, last = np.unravel_index(np.argmin(np.where(back, steps, np.inf)), steps.shape)
-    path = [int(last)]
-    while path[-1] != start:
-        path.append(int(before[start, path[-1]]))
-    return [int(member) for member in members[path[::-1]]]
+    return int(np.count_nonzero(component[better] == component[worse]))

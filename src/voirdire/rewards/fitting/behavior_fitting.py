@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voirdire.errors import InputError
-from voirdire.rewards.comparisons.pairs import PreferenceCycles
 from voirdire.rewards.features import VETO
 from voirdire.rewards.fitting.judged_comparisons import FitProgress
 from voirdire.rewards.fitting.notes import (
-    Undetermined,
-    find_undetermined,
     list_behavior_notes,
     note_few_prompts,
 )
@@ -100,10 +97,7 @@ class BehaviorFit:
     is_separable : bool
         Whether some weights rank every comparison right; without λ the size of the weights then
         says nothing.
-    loose : tuple of str
-        Directions of weights that no comparison depends on, beyond the gauge of the class
-        features, in words.
-    cycles : PreferenceCycles
+    n_cyclic_pairs : int
         Comparisons that go in cycles, of all that were given for this behavior: also of prompts
         that are marked `test`, and of completions that were then dropped.
     notes : tuple of str
@@ -124,8 +118,7 @@ class BehaviorFit:
     error_rate_fitted: float
     error_rate_base: Estimate
     is_separable: bool
-    loose: tuple[str, ...] = ()
-    cycles: PreferenceCycles = field(default_factory=PreferenceCycles)
+    n_cyclic_pairs: int = 0
     notes: tuple[str, ...] = ()
 
 
@@ -150,6 +143,8 @@ class FittedWeight:
 
 
 _L2_OF_FEW = 0.01
+_ROUNDING = 1e-7
+"""Coordinates of directions below this are rounding."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -164,8 +159,9 @@ class FittedBehavior:
         All of them, without that of the veto.
     choice : FeatureChoice
         Its features.
-    left_open : Undetermined
-        Weights that no comparison determines.
+    is_loose : bool
+        Whether some weights can be shifted against each other without changing any difference,
+        beyond the gauge of the class features.
     data : BehaviorData
         What they were fitted on.
     """
@@ -173,7 +169,7 @@ class FittedBehavior:
     record: BehaviorFit
     weights: NDArray[np.float64] = field(repr=False)
     choice: FeatureChoice
-    left_open: Undetermined = field(default_factory=Undetermined, repr=False)
+    is_loose: bool
     data: BehaviorData = field(repr=False)
 
 
@@ -208,11 +204,11 @@ def _fit_behavior(
         raise InputError(msg) from error
     report()
     low, high = resample_weights(problem, weights=weights, l2=l2, report=report)
-    separable, left_open = _find_limits(problem)
+    is_separable, undetermined, is_loose = _find_limits(problem)
     held_out, base_alone = _estimate_error_rates(problem, weights=weights, validation=validation)
     penalty = _compute_penalty(problem, weights)
     notes += list_behavior_notes(
-        problem, solution, separable=separable, left_open=left_open, l2=l2, penalty=penalty
+        problem, is_separable=is_separable, undetermined=undetermined, penalty=penalty
     )
     record = BehaviorFit(
         behavior=data.behavior,
@@ -225,20 +221,19 @@ def _fit_behavior(
         objective=solution.objective,
         bound=solution.bound,
         weights=_list_weights(
-            choice, weights, low=low, high=high, left_open=left_open, penalty=penalty
+            choice, weights, low=low, high=high, undetermined=undetermined, penalty=penalty
         ),
         error_rate=held_out,
         error_rate_fitted=float(
             problem.weight @ compute_errors(data.apply_vetoes(problem.compute_gain(weights)))
         ),
         error_rate_base=base_alone if has_base else UNDEFINED,
-        is_separable=separable == "complete",
-        loose=left_open.sentences,
-        cycles=data.cycles,
+        is_separable=is_separable,
+        n_cyclic_pairs=data.n_cyclic_pairs,
         notes=tuple(notes),
     )
     return FittedBehavior(
-        record=record, weights=weights, choice=choice, left_open=left_open, data=data
+        record=record, weights=weights, choice=choice, is_loose=is_loose, data=data
     )
 
 
@@ -258,17 +253,32 @@ def _list_l2s(problem: WeightProblem) -> tuple[float, ...]:
     return (_L2_OF_FEW,) if is_few else L2_GRID
 
 
-def _find_limits(problem: WeightProblem) -> tuple[str, Undetermined]:
-    """Find whether comparisons are separable, and which weights they do not determine."""
-    from voirdire.rewards.solving.identifiability import find_loose_directions, find_separation
+def _find_limits(problem: WeightProblem) -> tuple[bool, list[str], bool]:
+    """Find whether comparisons are separable, and which weights they do not determine.
+
+    The latter are the features on which no comparison depends, and whether others can be shifted
+    against each other. The gauge is always undetermined, and does not count. A feature that never
+    differs lies in the span of gauge and loose directions together, not always in that of the loose
+    ones: a class that never occurs is in the gauge too.
+    """
+    from voirdire.rewards.solving.identifiability import find_loose_directions, is_separable
 
     if not problem.is_fitted:
-        return "none", Undetermined()
+        return False, [], False
     ranking = problem.make_ranking(0.0)
     gauge = problem.choice.list_gauge()
     names = np.array(problem.choice.features.names, dtype=object)[problem.choice.is_fitted]
     loose = find_loose_directions(ranking, gauge=gauge)
-    return find_separation(ranking), find_undetermined(loose, gauge=gauge, names=names.tolist())
+    if not loose.size:
+        return is_separable(ranking), [], False
+    idle = np.concatenate([gauge, loose])
+    is_constant = np.linalg.norm(np.linalg.qr(idle.T)[0], axis=1) > 1.0 - _ROUNDING
+    n_gauge, n_idle = (_count_directions(rows[:, ~is_constant]) for rows in (gauge, idle))
+    return is_separable(ranking), names[is_constant].tolist(), n_idle > n_gauge
+
+
+def _count_directions(rows: NDArray[np.float64]) -> int:
+    return int(np.linalg.matrix_rank(rows, tol=_ROUNDING)) if rows.size else 0
 
 
 def _estimate_error_rates(
@@ -302,7 +312,7 @@ def _list_weights(
     *,
     low: NDArray[np.float64],
     high: NDArray[np.float64],
-    left_open: Undetermined,
+    undetermined: Sequence[str],
     penalty: float,
 ) -> tuple[FittedWeight, ...]:
     rows = []
@@ -310,7 +320,7 @@ def _list_weights(
         origin = "fitted"
         if not choice.is_fitted[place]:
             origin = "ignored" if name in choice.ignored else "fixed"
-        elif name in left_open.features:
+        elif name in undetermined:
             origin = "undetermined"
         ends = (low[place], high[place]) if origin == "fitted" else (np.nan, np.nan)
         estimate = Estimate(

@@ -21,7 +21,11 @@ from voirdire.rewards.comparisons.settings import ComparisonSettings
 from voirdire.rewards.features import VETO, find_number_questions
 from voirdire.rewards.fitting.behavior_fitting import fit_behaviors
 from voirdire.rewards.fitting.judged_comparisons import judge_comparisons, make_behavior_data
-from voirdire.rewards.fitting.notes import list_fit_notes, list_loose_notes, refuse_no_comparisons
+from voirdire.rewards.fitting.notes import (
+    list_fit_notes,
+    note_loose_weights,
+    refuse_no_comparisons,
+)
 from voirdire.rewards.fitting.settings import FitSettings, choose_features
 from voirdire.rewards.given_weights import list_versions, load_behavior_rubric, write_time
 from voirdire.rewards.model import BehaviorReward, RewardModel
@@ -104,7 +108,7 @@ def fit_reward(
         Verdicts that there are already, as `read_verdicts` reads them: files, tables or
         `Verdicts`. Then nothing is judged.
     settings : FitSettings, optional
-        Loss, λ, margins, orders of labels, signs, folds, resamples.
+        λ, margins, orders of labels, signs, folds, resamples.
     reading : ComparisonSettings, optional
         How comparisons are read and judged.
     certificates : sequence of Certificate or path, optional
@@ -138,8 +142,7 @@ def fit_reward(
         If nothing can be compared.
     InputError
         If an argument breaks its rule; if comparisons contradict each other; if certificates are
-        required and one is missing; if comparisons go in cycles and the settings refuse that; if
-        the loss is logistic, λ is 0 and the data are separable.
+        required and one is missing.
 
     Warns
     -----
@@ -225,7 +228,7 @@ def fit_reward(
     )
     use_base = _uses_base(compared.data, compared.pairs, settings)
     parts = make_behavior_data(compared, rubric=rubric, choices=choices, use_base=use_base)
-    notes = (*source.notes, *compared.notes, *list_fit_notes(compared.data, rubric, parts, choices))
+    notes = (*source.notes, *compared.notes, *list_fit_notes(compared.data, rubric, parts))
     dropped = tuple(drop for part in parts.values() for drop in part.dropped)
     fitted = fit_behaviors(
         parts, choices=choices, settings=settings, has_base=use_base, progress=progress
@@ -253,7 +256,7 @@ def fit_reward(
         model=model,
         behaviors=tuple(row.record for row in fitted),
         dropped=(*compared.data.dropped, *dropped),
-        notes=(*notes, *list_loose_notes((row.record, row.left_open) for row in fitted)),
+        notes=(*notes, *note_loose_weights(fitted)),
     )
 
 
@@ -288,7 +291,6 @@ def make_behavior_reward(
         standard_deviation=float(rule.std(ddof=1)) if rule.size > 1 else math.nan,
         mean_ideal=float(rule[is_best].mean()) if is_best.any() else math.nan,
         vetoes=fitted.choice.vetoes,
-        caps=fitted.choice.features.caps,
         figures=list_fit_figures(fitted.record),
     )
 

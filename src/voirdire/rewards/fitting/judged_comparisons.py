@@ -15,7 +15,7 @@ from voirdire.records import Dropped
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.comparisons.data import drop_unknown_labels, labelled_by_class
 from voirdire.rewards.comparisons.order import LabelOrder, default_order
-from voirdire.rewards.comparisons.pairs import PreferenceCycles, find_cycles, pairs_of
+from voirdire.rewards.comparisons.pairs import count_cyclic, pairs_of
 from voirdire.rewards.comparisons.prompts import hash_prompt, translate_behavior
 from voirdire.rewards.features import compute_features
 from voirdire.rewards.fitting.notes import list_fit_notes, refuse_no_comparisons
@@ -238,8 +238,8 @@ class BehaviorData:
         Which completions lie below all others whatever the weights are.
     dropped : tuple of Dropped
         Completions that were in a pair and could not be used.
-    cycles : PreferenceCycles
-        Comparisons that go in cycles.
+    n_cyclic_pairs : int
+        Comparisons that go in cycles, of all that were given.
     test : BehaviorData or None
         What is marked to be kept out of the fit, where something is.
     """
@@ -254,7 +254,7 @@ class BehaviorData:
     margins: NDArray[np.float64] = field(repr=False)
     is_vetoed: NDArray[np.bool_] = field(repr=False)
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
-    cycles: PreferenceCycles = field(default_factory=PreferenceCycles, repr=False)
+    n_cyclic_pairs: int = 0
     test: BehaviorData | None = field(default=None, repr=False)
 
     @property
@@ -312,8 +312,6 @@ def _join_behavior(
         choice.features, rubric, probabilities=probabilities, columns=judged.questions
     )
     vetoed = compute_vetoes(
-        rubric,
-        behavior,
         choice.vetoes,
         probabilities=probabilities,
         propositions=judged.questions,
@@ -337,7 +335,7 @@ def _join_behavior(
                 data, judged, places=used, lacks_verdict=lacks_verdict, lacks_base=lacks_base
             )
         ),
-        cycles=compared.cycles.get(behavior, PreferenceCycles()),
+        n_cyclic_pairs=compared.n_cyclic_pairs.get(behavior, 0),
     )
     is_usable = ~(lacks_verdict | lacks_base)
     return whole.select_pairs(is_usable[whole.better] & is_usable[whole.worse])
@@ -394,7 +392,7 @@ class JudgedComparisons:
         The comparisons, by behavior.
     verdicts : Verdicts
         The verdicts.
-    cycles : mapping of str to PreferenceCycles
+    n_cyclic_pairs : mapping of str to int
         Comparisons that go in cycles, by behavior.
     notes : tuple of str
         What the reader should know.
@@ -404,7 +402,7 @@ class JudgedComparisons:
     orders: Mapping[str, LabelOrder]
     pairs: Mapping[str, PairSet] = field(repr=False)
     verdicts: Verdicts
-    cycles: Mapping[str, PreferenceCycles] = field(default_factory=dict)
+    n_cyclic_pairs: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -441,7 +439,16 @@ def judge_comparisons(
     places = find_compared_places(data, pairs, from_classes=from_classes)
     if not places.size:
         refuse_no_comparisons(data, notes=tuple(list_fit_notes(data, rubric, {})))
-    cycles = _find_all_cycles(data, pairs, settings)
+    n_cyclic_pairs: dict[str, int] = {}
+    if data.better.size:  # an order of labels has no cycles
+        n_cyclic_pairs = {behavior: count_cyclic(own) for behavior, own in pairs.items()}
+    for behavior, n_cyclic in n_cyclic_pairs.items():
+        if n_cyclic:  # said before anything is paid for
+            msg = (
+                f"{data.source}, behavior {shorten(behavior)}: {n_cyclic:,} comparisons go in "
+                "cycles, and no weights rank all of a cycle right"
+            )
+            warnings.warn(msg, CyclicComparisonsWarning, stacklevel=3)
     verdicts = source.collect(
         data.items.select(places),
         replies=reading.replies,
@@ -452,7 +459,12 @@ def judge_comparisons(
         data = replace(data, dropped=(*data.dropped, *_list_unclassified(data, verdicts, places)))
         pairs = list_behavior_pairs(data, orders, settings)
     return JudgedComparisons(
-        data=data, orders=orders, pairs=pairs, verdicts=verdicts, cycles=cycles, notes=notes
+        data=data,
+        orders=orders,
+        pairs=pairs,
+        verdicts=verdicts,
+        n_cyclic_pairs=n_cyclic_pairs,
+        notes=notes,
     )
 
 
@@ -464,26 +476,6 @@ def _report_judging(
     return lambda state: progress(
         FitProgress(doing="judging", n_done=state.n_items, n_total=n_total)
     )
-
-
-def _find_all_cycles(
-    data: ComparisonData, pairs: Mapping[str, PairSet], settings: FitSettings
-) -> dict[str, PreferenceCycles]:
-    """Find cycles, and warn of them before anything is paid for."""
-    cycles_by_behavior = {behavior: find_cycles(data, own) for behavior, own in pairs.items()}
-    for behavior, cycles in cycles_by_behavior.items():
-        if not cycles.n_pairs:
-            continue
-        sentence = f"{data.source}, behavior {shorten(behavior)}: {cycles.in_words()}"
-        if settings.refuse_cycles:
-            msg = f"{sentence}, and `refuse_cycles` is true. Take one comparison of each cycle out."
-            raise InputError(msg)
-        warnings.warn(
-            f"{sentence}: no weights rank all of a cycle right",
-            CyclicComparisonsWarning,
-            stacklevel=4,
-        )
-    return cycles_by_behavior
 
 
 def _drop_declared_pairs(data: ComparisonData) -> tuple[ComparisonData, tuple[str, ...]]:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, get_args
 
 import numpy as np
 
-from voirdire._types import Loss, Orientation
+from voirdire._types import Orientation
 from voirdire._validation import check_choice, check_count, check_fraction, shorten
 from voirdire.documents import did_you_mean
 from voirdire.errors import InputError
 from voirdire.rewards.comparisons.order import LabelOrder, default_order
-from voirdire.rewards.features import feature_set, group_caps, group_questions
+from voirdire.rewards.features import feature_set, group_questions
 from voirdire.rewards.vetoes import group_vetoes
 
 if TYPE_CHECKING:
@@ -54,10 +54,9 @@ class FitSettings:
 
     Attributes
     ----------
-    orientation : {"plain", "rule", "demanded"}
-        Of the features.
-    loss : {"hinge", "logistic"}
-        What is minimised.
+    orientation : {"plain", "demanded"}
+        Of the features: a proposition counts by the probability that it is true, or that its
+        demanded state holds.
     l2 : float or None
         λ, at least 0. By default cross-validation over prompts chooses it.
     margin : float
@@ -73,8 +72,8 @@ class FitSettings:
         Sign constraints by feature, "positive" or "negative", "*" for all other features; "rubric"
         alone holds every weight to what the rubric demands. A proposition gets at least 0 where it
         is to be true, at most 0 where it is to be false, and is free where it is allowed. The best
-        class gets at least 0, every other class at most 0, and, under the hinge loss, no class more
-        than one that is better.
+        class gets at least 0, every other class at most 0, and no class more than one that is
+        better.
     fixed : mapping of str to float
         Weights that are given and not fitted, by feature.
     ignored : sequence of str
@@ -83,15 +82,10 @@ class FitSettings:
         Must-haves: a response of which one of these holds lies below all others, whatever the
         weights are. Propositions, named expressions or conditions of the rubric; as
         `behavior:expression` in one behavior only.
-    caps : mapping of str to float
-        By proposition the value in (0, 1) above which the feature does not grow, in the fit and in
-        every reward: more of it than that pays, or costs, nothing more.
     features : sequence of str
         Scale and choice questions of the rubric whose answers are features too; as
         `behavior:question` in one behavior only. A scale is one feature, from 0 at its minimum
         to 1 at its maximum; a choice is one for each label, called `question=label`.
-    refuse_cycles : bool
-        Whether it is an error, and not a warning, if comparisons go in cycles.
     use_base : bool or None
         Whether the base reward is part of every difference; None where the data have one.
     n_folds : int
@@ -111,7 +105,6 @@ class FitSettings:
     """
 
     orientation: Orientation = "plain"
-    loss: Loss = "hinge"
     l2: float | None = None
     margin: float = 1.0
     margins: Mapping[str, float] = field(default_factory=dict)
@@ -121,9 +114,7 @@ class FitSettings:
     fixed: Mapping[str, float] = field(default_factory=dict)
     ignored: Sequence[str] = ()
     veto: Sequence[str] = ()
-    caps: Mapping[str, float] = field(default_factory=dict)
     features: Sequence[str] = ()
-    refuse_cycles: bool = False
     use_base: bool | None = None
     n_folds: int = 5
     n_resamples: int = 200
@@ -133,7 +124,6 @@ class FitSettings:
     def __post_init__(self) -> None:
         """Check what needs neither a rubric nor data."""
         check_choice("orientation", self.orientation, Orientation)
-        check_choice("loss", self.loss, Loss)
         if self.l2 is not None and not (_is_number(self.l2) and self.l2 >= 0):
             _refuse("l2", "a finite number of at least 0", got=self.l2)
         if isinstance(self.signs, str):
@@ -141,8 +131,7 @@ class FitSettings:
         if not _is_margin(self.margin):
             _refuse("margin", _MARGIN, got=self.margin, hint=_SWAP)
         _check_mapping("margins", self.margins, rule=_MARGIN, is_right=_is_margin, hint=_SWAP)
-        for name in ("orders", "caps"):
-            _check_mapping(name, getattr(self, name))
+        _check_mapping("orders", self.orders)
         signs = self.signs_by_feature
         _check_mapping(
             "signs", signs, rule=f"one of {_SIGNS}", is_right=get_args(Sign).__contains__
@@ -170,15 +159,20 @@ class FitSettings:
     def as_dict(self) -> dict[str, Any]:
         """Give the settings as plain JSON values, mappings sorted by name."""
         plain = {row.name: _to_plain(getattr(self, row.name)) for row in fields(self)}
-        for name in ("orders", *(name for name in ("veto", "caps", "features") if not plain[name])):
+        for name in ("orders", *(name for name in ("veto", "features") if not plain[name])):
             del plain[name]
         if self.l2 is not None:
             plain["l2"] = float(self.l2)
-        return plain | {
-            "margin": float(self.margin),
-            "signs": _to_plain(self.signs_by_feature),
-            "confidence_level": float(self.confidence_level),
-        }
+        return (
+            {"orientation": self.orientation, "loss": "hinge"}
+            | plain
+            | {
+                "refuse_cycles": False,
+                "margin": float(self.margin),
+                "signs": _to_plain(self.signs_by_feature),
+                "confidence_level": float(self.confidence_level),
+            }
+        )
 
 
 def _to_plain(value: Any) -> Any:
@@ -289,13 +283,12 @@ class FeatureChoice:
     def list_gauge(self) -> NDArray[np.float64]:
         """List the directions of fitted weights that change no reward difference, one a row.
 
-        Classes add up to 1, and so do the answers to a choice, where all are fitted and uncapped.
+        Classes add up to 1, and so do the answers to a choice, where all are fitted.
         """
         fitted, names = self.is_fitted, np.array(self.features.names)
         heads = np.array([name.partition("=")[0] if "=" in name else "" for name in names.tolist()])
         groups = [self.is_class, *(heads == head for head in dict.fromkeys(heads) if head)]
-        is_capped = np.isin(names, list(self.features.caps))
-        whole = [row for row in groups if row.any() and (fitted & ~is_capped)[row].all()]
+        whole = [row for row in groups if row.any() and fitted[row].all()]
         return np.array([row[fitted] for row in whole], dtype=np.float64).reshape(
             len(whole), int(fitted.sum())
         )
@@ -308,8 +301,6 @@ def choose_features(rubric: Rubric, settings: FitSettings) -> dict[str, FeatureC
         name: feature_set(rubric, name, orientation=settings.orientation, questions=questions)
         for name, questions in asked.items()
     }
-    caps = group_caps(settings.caps, sets)
-    sets = {name: replace(row, caps=caps[name]) for name, row in sets.items()}
     names = {key for row in sets.values() for name in row.names for key in _list_keys(row, name)}
     constraints = _read_constraints(settings)
     for name, (setting, _) in constraints.items():

@@ -54,10 +54,6 @@ class Estimate:
 UNDEFINED = Estimate(value=float("nan"), low=float("nan"), high=float("nan"))
 
 
-_LEAST_L2 = 1e-6
-"""λ of the logistic loss on parts of the data, where a part may be separable and the whole not."""
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WeightProblem:
     """Comparisons of one behavior, ready to be solved for any λ and any prompts.
@@ -69,7 +65,7 @@ class WeightProblem:
     choice : FeatureChoice
         Which weights are fitted.
     settings : FitSettings
-        Loss, how comparisons count, folds and resamples.
+        How comparisons count, folds and resamples.
     """
 
     data: BehaviorData
@@ -117,9 +113,7 @@ class WeightProblem:
     def compute_losses(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute the loss of each comparison."""
         shortfall = self.data.margins - self.compute_gain(weights)
-        if self.settings.loss == "hinge":
-            return np.maximum(shortfall, 0.0)
-        return np.logaddexp(0.0, shortfall)
+        return np.maximum(shortfall, 0.0)
 
     def draw_prompts(self, *, most: int | None = None) -> Iterator[NDArray[np.int64]]:
         """Draw prompts with replacement, `most` at most, and count how often each is drawn.
@@ -163,8 +157,7 @@ class WeightProblem:
             l2=l2,
             lower=self.choice.lower[fitted],
             upper=self.choice.upper[fitted],
-            loss=self.settings.loss,
-            order=self.choice.order if self.settings.loss == "hinge" else (),
+            order=self.choice.order,
         )
 
     def solve(self, l2: float) -> tuple[NDArray[np.float64], RankingSolution]:
@@ -186,16 +179,13 @@ class WeightProblem:
         """Find the weights on some of the prompts, each counted as often as `counts` says.
 
         Weights of the behavior that are near the answer, `start`, save steps and change nothing.
-        A part may be separable where the whole is not, so that the logistic loss gets a λ of at
-        least one in a million here.
         """
         from voirdire.rewards.solving.solve import solve
 
         if not self.is_fitted:
             return self.choice.given.copy()
-        least_l2 = _LEAST_L2 if self.settings.loss == "logistic" else 0.0
         near = None if start is None else start[self.choice.is_fitted]
-        solution = solve(self.make_ranking(max(l2, least_l2), counts=counts), start=near)
+        solution = solve(self.make_ranking(l2, counts=counts), start=near)
         return self._add_given(solution.weights)
 
     def _add_given(self, fitted: NDArray[np.float64]) -> NDArray[np.float64]:

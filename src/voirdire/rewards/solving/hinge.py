@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.solving.problem import PreparedProblem
 
-__all__ = ["HingePoint", "factor_matrix", "minimize_hinge"]
+__all__ = ["HingePoint", "minimize_hinge"]
 
 _SAMPLE = 60
 """Pairs per coordinate in the sample that gives the first weights; at least a share of all."""
@@ -239,7 +239,7 @@ class _SmoothedLoss:
         curvature = compute_weighted_gram(pairs.write_columns(near), weight[near] / (2 * width))
         curvature += pressed.T @ pressed / width
         curvature.flat[:: self.y.size + 1] += self._l2
-        if (solve_system := factor_matrix(curvature)) is None:
+        if (solve_system := _factor_matrix(curvature)) is None:
             return 0.0, float(weight[near].sum()), 0
         move = -solve_system(slope)
         along, edge_along = pairs.score_pairs(move), edges @ move
@@ -389,7 +389,7 @@ class _InteriorPoint:
         if self.z.size:
             matrix += (self.edges.T * self._pinch) @ self.edges
         matrix.flat[:: matrix.shape[0] + 1] += self.l2
-        solve_system = factor_matrix(matrix)
+        solve_system = _factor_matrix(matrix)
         if solve_system is None:
             return False
         self._solve_system = solve_system
@@ -427,16 +427,15 @@ class _InteriorPoint:
         return min(1.0, share / fastest)
 
 
-def factor_matrix(
-    matrix: NDArray[np.float64], *, hold: float = 0.0
+def _factor_matrix(
+    matrix: NDArray[np.float64],
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
-    """Factor a matrix whose diagonal is scaled to 1 + `hold`; None where that fails.
+    """Factor a matrix whose diagonal is scaled to 1; None where that fails.
 
     The scaling lets features have very different scales.
     """
     scale = 1 / np.sqrt(np.maximum(np.diagonal(matrix), _TINY))
     scaled = matrix * scale * scale[:, None]
-    scaled.flat[:: scale.size + 1] += hold
     triangle, failed = dpotrf(scaled, lower=1)
     if failed:
         return None

@@ -1,8 +1,8 @@
-"""Find directions of weights that no pair determines, and data that have no optimum."""
+"""Find directions of weights that no pair determines, and data that some weights rank right."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.solving.problem import RankingProblem
 
-__all__ = ["find_loose_directions", "find_separation"]
+__all__ = ["find_loose_directions", "is_separable"]
 
 _SINGLE = 1e-6
 """Differences as small as the rounding of single-precision numbers count as 0."""
@@ -27,7 +27,7 @@ _IN_GAUGE = 1e-5
 _TIED = 1e-9
 """Differences that are smaller, relative to the largest, count as 0."""
 _WRONG = 1e-7
-"""A pair is ranked wrong from this angle on, and right from ten times as much."""
+"""A pair is ranked wrong from this angle on."""
 _SAMPLE = 60
 """Pairs per weight in the first linear program, and the most that are added to it at once."""
 
@@ -49,7 +49,6 @@ def find_loose_directions(
     -------
     ndarray of float, shape (n_loose, n_features)
         Orthonormal rows, each at right angles to the gauge, 0 for features whose bounds are both 0.
-        The largest number of each (the first of several) is above 0.
 
     Examples
     --------
@@ -70,8 +69,8 @@ def find_loose_directions(
     >>> find_loose_directions(problem, gauge=np.zeros((0, 3))).shape
     (2, 3)
     >>> rows = find_loose_directions(problem, gauge=np.array([[0.0, 0.0, 1.0]]))
-    >>> [round(float(value), 3) for value in rows[0]]
-    [0.894, -0.447, 0.0]
+    >>> [round(abs(float(value)), 3) for value in rows[0]]
+    [0.894, 0.447, 0.0]
     """
     live = np.flatnonzero(problem.weight > 0)
     kept = np.flatnonzero(problem.lower < problem.upper)
@@ -79,7 +78,7 @@ def find_loose_directions(
     directions = find_null_directions(features, tolerance=_SINGLE)
     idle = np.zeros((problem.features.shape[1], directions.shape[1]))
     idle[kept] = directions
-    return _fix_signs(_exclude_gauge(idle, gauge).T)
+    return _exclude_gauge(idle, gauge).T
 
 
 def _exclude_gauge(idle: NDArray[np.float64], gauge: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -95,30 +94,20 @@ def _exclude_gauge(idle: NDArray[np.float64], gauge: NDArray[np.float64]) -> NDA
     return beyond
 
 
-def _fix_signs(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn each direction so that its largest number is above 0."""
-    size = np.abs(rows)
-    at = np.argmax(size >= size.max(axis=1, keepdims=True, initial=0.0) * (1 - 1e-9), axis=1)
-    sign = np.where(rows[np.arange(len(rows)), at] < 0, -1.0, 1.0) if len(rows) else np.ones(0)
-    return rows * sign[:, None] + 0.0
-
-
-def find_separation(problem: RankingProblem) -> Literal["complete", "quasi", "none"]:
-    """Say whether some weights rank all pairs right, or some right and none wrong.
+def is_separable(problem: RankingProblem) -> bool:
+    """Tell whether some weights rank all pairs right.
 
     Parameters
     ----------
     problem : RankingProblem
-        Its features, pairs, bounds, and which pairs weigh more than 0; gaps, λ and the loss do not
+        Its features, pairs, bounds, and which pairs weigh more than 0; gaps and λ do not
         matter.
 
     Returns
     -------
-    {"complete", "quasi", "none"}
-        Complete: some weights within their bounds give every better item the higher score. Quasi:
-        some give at least one better item the higher score, and none the lower score. None: all
-        weights that rank a pair right rank another one wrong. A pair without any difference is
-        never ranked right.
+    bool
+        Whether some weights within their bounds give every better item the higher score. A pair
+        without any difference is never ranked right.
 
     Notes
     -----
@@ -144,46 +133,28 @@ def find_separation(problem: RankingProblem) -> Literal["complete", "quasi", "no
     ...         lower=np.array([-np.inf]),
     ...         upper=np.array([np.inf]),
     ...     )
-    >>> kinds = [find_separation(problem(0.5, other)) for other in (1.0, 0.0, -1.0)]
-    >>> kinds
-    ['complete', 'quasi', 'none']
+    >>> [is_separable(problem(0.5, other)) for other in (1.0, 0.0, -1.0)]
+    [True, False, False]
     """
+    from scipy.optimize import linprog
+
     live = np.flatnonzero(problem.weight > 0)
     better, worse = problem.better[live], problem.worse[live]
     kept = np.flatnonzero(problem.lower < problem.upper)
     features = subtract_linked(problem.features[:, kept], better, worse)
     span = np.abs(features).max(axis=0, initial=0.0)
     features = features / np.where(span > 0, span, 1.0)
-    lengths = Differences(features=features, better=better, worse=worse).compute_lengths()
-    differs = lengths > _TIED * lengths.max(initial=0.0)
-    rows = Differences(features=features, better=better[differs], worse=worse[differs])
+    rows = Differences(features=features, better=better, worse=worse)
+    lengths = rows.compute_lengths()
+    if not (lengths > _TIED * lengths.max(initial=0.0)).all():
+        return False
     # The weights of a cone may be scaled into a box.
     box = np.clip(np.array([problem.lower[kept], problem.upper[kept]]), -1.0, 1.0)
     order = renumber_order(kept, problem.order)
     bounds = write_bounds(np.zeros(kept.size, bool), order, 1 / np.where(span > 0, span, 1.0))
-    cone: dict[str, Any] = {"box": box, "bounds": bounds}
-    if not (differs.any() and _can_rank(rows, lengths[differs], all_right=False, **cone)):
-        return "none"
-    is_complete = differs.all() and _can_rank(rows, lengths, all_right=True, **cone)
-    return "complete" if is_complete else "quasi"
-
-
-def _can_rank(
-    rows: Differences,
-    lengths: NDArray[np.float64],
-    *,
-    box: NDArray[np.float64],
-    bounds: NDArray[np.float64],
-    all_right: bool,
-) -> bool:
-    """Whether weights in a box and bounds rank no pair wrong and at least one, or all, right."""
-    from scipy.optimize import linprog
-
     n_pairs, n_features = lengths.size, rows.n_features
-    ends = [*box.T.tolist(), [0.0, float(all_right)]]
-    # Maximise the least angle, or else the mean one.
-    mean = rows.weigh_pairs(1 / lengths) / n_pairs
-    cost = -np.append(np.zeros(n_features) if all_right else mean, float(all_right))
+    ends = [*box.T.tolist(), [0.0, 1.0]]
+    cost = -np.append(np.zeros(n_features), 1.0)  # maximise the least angle
     sample = np.unique(np.linspace(0, n_pairs - 1, _SAMPLE * n_features).astype(np.int64))
     while True:
         angles = rows.write_columns(sample) / lengths[sample]
@@ -204,11 +175,11 @@ def _can_rank(
             return False
         weights = np.asarray(result.x)
         least = float(weights[-1])
-        if all_right and least <= _WRONG:
+        if least <= _WRONG:
             return False
         reached = rows.score_pairs(weights[:-1]) / lengths
         wrong = np.setdiff1d(np.flatnonzero(reached < least - _WRONG), sample)
         if not wrong.size:
-            return all_right or bool(reached.max() > 10 * _WRONG)
+            return True
         worst = wrong[np.argsort(reached[wrong], kind="stable")[: _SAMPLE * n_features]]
         sample = np.union1d(sample, worst)

@@ -3,12 +3,12 @@ r"""The convex problem that a fit solves, the form that the solvers work on, and
 For any dual variables :math:`0 \le \alpha \le v` and any weights w within their bounds,
 
 .. math:: \sum_k v_k\,\ell(c_k - d_k w) + \frac{\lambda}{2}\lVert w\rVert^2 \ \ge\
-   \alpha\cdot c + h(\alpha) - w\cdot D^\top\alpha + \frac{\lambda}{2}\lVert w\rVert^2,
+   \alpha\cdot c - w\cdot D^\top\alpha + \frac{\lambda}{2}\lVert w\rVert^2,
 
-where h is 0 for the hinge, and the entropy of α and v - α for the logistic loss. The least value of
-the right side is a lower bound of the optimum that anyone can check: with λ above 0 it is
-:math:`\alpha c + h(\alpha) - \lVert p\rVert^2/2\lambda`, where p is :math:`D^\top\alpha` without
-the part that points out of the bounds. Without λ it is finite only where p = 0.
+where :math:`\ell(x) = \max(0, x)`. The least value of the right side is a lower bound of the
+optimum that anyone can check: with λ above 0 it is
+:math:`\alpha c - \lVert p\rVert^2/2\lambda`, where p is :math:`D^\top\alpha` without the part that
+points out of the bounds. Without λ it is finite only where p = 0.
 """
 
 from __future__ import annotations
@@ -19,12 +19,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import nnls
-from scipy.special import xlogy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from voirdire._types import Loss
 
 __all__ = [
     "Differences",
@@ -57,7 +54,7 @@ class RankingProblem:
 
     Minimise :math:`\sum_k v_k\,\ell(c_k - d_k \cdot w) + \frac{\lambda}{2}\lVert w\rVert^2` over
     the weights w within their bounds, where :math:`d_k` is the better item's features less the
-    worse one's, and :math:`\ell(x) = \max(0, x)` (hinge) or :math:`\log(1 + e^x)` (logistic).
+    worse one's, and :math:`\ell(x) = \max(0, x)`, the hinge.
 
     Attributes
     ----------
@@ -73,11 +70,9 @@ class RankingProblem:
         λ, at least 0.
     lower, upper : ndarray of float, shape (n_features,)
         Bounds of w: each is -inf, 0 or inf.
-    loss : {"hinge", "logistic"}
-        Which.
     order : tuple of (int, int)
         Features of which the first is to have at least the weight of the second, the highest ones
-        first; none with the logistic loss.
+        first.
     """
 
     features: NDArray[np.float64] = field(repr=False)
@@ -88,7 +83,6 @@ class RankingProblem:
     l2: float
     lower: NDArray[np.float64] = field(repr=False)
     upper: NDArray[np.float64] = field(repr=False)
-    loss: Loss = "hinge"
     order: tuple[tuple[int, int], ...] = ()
 
 
@@ -159,14 +153,6 @@ class Differences:
         rows -= features.take(self.worse[chosen], axis=0)
         return np.ascontiguousarray(rows.T)
 
-    def compute_weighted_gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute DᵀΘD without writing D out."""
-        gram = np.zeros((self.n_features,) * 2)
-        for begin in range(0, self.better.size, _AT_ONCE):
-            piece = slice(begin, begin + _AT_ONCE)
-            gram += compute_weighted_gram(self.write_columns(piece), weights[piece])
-        return gram
-
     def compute_lengths(self) -> NDArray[np.float64]:
         """Compute the norm of each row."""
         squares = np.empty(self.better.size)
@@ -207,8 +193,6 @@ class PreparedProblem:
         c, and v above 0.
     l2 : float
         λ, at least 0.
-    loss : {"hinge", "logistic"}
-        Which.
     is_signed : ndarray of bool, shape (n_kept,)
         Which weights must be at least 0.
     order : tuple of (int, int)
@@ -230,7 +214,6 @@ class PreparedProblem:
     gap: NDArray[np.float64] = field(repr=False)
     weight: NDArray[np.float64] = field(repr=False)
     l2: float
-    loss: Loss
     is_signed: NDArray[np.bool_] = field(repr=False)
     order: tuple[tuple[int, int], ...] = field(repr=False)
     basis: NDArray[np.float64] | None = field(repr=False)
@@ -260,10 +243,6 @@ class PreparedProblem:
             )
         return full
 
-    def project_weights(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Put weights within their bounds, and drop directions that change no pair and no bound."""
-        return self.to_weights(weights if self.basis is None else weights @ self.basis)
-
     def to_coordinates(self, given: NDArray[np.float64]) -> NDArray[np.float64]:
         """Turn weights of all features of the problem that was given into y."""
         own = given[self.kept] * self.sign
@@ -278,9 +257,8 @@ class PreparedProblem:
     def compute_objective(self, weights: NDArray[np.float64]) -> float:
         """Compute the loss at weights of the kept features, with the term of λ."""
         residual = self.gap - self.differences.score_pairs(weights)
-        is_hinge = self.loss == "hinge"
-        each = np.maximum(residual, 0.0) if is_hinge else np.logaddexp(0.0, residual)
-        return float(self.weight @ each + self.l2 / 2 * (weights @ weights))
+        loss = self.weight @ np.maximum(residual, 0.0)
+        return float(loss + self.l2 / 2 * (weights @ weights))
 
     def compute_bound(self, duals: NDArray[np.float64], *, weights: NDArray[np.float64]) -> float:
         """Compute the lower bound; it depends on `weights` only without λ, see `_REACH`."""
@@ -289,11 +267,6 @@ class PreparedProblem:
         if self.order:  # any multipliers of bounds and order give a bound; these give the best one
             outside = push + nnls(self.bounds.T, -push)[0] @ self.bounds
         value = float(duals @ self.gap)
-        if self.loss == "logistic":
-            slack = self.weight - duals
-            value -= float(
-                (xlogy(duals, duals / self.weight) + xlogy(slack, slack / self.weight)).sum()
-            )
         if self.l2 > 0:
             lost = float(outside @ outside) / (2 * self.l2)
         else:
@@ -326,7 +299,6 @@ def prepare_problem(problem: RankingProblem) -> PreparedProblem:
         gap=problem.gap[live],
         weight=problem.weight[live],
         l2=float(problem.l2),
-        loss=problem.loss,
         is_signed=is_signed,
         order=order,
         basis=basis,

@@ -10,7 +10,6 @@ from voirdire.rewards.against_demands import find_paid_against_demands
 from voirdire.rewards.certification import certified
 from voirdire.rewards.features import VETO
 from voirdire.rewards.scoring.scores import compute_contributions
-from voirdire.rewards.vetoes import list_veto_propositions
 from voirdire.rubrics.rubric import write_demand
 from voirdire.studies.reward.ranking import find_errors
 from voirdire.studies.reward.resampling import center_by_prompt, compute_mean
@@ -173,7 +172,7 @@ def _find_misordered_classes(
 def _list_needed_propositions(reward: RewardModel, about: FeatureSet) -> dict[str, set[str]]:
     """Name the propositions that each feature depends on."""
     classes = set(reward.rubric.logic.compile_classes(about.behavior).variables)
-    vetoed = list_veto_propositions(reward.rubric, about.behavior, about.vetoes)
+    vetoed = set(about.vetoes)
     needed = {name: {name.partition("=")[0]} for name in about.asked}
     return needed | {VETO: vetoed} | dict.fromkeys(about.classes, classes)
 
