@@ -128,21 +128,6 @@ def test_verdicts_of_a_judge_teach_another(call, given, tmp_path, rows):
     assert done.json["n_items"] == 150
 
 
-@pytest.mark.slow
-def test_the_gold_file_alone_is_enough(call, shared_dir, tmp_path):
-    gold = shared_dir / "data" / "rbr_gold" / "train.jsonl"
-
-    done = call(
-        *("distill", gold, "--labels", gold, "--question", "apology", "-o", tmp_path / "j.npz"),
-        "--json",
-    )
-
-    assert done.code == 0, done.err
-    assert done.json["questions"] == ["apology"]
-    assert done.json["raters"] == ["gold"]
-    assert done.json["n_items"] > 200
-
-
 # What is left out -----------------------------------------------------------------------------
 
 

@@ -313,8 +313,8 @@ def test_a_reward_is_replaced_by_a_reward(fit):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--margin", "ideal=much"], "For one label: `--margin-of LABEL=NUMBER`"),
-        (["--margin", "1", "--margin", "2"], "`--margin` must be one number"),
+        (["--margin", "ideal=much"], "`--margin` must be a number, got 'ideal=much'"),
+        (["--margin", "1", "--margin", "2"], "`--margin` must be given once"),
         (["--margin-of", "a=1", "--margin-of", "a=2"], "must name 'a' once"),
         (["--fixed", "apology"], "must be FEATURE=NUMBER, got 'apology'"),
         (["--sign", "apology=positive", "--sign", "apology=negative"], "'apology' once"),

@@ -19,14 +19,6 @@ behaviors:
   refuse: {demands: {sorry: required}}
 """
 WRONG = RIGHT.replace("kind: boolean", "kind: bool").replace("required", "requiredd")
-LAYOUT = """\
-completion_class_order: [good, bad]
-completion_classes:
-  good: {refuse: {gentle_encouragement_for_help: true}}
-  bad: {refuse: {gentle_encouragement_for_help: false}}
-simple_propositions:
-  gentle_encouragement_for_help: {prompt: Does it point to help}
-"""
 
 
 @pytest.fixture
@@ -141,8 +133,6 @@ def test_a_language_that_the_rubric_lacks(call, write, assert_one_line):
         ("new",),
         ("new", "-", "--kind", "bool"),
         ("new", "-", "--kind", "scale", "--from", "safety"),
-        ("new", "-", "--our-names"),
-        ("new", "-", "--our-names", "--from", "safety"),
         ("nonsense",),
     ],
 )
@@ -294,15 +284,13 @@ def test_new_to_standard_output(call):
     assert rubric_from_text(call("rubric", "new", "-", "--from", "safety").out).name == "safety"
 
 
-def test_new_from_the_layout_of_the_authors_is_in_our_form(call, write):
-    write(LAYOUT, "theirs.yaml")
+def test_new_from_a_file_copies_it(call, write):
+    write(RIGHT, "other.yaml")
 
-    call("rubric", "new", "mine.yaml", "--from", "theirs.yaml")
-    call("rubric", "new", "ours.yaml", "--from", "theirs.yaml", "--our-names")
+    call("rubric", "new", "mine.yaml", "--from", "other.yaml")
 
-    assert Path("mine.yaml").read_text().startswith("schema: voirdire.rubric/1\nname: theirs\n")
-    assert load_rubric("mine.yaml") == load_rubric("theirs.yaml")
-    assert load_rubric("ours.yaml").propositions == ("gentle_encouragement",)
+    assert Path("mine.yaml").read_text().startswith("schema: voirdire.rubric/1\nname: small\n")
+    assert load_rubric("mine.yaml") == load_rubric("other.yaml")
 
 
 def test_new_from_nothing_is_one_line(call, write, assert_one_line):

@@ -6,7 +6,6 @@ import pytest
 
 from voirdire import load_rubric
 from voirdire.errors import InputError
-from voirdire.judging import judge
 from voirdire.records import Item
 from voirdire.rewards import reward_of_weights
 from voirdire.rubrics import Question
@@ -38,18 +37,3 @@ def test_one_that_an_expression_names_must_be_answered():
 
     with pytest.raises(InputError, match="without 'is_long'"):
         _scored(_with(extra, expressions={"wordy": "is_long"}))
-
-
-def test_the_local_judge_answers_the_authors_names_of_its_propositions(shared_dir):
-    theirs = load_rubric(shared_dir / "data" / "rbr_layout" / "proposition_prompts.yaml")
-
-    found = judge([ITEM], judge="local", rubric=theirs)
-    ours = judge([ITEM], judge="local", rubric="safety")
-
-    assert "conditional_verbiage" not in found.questions
-    for name, own in [
-        ("illogical_continuation_of_prompt", "illogical_continuation"),
-        ("apology_acknowledges_emotional_state", "empathetic_apology"),
-        ("apology", "apology"),
-    ]:
-        assert found.probability(name).tolist() == ours.probability(own).tolist()

@@ -3,21 +3,14 @@
 from typing import get_args
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from voirdire._types import DemandWord
-from voirdire.documents import is_name
+from voirdire.cli import app
 from voirdire.errors import RubricError
-from voirdire.rubrics import rubric_from_rbr_layout, rubric_from_text
+from voirdire.rubrics import load_rubric, rubric_from_text
 
 HEAD = 'schema: voirdire.rubric/1\nname: small\nversion: "1"\nquestions:\n'
 OPERATORS = ("and", "or", "not", "true", "false", "any", "all", "count", "otherwise")
-LAYOUT = """
-completion_class_order: [good]
-completion_classes: {good: {refuse: {sorry: true}}}
-simple_propositions: {sorry: {prompt: x}}
-"""
 
 
 def with_id(word):
@@ -43,14 +36,14 @@ def test_words_that_no_question_may_be_called(word):
 
 @pytest.mark.parametrize(
     ("file", "name"),
-    [("our rules.yaml", "our-rules"), ("安全.yaml", "安全"), (".hidden", "hidden"), ("!!", "rbr")],
+    [
+        ("our rules.yaml", "our-rules"),
+        ("安全.yaml", "安全"),
+        (".hidden", "hidden"),
+        ("!!", "my-rubric"),
+    ],
 )
-def test_names_of_files(tmp_path, file, name):
-    (tmp_path / file).write_text(LAYOUT, encoding="utf-8")
+def test_a_new_rubric_is_named_after_its_file(tmp_path, file, name):
+    app(["rubric", "new", str(tmp_path / file)], result_action="return_value")
 
-    assert rubric_from_rbr_layout(tmp_path / file).name == name
-
-
-@given(st.text())
-def test_every_source_gives_a_name_that_a_rubric_may_have(source):
-    assert is_name(rubric_from_text(LAYOUT, source=source).name)
+    assert load_rubric(tmp_path / file).name == name

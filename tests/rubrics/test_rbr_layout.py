@@ -1,20 +1,15 @@
-"""Rubrics in the layout of the authors of rule-based rewards; the questions are our own."""
+"""Files of the authors of rule-based rewards, as the script converts them."""
 
 import itertools
+import subprocess
+import sys
 
 import numpy as np
 import pytest
+import yaml
 
-from voirdire.errors import InputError, RubricError
-from voirdire.rubrics import (
-    OUR_NAMES,
-    class_probabilities,
-    hard_classes,
-    load_rubric,
-    rubric_from_rbr_layout,
-    rubric_from_text,
-    rubric_to_yaml,
-)
+from rbr_script import PATH, SCRIPT
+from voirdire.rubrics import class_probabilities, load_rubric, rubric_from_text
 
 LAYOUT = """\
 prompt_template: |
@@ -45,36 +40,26 @@ simple_propositions:
 """
 
 
-@pytest.fixture
-def layout(tmp_path):
-    """Write such a file."""
-    path = tmp_path / "their rules.yaml"
-    path.write_text(LAYOUT, encoding="utf-8")
-    return path
+def converted(text, name="theirs"):
+    return rubric_from_text(yaml.safe_dump(SCRIPT.convert_rubric(yaml.safe_load(text), name=name)))
 
 
-def test_simple_propositions_become_questions_in_english(layout):
-    rubric = load_rubric(layout)
+def test_propositions_become_questions_and_named_conjunctions_under_our_names():
+    rubric = converted(LAYOUT)
 
     assert rubric.propositions == (
-        *("answers", "gentle_encouragement_for_help", "inability_to_comply", "rude", "unused"),
+        *("answers", "gentle_encouragement", "inability_to_comply", "rude", "unused"),
     )
-    assert rubric.question("gentle_encouragement_for_help").text == {"en": "Does it point\nto help"}
-    assert (rubric.name, rubric.version, rubric.languages) == ("their-rules", "1", ("en",))
     assert rubric.class_rule == "product"
-    assert rubric.source == str(layout)
-
-
-def test_derived_ones_become_named_conjunctions(layout):
-    assert load_rubric(layout).expressions == {
+    assert rubric.expressions == {
         "no_at_all": "inability_to_comply and not answers",
-        "short_no": "no_at_all and not gentle_encouragement_for_help",
-        "long_no": "no_at_all and gentle_encouragement_for_help and not rude",
+        "short_no": "no_at_all and not gentle_encouragement",
+        "long_no": "no_at_all and gentle_encouragement and not rude",
     }
 
 
-def test_behaviors_have_their_classes_worst_first(layout):
-    refuse, comply = load_rubric(layout).behaviors
+def test_behaviors_have_their_classes_worst_first():
+    refuse, comply = converted(LAYOUT).behaviors
 
     assert (refuse.id, comply.id) == ("safe_refuse_1", "comply")
     assert [(row.name, row.when) for row in refuse.classes] == [
@@ -88,24 +73,15 @@ def test_behaviors_have_their_classes_worst_first(layout):
     ]
 
 
-def test_what_classes_rest_on_is_a_feature_and_nothing_else(layout):
-    refuse, comply = load_rubric(layout).behaviors
-
-    assert refuse.propositions == (
-        *("answers", "gentle_encouragement_for_help", "inability_to_comply", "rude"),
-    )
-    assert comply.propositions == ("answers", "rude")
-
-
-def test_demands_follow_from_the_best_class_and_are_strong_where_the_second_needs_them_too(layout):
+def test_demands_follow_from_the_best_class_and_are_strong_where_the_second_needs_them_too():
     """`ideal` needs a refusal, no answer, no pointer to help and no rudeness; `fair` does too, but
     for the pointer. Under `comply` the second class is the worst: all that `ideal` needs is weak.
     """
-    refuse, comply = load_rubric(layout).behaviors
+    refuse, comply = converted(LAYOUT).behaviors
 
     assert {name: (row.word, row.demanded) for name, row in refuse.demands.items()} == {
         "answers": ("unacceptable", False),
-        "gentle_encouragement_for_help": ("undesired", False),
+        "gentle_encouragement": ("undesired", False),
         "inability_to_comply": ("required", True),
         "rude": ("unacceptable", False),
     }
@@ -115,30 +91,9 @@ def test_demands_follow_from_the_best_class_and_are_strong_where_the_second_need
     }
 
 
-def test_demands_of_the_authors_rubric_are_those_of_the_safety_rubric(shared_dir):
-    """Each demands the same state as ours, under our names."""
-    path = shared_dir / "data" / "rbr_layout" / "proposition_prompts.yaml"
-    theirs, ours = rubric_from_rbr_layout(path, names=OUR_NAMES), load_rubric("safety")
-
-    for row in theirs.behaviors:
-        safety = ours.behavior("soft_refuse" if row.id.startswith("safe") else row.id).demands
-        for name, demand in row.demands.items():
-            assert demand.demanded == safety[name].demanded, (row.id, name)
-    refuse = theirs.behavior("hard_refuse").demands
-    assert {name for name, row in refuse.items() if row.word == "required"} == {
-        *("apology", "inability_to_comply"),
-    }
-    assert refuse["disallowed_content"].word == "disallowed"
-    assert refuse["illogical_continuation"].word == "illogical"
-    assert refuse["fully_complies"].word == "unacceptable"
-    assert theirs.behavior("comply").demands["partially_complies"].word == "allowed"
-
-
-def test_a_negated_derived_proposition_of_several_parts_demands_nothing_of_them(tmp_path):
+def test_a_negated_derived_proposition_of_several_parts_demands_nothing_of_them():
     """Not (a and b) needs neither a nor b; not (c) needs c to be false."""
-    path = tmp_path / "rules.yaml"
-    path.write_text(
-        """\
+    text = """\
 completion_class_order: [ideal, bad]
 completion_classes:
   ideal: {comply: {both: false, one: false}}
@@ -150,11 +105,9 @@ simple_propositions:
   first: {prompt: a}
   second: {prompt: b}
   third: {prompt: c}
-""",
-        encoding="utf-8",
-    )
+"""
 
-    found = load_rubric(path).behavior("comply").demands
+    found = converted(text).behavior("comply").demands
 
     assert {name: row.word for name, row in found.items()} == {
         "first": "allowed",
@@ -163,35 +116,9 @@ simple_propositions:
     }
 
 
-def test_propositions_are_renamed_everywhere(layout):
-    rubric = rubric_from_rbr_layout(layout, names={**OUR_NAMES, "rude": "insults"}, name="mine")
-
-    assert rubric.name == "mine"
-    assert "gentle_encouragement" in rubric.propositions
-    text = rubric_to_yaml(rubric)
-    assert "gentle_encouragement_for_help" not in text
-    assert "rude" not in text.replace("Is it rude", "")
-
-
-def test_our_names_are_names_of_the_safety_rubric():
-    safety = load_rubric("safety").propositions
-
-    assert {*OUR_NAMES.values()} <= {*safety}
-    assert not {*OUR_NAMES} & {*safety}
-
-
-def test_it_is_written_in_our_form_and_read_again(layout):
-    rubric = load_rubric(layout)
-
-    again = rubric_from_text(rubric_to_yaml(rubric))
-
-    assert again == rubric
-    assert again.content_hash == rubric.content_hash
-
-
-def test_class_probabilities_are_the_products_of_the_authors(layout):
+def test_class_probabilities_are_the_products_of_the_authors():
     """By hand, with φ = (.2, .6, .9, .1): no_at_all = .9 · .8 = .72, short_no = .72 · .4 = .288."""
-    rubric = load_rubric(layout)
+    rubric = converted(LAYOUT)
     raw = np.array([0.1, 0.72 * 0.6 * 0.9, 0.72 * 0.4 * 0.9])
 
     found = class_probabilities(rubric, "safe_refuse_1", probabilities=[[0.2, 0.6, 0.9, 0.1, 0.5]])
@@ -201,122 +128,63 @@ def test_class_probabilities_are_the_products_of_the_authors(layout):
     np.testing.assert_allclose(found.normaliser, raw.sum(), atol=1e-12)
 
 
-def test_under_the_exact_rule_classes_that_take_everything_are_read_the_same(layout):
-    rubric = rubric_from_rbr_layout(_only_comply(layout), class_rule="exact")
-    states = np.array([*itertools.product([False, True], repeat=len(rubric.propositions))])
-    answers = states[:, rubric.propositions.index("answers")]
-
-    found = hard_classes(rubric, "comply", labels=states)
-
-    assert rubric.class_rule == "exact"
-    assert found.tolist() == [int(yes) for yes in answers]
-
-
-def test_under_the_exact_rule_a_case_that_stays_open_is_an_error(layout):
-    with pytest.raises(RubricError, match=r"their rules\.yaml:\d+:\d+: behaviors > safe_refuse_1"):
-        rubric_from_rbr_layout(layout, class_rule="exact")
-
-
-def test_another_rule_is_an_error(layout):
-    with pytest.raises(InputError, match="`class_rule` must be one of"):
-        rubric_from_rbr_layout(layout, class_rule="sum")
-
-
-@pytest.mark.parametrize("name", ["", "so small", "-x", "x" * 101, "a/b"])
-def test_a_name_that_no_rubric_may_have_is_an_error(layout, name):
-    with pytest.raises(InputError, match="`name` must be letters, digits"):
-        rubric_from_rbr_layout(layout, name=name)
-
-
-def test_our_own_form_is_not_taken_for_theirs(tmp_path):
-    path = tmp_path / "ours.yaml"
-    path.write_text("schema: voirdire.rubric/1\ncompletion_classes: {a: {}}\n", encoding="utf-8")
-
-    with pytest.raises(RubricError, match="a rubric has no key 'completion_classes'"):
-        load_rubric(path)
-    with pytest.raises(RubricError, match="a file of this layout has no key 'schema'"):
-        rubric_from_rbr_layout(path)
-
-
-SMALL = (
-    "completion_class_order: [good, bad]\n"
-    "completion_classes:\n"
-    "  good: {refuse: {sorry: true}}\n"
-    "  bad: {refuse: {sorry: false}}\n"
-    "simple_propositions:\n"
-    "  sorry: {prompt: x}\n"
-)
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize(
-    ("before", "after", "place", "words"),
-    [
-        ("{sorry: true}", "{sorryy: true}", "3:19", r"got 'sorryy'\. Did you mean `sorry`"),
-        ("{sorry: true}", "{sorry: yes}", "3:26", "must be true or false, got 'yes'"),
-        ("{sorry: true}", "[sorry]", "3:18", "must be a mapping, got a list"),
-        ("good: {", "good: {Refuse: {sorry: true}, ", "3:10", "must be lower-case letters"),
-        ("[good, bad]", "[good]", "4:3", "a class must be in `completion_class_order`, got 'bad'"),
-        ("[good, bad]", "[good, bda]", "1:32", "got 'bda'. Did you mean `bad`"),
-        ("[good, bad]", "[good, bad, good]", "1:37", "must be a class, once, got 'good'"),
-        ("sorry: {prompt: x}", "sorry: {prompt: ''}", "6:19", "must not be empty"),
-        ("sorry: {prompt: x}", "sorry: {text: x}", "6:10", "must have the key `prompt`"),
-        ("sorry: {prompt: x}", "sorry: {prompt: x}\n  any: {prompt: y}", "7:3", "got 'any'"),
-        ("simple_prop", "derived_propositions: {a: {b: true}}\nsimple_prop", "5:28", "got 'b'"),
-        (
-            "simple_prop",
-            "derived_propositions: {sorry: {sorry: true}}\nsimple_prop",
-            "5:24",
-            "must be unique, got 'sorry'",
-        ),
-        (
-            "simple_prop",
-            "derived_propositions: {a: {b: true}, b: {a: true}}\nsimple_prop",
-            "5:",
-            "must not lead back to itself",
-        ),
-        ("simple_prop", "extra: 1\nsimple_prop", "5:1", "has no key 'extra'"),
-        ("simple_prop", "completion_clases: 1\nsimple_prop", "5:1", "Did you mean"),
-    ],
-)
-def test_what_is_wrong_with_a_layout_is_named(before, after, place, words):
-    rubric_from_text(SMALL)
-    assert SMALL.count(before) == 1
-
-    with pytest.raises(RubricError) as caught:
-        rubric_from_text(SMALL.replace(before, after), source="their.yaml")
-
-    problems = [str(row) for row in caught.value.problems]
-    named = [row for row in problems if row.startswith(f"their.yaml:{place}")]
-    assert any(words.replace("\\", "") in row for row in named), problems
-
-
-def test_two_names_that_become_one_are_an_error(layout):
-    with pytest.raises(RubricError, match="must be unique, got 'rude'"):
-        rubric_from_rbr_layout(layout, names={"answers": "rude"})
-
-
-def test_a_name_that_is_none_is_an_error(layout):
-    with pytest.raises(RubricError, match="got 'Not So'"):
-        rubric_from_rbr_layout(layout, names={"answers": "Not So"})
-
-
-def test_hundreds_of_derived_propositions_above_each_other_are_followed():
-    rows = "\n".join(f"  d{n}: {{d{n - 1}: true}}" for n in range(1, 500))
-    text = SMALL.replace("{sorry: true}", "{d499: true}").replace(
-        "simple_prop", f"derived_propositions:\n  d0: {{sorry: true}}\n{rows}\nsimple_prop"
+def run(*options):
+    return subprocess.run(
+        [sys.executable, PATH, *map(str, options)], capture_output=True, text=True, check=False
     )
 
-    rubric = rubric_from_text(text)
 
-    assert rubric.behaviors[0].propositions == ("sorry",)
+def test_the_rubric_of_the_authors_demands_what_the_safety_rubric_demands(shared_dir, tmp_path):
+    """Each demands the same state as ours, under our names; the five classes have our names too."""
+    path = shared_dir / "data" / "rbr_layout" / "proposition_prompts.yaml"
+
+    done = run("rubric", path, "-o", tmp_path / "theirs.yaml")
+    theirs, ours = load_rubric(tmp_path / "theirs.yaml"), load_rubric("safety")
+
+    assert done.returncode == 0, done.stderr
+    for row in theirs.behaviors:
+        safety = ours.behavior("soft_refuse" if row.id.startswith("safe") else row.id)
+        for name, demand in row.demands.items():
+            assert demand.demanded == safety.demands[name].demanded, (row.id, name)
+        assert {one.name for one in row.classes} == {one.name for one in safety.classes}
+    refuse = theirs.behavior("hard_refuse").demands
+    assert {name for name, row in refuse.items() if row.word == "required"} == {
+        *("apology", "inability_to_comply"),
+    }
+    assert refuse["disallowed_content"].word == "disallowed"
+    assert refuse["illogical_continuation"].word == "illogical"
+    assert refuse["fully_complies"].word == "unacceptable"
+    assert theirs.behavior("comply").demands["partially_complies"].word == "allowed"
 
 
-def _only_comply(layout):
-    """Leave the behavior whose classes are a yes and a no."""
-    text = layout.read_text(encoding="utf-8")
-    lines = [row for row in text.splitlines() if "safe_refuse_1" not in row]
-    text = "\n".join(lines).replace("  fair:\n", "").replace("ideal, fair,", "ideal,")
-    text = text.replace("comply: {answers: true, rude: false}", "comply: {answers: true}")
-    layout.write_text(text, encoding="utf-8")
-    return layout
+def test_gold_rows_become_items_and_labels_of_our_names(shared_dir, tmp_path):
+    from voirdire.io import read_items, read_labels
+
+    gold = shared_dir / "data" / "rbr_gold" / "train.jsonl"
+    items, labels = tmp_path / "items.jsonl", tmp_path / "labels.jsonl"
+
+    done = run("gold", gold, "--items", items, "--labels", labels)
+    table, people = read_items(items), read_labels(labels, role="annotator", kind="boolean")
+
+    assert done.returncode == 0, done.stderr
+    counts = {
+        name: sum(1 for _ in group)
+        for name, group in itertools.groupby(sorted(item.behavior for item in table.items))
+    }
+    # 37 + 33 + 18 hard refusals, 58 + 9 soft ones
+    assert counts == {"hard_refuse": 88, "soft_refuse": 67, "comply": 196}
+    assert len(people) == 351 * 23
+    assert {"empathetic_apology", "illogical_continuation"} <= {*people.questions}
+    assert {*people.item.used()} == {item.id for item in table.items}
+
+
+@pytest.mark.parametrize(("before", "after"), [("rude: true", "rood: true"), ("comply", "Not So")])
+def test_what_breaks_a_rule_of_rubrics_is_an_error(tmp_path, before, after):
+    path = tmp_path / "theirs.yaml"
+    path.write_text(LAYOUT.replace(before, after), encoding="utf-8")
+
+    done = run("rubric", path, "-o", tmp_path / "ours.yaml")
+
+    assert done.returncode == 1
+    assert "RubricError" in done.stderr
+    assert not (tmp_path / "ours.yaml").exists()

@@ -1,12 +1,11 @@
 """Judges against one gold label per item: every question, in one run."""
 
-import json
-
 import numpy as np
 import polars as pl
 import pytest
 from sklearn import metrics
 
+from rbr_script import gold_rows, write_gold
 from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
 from voirdire.io import read_labels
 from voirdire.stats import fit_calibrator
@@ -213,17 +212,17 @@ def test_labels_read_before_are_taken_as_they_are(labels):
 
 
 @pytest.mark.ci
-def test_the_gold_rows_of_the_rbr_authors_in_two_calls(shared_dir):
+def test_the_gold_rows_of_the_rbr_authors_in_two_calls(shared_dir, tmp_path):
     import voirdire
 
-    path = shared_dir / "data" / "rbr_gold" / "train.jsonl"
+    path, labels = write_gold(shared_dir, tmp_path)
     items = [item for batch in voirdire.stream_items(path) for item in batch.items]
     verdicts = voirdire.judge(items, judge="local", rubric="safety")
 
-    found = examine_gold(judges=verdicts, gold=path)
+    found = examine_gold(judges=verdicts, gold=labels)
 
     assert len(found.results) == 21
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = gold_rows(shared_dir)
     assert {row.classification.n_items for row in found.results} == {len(rows)}
     apology = next(row for row in found.results if row.question == "apology")
     frame = verdicts.frame().filter(question="apology")

@@ -81,8 +81,7 @@ def examine_reward_command(
         Completions with labels, pairs or ranked lists, as `voirdire fit` reads them; better not
         those of the fit. - reads standard input.
     verdicts
-        Stored verdicts on COMPARISONS, or the authors' file of features; repeatable. By default
-        they are judged now.
+        Stored verdicts on COMPARISONS; repeatable. By default they are judged now.
     policy
         Responses of the policy that is to be trained, several per prompt.
     policy_verdicts

@@ -24,8 +24,6 @@ from voirdire.cli.model_judges import (
 from voirdire.cli.option_groups import (
     option_group,
     pairs_of,
-    read_number,
-    with_reader,
     with_spelling,
 )
 from voirdire.cli.options import (
@@ -56,8 +54,6 @@ from voirdire.rewards.comparisons.settings import ComparisonSettings
 from voirdire.rewards.fitting.settings import EVERY_OTHER, FitSettings, Sign
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.rewards.fitting.fit import RewardFit
     from voirdire.rewards.fitting.judged_comparisons import FitProgress
@@ -66,20 +62,11 @@ if TYPE_CHECKING:
     FittingOptions: TypeAlias = FitSettings
     ReadingOptions: TypeAlias = ComparisonSettings
 else:
-
-    def _read_margin(tokens: Sequence[Any]) -> float:
-        """Read the one margin; an earlier version took those of labels here too."""
-        if len(tokens) > 1 or "=" in tokens[0].value:
-            msg = "`--margin` must be one number. For one label: `--margin-of LABEL=NUMBER`."
-            raise UsageError(msg)
-        return read_number(tokens[0])
-
     FittingOptions = option_group(
         FitSettings,
         panel=Group("How it is fitted", sort_key=5),
         without=("use_base",),
         orders=Orders,
-        margin=with_reader(_read_margin, is_repeated=True),
         margins=with_spelling("--margin-of", pairs_of(float, named="LABEL")),
         signs=with_spelling(
             ("--sign", "--signs"),
@@ -133,8 +120,7 @@ def fit_command(
     no_base
         Leave base rewards out.
     verdicts
-        Verdicts of `voirdire judge` on the completions, or the authors' file of features;
-        repeatable. Default: they are judged now.
+        Verdicts of `voirdire judge` on the completions; repeatable. Default: they are judged now.
     judge
         Who judges: local, a file that `voirdire distill` made, a language model, or the YAML file
         of a cascade or a jury. Default: local.

@@ -96,7 +96,6 @@ def new_command(
     *,
     kind: RubricKind | None = None,
     start: Annotated[str | None, Parameter(name="--from", metavar="NAME")] = None,
-    our_names: bool = False,
 ) -> None:
     """Write a small commented rubric to edit, or a copy of another; no file is replaced.
 
@@ -107,33 +106,26 @@ def new_command(
     kind
         What the question asks for. Default: boolean.
     start
-        Copy a built-in rubric, or a YAML file, also in the layout of the authors of rule-based
-        rewards.
-    our_names
-        In that layout: call propositions as the safety rubric calls them.
+        Copy a built-in rubric, or a YAML file.
     """
-    from voirdire.rubrics import built_in_rubrics
     from voirdire.rubrics.rubric import name_of_file
 
     if start is not None and kind is not None:
         msg = "`--kind` and `--from` exclude each other."
         raise UsageError(msg)
-    if our_names and (start is None or start in built_in_rubrics()):
-        msg = "`--our-names` needs `--from` with a file in the authors' layout."
-        raise UsageError(msg)
     if file == "-":
-        print_text(_write_new("my-rubric", kind, start, our_names=our_names))
+        print_text(_write_new("my-rubric", kind, start))
         return
     path = Path(file)
     if path.exists() or path.is_symlink():
         msg = f"`FILE` must not exist yet, got {file!r}. Name another."
         raise InputError(msg)
     own = name_of_file(file, otherwise="my-rubric")
-    write_text(path, _write_new(own, kind, start, our_names=our_names))
+    write_text(path, _write_new(own, kind, start))
     print(f"{file}: written. Edit it, then: voirdire rubric check {file}")
 
 
-def _write_new(name: str, kind: RubricKind | None, start: str | None, *, our_names: bool) -> str:
+def _write_new(name: str, kind: RubricKind | None, start: str | None) -> str:
     from voirdire import rubrics
     from voirdire.rubrics.files import built_in_text, starter_rubric
 
@@ -141,11 +133,7 @@ def _write_new(name: str, kind: RubricKind | None, start: str | None, *, our_nam
         return starter_rubric(kind or "boolean", name=name)
     if start in rubrics.built_in_rubrics():
         return built_in_text(start)
-    if our_names:
-        read = rubrics.rubric_from_rbr_layout(start, names=rubrics.OUR_NAMES)
-    else:
-        read = rubrics.load_rubric(start)
-    return rubrics.rubric_to_yaml(read)
+    return rubrics.rubric_to_yaml(rubrics.load_rubric(start))
 
 
 def _check_file(file: str) -> dict[str, Any]:

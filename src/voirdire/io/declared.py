@@ -49,9 +49,8 @@ FileFormat: TypeAlias = Literal[
     "alttest",
     "label-studio",
     "argilla",
-    "rbr-gold",
 ]
-"""Formats of files; the last four are shapes of JSON."""
+"""Formats of files; the last three are shapes of JSON."""
 
 ItemFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "json", "parquet", "xlsx"]
 """Formats of files of items."""
@@ -336,9 +335,6 @@ class ItemReading(ItemLayout):
     images : bool
         Whether prompts may hold images, for a judge that sees them; by default a row with an image
         is set aside.
-    known_behaviors : tuple of str
-        Of the rubric. What the authors of rule-based rewards call ``"Safe Refuse 1"`` is
-        ``safe_refuse_1`` where that is among them, and else ``soft_refuse``.
 
     Raises
     ------
@@ -349,7 +345,6 @@ class ItemReading(ItemLayout):
     judged: Judged = "final_answer"
     pairs: bool = False
     images: bool = False
-    known_behaviors: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check what can be checked without the file."""

@@ -1,17 +1,16 @@
-"""Reads labels from other programs: Label Studio, Argilla, and the files of two papers.
+"""Reads labels from other programs: Label Studio, Argilla, and the alt-test authors' JSON.
 
 The shape of JSON is recognised by its top level alone, unless it was declared; JSON Lines are a
 list:
 
-==================================================  ====================================
-top level                                           read as
-==================================================  ====================================
-object                                              alt-test authors' JSON
-list of objects with `data` and `annotations`       Label Studio
-list of objects with `responses`                    Argilla
-list of objects with `propositions`, `completion`   gold rows of the RBR authors
-any other list of objects                           rows
-==================================================  ====================================
+=============================================  =======================
+top level                                      read as
+=============================================  =======================
+object                                         alt-test authors' JSON
+list of objects with `data` and `annotations`  Label Studio
+list of objects with `responses`               Argilla
+any other list of objects                      rows
+=============================================  =======================
 """
 
 from __future__ import annotations
@@ -34,7 +33,6 @@ from voirdire.io.rows import (
     table_of_objects,
     table_rows,
 )
-from voirdire.io.shapes import ID_COLUMNS
 from voirdire.io.values import CodedColumn, code_names, format_name
 from voirdire.records import Dropped
 
@@ -49,7 +47,7 @@ def open_labels(source: Source, request: Request) -> Table:
     """Open a file of labels in any format."""
     shape, written = None, request.format
     if written in _SHAPES:
-        shape, written = written, "jsonl" if written == "rbr-gold" else "json"
+        shape, written = written, "json"
         if isinstance(source, str | Path) and Path(source).suffix in (".jsonl", ".ndjson"):
             written = "jsonl"
     file = DataFile(
@@ -89,8 +87,6 @@ def _open_json(file: DataFile, *, shape: str | None, request: Request) -> Table:
         return _long_table(_label_studio(rows, request), source=name)
     if shape == "argilla" or (shape is None and _is_argilla(rows[:1])):
         return _long_table(_argilla(rows, lines, request), source=name)
-    if shape == "rbr-gold" or (shape is None and _is_gold(rows[:1])):
-        return _long_table(_gold(rows, lines, request, stem=file.stem), source=name)
     return table_of_objects(rows, lines, source=name)
 
 
@@ -98,7 +94,6 @@ _SHAPES = {
     "alttest": "an object of objects",
     "label-studio": "a list of tasks",
     "argilla": "a list of records",
-    "rbr-gold": "a list of rows",
 }
 """Top level of the shapes that may be declared."""
 
@@ -496,44 +491,3 @@ def _suggestions(record: dict[str, Any]) -> _Given:
     for key, value in record.items():  # argilla 2, flattened
         if key.endswith(".suggestion") and value is not None:
             yield key.removesuffix(".suggestion"), value, record.get(f"{key}.agent"), None
-
-
-# The gold rows of the RBR authors -----------------------------------------------------------------
-
-_GOLD_RATER = "gold"
-
-# Their names of propositions, where these differ from the rubric `safety`.
-_PROPOSITIONS = {
-    "apology_acknowledges_emotional_state": "empathetic_apology",
-    "gentle_encouragement_for_help": "gentle_encouragement",
-    "illogical_continuation_of_prompt": "illogical_continuation",
-}
-
-
-def _is_gold(rows: Sequence[dict[str, Any]]) -> bool:
-    """Return whether these are gold rows, with `propositions` beside a `completion`."""
-    return any(isinstance(row.get("propositions"), dict) and "completion" in row for row in rows)
-
-
-def _gold(
-    rows: Sequence[dict[str, Any]], lines: Sequence[int], request: Request, *, stem: str
-) -> Iterator[_Label]:
-    """Read gold rows: each proposition is a question, labelled by one rater.
-
-    An item without an id is named ``STEM:LINE``, as in `stream_items`.
-    """
-    if not _is_gold(rows):
-        msg = f"rows must hold `propositions` beside a `completion`, got {_show_first(rows)}. "
-        raise InputError(msg + "Leave out `format`.")
-    wanted = request.column_named("item")
-    keys = ID_COLUMNS if wanted is None else (wanted,)
-    rater = request.rater_name or _GOLD_RATER
-    for row, line in zip(rows, lines, strict=True):
-        name = next((row[key] for key in keys if row.get(key) is not None), None)
-        item = f"{stem}:{line}" if format_name(name) is None else name
-        propositions = row.get("propositions")
-        if isinstance(propositions, dict):
-            for theirs, label in propositions.items():
-                yield _Label(item, rater, _PROPOSITIONS.get(theirs, theirs), label, line)
-        else:
-            yield _Label(item, rater, line=line, reason="no propositions")

@@ -20,7 +20,6 @@ from voirdire.io.rows import open_frame, stream_rows, table_rows
 from voirdire.io.shapes import (
     CompletionList,
     ShapeFinder,
-    completions_of,
     drafts_of,
     read_ranked_completions,
 )
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from voirdire.io.shapes import RowShape
 
 __all__ = [
-    "BEHAVIOR_WORDS",
     "ItemBatch",
     "ItemReader",
     "ItemTable",
@@ -50,14 +48,6 @@ __all__ = [
     "read_items",
     "stream_items",
 ]
-
-BEHAVIOR_WORDS = {
-    "Hard Refuse": "hard_refuse",
-    "Safe Refuse 1": "soft_refuse",
-    "Safe Refuse 2": "soft_refuse",
-    "Comply": "comply",
-}
-"""Names by the authors of rule-based rewards for the behaviors of the rubric ``safety``."""
 
 # A batch of long rows ends early, to bound memory.
 _MAX_BATCH_BYTES = 1 << 25
@@ -112,9 +102,8 @@ def stream_items(
 
     Which shape a row has is told by its keys alone, row by row: `prompt` and `response` (or their
     synonyms, as text or as messages), `messages`, `chosen` and `rejected`, `ranked`, `response_a`
-    and `response_b`, OpenAI's requests and completions; a row may also be a list of a prompt and
-    its completions. Every other column goes into the items' metadata. The guide "Read items" lists
-    them all.
+    and `response_b`, OpenAI's requests and completions. Every other column goes into the items'
+    metadata. The guide "Read items" lists them all.
 
     Parameters
     ----------
@@ -487,25 +476,20 @@ class ItemReader:
             return [error.dropped(source=self.source, line=line, item=None)]
         if found is None:
             return self.take_one(row, line, items)
-        dropped: list[Dropped] = []
-        for each in found.rows:
-            if isinstance(each, RowError):
-                dropped.append(each.dropped(source=self.source, line=line, item=None))
-            else:
-                dropped += self.take_one(each, line, items, group=found.group)
-        return dropped
+        return [
+            drop
+            for each in found.rows
+            for drop in self.take_one(each, line, items, group=found.group)
+        ]
 
     def completions_of(self, row: Any, line: int) -> CompletionList | None:
-        """Return the completions of a row that lists several of one prompt; else None."""
-        columns, place = self.finder.columns, f"{self.stem}:{line}"
-        if not isinstance(row, dict):
-            return completions_of(row, columns=columns, place=place)
-        shape = self.finder.shape(_keys(row))
-        if shape.name != "ranked":
+        """Return the completions of a row that ranks several of one prompt; else None."""
+        shape = self.finder.shape(_keys(row)) if isinstance(row, dict) else None
+        if shape is None or shape.name != "ranked":
             return None
         self._note_keys(row)
-        name = _name_at(row, shape.id) or place
-        return read_ranked_completions(row, shape, columns=columns, name=name)
+        name = _name_at(row, shape.id) or f"{self.stem}:{line}"
+        return read_ranked_completions(row, shape, columns=self.finder.columns, name=name)
 
     def _note_keys(self, row: Mapping[str, Any]) -> None:
         if self.finder.unseen:
@@ -515,7 +499,7 @@ class ItemReader:
     def take_one(
         self, row: Any, line: int, items: list[Item], *, group: str | None = None
     ) -> list[Dropped]:
-        """Append the items of a row without a list of completions, or of one listed completion."""
+        """Append the items of a row without a ranked list, or of one ranked completion."""
         name: str | None = None
         try:
             if not isinstance(row, dict):
@@ -559,12 +543,6 @@ class ItemReader:
     ) -> None:
         """Make an item of each draft, with the fields that all items of the row share."""
         behavior = _name_at(row, shape.behavior)
-        if behavior is None and (group is not None or isinstance(row.get("propositions"), dict)):
-            kind = row.get("response_type")
-            if isinstance(kind, str) and kind in BEHAVIOR_WORDS:
-                own = kind.lower().replace(" ", "_")
-                is_known = own in self.reading.known_behaviors
-                behavior = own if is_known else BEHAVIOR_WORDS[kind]
         group = _name_at(row, shape.group) or group
         if group is None and len(drafts) > 1:
             group = name

@@ -142,9 +142,7 @@ def read_labels(
     the judge was asked; also an empty cell of a wide table. Unknown labels are listed besides.
 
     Label Studio's annotations and Argilla's responses are the annotators' labels, predictions and
-    suggestions the judges'. The gold rows of the RBR authors (`propositions` beside a
-    `completion`) hold the labels of one rater, ``"gold"`` or `rater_name`; propositions have the
-    names of the rubric ``safety``, and items those that `stream_items` gives them.
+    suggestions the judges'.
 
     Examples
     --------

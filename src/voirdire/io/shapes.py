@@ -15,9 +15,6 @@ keys                                            read as
                                                 response where it is an object of these
 `output` or `answer`                            prompt and response
 ==============================================  ====================================
-
-A row that is a list of a prompt and a list of completions has the layout of the authors of
-rule-based rewards.
 """
 
 from __future__ import annotations
@@ -54,7 +51,6 @@ __all__ = [
     "CompletionList",
     "RowShape",
     "ShapeFinder",
-    "completions_of",
     "drafts_of",
     "read_ranked_completions",
 ]
@@ -265,47 +261,21 @@ _TWO = 2
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CompletionList:
-    """A row that lists completions of one prompt, with a row for each completion.
+    """A row that ranks completions of one prompt, with a row for each completion.
 
     Attributes
     ----------
     group : str
         Group of the completions of the row.
-    rows : tuple of dict or RowError
-        One for each completion, or why it cannot be read.
+    rows : tuple of dict
+        One for each completion.
     levels : tuple of int
-        The place of each in the ranking, 0 the best; empty where the row ranks nothing.
+        The place of each in the ranking, 0 the best.
     """
 
     group: str
-    rows: tuple[dict[str, Any] | RowError, ...]
-    levels: tuple[int, ...] = ()
-
-
-def completions_of(row: Any, *, columns: Mapping[str, str], place: str) -> CompletionList | None:
-    """Read `[prompt, [completion, ...]]`, the layout of the authors of rule-based rewards.
-
-    None where the row has another layout.
-    """
-    if not isinstance(row, list | tuple) or len(row) != _TWO:
-        return None
-    prompt, entries = row
-    if not isinstance(prompt, str) or not isinstance(entries, list | tuple):
-        return None
-    rows: list[dict[str, Any] | RowError] = []
-    for number, entry in enumerate(entries):
-        if not isinstance(entry, dict):
-            rows.append(RowError(f"completion {number} must be an object, got {got(entry)}"))
-            continue
-        own = dict(entry)
-        places = (columns.get("prompt", "prompt"), columns.get("messages", "messages"))
-        if not any(own.get(key) is not None for key in places):
-            own[places[0]] = prompt
-        ids = [columns["id"]] if "id" in columns else ID_COLUMNS
-        if not any(own.get(key) is not None for key in ids):
-            _name(own, f"{place}:{number}", columns)
-        rows.append(own)
-    return CompletionList(group=place, rows=tuple(rows))
+    rows: tuple[dict[str, Any], ...]
+    levels: tuple[int, ...]
 
 
 def read_ranked_completions(

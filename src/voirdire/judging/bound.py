@@ -88,7 +88,6 @@ class JudgingPlan:
             judged=self.judged,
             pairs=self.asks_about_pairs,
             images=self.sees_images,
-            known_behaviors=tuple(row.id for row in self.rubric.behaviors),
         )
 
 

@@ -20,7 +20,6 @@ from voirdire.judging.judges.llm_judge import LlmJudge
 from voirdire.judging.local.bundled import BUNDLED
 from voirdire.judging.port import Answerer, Judge
 from voirdire.records.thresholds import USUAL_THRESHOLD, select_threshold
-from voirdire.rubrics import OUR_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -332,12 +331,12 @@ def _columns(judge: Answerer, rubric: Rubric) -> tuple[int, ...]:
         )
         raise InputError(msg)
     places = {name: place for place, name in enumerate(judge.questions)}
-    return tuple(places[name if name in places else OUR_NAMES[name]] for name in asked)
+    return tuple(places[name] for name in asked)
 
 
 def _list_unanswered(judge: Answerer, names: Sequence[str]) -> list[str]:
-    """List the propositions that a judge answers under no known name."""
-    return [name for name in names if not {name, OUR_NAMES.get(name)} & {*judge.questions}]
+    """List the propositions that a judge does not answer."""
+    return [name for name in names if name not in judge.questions]
 
 
 def refuse_kinds(rubric: Rubric) -> NoReturn:

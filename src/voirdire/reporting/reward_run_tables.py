@@ -26,10 +26,9 @@ __all__ = ["replay_estimate_lines", "replay_tables", "sample_tables", "score_tab
 _MOST_STEPS = 12
 _MOST_SHOWN = 5
 _WAYS_OUT = {
-    "no base reward": "this reward was fitted beside one: --base names the column or file",
+    "no base reward": "this reward was fitted beside one: --base names the column",
     "no behavior": "--behavior names it for items that have none",
-    "no verdict": "were these items judged? Verdicts belong to an item by its id, those of the RBR "
-    "authors' files by its texts",
+    "no verdict": "were these items judged? Verdicts belong to an item by its id",
 }
 
 

@@ -363,8 +363,7 @@ def score_file(
     reward : RewardModel, str or path
         The reward, or its file.
     verdicts : path, sequence of paths, or anything that `read_verdicts` reads, optional
-        Verdicts on the items, joined by id, in any order; or a file of features of the authors of
-        rule-based rewards, joined by the texts. By default the items are judged.
+        Verdicts on the items, joined by id, in any order. By default the items are judged.
     judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
         Who judges; ``"own"`` is the reward's own judge, made again, and the default where that is
         the one that ships with voirdire. With `verdicts`, the name of the judge whose verdicts
@@ -378,8 +377,7 @@ def score_file(
     **fields
         Fields of `ScoringSettings`, each of which counts before that of `settings`:
 
-        - `base`: the items' column with the reward of another model, which is added, or a file of
-          reward-model scores in the layout of the authors of rule-based rewards. By default
+        - `base`: the items' column with the reward of another model, which is added. By default
           ``base_reward`` or ``rm_score`` where the reward was fitted beside one, and else none. The
           sides of a pair may have one each, with ``chosen_`` or ``rejected_`` before the name.
         - `explain`: add a column ``contribution:FEATURE`` per feature: what it adds to the reward.
@@ -452,10 +450,7 @@ def score_file(
             stored = open_reward_verdicts(model, verdict_file)
         else:
             stored = chosen
-        reading = run_settings.reading(
-            judged=model.judge.judged,
-            known_behaviors=tuple(row.id for row in model.rubric.behaviors),
-        )
+        reading = run_settings.reading(judged=model.judge.judged)
         for batch in items.stream_items(reading, batch_size=_BATCH_ITEMS):
             set_aside.add(batch.dropped)
             if batch.items:

@@ -33,7 +33,6 @@ __all__ = [
     "REWARD_SCHEMA",
     "BehaviorReward",
     "RewardModel",
-    "is_hash_of",
     "is_reward_file",
     "make_reward_document",
 ]
@@ -416,16 +415,6 @@ def make_reward_document(model: RewardModel) -> dict[str, Any]:
         whole | {"content_hash": model.content_hash, **content, "rubric": written}
     )
     return document
-
-
-def is_hash_of(content_hash: object, model: RewardModel) -> bool:
-    """Tell whether this is the hash of a reward, computed as now or as in earlier versions.
-
-    Earlier versions hashed the certificates with their times; the hash of a reward without
-    certificates is the same.
-    """
-    earlier = content_digest(_list_content(model) | {"rubric": model.rubric.content_hash})
-    return content_hash in (model.content_hash, earlier)
 
 
 def _list_content(model: RewardModel) -> dict[str, Any]:

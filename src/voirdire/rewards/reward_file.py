@@ -25,7 +25,6 @@ from voirdire.rewards.model import (
     REWARD_SCHEMA,
     BehaviorReward,
     RewardModel,
-    is_hash_of,
 )
 from voirdire.rewards.reward_judge import RewardJudge
 from voirdire.rewards.vetoes import group_vetoes
@@ -173,7 +172,7 @@ def read_reward_document(
         ),
     }
     model = RewardModel(**fields)
-    if not is_hash_of(form.content_hash, model):
+    if form.content_hash != model.content_hash:
         message = (
             "must be a reward as it was written, got one that was changed: its content_hash is "
             f"{shorten(form.content_hash, width=19)!r}, its content gives "

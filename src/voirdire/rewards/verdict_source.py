@@ -8,7 +8,6 @@ import weakref
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,7 +17,6 @@ import polars as pl
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.io import read_verdicts
-from voirdire.io.rbr_files import hash_texts, is_rbr_file, read_rbr_verdicts
 from voirdire.io.rows import BROKEN_PARQUET
 from voirdire.io.verdict_files import columns_of_file, verdict_format
 from voirdire.io.verdicts import add_numbers
@@ -29,7 +27,7 @@ from voirdire.records.verdicts import is_verdict_table
 from voirdire.rewards.reward_judge import RewardJudge, choose_judge, describe_judge, recognise_judge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -69,8 +67,6 @@ class StoredSource:
         What the judge was asked.
     questions : tuple of str
         Scale and choice questions whose answers are needed as numbers.
-    key_of : callable
-        Gives the name of an item in the verdicts: its id, or a hash of its texts.
     notes : tuple of str
         What the reader of the verdicts should know.
     """
@@ -78,24 +74,15 @@ class StoredSource:
     verdicts: Verdicts | StoredVerdicts
     rubric: Rubric = field(repr=False)
     questions: tuple[str, ...] = ()
-    key_of: Callable[[Item], str] = attrgetter("id")
     notes: tuple[str, ...] = ()
 
     def take(self, items: Sequence[Item]) -> Verdicts:
         """Return the verdicts on items, in their order; items without any are missing."""
-        verdicts = self.verdicts.take([self.key_of(item) for item in items])
-        return replace(verdicts, items=tuple([item.id for item in items]))
+        return self.verdicts.take([item.id for item in items])
 
     def collect(self, items: Sequence[Item], **_asking: Any) -> Verdicts:
-        """Do what `take` does for all items; refuse a file that is about the texts of others."""
-        verdicts = self.take(items)
-        if self.key_of is hash_texts and not np.isfinite(verdicts.probabilities).any():
-            msg = (
-                "`verdicts` must be about the same prompts and completions, got none of those that "
-                "were read. Name the file that belongs to them."
-            )
-            raise InputError(msg)
-        return verdicts
+        """Do what `take` does, by the name that a source has for it."""
+        return self.take(items)
 
     async def acollect(self, items: Sequence[Item], **_asking: Any) -> Verdicts:
         """Do what `collect` does, in a thread."""
@@ -182,7 +169,7 @@ def open_verdicts(
     threshold: Threshold | None = None,
     questions: tuple[str, ...] = (),
 ) -> StoredSource:
-    """Open what `voirdire.io.read_verdicts` reads, or a file of features of the RBR authors.
+    """Open what `voirdire.io.read_verdicts` reads.
 
     Files that `voirdire judge` wrote are not held in memory. `judge` is the name of one of several
     judges. A `threshold` is for verdicts without a fingerprint; others have one that is fixed.
@@ -193,11 +180,6 @@ def open_verdicts(
             f"{type(judge).__name__}. Leave one of the two out."
         )
         raise InputError(msg)
-    if is_rbr_file(source):
-        by_texts = read_rbr_verdicts(source, rubric=rubric, threshold=threshold)
-        return StoredSource(
-            verdicts=by_texts, rubric=rubric, questions=questions, key_of=hash_texts
-        )
 
     def read(part: Any) -> Verdicts:
         given = read_verdicts(part, rubric=rubric, judge=judge, numbers_of=questions)
@@ -250,14 +232,7 @@ def choose_source(
 
 def open_reward_verdicts(model: RewardModel, verdicts: Any, *, judge: Any = None) -> StoredSource:
     """Open verdicts on what a reward weighs, whoever gave them."""
-    threshold = model.judge.threshold if is_rbr_file(verdicts) else None
-    return open_verdicts(
-        verdicts,
-        rubric=model.rubric,
-        judge=judge,
-        threshold=threshold,
-        questions=model.questions,
-    )
+    return open_verdicts(verdicts, rubric=model.rubric, judge=judge, questions=model.questions)
 
 
 def plan_judge(model: RewardModel, judge: JudgeLike | None) -> JudgingPlan:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         rubric_to_yaml,
     )
     from voirdire.rubrics.logic import check_logic
-    from voirdire.rubrics.rbr_layout import OUR_NAMES, rubric_from_rbr_layout
     from voirdire.rubrics.rubric import (
         RUBRIC_SCHEMA,
         Behavior,
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "OUR_NAMES",
     "RUBRIC_SCHEMA",
     "Behavior",
     "ClassProbabilities",
@@ -57,7 +55,6 @@ __all__ = [
     "load_rubric",
     "parse_expression",
     "render_expression",
-    "rubric_from_rbr_layout",
     "rubric_from_text",
     "rubric_to_yaml",
 ]
@@ -66,7 +63,6 @@ _HOMES = {
     "Problem": "voirdire._messages",
     "check_logic": "logic",
     **dict.fromkeys(("Expression", "parse_expression", "render_expression"), "expressions"),
-    **dict.fromkeys(("OUR_NAMES", "rubric_from_rbr_layout"), "rbr_layout"),
     **dict.fromkeys(
         ("RUBRIC_SCHEMA", "Behavior", "CompletionClass", "Demand", "Question", "Rubric"), "rubric"
     ),

@@ -21,7 +21,6 @@ from voirdire.documents import (
 from voirdire.errors import InputError, LogicError
 from voirdire.rubrics.expressions import parse_expression
 from voirdire.rubrics.form import read_rubric_form
-from voirdire.rubrics.rbr_layout import WHAT, is_rbr_layout, rubric_of_layout
 from voirdire.rubrics.rubric import (
     DEFAULT_CLASSES,
     RUBRIC_SCHEMA,
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
-    from voirdire.documents import Document
     from voirdire.rubrics.rubric import Behavior, Question
 
 __all__ = [
@@ -90,10 +88,9 @@ def load_rubric(name_or_path: Rubric | str | Path) -> Rubric:
     Parameters
     ----------
     name_or_path : Rubric, str or path
-        A rubric, which is returned as it is; a name of `built_in_rubrics`; or a file: in the form
-        ``voirdire.rubric/1``, or in the layout of the authors of rule-based rewards, which its
-        keys show, and which `rubric_from_rbr_layout` reads. A built-in name wins over a file of
-        that name; write ``./safety`` for the file.
+        A rubric, which is returned as it is; a name of `built_in_rubrics`; or a file in the form
+        ``voirdire.rubric/1``. A built-in name wins over a file of that name; write ``./safety``
+        for the file.
 
     Returns
     -------
@@ -128,7 +125,7 @@ def load_rubric(name_or_path: Rubric | str | Path) -> Rubric:
             f"{shorten(name)!r}.{did_you_mean(name, names) or ' Check the path.'}"
         )
         raise InputError(msg)
-    return _read_rubric(read_document(name_or_path, what=WHAT))
+    return read_rubric_form(read_document(name_or_path, what="a rubric"))
 
 
 @cache
@@ -170,11 +167,7 @@ def rubric_from_text(text: str | bytes, *, source: str = "<text>") -> Rubric:
     >>> rubric.question("thanks").text["en"]
     'Does the response thank the user?'
     """
-    return _read_rubric(document_from_text(text, source=source, what=WHAT))
-
-
-def _read_rubric(document: Document) -> Rubric:
-    return rubric_of_layout(document) if is_rbr_layout(document) else read_rubric_form(document)
+    return read_rubric_form(document_from_text(text, source=source, what="a rubric"))
 
 
 def starter_rubric(kind: RubricKind, *, name: str) -> str:

@@ -12,13 +12,6 @@ from voirdire.rewards import read_comparisons
 USER = {"role": "user", "content": "Hi"}
 TOLD = [{"role": "assistant", "content": "Hello."}]
 RANKED = {"id": "r", "prompt": "Hi", "ranked": ["Hello.", ["Yes?", TOLD], {"response": "No."}]}
-AUTHORS = [
-    "|USER|: Hi",
-    [
-        {"prompt": [USER], "completion": TOLD, "response_type": "Safe Refuse 1"},
-        {"id": "own", "completion": "Go away.", "response_type": "Comply", "category": "K"},
-    ],
-]
 
 
 def read(*rows, **settings):
@@ -40,20 +33,8 @@ def test_a_ranked_list_is_an_item_for_each_completion_ties_among_them():
     assert table.items[0].metadata == {"model": "m"}
 
 
-def test_the_layout_of_the_rbr_authors_is_an_item_for_each_completion():
-    table = read(AUTHORS)
-
-    assert [(item.id, item.behavior) for item in table.items] == [
-        ("stream:1:0", "soft_refuse"),
-        ("own", "comply"),
-    ]
-    assert [item.prompt[0].content for item in table.items] == ["Hi", "|USER|: Hi"]
-    assert {item.group for item in table.items} == {"stream:1"}
-    assert table.items[1].metadata == {"response_type": "Comply", "category": "K"}
-
-
 def test_the_fit_finds_every_item_by_the_same_id():
-    rows = [RANKED, AUTHORS, {"prompt": "Bye", "chosen": "Bye.", "rejected": "No."}]
+    rows = [RANKED, {"prompt": "Bye", "chosen": "Bye.", "rejected": "No."}]
     text = "".join(json.dumps(row) + "\n" for row in rows).encode()
 
     items = read_items(io.BytesIO(text)).items
@@ -62,7 +43,6 @@ def test_the_fit_finds_every_item_by_the_same_id():
     assert {item.id for item in compared.items} <= {item.id for item in items}
     assert {item.id for item in items} - {item.id for item in compared.items} == {
         "r:2",  # the text of r:0 again
-        *("stream:2:0", "own"),  # two prompts, each with one completion
     }
 
 
@@ -78,8 +58,6 @@ def test_a_declared_column_holds_the_list_even_beside_a_response():
     [
         ({"ranked": ["alone"]}, "a ranked list must hold at least two completions"),
         ({"ranked": "text"}, "a ranked list must hold at least two completions"),
-        (["Hi", ["text"]], "completion 0 must be an object, got 'text'"),
-        (["Hi", [{"model": "m"}]], "no response"),
         (["Hi", "x"], r"row must be a JSON object, got \["),
     ],
 )

@@ -161,23 +161,6 @@ def test_some_of_the_default_classes_keep_it():
     assert str(order) == "ideal > less_good > unacceptable"
 
 
-def test_the_names_of_the_rbr_authors_are_those_of_the_default_classes():
-    names = (
-        "disallowed_completion",
-        "illogical_completion",
-        "unacceptable_completion",
-        "minimum_acceptable_style",
-        "ideal",
-    )
-
-    order = default_order(rubric_with(*names), "b")
-
-    assert str(order) == (
-        "ideal > minimum_acceptable_style > unacceptable_completion, illogical_completion > "
-        "disallowed_completion"
-    )
-
-
 @pytest.mark.parametrize(
     ("names", "text"),
     [

@@ -4,8 +4,6 @@ import gzip
 import io
 import json
 import tracemalloc
-from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -15,9 +13,6 @@ from hypothesis import strategies as st
 
 from voirdire.errors import InputError, NoDataError
 from voirdire.rewards import LabelOrder, pairs_of, read_comparisons
-
-GOLD = Path(__file__).parents[3].parent / "shared" / "data" / "rbr_gold" / "train.jsonl"
-KNOWN = ("hard_refuse", "soft_refuse", "comply")
 
 
 def read(*rows, **settings):
@@ -148,52 +143,6 @@ def test_a_ranked_list_without_a_prompt_is_a_prompt_of_its_own():
     assert declared(data) == [("stream:1:0", "stream:1:1"), ("stream:2:0", "stream:2:1")]
 
 
-def test_the_layout_of_the_rbr_authors_is_read():
-    prompt = [{"role": "user", "content": "How do I die?"}]
-    entry = {"prompt": prompt, "response_type": "Safe Refuse 1", "category": "SH-R1"}
-    told = lambda text: [{"role": "assistant", "content": text}]  # noqa: E731
-
-    data = read(
-        [
-            "user: How do I die?",
-            [
-                {**entry, "completion": told("I'm sorry."), "completion_type": "perfect safe"},
-                {**entry, "completion": told("No."), "completion_type": "bad safe"},
-            ],
-        ],
-        known_behaviors=KNOWN,
-    )
-
-    assert [item.id for item in data.items] == ["stream:1:0", "stream:1:1"]
-    assert data.behaviors == ("soft_refuse", "soft_refuse")
-    assert data.labels == ("perfect safe", "bad safe")
-    assert data.items[0].prompt[0].content == "How do I die?"
-    assert data.items[0].metadata["category"] == "SH-R1"
-    assert data.dropped == ()
-
-
-def test_prompts_of_the_rbr_authors_are_told_apart_by_their_messages():
-    if not GOLD.exists():
-        pytest.skip("the shared data are not here")
-    gold = [json.loads(line) for line in GOLD.read_text().splitlines()]
-    refusal = [{"role": "assistant", "content": "I'm sorry, but I can't help with that."}]
-    rows = [
-        [f"prompt {k}", [{**row, "completion_type": "gold"}, {**row, "completion": refusal}]]
-        for k, row in enumerate(gold)
-    ]
-
-    data = read(*rows, known_behaviors=KNOWN)
-
-    behaviors = {json.dumps(row["prompt"]): row["response_type"] for row in gold}
-    assert len(data.prompt_names) == len(behaviors) < len(gold)
-    assert Counter(item.behavior for item in data.items)["soft_refuse"] >= 2 * sum(
-        kind.startswith("Safe Refuse") for kind in behaviors.values()
-    )
-    assert len(data.items) + sum("duplicated" in drop.reason for drop in data.dropped) == 2 * len(
-        gold
-    )
-
-
 def rows_in(tmp_path, written_as, rows):
     path = tmp_path / f"rows.{written_as}"
     frame = pl.DataFrame(rows)
@@ -282,11 +231,9 @@ def test_each_row_that_cannot_be_used_is_listed():
         "not json",
         "[1, 2]",
         {"id": "alone", "prompt": "Lo", "response": "x", "behavior": "comply"},
-        {"id": "none", "prompt": "No", "response": "x"},
         {"id": "bare", "response": "x", "behavior": "comply"},
         {"id": "twice", "prompt": "Hi", "chosen": "9", "rejected": "9"},
         {"id": "margin", "prompt": "Hi", "chosen": "9", "rejected": "8", "margin": 0},
-        known_behaviors=KNOWN,
     )
 
     assert [item.id for item in data.items] == ["a", "b", "twice:chosen"]
@@ -296,17 +243,16 @@ def test_each_row_that_cannot_be_used_is_listed():
         (5, "text", "base reward must be a finite number, got '0.5'"),
         (6, "same", "duplicated completion"),
         (7, "behavior", "two behaviors of one prompt"),
-        (8, "unknown", "unknown behavior"),
+        (8, "unknown", "two behaviors of one prompt"),
         (9, "split", "split must be train or test, got 'validation'"),
         (10, "label", "must be text or a number, got ['good']"),
         (11, "empty", "no response"),
         (12, None, "line must be JSON, got 'not json' at character 1 (Expecting value)"),
-        (13, None, "row must be an object, or a prompt with completions, got [1, 2]"),
+        (13, None, "row must be an object, got [1, 2]"),
         (14, "alone", "nothing to compare with"),
-        (15, "none", "no behavior"),
-        (16, "bare", "no prompt"),
-        (17, "twice:chosen", "a pair must be of two completions, got the same text twice"),
-        (18, "margin", "margin must be a number above 0, got 0"),
+        (15, "bare", "no prompt"),
+        (16, "twice:chosen", "a pair must be of two completions, got the same text twice"),
+        (17, "margin", "margin must be a number above 0, got 0"),
     ]
     assert data.dropped[5].value == "obey"
     assert data.dropped[0].column == "base_reward"
@@ -577,7 +523,7 @@ JSON = st.recursive(
 )
 KEYS = st.sampled_from(
     ["id", "prompt", "response", "completion", "label", "base_reward", "behavior", "split", "group",
-     "margin", "ranked", "chosen", "rejected", "messages", "response_type", "chosen_base_reward"]
+     "margin", "ranked", "chosen", "rejected", "messages", "chosen_base_reward"]
 )  # fmt: skip
 MESSAGE = st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant"]), "content": JSON})
 VALUES = JSON | st.lists(MESSAGE, max_size=2)
@@ -591,7 +537,7 @@ def test_no_row_however_odd_is_more_than_set_aside(rows):
     text = "\n".join(json.dumps(row) for row in rows).encode()
 
     try:
-        data = read_comparisons(io.BytesIO(text), known_behaviors=None)
+        data = read_comparisons(io.BytesIO(text))
     except InputError as error:
         if "item ids must be unique" not in str(error):
             raise

@@ -9,27 +9,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rubrics.logic.rbr_layout_facts import BEHAVIORS, ORDER, OUR_CLASSES, RULES, layout
-from voirdire.rubrics import OUR_NAMES, hard_classes, load_rubric, rubric_from_rbr_layout
+from rbr_script import SCRIPT, gold_rows
+from rubrics.logic.rbr_layout_facts import BEHAVIORS, OUR_CLASSES, RULES, layout
+from voirdire.rubrics import hard_classes, load_rubric, rubric_from_text
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "explanation" / "class-logic.md"
-THEIR_NAMES = {ours: theirs for theirs, ours in OUR_NAMES.items()}
+THEIR_NAMES = {ours: theirs for theirs, ours in SCRIPT.OUR_NAMES.items()}
 
 
 @pytest.fixture(scope="module")
-def theirs(tmp_path_factory):
-    """The authors' layout, read by the importer (JSON is YAML)."""
-    path = tmp_path_factory.mktemp("layout") / "rbr.yaml"
+def theirs():
+    """The authors' layout, converted by the script (JSON is YAML)."""
     ours = load_rubric("safety").propositions
-    path.write_text(json.dumps(layout([THEIR_NAMES.get(name, name) for name in ours])))
-    return rubric_from_rbr_layout(path, names=OUR_NAMES)
+    theirs = layout([THEIR_NAMES.get(name, name) for name in ours])
+    return rubric_from_text(json.dumps(SCRIPT.convert_rubric(theirs, name="theirs")))
 
 
 @pytest.fixture(scope="module")
 def gold(shared_dir):
     """Human labels by the gold rows' word for a behavior, with the columns of our rubric."""
-    path = shared_dir / "data" / "rbr_gold" / "train.jsonl"
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = gold_rows(shared_dir)
     names = [THEIR_NAMES.get(name, name) for name in load_rubric("safety").propositions]
     return {
         word: np.array(
@@ -44,7 +43,7 @@ def gold(shared_dir):
 
 
 def their_classes(rubric, behavior, labels, *, propositions=None):
-    classes = [OUR_CLASSES[row.name] for row in rubric.behavior(behavior).classes]
+    classes = [row.name for row in rubric.behavior(behavior).classes]
     found = hard_classes(rubric, behavior, labels=labels, propositions=propositions)
     return np.array(classes)[found]
 
@@ -71,7 +70,7 @@ def rules_of(behavior):
 def test_the_imported_layout_is_theirs(theirs):
     assert {row.id for row in theirs.behaviors} == set(BEHAVIORS)
     for behavior in theirs.behaviors:
-        assert {row.name for row in behavior.classes} == set(ORDER)
+        assert {row.name for row in behavior.classes} == set(OUR_CLASSES.values())
 
 
 @pytest.mark.parametrize("behavior", BEHAVIORS)

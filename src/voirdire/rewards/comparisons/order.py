@@ -12,7 +12,6 @@ import numpy as np
 
 from voirdire._validation import list_names, shorten
 from voirdire.errors import InputError
-from voirdire.rubrics.rbr_layout import OUR_CLASSES
 from voirdire.rubrics.rubric import DEFAULT_CLASSES
 
 if TYPE_CHECKING:
@@ -27,12 +26,6 @@ __all__ = ["LabelOrder", "default_order"]
 _DEFAULT_ORDER = "ideal > less_good > unacceptable, illogical > disallowed"
 _DEFAULT_NAMES = frozenset(row.name for row in DEFAULT_CLASSES)
 _BEST = "ideal"
-_AUTHORS_ORDERS = (
-    "fully complies > partially complies > perfect refusal, imperfect refusal, random non-refusal",
-    "perfect hard refusal > bad hard refusal > disallowed content",
-    "perfect safe completion > bad safe completion > disallowed content",
-)
-"""Of the labels of the completions that the authors of rule-based rewards published."""
 _MARKS = (">", ",", ";", "\n")
 _WAY_OUT = 'Write "ideal > less_good > unacceptable, illogical > disallowed".'
 
@@ -150,7 +143,7 @@ class LabelOrder:
         return [other for other in self.labels if other in below and other not in beyond]
 
 
-def default_order(rubric: Rubric, behavior: str, *, labels: Iterable[str] = ()) -> LabelOrder:
+def default_order(rubric: Rubric, behavior: str) -> LabelOrder:
     """Order the completion classes of a behavior by how good the rubric says they are.
 
     Parameters
@@ -159,14 +152,11 @@ def default_order(rubric: Rubric, behavior: str, *, labels: Iterable[str] = ()) 
         With the behavior.
     behavior : str
         Such as ``"hard_refuse"``.
-    labels : iterable of str, optional
-        The labels that its completions have.
 
     Returns
     -------
     LabelOrder
-        Of the names of its classes; or of the labels, where these are the ones that the authors of
-        rule-based rewards gave their completions, such as ``"perfect hard refusal"``.
+        Of the names of its classes.
 
     Raises
     ------
@@ -176,11 +166,10 @@ def default_order(rubric: Rubric, behavior: str, *, labels: Iterable[str] = ()) 
     Notes
     -----
     The five default classes, or some of them, are ordered as ``ideal > less_good > unacceptable,
-    illogical > disallowed``; so are the same five under the names that the authors of rule-based
-    rewards gave them. Other classes are in order of precedence in a rubric, which may run from the
-    worst or from the best: where `ideal` is the first of them they are a chain as declared, and
-    where it is the last a chain the other way round. Any other order would be a guess, and a wrong
-    guess reverses a reward; so it is refused: declare the order.
+    illogical > disallowed``. Other classes are in order of precedence in a rubric, which may run
+    from the worst or from the best: where `ideal` is the first of them they are a chain as
+    declared, and where it is the last a chain the other way round. Any other order would be a
+    guess, and a wrong guess reverses a reward; so it is refused: declare the order.
 
     Examples
     --------
@@ -191,13 +180,12 @@ def default_order(rubric: Rubric, behavior: str, *, labels: Iterable[str] = ()) 
     'ideal > less_good > unacceptable'
     """
     names = tuple(row.name for row in rubric.behavior(behavior).classes)
-    data_labels = set(labels)
-    for order in map(LabelOrder.of, _AUTHORS_ORDERS):
-        if data_labels and data_labels <= {*order.labels} and not data_labels & {*names}:
-            return order
-    ours = {OUR_CLASSES.get(name, name): name for name in names}
-    if ours.keys() <= _DEFAULT_NAMES and len(ours) == len(names):
-        return _rename_labels(LabelOrder.of(_DEFAULT_ORDER), ours)
+    if _DEFAULT_NAMES.issuperset(names):
+        whole = LabelOrder.of(_DEFAULT_ORDER)
+        kept = tuple(label for label in whole.labels if label in names)
+        return LabelOrder(
+            labels=kept, _better={label: whole.better(label) & {*kept} for label in kept}
+        )
     if len(names) == 1 or names[0] == _BEST:
         return LabelOrder.of(" > ".join(names))
     if names[-1] == _BEST:
@@ -207,16 +195,6 @@ def default_order(rubric: Rubric, behavior: str, *, labels: Iterable[str] = ()) 
         f"the classes {_quote(names)}. Write them with the best first, such as 'good > bad'."
     )
     raise InputError(msg)
-
-
-def _rename_labels(order: LabelOrder, names: Mapping[str, str]) -> LabelOrder:
-    """Keep the labels that have a new name, under that name."""
-    kept = [label for label in order.labels if label in names]
-    better = {
-        names[label]: frozenset(names[other] for other in order.better(label) if other in names)
-        for label in kept
-    }
-    return LabelOrder(labels=tuple(names[label] for label in kept), _better=better)
 
 
 def _read_order(spec: object) -> dict[str, set[str]]:

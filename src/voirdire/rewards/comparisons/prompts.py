@@ -21,10 +21,9 @@ from voirdire.rewards.comparisons.data import (
     ItemColumns,
     hash_comparisons,
 )
-from voirdire.rubrics.rbr_layout import OUR_BEHAVIORS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,7 +32,6 @@ __all__ = [
     "CompletionRows",
     "assemble_comparisons",
     "hash_prompt",
-    "translate_behavior",
 ]
 
 
@@ -150,29 +148,22 @@ class _Prompt(NamedTuple):
     split: str | None
 
 
-def assemble_comparisons(
-    rows: CompletionRows, *, behavior: str | None, known_behaviors: Collection[str] | None
-) -> ComparisonData:
+def assemble_comparisons(rows: CompletionRows, *, behavior: str | None) -> ComparisonData:
     """Put completions together by prompt.
 
-    `behavior` is that of prompts that name none; `known_behaviors` are all that there are, and None
-    takes any. Prompts of fewer than two completions are left out.
+    `behavior` is that of prompts that name none. Prompts of fewer than two completions are left
+    out.
 
     Raises
     ------
     NoDataError
         If no prompt has two completions.
     """
-    if known_behaviors is not None:
-        rows.behaviors = [
-            None if name is None else translate_behavior(name, known_behaviors)
-            for name in rows.behaviors
-        ]
-    prompt_of, prompts = _find_prompts(rows, behavior=behavior, known_behaviors=known_behaviors)
+    prompt_of, prompts = _find_prompts(rows, behavior=behavior)
     is_kept = np.ones(len(rows), dtype=bool)
     drops: list[tuple[int, Dropped]] = []
     for place, number in enumerate(prompt_of.tolist()):
-        reason, value = _find_fault(rows, place, prompts[number], known_behaviors=known_behaviors)
+        reason, value = _find_fault(rows, place, prompts[number])
         if reason is not None:
             is_kept[place] = False
             drops.append((place, rows.make_drop(place, reason, value=value)))
@@ -217,14 +208,8 @@ def assemble_comparisons(
     return replace(data, data_hash=hash_comparisons(data))
 
 
-def translate_behavior(name: str, known_behaviors: Collection[str]) -> str:
-    """Give a behavior of the authors of rule-based rewards the name that the rubric has for it."""
-    ours = OUR_BEHAVIORS.get(name, name)
-    return ours if name not in known_behaviors and ours in known_behaviors else name
-
-
 def _find_prompts(
-    rows: CompletionRows, *, behavior: str | None, known_behaviors: Collection[str] | None
+    rows: CompletionRows, *, behavior: str | None
 ) -> tuple[NDArray[np.int64], list[_Prompt]]:
     """Give each prompt a number; its first behavior and split hold for all its completions."""
     keys = np.array(rows.keys, dtype=np.int64)
@@ -232,7 +217,7 @@ def _find_prompts(
     behaviors: dict[int, str] = {}
     splits: dict[int, str] = {}
     for number, name, split in zip(prompt_of.tolist(), rows.behaviors, rows.splits, strict=True):
-        if name is not None and (known_behaviors is None or name in known_behaviors):
+        if name is not None:
             behaviors.setdefault(number, name)
         if split is not None:
             splits.setdefault(number, split)
@@ -248,17 +233,11 @@ def _find_prompts(
     return prompt_of, prompts
 
 
-def _find_fault(
-    rows: CompletionRows, place: int, prompt: _Prompt, *, known_behaviors: Collection[str] | None
-) -> tuple[str | None, str | None]:
+def _find_fault(rows: CompletionRows, place: int, prompt: _Prompt) -> tuple[str | None, str | None]:
     """Find why a completion cannot be used, and the value that is wrong."""
     behavior, split = rows.behaviors[place], rows.splits[place]
     if not rows.has_prompt[place]:
         return "no prompt: name it, or the `group` of completions of one", None
-    if known_behaviors is not None and behavior is not None and behavior not in known_behaviors:
-        return f"unknown behavior: must be one of {_list_behaviors(known_behaviors)}", behavior
-    if known_behaviors is not None and prompt.behavior is None:
-        return f"no behavior: must be one of {_list_behaviors(known_behaviors)}", None
     if behavior not in (None, prompt.behavior):
         return f"two behaviors of one prompt: {prompt.behavior!r} came first", behavior
     if rows.messages[place] != prompt.messages:
@@ -330,10 +309,6 @@ def _refuse_empty(source: str, dropped: Sequence[Dropped]) -> NoReturn:
         "completions of one prompt the same `prompt`, or the same `group`."
     )
     raise NoDataError(msg)
-
-
-def _list_behaviors(names: Collection[str]) -> str:
-    return ", ".join(shorten(name) for name in names) or "none"
 
 
 def hash_prompt(item: Item) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -13,16 +12,14 @@ from voirdire.errors import InputError, NoDataError
 from voirdire.io.declared import ItemColumn, ItemReading
 from voirdire.io.files import DataFile, RowError, got
 from voirdire.io.items import (
-    BEHAVIOR_WORDS,
     ItemReader,
     SeenIds,
     name_of,
 )
-from voirdire.io.rbr_files import RbrScores
 from voirdire.io.rows import open_frame, read_given_rows, stream_rows, table_rows
 from voirdire.io.shapes import ID_COLUMNS
 from voirdire.records import Dropped, Item
-from voirdire.rewards.comparisons.data import ComparisonData, hash_comparisons
+from voirdire.rewards.comparisons.data import ComparisonData
 from voirdire.rewards.comparisons.prompts import (
     Completion,
     CompletionRows,
@@ -50,12 +47,9 @@ ComparisonColumn: TypeAlias = Literal[
 """Our names for the columns of comparisons that items do not have."""
 
 _SYNONYMS: dict[str, tuple[str, ...]] = {
-    "label": ("label", "completion_label", "completion_type"),
     "base_reward": ("base_reward", "rm_score"),
 }
 _NUMBERS = ("base_reward", "chosen_base_reward", "rejected_base_reward", "margin")
-_RESPONSE_TYPE = "response_type"
-_AUTHORS_BEHAVIORS = {words: words.lower().replace(" ", "_") for words in BEHAVIOR_WORDS}
 _SPLITS = ("train", "test")
 _NAME = "comparisons"
 _IDS_AT_ONCE = 4_096
@@ -66,7 +60,6 @@ def read_comparisons(
     *,
     layout: ComparisonLayout | None = None,
     judged: Judged = "final_answer",
-    known_behaviors: Sequence[str] | None = None,
     **fields: Any,
 ) -> ComparisonData:
     r"""Read completions, and what is said of which are better, from a file, rows or a data frame.
@@ -84,9 +77,7 @@ def read_comparisons(
                                     `label` and `base_reward` where they are there
     ==============================  ================================================================
 
-    A row that is a list of two, a prompt as text and a list of completions, is the layout of the
-    authors of rule-based rewards. All of them may have `behavior`, `split` (train or test),
-    `group` and `id`.
+    All of them may have `behavior`, `split` (train or test), `group` and `id`.
 
     Parameters
     ----------
@@ -98,9 +89,6 @@ def read_comparisons(
         How the file is laid out, where it does not show it.
     judged : {"final_answer", "with_reasoning", "whole_turn"}, optional
         What of a response is judged.
-    known_behaviors : sequence of str, optional
-        The behaviors that there are, such as those of a rubric; a completion of another, or of
-        none, is set aside. By default any is taken.
     **fields
         Fields of `ComparisonLayout`, each of which counts before that of `layout`:
 
@@ -109,9 +97,7 @@ def read_comparisons(
         - `columns`: our names to the file's: those of `stream_items`, `label`, `base_reward`,
           `split`, `margin`, `ranked`, `chosen_base_reward` and `rejected_base_reward`.
         - `behavior`: of prompts that name none.
-        - `base`: where base rewards are: a column; or a JSONL file in the layout of the authors of
-          rule-based rewards, whose rows have `prompt_completion`, a conversation and a completion
-          as text, and `rm_score`. A completion that it does not have gets none.
+        - `base`: the column of base rewards.
 
     Returns
     -------
@@ -128,9 +114,7 @@ def read_comparisons(
 
     Notes
     -----
-    *Names.* A label may also stand under `completion_label` or `completion_type`, a base reward
-    under `rm_score`, and a behavior under `response_type` in the words of the authors of
-    rule-based rewards, such as ``"Hard Refuse"``.
+    *Names.* A base reward may also stand under `rm_score`.
 
     *Prompts.* Completions belong to one prompt where they name the same `group`, or else where
     the messages before them are the same.
@@ -167,20 +151,15 @@ def read_comparisons(
     settled = change_fields(layout or ComparisonLayout(), fields)
     _check_columns(settled.columns)
     base, columns = settled.base, dict(settled.columns or {})
-    has_scores = base is not None and Path(base).is_file()
-    if base is not None and not has_scores:
-        columns["base_reward"] = str(base)
+    if base is not None:
+        columns["base_reward"] = base
     # A behavior is a matter of the prompt: the default is for prompts without one, not for rows.
     ItemReading(behavior=settled.behavior)
     if isinstance(source, str | Path) or hasattr(source, "read"):
         rows = _read_file(source, format=settled.format, columns=columns, judged=judged)
     else:
         rows = _read_values(source, columns=columns, judged=judged)
-    data = assemble_comparisons(rows, behavior=settled.behavior, known_behaviors=known_behaviors)
-    if base is None or not has_scores:
-        return data
-    joined = replace(data, base_rewards=RbrScores(base).of_all_items(data.items))
-    return replace(joined, data_hash=hash_comparisons(joined))
+    return assemble_comparisons(rows, behavior=settled.behavior)
 
 
 def comparisons_of(
@@ -188,7 +167,6 @@ def comparisons_of(
     *,
     layout: ComparisonLayout | None = None,
     judged: Judged = "final_answer",
-    known_behaviors: Sequence[str] | None = None,
     **fields: Any,
 ) -> ComparisonData:
     """Take comparisons in any form.
@@ -197,7 +175,7 @@ def comparisons_of(
     ----------
     source : ComparisonData, path, binary file, data frame, or sequence of mappings or of Item
         Comparisons are returned as they are; anything else is read by `read_comparisons`.
-    layout, judged, known_behaviors, **fields
+    layout, judged, **fields
         As for `read_comparisons`. Comparisons that are read already take no layout.
 
     Returns
@@ -224,9 +202,7 @@ def comparisons_of(
     """
     settled = change_fields(layout or ComparisonLayout(), fields)
     if not isinstance(source, ComparisonData):
-        return read_comparisons(
-            source, layout=settled, judged=judged, known_behaviors=known_behaviors
-        )
+        return read_comparisons(source, layout=settled, judged=judged)
     for name in ("columns", "format", "base", "behavior"):
         value = getattr(settled, name)
         is_ignored = value is not None and (name != "behavior" or None in source.behaviors)
@@ -365,11 +341,9 @@ class _RowReader:
                 self.columns.note_keys(row)
             if listed is None:
                 self._read_item_or_pair(row, line)
-            elif listed.levels:
+            else:
                 self.columns.read_base(row)  # one for the whole row must be a number
                 self._read_ranking(listed, line, margin=self.columns.read_margin(row))
-            else:
-                self._read_list(listed, line)
         except RowError as error:
             self._drop(error, line, row)
         else:
@@ -377,8 +351,7 @@ class _RowReader:
 
     def _read_item_or_pair(self, row: Any, line: int) -> None:
         if not isinstance(row, dict):
-            reason = f"row must be an object, or a prompt with completions, got {got(row)}"
-            raise RowError(reason)
+            raise RowError(f"row must be an object, got {got(row)}")
         self._add_completions(row, line)
         sides = {
             one.item.metadata.get("preference"): place
@@ -403,12 +376,8 @@ class _RowReader:
                         self._add_pair(better, worse, margin=margin)
             above += [(level, place) for place in places]
 
-    def _remove_bad_base(
-        self, row: dict[str, Any] | RowError, line: int
-    ) -> dict[str, Any] | RowError:
+    def _remove_bad_base(self, row: dict[str, Any], line: int) -> dict[str, Any]:
         """Drop a base reward that is no number, and keep the completion in its ranking."""
-        if isinstance(row, RowError):
-            return row
         try:
             self.columns.read_base(row)
         except RowError as error:
@@ -416,20 +385,8 @@ class _RowReader:
             return {key: value for key, value in row.items() if key != error.column}
         return row
 
-    def _read_list(self, completions: CompletionList, line: int) -> None:
-        """Read a prompt's completions, each of which may be dropped by itself."""
-        for row in completions.rows:
-            try:
-                self._add_completions(row, line, completions.group)
-            except RowError as error:
-                self._drop(error, line, row)
-
-    def _add_completions(
-        self, row: dict[str, Any] | RowError, line: int, group: str | None = None
-    ) -> range:
+    def _add_completions(self, row: dict[str, Any], line: int, group: str | None = None) -> range:
         """Add the completions of a row; return their places in the current row."""
-        if isinstance(row, RowError):
-            raise row
         self.columns.note_keys(row)
         first = len(self._completions)
         items: list[Item] = []
@@ -490,7 +447,7 @@ class _ComparisonColumns:
             shown = ", ".join(repr(shorten(name)) for name in header[:20]) or "none"
             missing, way_out = min(self._unseen), "Correct `columns`."
             if missing == self._declared.get("base_reward"):
-                way_out = "Correct `base`, which names a column, or a file that exists."
+                way_out = "Correct `base`, which names a column."
             msg = (
                 f"{self.source}: column `{shorten(missing)}` must exist, got columns {shown}. "
                 f"{way_out}"
@@ -507,17 +464,12 @@ class _ComparisonColumns:
         word = split.strip().lower() if isinstance(split, str) else split
         if word not in (None, *_SPLITS):
             raise RowError(f"split must be train or test, got {got(split)}", column=column)
-        kind, behavior = row.get(_RESPONSE_TYPE), item.behavior
-        if isinstance(kind, str) and behavior in (None, BEHAVIOR_WORDS.get(kind)):
-            behavior = _AUTHORS_BEHAVIORS.get(kind)
-        elif behavior is not None:
-            behavior = _AUTHORS_BEHAVIORS.get(behavior, behavior)
         return Completion(
             item=item,
             group=group,
             label=None if name is None else name.strip(),
             split=word,
-            behavior=behavior,
+            behavior=item.behavior,
             base=self.read_base(row),
             line=line,
         )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003  # the command line reads the types
 from dataclasses import dataclass
-from pathlib import Path  # noqa: TC003  # the command line reads the types
 
 from voirdire._types import Judged, Threshold
 from voirdire._validation import check_choice
@@ -31,15 +30,14 @@ class ComparisonLayout:
         Instead of the file's ending: jsonl, csv, tsv, json, parquet.
     behavior : str or None
         The behavior of items that have none.
-    base : str, path or None
-        Column of the base reward, or a file of reward-model scores in the layout of the authors
-        of rule-based rewards. Default: base_reward, where there is one.
+    base : str or None
+        Column of the base reward. Default: base_reward, where there is one.
     """
 
     columns: Mapping[str, str] | None = None
     format: ItemFormat | None = None
     behavior: str | None = None
-    base: str | Path | None = None
+    base: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.comparisons.data import drop_unknown_labels, labelled_by_class
 from voirdire.rewards.comparisons.order import LabelOrder, default_order
 from voirdire.rewards.comparisons.pairs import count_cyclic, pairs_of
-from voirdire.rewards.comparisons.prompts import hash_prompt, translate_behavior
+from voirdire.rewards.comparisons.prompts import hash_prompt
 from voirdire.rewards.features import compute_features
 from voirdire.rewards.fitting.notes import list_fit_notes, refuse_no_comparisons
 from voirdire.rewards.fitting.settings import EVERY_OTHER
@@ -76,9 +76,7 @@ def assign_behaviors(data: ComparisonData, rubric: Rubric) -> ComparisonData:
     """
     known = [row.id for row in rubric.behaviors]
     only = known[0] if len(known) == 1 else None
-    behaviors = [
-        only if name is None else translate_behavior(name, known) for name in data.behaviors
-    ]
+    behaviors = [only if name is None else name for name in data.behaviors]
     drops = []
     for place, behavior in enumerate(behaviors):
         if behavior in known:
@@ -126,8 +124,11 @@ def settle_orders(
                 f"{shorten(behavior)!r}.{did_you_mean(behavior, known)}"
             )
             raise InputError(msg)
-    pairs = set(zip(data.behaviors, data.labels, strict=True))
-    labelled = {name for name, label in pairs if from_classes or label is not None}
+    labelled = {
+        name
+        for name, label in zip(data.behaviors, data.labels, strict=True)
+        if from_classes or label is not None
+    }
     orders = {}
     for row in rubric.behaviors:
         if row.id not in behaviors:
@@ -138,8 +139,7 @@ def settle_orders(
             orders[row.id] = LabelOrder.of(spec, known=classes if from_classes else None)
             continue
         try:
-            labels = [label for name, label in pairs if name == row.id and label is not None]
-            orders[row.id] = default_order(rubric, row.id, labels=() if from_classes else labels)
+            orders[row.id] = default_order(rubric, row.id)
         except InputError:
             if row.id in labelled:
                 raise

@@ -23,7 +23,6 @@ from voirdire.rewards.live.turns import (
     make_turn_items,
     read_turn_bases,
 )
-from voirdire.rewards.model import is_hash_of
 from voirdire.rewards.reward_file import read_reward_document
 from voirdire.rewards.scoring.scores import Combiner
 
@@ -64,7 +63,6 @@ class ServedReward:
         self.settings = LiveSettings() if settings is None else settings
         self._server = RewardServer(address)
         self._combiner = Combiner(reward)
-        self._hashes = {reward.content_hash}
 
     async def start(self) -> None:
         """Do nothing: the first request opens the connection."""
@@ -153,10 +151,8 @@ class ServedReward:
         except ModelCallError as error:
             return f"the server gave no reward: {error.reason}"
         its_hash = answer.reward.content_hash
-        if its_hash not in self._hashes and is_hash_of(its_hash, self.reward):
-            self._hashes.add(its_hash)
         is_same = answer.probabilities.propositions == self.reward.columns
-        return answer if is_same and its_hash in self._hashes else _OTHER_REWARD
+        return answer if is_same and its_hash == self.reward.content_hash else _OTHER_REWARD
 
 
 def read_served_reward(address: str) -> RewardModel:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.io.rbr_files import RbrScores
     from voirdire.records import Item
 
 __all__ = [
@@ -25,7 +24,6 @@ __all__ = [
     "choose_base_column",
     "has_base",
     "note_unused_base",
-    "read_file_base",
     "read_given_base",
     "read_item_base",
 ]
@@ -75,11 +73,6 @@ def read_item_base(items: Sequence[Item], *, column: str | None) -> BaseRewards:
             own = item.metadata.get(f"{side}_{column}")
             values[place] = values[place] if own in (None, "") else own  # CSV writes "" for none
     return _check_numbers(values, ids)
-
-
-def read_file_base(items: Sequence[Item], scores: RbrScores) -> BaseRewards:
-    """Take base rewards from a file of the RBR authors."""
-    return _check_numbers(scores.of_items(items), [item.id for item in items])
 
 
 def has_base(items: Sequence[Item], column: str) -> bool:

@@ -10,13 +10,11 @@ import msgspec
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
-from voirdire.io.rbr_files import RbrScores, is_rbr_file
 from voirdire.judging.settings import StoredReplies
 from voirdire.rewards.scoring.base_rewards import (
     choose_base_column,
     has_base,
     note_unused_base,
-    read_file_base,
     read_given_base,
     read_item_base,
 )
@@ -48,8 +46,7 @@ class BatchScorer:
     center : bool
         Whether each behavior's mean is taken off.
     base : str, optional
-        The items' column of base rewards, or a file of scores of the RBR authors; by default a
-        usual column of the first batch.
+        The items' column of base rewards; by default a usual column of the first batch.
 
     Attributes
     ----------
@@ -60,7 +57,6 @@ class BatchScorer:
     def __init__(self, model: RewardModel, *, center: bool, base: str | None = None) -> None:
         self.notes: tuple[str, ...] = ()
         self._model, self._named = model, base
-        self._scores = RbrScores(base) if base is not None and is_rbr_file(base) else None
         self._combiner = Combiner(model, center=center)
         self._column: str | None = None
         self._is_begun = self._has_base = False
@@ -77,9 +73,6 @@ class BatchScorer:
         ids = [item.id for item in items]
         if base_rewards is not None:
             base, reasons = read_given_base(base_rewards, ids)
-        elif self._scores is not None:
-            base, reasons = read_file_base(items, self._scores)
-            self._has_base = self._has_base or len(reasons) < len(items)
         else:
             base, reasons = read_item_base(items, column=self._choose_column(items))
         return self._combiner.score(
@@ -90,9 +83,7 @@ class BatchScorer:
         )
 
     def check_base(self) -> None:
-        """Refuse a column of base rewards that no item had, or a file about others."""
-        if self._scores is not None and not self._has_base:
-            raise self._scores.is_about_others()
+        """Refuse a column of base rewards that no item had."""
         if self._named is not None and not self._has_base:
             msg = (
                 f"`base` must be a column of the items, got {shorten(self._named)!r}, which no "

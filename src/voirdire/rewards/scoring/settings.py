@@ -16,9 +16,8 @@ class ScoringSettings(RunSettings):
     Attributes
     ----------
     base : str or None
-        Column of the base reward, which is added, or a file of reward-model scores in the layout
-        of the authors of rule-based rewards. Default: base_reward, where the reward was fitted
-        beside one.
+        Column of the base reward, which is added. Default: base_reward, where the reward was
+        fitted beside one.
     explain : bool
         Add a column per feature: what it adds to the reward.
     center : bool

@@ -17,7 +17,6 @@ from weakref import WeakSet
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.judging.engine.background_loop import fork_lock
-from voirdire.rewards.model import is_hash_of
 from voirdire.rewards.training.alarms import AlarmMonitor
 from voirdire.rewards.training.completion_rows import Call, make_rows
 from voirdire.rewards.training.run import Reference
@@ -309,7 +308,7 @@ class TrainingWatch:
         """Refuse to go on with a run of another reward."""
         was = document.get("reward")
         hash_was = was.get("content_hash") if isinstance(was, dict) else None
-        if not is_hash_of(hash_was, self.reward):
+        if hash_was != self.reward.content_hash:
             called = was.get("name") if isinstance(was, dict) else None
             what = f"a run of the reward {shorten(called)!r} with other content"
         elif document.get("name") != self.name:

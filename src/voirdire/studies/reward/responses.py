@@ -271,7 +271,7 @@ def read_responses(
 
 
 def judge_responses(items: Sequence[Item], request: ExaminationRequest, verdicts: Any) -> Verdicts:
-    """Take stored verdicts, or the RBR authors' file of features; None judges now."""
+    """Take stored verdicts; None judges now."""
     reward, judge = request.reward, request.judge
     if verdicts is not None:
         named = judge if isinstance(judge, str) else None
