@@ -41,7 +41,9 @@ simple_propositions:
 
 
 def converted(text, name="theirs"):
-    return rubric_from_text(yaml.safe_dump(SCRIPT.convert_rubric(yaml.safe_load(text), name=name)))
+    return rubric_from_text(
+        yaml.safe_dump(SCRIPT.convert_rubric(yaml.safe_load(text), name=name), sort_keys=False)
+    )
 
 
 def test_propositions_become_questions_and_named_conjunctions_under_our_names():
