@@ -13,7 +13,7 @@ from voirdire.studies import ProbeSettings, RewardExaminationSettings
 from voirdire.studies import TestPlan as Plan
 from voirdire.web import ServerSettings
 
-OF_OTHER_FILES = ("json_columns", "delimiter", "encoding", "sheet")
+OF_OTHER_FILES = ("delimiter", "encoding", "sheet")
 RECORDS = {
     "distill": {DistillSettings: ("behavior", *OF_OTHER_FILES)},
     "examine-reward": {RewardExaminationSettings: ("texts",)},

@@ -142,7 +142,7 @@ OtherJudge: TypeAlias = Annotated[
 ]
 
 
-_NOT_TYPED = ("json_columns", "delimiter", "encoding", "sheet", "workers")
+_NOT_TYPED = ("delimiter", "encoding", "sheet", "workers")
 """What is said of a run over a file of items in Python only, or by each command for itself."""
 
 _OF_RUN: dict[str, Any] = {

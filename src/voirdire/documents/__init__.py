@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from voirdire.documents.files import (
         NotRegularError,
         file_exists,
-        open_data,
         open_regular,
         read_small,
         write_whole,
@@ -58,7 +57,6 @@ __all__ = [
     "document_of_value",
     "file_exists",
     "is_name",
-    "open_data",
     "open_regular",
     "plain_json",
     "problem_error",
@@ -79,7 +77,6 @@ _HOMES = {
         (
             "NotRegularError",
             "file_exists",
-            "open_data",
             "open_regular",
             "read_small",
             "write_whole",

@@ -47,8 +47,6 @@ _MISSING: Any = object()
 _KEY = "[key]"
 _SHOWN_WIDTH = 60
 _MOST_NUMBERS = 4
-_MOST_SEARCHED = 4 * 1024 * 1024
-"""Characters of JSON in which a place is looked for: the search begins anew for each problem."""
 
 _RULES = {
     "string_type": "be text",
@@ -123,10 +121,7 @@ def document_from_text(
 
 
 def document_of_value(value: Any, *, source: str, what: str) -> Document:
-    """Make a document from a value of another reader, such as a server's answer.
-
-    It has no lines.
-    """
+    """Make a document from JSON, or a value of another reader: it has no lines."""
     return Document(value, source=source, what=what, place_of=lambda _path, _at_key: (None, None))
 
 
@@ -327,7 +322,7 @@ def _json_document(text: str | bytes, *, source: str, what: str) -> Document:
     line: int | None = None
     column: int | None = None
     try:
-        value, decoded = json_text.parse_object(data, what=what)
+        value = json_text.parse_object(data, what=what)
     except json_text.WrongJsonError as error:
         message = str(error)
     except json.JSONDecodeError as error:
@@ -337,13 +332,7 @@ def _json_document(text: str | bytes, *, source: str, what: str) -> Document:
     except ValueError as error:  # what is no UTF-8, and a number of thousands of digits
         message = f"{what} must be a JSON object, got something else ({shorten(str(error))})."
     else:
-
-        def place_of(path: Path, at_key: bool) -> Place:  # noqa: FBT001
-            if len(decoded) > _MOST_SEARCHED:
-                return None, None
-            return find_place(decoded, json_text.find_offset(decoded, path, at_key=at_key))
-
-        return Document(value, source=source, what=what, place_of=place_of)
+        return document_of_value(value, source=source, what=what)
     raise problem_error(Problem(source=source, line=line, column=column, message=message)) from None
 
 
@@ -353,7 +342,7 @@ def _unreadable(source: str, error: Exception) -> RubricError:
     elif isinstance(error, IsADirectoryError):
         message = "must be a file, got a folder. Name a file in it."
     elif isinstance(error, NotRegularError):
-        message = f"must be a regular file, got {error.kind}. Name a file."
+        message = "must be a regular file, got a pipe, a device or a socket. Name a file."
     else:
         why = getattr(error, "strerror", None) or error
         message = f"must be a file that can be read ({why}). Check the path."

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from json.decoder import scanstring  # type: ignore[attr-defined]  # the reader of keys
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
@@ -20,7 +19,6 @@ __all__ = [
     "MOST_BYTES",
     "WrongJsonError",
     "content_digest",
-    "find_offset",
     "parse_object",
     "plain_json",
     "write_json",
@@ -28,7 +26,6 @@ __all__ = [
 
 MOST_BYTES = 64 * 1024 * 1024
 _MOST_LEVELS = 64
-_WHITE = " \t\n\r"
 
 
 def plain_json(content: Any) -> Any:
@@ -72,13 +69,11 @@ def write_json(path: str | Path, content: Mapping[str, Any]) -> None:
         raise InputError(msg) from error
 
 
-def parse_object(data: bytes, *, what: str) -> tuple[dict[str, Any], str]:
+def parse_object(data: bytes, *, what: str) -> dict[str, Any]:
     """Read the text of one JSON object; a `ValueError` says what it is instead, and where."""
     text = data.decode("utf-8", "surrogatepass").removeprefix("\ufeff")
     try:
-        found = json.loads(
-            text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_once
-        )
+        found = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except RecursionError:
         raise _too_deep(what) from None
     if not isinstance(found, dict):
@@ -86,40 +81,11 @@ def parse_object(data: bytes, *, what: str) -> tuple[dict[str, Any], str]:
         raise WrongJsonError(msg)
     if _is_deep(found):
         raise _too_deep(what)
-    return found, text
+    return found
 
 
 class WrongJsonError(ValueError):
     """JSON, and not what it should be; in our words."""
-
-
-def find_offset(text: str, path: tuple[str | int | float, ...], *, at_key: bool) -> int:
-    """Find where the value that a path leads to begins in a JSON text that is right, or its key."""
-    at = key_at = _skip(text, 0)
-    for step in path:
-        key_at = at = _skip(text, at + 1)
-        for position in range(len(text)):  # ends at the step, which is there
-            key: str | int = position
-            if isinstance(step, str):
-                key_at = at
-                key, at = scanstring(text, at + 1, False)  # noqa: FBT003
-                at = _skip(text, _skip(text, at) + 1)
-            else:
-                key_at = at
-            if key == step:
-                break
-            _, at = _SCANNER.raw_decode(text, at)
-            at = _skip(text, _skip(text, at) + 1)
-    return key_at if at_key else at
-
-
-_SCANNER = json.JSONDecoder(strict=False)
-
-
-def _skip(text: str, at: int) -> int:
-    while text[at] in _WHITE:
-        at += 1
-    return at
 
 
 def _is_deep(content: Any) -> bool:
@@ -161,13 +127,3 @@ def _finite(digits: str) -> float:
         msg = f"{shorten(digits)} is too large a number"
         raise ValueError(msg)
     return number
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        msg = f"the key {shorten(twice)!r} is there twice"
-        raise ValueError(msg)
-    return found

@@ -277,8 +277,6 @@ class ItemLayout:
         Instead of the file's ending: jsonl, csv, tsv, json, parquet.
     behavior : str or None
         The behavior of items that have none.
-    json_columns : sequence of str
-        Columns whose text cells hold JSON, beside messages and conversations.
     delimiter : str or None
         What separates the fields of CSV, such as a semicolon; by default the most frequent one in
         the header.
@@ -296,7 +294,6 @@ class ItemLayout:
     columns: Mapping[str, str] | None = None
     format: ItemFormat | None = None
     behavior: str | None = None
-    json_columns: Sequence[str] = ()
     delimiter: str | None = None
     encoding: str | None = None
     sheet: str | None = None
@@ -309,10 +306,6 @@ class ItemLayout:
     def __post_init__(self) -> None:
         """Check what can be checked without the file."""
         _check_item_columns(self.columns)
-        words: object = self.json_columns
-        if isinstance(words, str) or not all(isinstance(word, str) for word in self.json_columns):
-            message = f"`json_columns` must be a sequence of names, got {words!r}. "
-            raise InputError(message + 'Write json_columns=["prompt"].')
         name: object = self.behavior
         if name is not None and not (isinstance(name, str) and name.strip()):
             message = (

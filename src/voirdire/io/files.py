@@ -14,7 +14,7 @@ import math
 import re
 import sys
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
 from json import JSONDecodeError
@@ -24,7 +24,6 @@ from typing import IO, Any, TypeAlias, cast
 import msgspec
 
 from voirdire._validation import shorten
-from voirdire.documents import NotRegularError, open_data
 from voirdire.errors import InputError, NoDataError
 from voirdire.records import Dropped
 
@@ -296,7 +295,7 @@ def _open(source: Source) -> Iterator[IO[bytes]]:
         yield sys.stdin.buffer
     else:
         try:
-            file = open_data(source)
+            file = Path(source).open("rb")  # noqa: SIM115
         except (OSError, ValueError) as error:
             raise InputError(_explain_unreadable(source, error)) from error
         with file:
@@ -310,8 +309,6 @@ def _explain_unreadable(source: str | Path, error: Exception) -> str:
         return f"`source` must be a file that exists, got {name!r}. Check the path."
     if isinstance(error, IsADirectoryError):
         return f"`source` must be a file, got the folder {name!r}. Name a file in it."
-    if isinstance(error, NotRegularError):
-        return f"`source` must be a file or a pipe, got {error.kind}: {name!r}. Name a file."
     why = getattr(error, "strerror", None) or str(error)
     return f"`source` must be a file that can be read, got {name!r} ({why}). Check the path."
 
@@ -460,7 +457,7 @@ def _check_quotes(text: str, pattern: re.Pattern[str], *, file: DataFile, line: 
 
 # JSON -----------------------------------------------------------------------------------------
 
-_DECODER, _ENCODER = msgspec.json.Decoder(), msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder()
 
 
 class _RepeatedKeys(dict[str, Any]):
@@ -474,60 +471,28 @@ def pairs_of(value: dict[str, Any]) -> list[tuple[str, Any]]:
     return value.pairs if isinstance(value, _RepeatedKeys) else list(value.items())
 
 
-def decode_json(
-    text: bytes | str,
-    *,
-    what: str = "line",
-    column: str | None = None,
-    keep_nan: Collection[str] = (),
-) -> Any:
+def decode_json(text: bytes | str, *, what: str = "line", column: str | None = None) -> Any:
     """Decode one JSON value, fast where it is strict; `what` names it in a `RowError`."""
     try:
         return _DECODER.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         whole = text if isinstance(text, str) else text.decode()
     with _json_faults(whole, what=what, column=column):
-        value = plain_value(json.loads(whole), keep_nan=keep_nan)
+        value = plain_value(json.loads(whole))
         msgspec.json.encode(value)
     return value
 
 
-def json_lines(
-    file: DataFile, *, keep_nan: Collection[str] = (), unique_keys: bool = False
-) -> Iterator[tuple[int, Any, int]]:
-    """Yield line, value and size of every line that is not blank; a `Dropped` for invalid JSON.
-
-    With `unique_keys` a line in which an object has a key twice is refused; else the last counts.
-    """
+def json_lines(file: DataFile) -> Iterator[tuple[int, Any, int]]:
+    """Yield line, value and size of every line that is not blank; a `Dropped` for invalid JSON."""
     for number, text in file.lines():
         try:
             if text is None:
                 raise RowError(f"line {_TOO_LONG}")
             if text and not text.isspace():
-                value = decode_json(text, keep_nan=keep_nan)
-                if unique_keys and (key := _repeated_key(text, value)) is not None:
-                    rule = f"an object must have a key once, got {got(key)} twice. Take one out."
-                    raise file.fault(rule, line=number)
-                yield number, value, len(text)
+                yield number, decode_json(text), len(text)
         except RowError as error:
             yield number, error.dropped(source=file.name, line=number), len(text or b"")
-
-
-def _repeated_key(text: bytes, value: Any) -> str | None:
-    """Return the first repeated key in any object of a JSON text."""
-    # Encoded again, the value has fewer colons if a key was lost; escaped colons only add to them.
-    n_colons = _ENCODER.encode(value).count(b":")
-    if n_colons == text.count(b":") and b"\\u003" not in text:
-        return None
-    repeated: list[str] = []
-
-    def check(pairs: list[tuple[str, Any]]) -> None:
-        keys = [key for key, _ in pairs]
-        if len(set(keys)) < len(keys):
-            repeated.append(next(key for at, key in enumerate(keys) if key in keys[:at]))
-
-    json.loads(text, object_pairs_hook=check)
-    return repeated[0] if repeated else None
 
 
 def read_document(file: DataFile) -> Any:
@@ -590,19 +555,16 @@ def is_unicode(value: Any) -> bool:
     return True
 
 
-def plain_value(value: Any, *, keep_nan: Collection[str] = (), key: str = "") -> Any:
-    """Convert a nested value to JSON values; NaN becomes None except under `keep_nan` keys."""
+def plain_value(value: Any) -> Any:
+    """Convert a nested value to JSON values; NaN becomes None."""
     if isinstance(value, str):
         return value if type(value) is str else str.__str__(value)  # another class, such as NumPy's
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {
-            name: plain_value(inner, keep_nan=keep_nan, key=name) for name, inner in value.items()
-        }
+        return {name: plain_value(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [plain_value(inner, keep_nan=keep_nan, key=key) for inner in value]
+        return [plain_value(inner) for inner in value]
     if isinstance(value, set | frozenset):
         return sorted(value, key=str)
-    is_nothing = isinstance(value, float) and math.isnan(value) and key not in keep_nan
-    return None if is_nothing else value
+    return None if isinstance(value, float) and math.isnan(value) else value

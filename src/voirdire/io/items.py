@@ -14,7 +14,7 @@ import numpy as np
 from voirdire._validation import change_fields, check_count, shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.declared import ItemReading
-from voirdire.io.files import DataFile, RowError, decode_json, got
+from voirdire.io.files import DataFile, RowError, got
 from voirdire.io.messages import check_images
 from voirdire.io.rows import open_frame, stream_rows, table_rows
 from voirdire.io.shapes import (
@@ -121,8 +121,6 @@ def stream_items(
         - `columns`: our names to the file's, for `id`, `prompt`, `response`, `other` (the second
           response of a pair), `messages`, `chosen`, `rejected`, `ranked`, `behavior`, `group` and
           `cluster`.
-        - `json_columns`: the file's columns whose text cells hold JSON, beside `messages` and
-          `conversations`. Text in any other column is text.
         - `judged`: what of a response is judged: the last message by the assistant without its
           reasoning (``"final_answer"``, the default); that message whole (``"with_reasoning"``);
           or everything after the prompt, with tool calls and their results (``"whole_turn"``).
@@ -148,7 +146,7 @@ def stream_items(
     InputError
         If the file cannot be read or is not in its encoding, if a table lacks a column or has a
         row of more or fewer fields than its header, if two items have the same id, if no row has
-        a column that `columns` or `json_columns` name; if an argument breaks its rule. What a
+        a column that `columns` names; if an argument breaks its rule. What a
         file breaks is found when its rows are reached, and what none of them has after the last.
 
     Notes
@@ -253,8 +251,8 @@ def check_items(opened: Callable[[], Source], reading: ItemReading) -> None:
     Raises
     ------
     InputError
-        If two items have the same id, or ids that differ by white space alone; if an object in a
-        line of JSON has a key twice; if a table cannot be read to its end.
+        If two items have the same id, or ids that differ by white space alone; if a table cannot
+        be read to its end.
 
     Notes
     -----
@@ -265,7 +263,7 @@ def check_items(opened: Callable[[], Source], reading: ItemReading) -> None:
     def start() -> tuple[ItemReader, FoundRows]:
         file = open_items(opened(), reading)
         reader = ItemReader.of(file, reading)
-        return reader, reader.rows(file, unique_keys=True)
+        return reader, reader.rows(file)
 
     reader, rows = start()
     seen = SeenIds(source=reader.source)
@@ -276,15 +274,8 @@ def check_items(opened: Callable[[], Source], reading: ItemReading) -> None:
     else:
         return
 
-    def ids_at(wanted: int) -> list[str]:
-        reader, rows = start()
-        items: list[Item] = []
-        reader.take(next(row for line, row, _ in rows if line == wanted), wanted, items)
-        return [item.id for item in items]
-
     # A row that is set aside uses no id; this is found out only where it matters.
     reader, rows = start()
-    reader.ids_at = ids_at
     for _ in reader.batches(rows, batch_size=_CHECKED_AT_ONCE):
         pass
 
@@ -363,7 +354,6 @@ class ItemReader:
         self.stem = stem
         self.first_keys: tuple[str, ...] = ()
         self.finder = ShapeFinder(reading, source=source, is_tabular=is_tabular)
-        self.ids_at: Callable[[int], Sequence[str]] | None = None
 
     @classmethod
     def of(cls, file: DataFile, reading: ItemReading) -> Self:
@@ -375,14 +365,13 @@ class ItemReader:
         """Read the rows of a file of any format, one after another."""
         return self.batches(self.rows(file), batch_size=batch_size)
 
-    def rows(self, file: DataFile, *, unique_keys: bool = False) -> FoundRows:
+    def rows(self, file: DataFile) -> FoundRows:
         """Read the rows of a file, before they become items."""
         return stream_rows(
             file,
             check_header=self.check_header,
             is_row=self.is_row,
             id_column=self.finder.columns.get("id", "id"),
-            unique_keys=unique_keys,
         )
 
     def batches(self, rows: FoundRows, *, batch_size: int) -> Iterator[ItemBatch]:
@@ -395,7 +384,7 @@ class ItemReader:
         NoDataError
             If no row gave an item.
         """
-        seen = SeenIds(source=self.source, ids_at=self.ids_at)
+        seen = SeenIds(source=self.source)
         total = n_items = 0
         first_drop: Dropped | None = None
         while True:
@@ -522,14 +511,11 @@ class ItemReader:
         ]
 
     def _decode_cells(self, row: dict[str, Any]) -> None:
-        """Decode the cells that were declared to be JSON; blank ones become None."""
-        for column in (*self.finder.chat_columns, *self.reading.json_columns):
+        """Take blank cells of messages for none."""
+        for column in self.finder.chat_columns:
             value = row.get(column)
-            if isinstance(value, str):
-                if not value.strip():
-                    row[column] = None
-                elif column in self.reading.json_columns:
-                    row[column] = decode_json(value, what="cell", column=column)
+            if isinstance(value, str) and not value.strip():
+                row[column] = None
 
     def _finish(
         self,
@@ -606,15 +592,11 @@ class SeenIds:
     Ids are kept as 64-bit hashes, with a new seed in every process, beside their first line. Two
     different ids share a hash with a chance of n²/2⁶⁵: one in four thousand for a hundred million
     items. Hashes are not checked again, since a stream cannot be read twice. Ids that differ by
-    white space alone are the same, since readers could not distinguish them. Where `ids_at` can
-    return the ids of a line again, a message shows the first spelling.
+    white space alone are the same, since readers could not distinguish them.
     """
 
-    def __init__(
-        self, *, source: str, ids_at: Callable[[int], Sequence[str]] | None = None
-    ) -> None:
+    def __init__(self, *, source: str) -> None:
         self.source = source
-        self._ids_at = ids_at
         self._runs: list[NDArray[np.int64]] = []  # sorted hashes, with the line of each
 
     def add(self, ids: Sequence[str], lines: Sequence[int]) -> None:
@@ -629,15 +611,9 @@ class SeenIds:
         if repeat is None:
             return
         place, first = repeat
-        name = ids[place]
-        before = self._ids_at(first) if self._ids_at is not None else ()
-        as_written = next(
-            (each for each in before if _squeeze_spaces(each) == _squeeze_spaces(name)), name
-        )
-        shown = "" if as_written == name else f" as {shorten(as_written)!r}"
         message = (
-            f"{self.source}:{lines[place]}: item ids must be unique, got {shorten(name)!r} again "
-            f"(first at line {first}{shown}). "
+            f"{self.source}:{lines[place]}: item ids must be unique, got {shorten(ids[place])!r} "
+            f"again (first at line {first}). "
         )
         raise InputError(message + 'Name another column: columns={"id": ...}.')
 

@@ -7,7 +7,7 @@ yields one row after another in bounded memory, for items and comparisons.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import accumulate, chain, compress, count
@@ -172,8 +172,6 @@ def stream_rows(
     check_header: HeaderCheck,
     is_row: Callable[[dict[str, Any]], bool],
     id_column: str = "id",
-    keep_nan: Collection[str] = (),
-    unique_keys: bool = False,
 ) -> FoundRows:
     """Read rows in bounded memory; only JSON documents and workbooks are held as a whole.
 
@@ -187,10 +185,6 @@ def stream_rows(
         Tells by its keys whether a whole JSON document is one row.
     id_column : str, optional
         Where the keys go of a JSON object that holds rows by their ids.
-    keep_nan : collection of str, optional
-        Keys of JSON Lines under which NaN is a number; elsewhere it is nothing.
-    unique_keys : bool, optional
-        Whether a line of JSON Lines in which an object has a key twice is refused.
 
     Returns
     -------
@@ -199,7 +193,7 @@ def stream_rows(
     """
     _check_format(file)
     if file.format == "jsonl":
-        return json_lines(file, keep_nan=keep_nan, unique_keys=unique_keys)
+        return json_lines(file)
     if file.format == "json":
         return _document_rows(file, is_row=is_row, id_column=id_column)
     if file.format == "parquet":
@@ -462,15 +456,11 @@ def _rows_of_document(document: Any, *, file: DataFile, id_column: str) -> Itera
 
 
 def read_given_rows(
-    rows: Iterable[Any],
-    *,
-    lines: Iterable[int] | None = None,
-    source: str,
-    keep_nan: Collection[str] = (),
+    rows: Iterable[Any], *, lines: Iterable[int] | None = None, source: str
 ) -> FoundRows:
     """Read rows in memory, with NumPy values as Python's."""
     for line, row in zip(count(1) if lines is None else lines, rows, strict=False):
-        value = plain_value(row, keep_nan=keep_nan)
+        value = plain_value(row)
         if not is_unicode(value):
             reason = "text must be Unicode, got half a surrogate pair"
             value = Dropped(reason=reason, source=source, line=line)

@@ -128,7 +128,7 @@ class ShapeFinder:
         self.is_tabular = is_tabular
         given = self.columns.get("messages")
         self.chat_columns = _CHATS if given is None else (given,)
-        self.unseen = {*self.columns.values(), *reading.json_columns}
+        self.unseen = {*self.columns.values()}
         self._known: dict[tuple[str, ...], RowShape] = {}
         content = ("prompt", "response", "other", "messages", "chosen", "rejected", "ranked")
         # A column that is declared for one part is not used for another.
@@ -159,9 +159,7 @@ class ShapeFinder:
     def check_seen(self, header: Sequence[str]) -> None:
         """Refuse a declared column that does not exist; the message shows `header`."""
         if self.unseen:
-            missing = min(self.unseen)
-            ours = "columns" if missing in self.columns.values() else "json_columns"
-            self._refuse(header, missing=missing, way_out=f"Correct `{ours}`.")
+            self._refuse(header, missing=min(self.unseen), way_out="Correct `columns`.")
 
     def way_out(self, header: Sequence[str]) -> str:
         """Return what to do about columns that give no item."""

@@ -100,7 +100,7 @@ def _show_run(asked: PageRequest) -> ResultPage:
 
 def _read_result(source: str) -> bytes:
     """Read a file or standard input, but no more than a page is made of."""
-    from voirdire.documents import NotRegularError, read_small
+    from voirdire.documents import read_small
     from voirdire.reporting.as_json import MOST_BYTES
 
     try:
@@ -108,12 +108,10 @@ def _read_result(source: str) -> bytes:
             return sys.stdin.buffer.read(MOST_BYTES + 1)
         return read_small(source, most_bytes=MOST_BYTES)
     except (OSError, ValueError) as error:
-        rules = {
-            FileNotFoundError: "a file that exists, or the folder of a training run",
-            NotRegularError: "a regular file",
-        }
-        rule = rules.get(type(error), "a file that can be read")
-        why = getattr(error, "kind", None) or getattr(error, "strerror", None) or error
+        rule = "a file that can be read"
+        if isinstance(error, FileNotFoundError):
+            rule = "a file that exists, or the folder of a training run"
+        why = getattr(error, "strerror", None) or error
         msg = f"{source}: must be {rule} ({why}). Name another."
         raise InputError(msg) from error
 

@@ -252,21 +252,10 @@ def _split_tokens(text: str) -> list[_Token]:
         kind = str(match.lastgroup)
         token = _Token(kind, match[kind], match.start(kind) + 1)
         if kind == "other":
-            rule = _SIGN_RULES.get(
-                token.text, "expected a name, a number, `(`, `)` or a comparison"
-            )
+            rule = "expected a name, a number, `(`, `)` or a comparison"
             raise logic_error(f"{rule}, got {shorten(token.text)!r}.", column=token.column)
         tokens.append(token)
     return [*tokens, _Token("end", "", len(text.rstrip()) + 1)]
-
-
-_SIGN_RULES = {
-    "=": "equality is `==`",
-    "!": "negation is `not`",
-    "~": "negation is `not`",
-    "&": "conjunction is `and`",
-    "|": "disjunction is `or`",
-}
 
 
 class _Parser:

@@ -70,12 +70,11 @@ def test_half_a_surrogate_pair_is_set_aside():
 
 
 def test_the_reading_is_declared_as_for_files():
-    frame = pl.DataFrame({"q": ['[{"role": "user", "content": "Hi"}]'], "a": ["<think>x</think>y"]})
+    frame = pl.DataFrame({"q": ["Hi"], "a": ["<think>x</think>y"]})
 
     table = items_from_frame(
         frame,
         columns={"prompt": "q", "response": "a"},
-        json_columns=["q"],
         judged="with_reasoning",
         behavior="comply",
     )

@@ -283,16 +283,15 @@ def test_a_declared_column_that_a_row_lacks_is_named(read_rows):
     ]
 
 
-@pytest.mark.parametrize("declared", [{"columns": {"prompt": "q"}}, {"json_columns": ["q"]}])
-def test_a_declared_column_that_no_row_has_is_refused(read_rows, declared):
+def test_a_declared_column_that_no_row_has_is_refused(read_rows):
     rows = [{"prompt": "p", "response": "r"}] * 2
 
     with pytest.raises(
         InputError,
         match=r"<stream>: column `q` must exist, got columns 'prompt', 'response'. "
-        f"Correct `{min(declared)}`",
+        "Correct `columns`",
     ):
-        read_rows(*rows, **declared)
+        read_rows(*rows, columns={"prompt": "q"})
 
 
 def test_a_declared_column_may_come_late_and_be_null(read_rows):
@@ -365,21 +364,6 @@ def test_text_that_looks_like_json_stays_text_where_no_column_was_declared(read_
     assert table.items[0].response == cell
 
 
-def test_declared_json_columns_are_decoded(read_rows, item):
-    row = {"prompt": json.dumps([USER]), "completion": json.dumps([ANSWER]), "note": " "}
-
-    table = read_rows(row, json_columns=["prompt", "completion", "note"])
-
-    assert table.items == (item("Hello."),)
-
-
-def test_a_declared_json_cell_that_is_not_json_is_set_aside(read_rows):
-    table = read_rows({"response": "r"}, {"prompt": "[", "response": "r"}, json_columns=["prompt"])
-
-    assert table.dropped[0].column == "prompt"
-    assert table.dropped[0].reason.startswith("cell must be JSON, got the end at character 2")
-
-
 def test_messages_as_json_text_need_no_declaration(read_rows, item):
     table = read_rows(
         {"messages": json.dumps([USER, ANSWER])},
@@ -398,8 +382,6 @@ def test_messages_as_json_text_need_no_declaration(read_rows, item):
         ({"batch_size": 0}, r"`batch_size` must be a whole number of at least 1, got 0"),
         ({"behavior": " "}, r"`behavior` must be a name, got ' '"),
         ({"behavior": 3}, r"`behavior` must be a name, got 3"),
-        ({"json_columns": "prompt"}, r"`json_columns` must be a sequence of names, got 'prompt'"),
-        ({"json_columns": [1]}, r"`json_columns` must be a sequence of names, got \[1\]"),
         ({"columns": ["id"]}, r"`columns` must map our names to the file's, got \['id'\]"),
         ({"columns": {"item": "x"}}, r"`columns` must map .* got {'item': 'x'}. Use some of 'id'"),
         ({"columns": {"id": 3}}, r"`columns` must map .* got {'id': 3}"),

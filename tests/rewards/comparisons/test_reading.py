@@ -219,7 +219,7 @@ def test_each_row_that_cannot_be_used_is_listed():
     data = read(
         {**row, "id": "a", "response": "1", "label": "good"},
         {**row, "id": "b", "response": "2", "label": "bad"},
-        {**row, "id": "nan", "response": "3", "base_reward": float("nan")},
+        {**row, "id": "word", "response": "3", "base_reward": "much"},
         {**row, "id": "inf", "response": "4", "base_reward": float("inf")},
         {**row, "id": "text", "response": "5", "base_reward": "0.5"},
         {**row, "id": "same", "response": "1", "label": "good"},
@@ -238,7 +238,7 @@ def test_each_row_that_cannot_be_used_is_listed():
 
     assert [item.id for item in data.items] == ["a", "b", "twice:chosen"]
     assert reasons(data) == [
-        (3, "nan", "base reward must be a finite number, got nan"),
+        (3, "word", "base reward must be a finite number, got 'much'"),
         (4, "inf", "base reward must be a finite number, got inf"),
         (5, "text", "base reward must be a finite number, got '0.5'"),
         (6, "same", "duplicated completion"),

@@ -118,7 +118,7 @@ def read_judge(path: str | Path, assemble: Callable[[dict[str, Any], QuantisedWe
         msg = f"{place}: no such file. Name a file that `voirdire distill` wrote, or `local`."
         raise InputError(msg) from error
     except NotRegularError as error:
-        msg = f"{place}: must be a regular file, got {error.kind}. Name a file."
+        msg = f"{place}: must be a regular file, got a pipe, a device or a socket."
         raise InputError(msg) from error
     except RefusedError as error:
         msg = f"{place}: a local judge {shorten(str(error), width=200)}."

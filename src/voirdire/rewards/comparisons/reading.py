@@ -49,7 +49,6 @@ ComparisonColumn: TypeAlias = Literal[
 _SYNONYMS: dict[str, tuple[str, ...]] = {
     "base_reward": ("base_reward", "rm_score"),
 }
-_NUMBERS = ("base_reward", "chosen_base_reward", "rejected_base_reward", "margin")
 _SPLITS = ("train", "test")
 _NAME = "comparisons"
 _IDS_AT_ONCE = 4_096
@@ -127,8 +126,7 @@ def read_comparisons(
     rankings of a prompt hold is kept once and not listed. Unknown labels are found by `fit_reward`,
     which knows the order.
 
-    *Missing values.* Null and empty cells are missing; so is nan in Parquet, where the two cannot
-    be distinguished. NaN in JSON or CSV is a base reward that is no number.
+    *Missing values.* Null, empty cells and nan are missing.
 
     Examples
     --------
@@ -231,7 +229,6 @@ def _read_file(
         check_header=reader.check_header,
         is_row=reader.is_row,
         id_column=own_columns.of_items.get("id", "id"),
-        keep_nan=own_columns.numbers,
     )
     return _RowReader(reader, own_columns).read_all(rows)
 
@@ -246,7 +243,7 @@ def _read_values(source: Any, *, columns: Mapping[str, str], judged: Judged) -> 
     reading = ItemReading(columns=own_columns.of_items, judged=judged)
     reader = ItemReader(reading, source=_NAME, stem=_NAME, is_tabular=table is not None)
     if table is None:
-        rows = read_given_rows(values, source=_NAME, keep_nan=own_columns.numbers)
+        rows = read_given_rows(values, source=_NAME)
     else:
         reader.check_header(table.columns)
         rows = table_rows(table)
@@ -430,11 +427,6 @@ class _ComparisonColumns:
         self._unseen = set(self._declared.values())
         self.source = source
         self.is_text = is_text
-
-    @property
-    def numbers(self) -> tuple[str, ...]:
-        """The keys that hold numbers."""
-        return tuple(key for concept in _NUMBERS for key in self._list_keys(concept))
 
     def note_keys(self, row: Mapping[str, Any]) -> None:
         """Take the keys of a row as columns that exist."""
