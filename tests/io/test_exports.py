@@ -424,6 +424,24 @@ def test_responses_of_argilla_2_by_question(read_json):
     ]
 
 
+def test_responses_of_argilla_1_by_user(read_json):
+    responses = [
+        {"user_id": "u1", "status": "submitted", "values": {"q": {"value": "a"}}},
+        {"user_id": "u2", "status": "discarded", "values": {"q": {"value": "b"}}},
+        {"user_id": "u3", "status": "discarded", "values": None},
+        {"user_id": "u4", "status": "draft", "values": {"q": {"value": "b"}}},
+    ]
+
+    table = read_json([{"external_id": "x", "fields": {}, "responses": responses}])
+
+    assert table.frame.select("item", "rater", "label").rows() == [("x", "u1", "a")]
+    assert [(drop.reason, drop.rater) for drop in table.dropped] == [
+        ("discarded response", "u2"),
+        ("discarded response", "u3"),
+        ("draft response", "u4"),
+    ]
+
+
 def test_flattened_responses(read_json):
     flat = {
         "id": "r1",
@@ -508,9 +526,14 @@ def test_a_column_called_responses_is_a_column(read, labels_of):
     assert labels_of(table) == {("1", "responses"): "x"}
 
 
-def test_suggestions_are_a_judges_labels(read_json):
-    suggestions = {"q": {"value": "a", "agent": "gpt", "score": 0.5}}
-
+@pytest.mark.parametrize(
+    "suggestions",
+    [
+        {"q": {"value": "a", "agent": "gpt", "score": 0.5}},
+        [{"question_name": "q", "value": "a", "agent": "gpt"}],
+    ],
+)
+def test_suggestions_are_a_judges_labels(read_json, suggestions):
     table = read_json([record("r", {}, suggestions=suggestions)], role="judge")
 
     assert table.frame.select("question", "item", "rater", "label").rows() == [
@@ -531,6 +554,7 @@ def test_an_item_may_be_named_by_metadata(read_json):
     [
         ({"responses": {"q": [{"value": "a"}]}}, r"must hold the item's key, got no item, id, ext"),
         (record("r", {"q": "a"}), r"`responses` must be a list of objects, got 'a'"),
+        (record("r", ["a"]), r"`responses` must be a list of objects, got \['a'\]"),
         (record("r", {}) | {"fields": "x"}, r"`fields` must be an object, got 'x'"),
         (
             {"id": 1, "q.responses": ["a"], "q.responses.users": []},

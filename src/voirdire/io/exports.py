@@ -394,7 +394,7 @@ def _is_argilla(document: Sequence[Any]) -> bool:
     return any(
         isinstance(record, dict)
         and (
-            isinstance(record.get("responses"), dict)
+            isinstance(record.get("responses"), dict | list)
             or any(key.endswith(".responses.users") for key in record)
         )
         for record in document
@@ -439,18 +439,25 @@ def _id_sources(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _responses(record: dict[str, Any]) -> _Given:
-    """Read the responses, nested or flattened."""
+    """Read the responses, in any of the three shapes."""
     responses = record.get("responses")
-    if isinstance(responses, dict):
+    if isinstance(responses, dict):  # argilla 2
         for question, given in responses.items():
             for response in _check_json_type(given, list, "responses"):
                 yield question, response.get("value"), response.get("user_id"), _status(response)
+    elif isinstance(responses, list):  # argilla 1
+        for response in _check_json_type(responses, list, "responses"):
+            values = _check_json_type(response.get("values"), dict, "values")
+            # A discarded response is listed even without an answer.
+            for question, value in (values or {"": None}).items():
+                found = value.get("value") if isinstance(value, dict) else value
+                yield question, found, response.get("user_id"), _status(response)
     else:
         yield from _flat_responses(record)
 
 
 def _flat_responses(record: dict[str, Any]) -> _Given:
-    """Read flattened responses: lists of values, users and statuses side by side."""
+    """Read responses of argilla 2 flattened: lists of values, users and statuses side by side."""
     for key, values in record.items():
         users = record.get(f"{key}.users")
         if not key.endswith(".responses") or not isinstance(users, list):
@@ -471,12 +478,16 @@ def _status(response: dict[str, Any]) -> str | None:
 
 
 def _suggestions(record: dict[str, Any]) -> _Given:
-    """Read the suggestions, nested or flattened."""
+    """Read the suggestions, in any of the three shapes."""
     given = record.get("suggestions")
-    if isinstance(given, dict):
+    if isinstance(given, dict):  # argilla 2
         for question, one in given.items():
             suggestion = _check_json_type(one, dict, "suggestions")
             yield question, suggestion.get("value"), suggestion.get("agent"), None
-    for key, value in record.items():
+    elif isinstance(given, list):  # argilla 1
+        for suggestion in _check_json_type(given, list, "suggestions"):
+            question = suggestion.get("question_name") or ""
+            yield question, suggestion.get("value"), suggestion.get("agent"), None
+    for key, value in record.items():  # argilla 2, flattened
         if key.endswith(".suggestion") and value is not None:
             yield key.removesuffix(".suggestion"), value, record.get(f"{key}.agent"), None
