@@ -325,36 +325,6 @@ def test_the_behavior_given_is_for_rows_that_name_none(read_rows):
     assert [found.behavior for found in table.items] == ["comply", "hard_refuse"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "behavior"),
-    [
-        ("Hard Refuse", "hard_refuse"),
-        ("Safe Refuse 1", "soft_refuse"),
-        ("Safe Refuse 2", "soft_refuse"),
-        ("Comply", "comply"),
-        ("Another", None),
-        (["Comply"], None),
-    ],
-)
-def test_gold_rows_name_their_behavior(read_rows, kind, behavior):
-    row = {"category": "c", "response_type": kind, "prompt": [USER], "completion": [ANSWER]}
-
-    table = read_rows({**row, "propositions": {"apology": True}})
-
-    assert table.items[0].behavior == behavior
-    assert table.items[0].metadata == {
-        "category": "c",
-        "response_type": kind,
-        "propositions": {"apology": True},
-    }
-
-
-def test_a_response_type_without_propositions_is_metadata_only(read_rows):
-    table = read_rows({"response": "r", "response_type": "Comply"})
-
-    assert table.items[0].behavior is None
-
-
 def test_text_that_looks_like_json_stays_text_where_no_column_was_declared(read_rows):
     cell = json.dumps([USER])
 

@@ -59,15 +59,6 @@ def test_a_group_comes_before_the_prompt():
     assert reasons(data) == [(3, "c", "nothing to compare with")]
 
 
-@pytest.mark.parametrize("name", ["label", "completion_label", "completion_type"])
-def test_labels_have_synonyms(name):
-    rows = [
-        {**{k: v for k, v in row.items() if k != "label"}, name: row["label"]} for row in (A, B)
-    ]
-
-    assert read(*rows).labels == ("good", "bad")
-
-
 def test_columns_may_have_names_of_their_own():
     rows = [
         {"q": row["prompt"], "reply": row["response"], "grade": row["label"], "score": "x", "rm": 1}
@@ -188,16 +179,6 @@ def test_ranked_lists_may_stand_in_tables(tmp_path, written_as):
     rows = [{"prompt": "Hi", "ranked": ["A", "B", "C"]}]
 
     assert read_comparisons(rows_in(tmp_path, written_as, rows)).better.size == 3
-
-
-def test_a_json_document_may_map_prompts_to_completions(tmp_path):
-    path = tmp_path / "rows.json"
-    entries = [{"completion": text, "completion_type": text} for text in ("x", "y")]
-    path.write_text(json.dumps({"Hi": entries, "Lo": entries}))
-
-    data = read_comparisons(path)
-
-    assert [item.prompt[0].content for item in data.items] == ["Hi", "Hi", "Lo", "Lo"]
 
 
 def test_the_default_behavior_is_for_prompts_that_name_none():
