@@ -351,7 +351,7 @@ def test_no_comparisons_and_no_output_are_usage_errors(call, comparisons, tmp_pa
         (["--order", "hard_refse=ideal > less_good"], "Did you mean `hard_refuse`"),
         (["--sign", "apolgy=negative"], "Did you mean `apology`"),
         (["--sign", "hard_refse:apology=negative"], "Did you mean `hard_refuse:apology`"),
-        (["--feature", "apology"], "got 'apology', which is a proposition"),
+        (["--feature", "apology"], "must name scale or choice questions"),
         (["--base", "nothing"], "nothing"),
         (
             ["--base", "none.jsonl"],
@@ -524,7 +524,7 @@ def test_answers_of_scales_and_choices_are_features(fit_kinds, before):
     ("options", "words"),
     [
         (["--feature", "qualty"], "Did you mean `quality`"),
-        (["--feature", "chta:quality"], "Did you mean `chat:quality`"),
+        (["--feature", "chta:quality"], "Did you mean `quality`"),
         (["--sign", "polite=neg"], "`--sign` must be one of 'positive', 'negative', 'rubric', got"),
         (
             ["--sign", "quality=positive"],

@@ -38,12 +38,11 @@ def test_weights_come_from_a_file(tmp_path, name):
     [
         ({"refuse": {"sorrry": 1}}, r"'sorrry'\. Did you mean `sorry`"),
         ({"refuse": {"xyz": 1}}, r"'xyz'\. The features are sorry, rude, refuse\.bad"),
-        ({"chat": {"sorry": 1}}, "'chat' says nothing of it"),
+        ({"chat": {"sorry": 1}}, "must name features of 'chat', got 'sorry'"),
         ({"refuse": {"good": 1, "refuse.good": 1}}, "name 'refuse.good' once"),
         ({"refuse": {"rude": float("nan")}}, "finite numbers, got nan"),
         ({"refuse": {"rude": float("inf")}}, "finite numbers, got inf"),
         ({"refuse": {"rude": 10**400}}, "finite numbers"),
-        ({"refuse": {"rude": 10**5000}}, "too many digits"),
         ({"refuse": {"rude": "3"}}, "finite numbers, got '3'"),
         ({"refuse": {"rude": True}}, "finite numbers, got True"),
         ({"dance": {"rude": 1}}, "'dance'"),

@@ -281,7 +281,7 @@ class _Reader:
         self._check_raters(cells)
         cells = self._read(cells)
         cells = self._unify_spellings(cells)
-        cells = drop_repeats(cells, cells.column, way_out=self._way_out_of_clash())
+        cells = drop_repeats(cells, cells.column)
         dropped = sorted(cells.dropped, key=lambda row: (row.line is None, row.line or 0))
         found = {each.name: getattr(cells, each.name) for each in fields(LabelTable)}
         return LabelTable(**found | {"dropped": tuple(dropped)})
@@ -375,17 +375,6 @@ class _Reader:
 
     def _correct_raters(self) -> str:
         return f"Correct `{'judge_columns' if self.is_judge else 'raters'}`."
-
-    def _way_out_of_clash(self) -> str:
-        """Say what to do about two labels of one judge, who may be two without a name."""
-        columns = self.table.columns
-        model = next((name for name in ("model", "judge_model") if name in columns), None)
-        if not self.is_judge or model is None or {"rater", model} & self.layout.columns.keys():
-            return "Keep one of them."
-        return (
-            f"Column `{model}` was not read: if it names the judges, declare it with "
-            f'columns={{"judge": "{model}"}}.'
-        )
 
     def _refuse_nothing(self, got: str) -> NoReturn:
         msg = f"{self.table.source}: must hold at least one label, got {got}. Add some."

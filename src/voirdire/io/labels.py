@@ -323,9 +323,7 @@ def split_raters(tables: Iterable[LabelTable]) -> dict[str, dict[str, int]]:
     }
 
 
-def drop_repeats(
-    table: T, column: CodedColumn | None = None, *, way_out: str = "Keep one of them."
-) -> T:
+def drop_repeats(table: T, column: CodedColumn | None = None) -> T:
     """Keep the first of equal labels by one rater; refuse different ones."""
     n_items, n_raters = len(table.item.values) + 1, len(table.rater.values) + 1
     key = (table.question.codes.astype(np.int64) * n_items + table.item.codes) * n_raters
@@ -341,7 +339,7 @@ def drop_repeats(
     clash = ((label != label[original]) | (failure != failure[original])) & ~have_failed
     if clash.any():
         row = int(np.argmax(clash))
-        _refuse_contradiction(table, int(original[row]), row, way_out)
+        _refuse_contradiction(table, int(original[row]), row)
     drops = [
         drop_of(table, row, reason="duplicate row", column=column)
         for row in np.flatnonzero(is_repeat).tolist()
@@ -374,7 +372,7 @@ def _value_text(label: Any) -> str:
     return format_name(label) or str(label)
 
 
-def _refuse_contradiction(table: LabelTable, first: int, second: int, way_out: str) -> None:
+def _refuse_contradiction(table: LabelTable, first: int, second: int) -> None:
     one, other = (drop_of(table, row, reason="") for row in (first, second))
 
     def shown(row: int, drop: Dropped) -> str:
@@ -385,5 +383,5 @@ def _refuse_contradiction(table: LabelTable, first: int, second: int, way_out: s
         f"{place(other.source, line=other.line)}: `label` must be given once per question, item "
         f"and rater, got {shown(second, other)} after {shown(first, one)} in "
         f"{place(one.source, line=one.line)} (question {shorten(other.question or '')!r}, item "
-        f"{shorten(other.item or '')!r}, rater {shorten(other.rater or '')!r}). {way_out}"
+        f"{shorten(other.item or '')!r}, rater {shorten(other.rater or '')!r}). Keep one of them."
     )

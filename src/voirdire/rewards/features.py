@@ -256,18 +256,9 @@ def _list_number_names(rubric: Rubric, question: str) -> tuple[str, ...]:
     rows = {row.id: row for row in rubric.questions}
     if question not in rows or not rows[question].number_names:
         possible = [row.id for row in rubric.questions if row.number_names]
-        if ":" in question:
-            possible = [f"{row.id}:{name}" for row in rubric.behaviors for name in possible]
-        kind = rows[question].kind if question in rows else ""
-        if kind == "boolean":
-            why = "which is a proposition: a behavior names it in its demands"
-        elif kind:
-            why = f"which is a {kind} question: its answers are no numbers"
-        else:
-            why = "which it does not ask"
         msg = (
             f"`features` must name scale or choice questions of rubric "
-            f"{shorten(rubric.name)!r}, got {shorten(question)!r}, {why}."
+            f"{shorten(rubric.name)!r}, got {shorten(question)!r}."
             f"{did_you_mean(question, possible)}"
         )
         raise InputError(msg)

@@ -115,9 +115,7 @@ def reward_of_weights(
         words = map(str, named) if isinstance(named, Mapping) else ()
         sets[behavior] = list_weighed_features(loaded, behavior, words, orientation=orientation)
     behaviors = {
-        name: _make_behavior(
-            replace(features, vetoes=vetoes[name]), by_behavior[name], rubric=loaded
-        )
+        name: _make_behavior(replace(features, vetoes=vetoes[name]), by_behavior[name])
         for name, features in sets.items()
     }
     return RewardModel(
@@ -166,7 +164,7 @@ def _make_judge(judge: JudgeLike | None, rubric: Rubric, *, bound: bool) -> Rewa
     return describe_judge(plan_judging(judge, rubric), made_from=judge, bound=bound)
 
 
-def _make_behavior(features: FeatureSet, given: Any, *, rubric: Rubric) -> BehaviorReward:
+def _make_behavior(features: FeatureSet, given: Any) -> BehaviorReward:
     if not isinstance(given, Mapping):
         msg = (
             f"`weights` of {features.behavior!r} must be a mapping of features to numbers, got "
@@ -176,7 +174,7 @@ def _make_behavior(features: FeatureSet, given: Any, *, rubric: Rubric) -> Behav
     weights = dict.fromkeys(features.names, 0.0)
     seen: set[str] = set()
     for word, value in given.items():
-        feature = _find_feature(str(word), features, rubric=rubric)
+        feature = _find_feature(str(word), features)
         if feature in seen:
             msg = f"`weights` of {features.behavior!r} must name {feature!r} once, got it twice."
             raise InputError(msg)
@@ -187,24 +185,13 @@ def _make_behavior(features: FeatureSet, given: Any, *, rubric: Rubric) -> Behav
     return BehaviorReward(behavior=features.behavior, weights=weights, vetoes=features.vetoes)
 
 
-def _find_feature(word: str, features: FeatureSet, *, rubric: Rubric) -> str:
+def _find_feature(word: str, features: FeatureSet) -> str:
     """Find a feature by its name; a class may be named without its behavior."""
     if word in features.names:
         return word
     if (whole := f"{features.behavior}.{word}") in features.classes:
         return whole
-    if (row := {each.id: each for each in rubric.questions}.get(word)) and row.kind != "boolean":
-        hint = (
-            f" Name its labels: {', '.join(row.number_names)}."
-            if row.kind == "choice"
-            else f" Answers to a {row.kind} question are no numbers."
-        )
-    elif word in rubric.propositions:
-        hint = f" Behavior {features.behavior!r} says nothing of it: add it to the rubric."
-    else:
-        hint = did_you_mean(word, features.names) or (
-            f" The features are {', '.join(features.names)}."
-        )
+    hint = did_you_mean(word, features.names) or f" The features are {', '.join(features.names)}."
     msg = f"`weights` must name features of {features.behavior!r}, got {shorten(word)!r}.{hint}"
     raise InputError(msg)
 
@@ -216,13 +203,6 @@ def _read_weight(value: Any, feature: str) -> float:
     except (TypeError, ValueError, OverflowError):
         weight = math.nan
     if not math.isfinite(weight):
-        msg = f"`weights` must be finite numbers, got {_show_value(value)} for {feature!r}."
+        msg = f"`weights` must be finite numbers, got {shorten(value)} for {feature!r}."
         raise InputError(msg)
     return weight
-
-
-def _show_value(value: Any) -> str:
-    try:
-        return shorten(repr(value))
-    except ValueError:  # more digits than Python writes
-        return "a number of too many digits"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -15,7 +14,7 @@ from voirdire.errors import InputError
 from voirdire.rubrics.rubric import DEFAULT_CLASSES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -26,7 +25,6 @@ __all__ = ["LabelOrder", "default_order"]
 _DEFAULT_ORDER = "ideal > less_good > unacceptable, illogical > disallowed"
 _DEFAULT_NAMES = frozenset(row.name for row in DEFAULT_CLASSES)
 _BEST = "ideal"
-_MARKS = (">", ",", ";", "\n")
 _WAY_OUT = 'Write "ideal > less_good > unacceptable, illogical > disallowed".'
 
 
@@ -46,7 +44,7 @@ class LabelOrder:
     @classmethod
     def of(
         cls,
-        spec: str | Mapping[str, Sequence[str]] | LabelOrder,
+        spec: str | LabelOrder,
         *,
         known: Iterable[str] | None = None,
     ) -> LabelOrder:
@@ -54,11 +52,10 @@ class LabelOrder:
 
         Parameters
         ----------
-        spec : str, mapping of str to sequence of str, or LabelOrder
+        spec : str or LabelOrder
             Text such as ``"ideal > less_good > unacceptable, illogical > disallowed"``: better
             labels first, labels between commas mutually unordered; several such chains, parted
-            by ``;``, give any partial order. Or a mapping of each label to those that it is
-            better than.
+            by ``;``, give any partial order.
         known : iterable of str, optional
             The labels that there are; any other is refused.
 
@@ -77,7 +74,7 @@ class LabelOrder:
         >>> order = LabelOrder.of("ideal > less_good > unacceptable, illogical > disallowed")
         >>> order.levels[2], sorted(order.better("unacceptable"))
         (('unacceptable', 'illogical'), ['disallowed'])
-        >>> str(LabelOrder.of({"full": ["part"], "part": ["none", "rude"]}))
+        >>> str(LabelOrder.of("full > part; part > none, rude"))
         'full > part > none, rude'
         """
         order = spec if isinstance(spec, LabelOrder) else _close_order(_read_order(spec))
@@ -198,21 +195,17 @@ def default_order(rubric: Rubric, behavior: str) -> LabelOrder:
 
 
 def _read_order(spec: object) -> dict[str, set[str]]:
-    """Read chains of levels, each better than the next, or a mapping; labels with lower ones."""
-    if not isinstance(spec, str | Mapping):
-        msg = f"`order` must be text or a mapping, got {type(spec).__name__}. {_WAY_OUT}"
+    """Read chains of levels, each better than the next; labels with lower ones."""
+    if not isinstance(spec, str):
+        msg = f"`order` must be text, got {type(spec).__name__}. {_WAY_OUT}"
         raise InputError(msg)
-    if not (spec.replace(";", "").strip() if isinstance(spec, str) else spec):
-        got = repr(shorten(spec)) if isinstance(spec, str) else "an empty mapping"
-        msg = f"`order` must name at least one label, got {got}. {_WAY_OUT}"
+    if not spec.replace(";", "").strip():
+        msg = f"`order` must name at least one label, got {shorten(spec)!r}. {_WAY_OUT}"
         raise InputError(msg)
     steps: list[tuple[Iterable[str], Iterable[str]]] = []
-    if isinstance(spec, str):
-        for chain in filter(str.strip, spec.replace("\n", ";").split(";")):
-            levels = [level.split(",") for level in chain.split(">")]
-            steps += [*pairwise(levels), (levels[-1], ())]
-    else:
-        steps = [([label], _list_lower(label, others)) for label, others in spec.items()]
+    for chain in filter(str.strip, spec.replace("\n", ";").split(";")):
+        levels = [level.split(",") for level in chain.split(">")]
+        steps += [*pairwise(levels), (levels[-1], ())]
     lower_of: dict[str, set[str]] = {}
     for high, low in steps:
         lower = [_check_label(label) for label in low]
@@ -223,23 +216,9 @@ def _read_order(spec: object) -> dict[str, set[str]]:
     return lower_of
 
 
-def _list_lower(label: object, others: object) -> Iterable[str]:
-    if isinstance(others, str) or not isinstance(others, Iterable):
-        msg = (
-            f"`order` must map a label to the labels that it is better than, got "
-            f"{shorten(label)!r}: {shorten(others)!r}. Write a list of labels."
-        )
-        raise InputError(msg)
-    return others
-
-
-def _check_label(label: object) -> str:
-    word = label.strip() if isinstance(label, str) else ""
-    if not word or any(mark in word for mark in _MARKS):
-        msg = (
-            f"`order` must have labels of text without '>', ',' and ';', got "
-            f"{shorten(label)!r}. {_WAY_OUT}"
-        )
+def _check_label(label: str) -> str:
+    if not (word := label.strip()):
+        msg = f"`order` must have labels between its marks, got {shorten(label)!r}. {_WAY_OUT}"
         raise InputError(msg)
     return word
 

@@ -24,7 +24,7 @@ from voirdire.rewards.vetoes import compute_vetoes
 from voirdire.stats.cautions import list_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -106,7 +106,7 @@ def assign_behaviors(data: ComparisonData, rubric: Rubric) -> ComparisonData:
 def settle_orders(
     data: ComparisonData,
     rubric: Rubric,
-    asked_orders: Mapping[str, str | Mapping[str, Sequence[str]]],
+    asked_orders: Mapping[str, str],
     *,
     behaviors: Collection[str],
     from_classes: bool = False,

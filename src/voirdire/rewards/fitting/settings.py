@@ -63,7 +63,7 @@ class FitSettings:
         How much higher the better one's reward is to be, above 0.
     margins : mapping of str to float
         The same for comparisons whose better one has this label.
-    orders : mapping of str to (str or mapping)
+    orders : mapping of str to str
         Which labels are better, such as "ideal > less_good > bad", by behavior; "*" is for all
         other behaviors. By default the order of the rubric's classes.
     equal_prompts : bool
@@ -108,7 +108,7 @@ class FitSettings:
     l2: float | None = None
     margin: float = 1.0
     margins: Mapping[str, float] = field(default_factory=dict)
-    orders: Mapping[str, str | Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    orders: Mapping[str, str] = field(default_factory=dict)
     equal_prompts: bool = False
     signs: Mapping[str, Sign] | Literal["rubric"] = field(default_factory=dict)
     fixed: Mapping[str, float] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence  # noqa: TC003  # the command line reads the types
+from collections.abc import Mapping  # noqa: TC003  # the command line reads the types
 from dataclasses import dataclass, field
 from pathlib import Path  # noqa: TC003  # the command line reads the types
 
@@ -22,7 +22,7 @@ class RewardExaminationSettings(ComparisonLayout):
         Take the completion class that the verdicts give for the label: that says how well the
         reward follows its judge, not whether the judge is right. In Python by default where
         nothing says which completions are better.
-    orders : mapping of str to (str or mapping)
+    orders : mapping of str to str
         Which labels are better, such as "ideal > less_good > bad"; with BEHAVIOR= before it for
         one behavior; repeatable. Default: as in the fit.
     step_size : int
@@ -51,7 +51,7 @@ class RewardExaminationSettings(ComparisonLayout):
     """
 
     from_classes: bool | None = None
-    orders: Mapping[str, str | Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    orders: Mapping[str, str] = field(default_factory=dict)
     step_size: int = 512
     store: str | Path | None = None
     n_resamples: int = 1_000
