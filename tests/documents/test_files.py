@@ -2,9 +2,6 @@
 
 import os
 import socket
-import subprocess
-import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -29,7 +26,6 @@ KINDS = {
     "socket": "regular file|cannot|can be read",
     "folder": "folder|directory",
 }
-WRITTEN_BY_PEOPLE = ("rubric", "recipes")  # what a pipe of the shell may hold
 
 
 @pytest.fixture
@@ -57,8 +53,6 @@ def make(tmp_path, monkeypatch):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loader", LOADERS)
 def test_what_is_no_file_is_refused_and_not_waited_for(make, kind, loader):
-    if kind == "pipe" and loader in WRITTEN_BY_PEOPLE:
-        pytest.skip("a pipe is read to its end")
     path = make(kind)
 
     with pytest.raises((InputError, RubricError), match=f"(?i){KINDS[kind]}"):
@@ -70,39 +64,6 @@ def test_a_small_file_is_read_whole_and_a_large_one_hardly_further(tmp_path):
 
     assert read_small(tmp_path / "x", most_bytes=1_000) == b"x" * 1_000
     assert read_small(tmp_path / "x", most_bytes=300) == b"x" * 301
-
-
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="pipes have no names here")
-def test_a_pipe_of_the_shell_is_waited_for_until_its_end():
-    out, into = os.pipe()
-    is_read = threading.Event()
-
-    def write():
-        with os.fdopen(into, "wb", buffering=0) as file:
-            file.write(b"one ")
-            is_read.wait(0.05)  # never set: the reader has the first piece and waits for more
-            file.write(b"two")
-
-    thread = threading.Thread(target=write)
-    thread.start()
-    try:
-        with os.fdopen(out):
-            found = read_small(f"/dev/fd/{out}", most_bytes=100)
-    finally:
-        thread.join(60)
-
-    assert found == b"one two"
-
-
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="pipes have no names here")
-def test_a_pipe_without_an_end_is_not_read_to_it():
-    command = [sys.executable, "-c", "while True: print('x' * 1000)"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as endless:
-        try:
-            with pytest.raises(RubricError, match=r"at most 262,144 bytes \(256 KiB\), got more"):
-                load_rubric(f"/dev/fd/{endless.stdout.fileno()}")
-        finally:
-            endless.kill()
 
 
 def test_only_a_regular_file_is_opened_as_one(make, tmp_path):

@@ -1,6 +1,5 @@
 """What a file that is right is read as."""
 
-import os
 import subprocess
 import sys
 from importlib.resources import files
@@ -240,18 +239,3 @@ def test_a_rubric_is_read_without_numpy():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout == "False\n"
-
-
-@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="pipes have no names here")
-def test_a_pipe_is_read_like_a_file():
-    """As in `voirdire rubric check <(make rubric)`: its size is not known beforehand."""
-    out, into = os.pipe()
-    head = 'schema: voirdire.rubric/1\nname: x\nversion: "1"\n'
-    text = head + "questions: [{id: a, kind: text, text: b}]"
-    with os.fdopen(into, "w", encoding="utf-8") as file:
-        file.write(text)
-
-    with os.fdopen(out):
-        rubric = load_rubric(f"/dev/fd/{out}")
-
-    assert rubric == rubric_from_text(text)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from voirdire._messages import Problem, shorten
 from voirdire.documents import json_text, yaml_text
-from voirdire.documents.files import NotRegularError, open_regular, read_small
+from voirdire.documents.files import NotRegularError, read_small
 from voirdire.documents.problems import (
     MOST_PROBLEMS,
     closest,
@@ -84,11 +84,7 @@ def read_document(
     source = str(path)
     most_bytes = yaml_text.MOST_BYTES if layout == "yaml" else json_text.MOST_BYTES
     try:
-        if layout == "yaml":
-            data = read_small(path, most_bytes=most_bytes)
-        else:
-            with open_regular(path) as file:
-                data = file.read(most_bytes + 1)
+        data = read_small(path, most_bytes=most_bytes)
         size = FilePath(path).stat().st_size
     except (OSError, ValueError) as error:
         raise _unreadable(source, error) from error

@@ -56,8 +56,8 @@ def _check(mode: int) -> None:
 
 
 def read_small(path: str | Path, *, most_bytes: int) -> bytes:
-    """Read a file, or a pipe, and little more than `most_bytes` of it."""
-    with Path(path).open("rb") as file:
+    """Read a regular file, and little more than `most_bytes` of it."""
+    with open_regular(path) as file:
         return file.read(most_bytes + 1)
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -17,7 +14,7 @@ from voirdire._types import FALSE_WORDS, TRUE_WORDS
 from voirdire._validation import check_choice, shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.files import DataFile, files_of, got, place
-from voirdire.io.rows import Rows, Table, open_frame, open_table, row_numbers
+from voirdire.io.rows import Rows, Table, open_frame, open_table
 from voirdire.io.values import numbers, sorts_in, texts
 from voirdire.io.verdict_files import VerdictFormat
 from voirdire.records import Failure, Verdicts
@@ -26,7 +23,7 @@ from voirdire.records.thresholds import (
     select_threshold,
     threshold_from_cell,
 )
-from voirdire.records.verdicts import LONG_COLUMNS, NO_VERDICT, is_verdict_table
+from voirdire.records.verdicts import NO_VERDICT
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -182,9 +179,7 @@ def _list_sources(source: Any) -> list[Any]:
 
 
 def _open(file: DataFile) -> Table:
-    if file.format == "jsonl":
-        return _open_lines(file)
-    if file.format in ("csv", "parquet"):
+    if file.format in ("jsonl", "csv", "parquet"):
         return open_table(file)
     msg = f"`verdicts` must be Parquet, JSONL or CSV, got {file.name!r}. Convert it."
     raise InputError(msg)
@@ -625,49 +620,3 @@ def _is_stated(values: Column) -> pl.Series:
         ]  # nan differs from itself
         return pl.Series(there, dtype=pl.Boolean)
     return values.is_not_null() & ~values.cast(pl.Float64).is_nan().fill_null(value=False)
-
-
-# JSON Lines: our own by columns, others by rows -----------------------------------------------
-
-_LINE_TYPES = {
-    name: pl.Float64 if name in ("probability", "threshold") else pl.String for name in LONG_COLUMNS
-}
-
-_UNSEEN = (b'"negated"', b"\n\n", b"\n\r\n")
-"""Content that the typed reader would miss or read otherwise; then rows are read one by one."""
-
-
-class _NamedBytes(io.BytesIO):
-    """Bytes with the name of their file for errors."""
-
-    name = ""
-
-
-def _open_lines(file: DataFile) -> Table:
-    data = file.read()
-    frame = _read_typed_lines(data)
-    if frame is None:
-        stream = _NamedBytes(data)
-        stream.name = file.name
-        return open_table(DataFile(stream, held=file.held))
-
-    def load(needed: Sequence[str]) -> Rows:
-        columns = {column: frame[column].alias("values") for column in needed}
-        return Rows(columns=dict(columns), lines=row_numbers(frame.height))
-
-    return Table(source=file.name, columns=tuple(frame.columns), load=load)
-
-
-def _read_typed_lines(data: bytes) -> pl.DataFrame | None:
-    """Read a long table of ours; None where some row does not fit."""
-    try:
-        first = json.loads(data[: data.find(b"\n") + 1] or data)
-    except (ValueError, RecursionError):
-        return None
-    is_ours = isinstance(first, dict) and is_verdict_table(tuple(first)) == "long"
-    if not is_ours or any(mark in data for mark in _UNSEEN):
-        return None
-    try:
-        return pl.read_ndjson(io.BytesIO(data), schema=_LINE_TYPES)
-    except pl.exceptions.PolarsError:
-        return None

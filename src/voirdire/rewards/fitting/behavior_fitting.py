@@ -257,23 +257,19 @@ def _find_limits(problem: WeightProblem) -> tuple[bool, list[str], bool]:
     """Find whether comparisons are separable, and which weights they do not determine.
 
     The latter are the features on which no comparison depends, and whether others can be shifted
-    against each other. The gauge is always undetermined, and does not count. A feature that never
-    differs lies in the span of gauge and loose directions together, not always in that of the loose
-    ones: a class that never occurs is in the gauge too.
+    against each other, beyond the gauge, which is always undetermined.
     """
-    from voirdire.rewards.solving.identifiability import find_loose_directions, is_separable
+    from voirdire.rewards.solving.identifiability import find_idle_directions, is_separable
 
     if not problem.is_fitted:
         return False, [], False
     ranking = problem.make_ranking(0.0)
-    gauge = problem.choice.list_gauge()
+    idle = find_idle_directions(ranking)
+    is_constant = np.linalg.norm(idle, axis=1) > 1.0 - _ROUNDING
     names = np.array(problem.choice.features.names, dtype=object)[problem.choice.is_fitted]
-    loose = find_loose_directions(ranking, gauge=gauge)
-    if not loose.size:
-        return is_separable(ranking), [], False
-    idle = np.concatenate([gauge, loose])
-    is_constant = np.linalg.norm(np.linalg.qr(idle.T)[0], axis=1) > 1.0 - _ROUNDING
-    n_gauge, n_idle = (_count_directions(rows[:, ~is_constant]) for rows in (gauge, idle))
+    n_gauge, n_idle = (
+        _count_directions(rows[:, ~is_constant]) for rows in (problem.choice.list_gauge(), idle.T)
+    )
     return is_separable(ranking), names[is_constant].tolist(), n_idle > n_gauge
 
 

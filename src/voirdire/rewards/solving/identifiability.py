@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.solving.problem import RankingProblem
 
-__all__ = ["find_loose_directions", "is_separable"]
+__all__ = ["find_idle_directions", "is_separable"]
 
 _SINGLE = 1e-6
 """Differences as small as the rounding of single-precision numbers count as 0."""
-_IN_GAUGE = 1e-5
 _TIED = 1e-9
 """Differences that are smaller, relative to the largest, count as 0."""
 _WRONG = 1e-7
@@ -32,23 +31,10 @@ _SAMPLE = 60
 """Pairs per weight in the first linear program, and the most that are added to it at once."""
 
 
-def find_loose_directions(
-    problem: RankingProblem, *, gauge: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Find the directions of weights that no pair determines, beyond known ones.
+def find_idle_directions(problem: RankingProblem) -> NDArray[np.float64]:
+    """Find the directions of weights that no pair determines, as orthonormal columns.
 
-    Parameters
-    ----------
-    problem : RankingProblem
-        Its features, bounds, and the pairs that weigh more than 0 matter.
-    gauge : ndarray of float, shape (n_gauge, n_features)
-        Directions that are known to change nothing, such as adding the same number to the weights
-        of all completion classes. A direction that changes something is ignored.
-
-    Returns
-    -------
-    ndarray of float, shape (n_loose, n_features)
-        Orthonormal rows, each at right angles to the gauge, 0 for features whose bounds are both 0.
+    Only features whose bounds are not both 0, and pairs that weigh more than 0, matter.
 
     Examples
     --------
@@ -66,11 +52,8 @@ def find_loose_directions(
     ...     lower=np.full(3, -np.inf),
     ...     upper=np.full(3, np.inf),
     ... )
-    >>> find_loose_directions(problem, gauge=np.zeros((0, 3))).shape
-    (2, 3)
-    >>> rows = find_loose_directions(problem, gauge=np.array([[0.0, 0.0, 1.0]]))
-    >>> [round(abs(float(value)), 3) for value in rows[0]]
-    [0.894, 0.447, 0.0]
+    >>> find_idle_directions(problem).shape
+    (3, 2)
     """
     live = np.flatnonzero(problem.weight > 0)
     kept = np.flatnonzero(problem.lower < problem.upper)
@@ -78,20 +61,7 @@ def find_loose_directions(
     directions = find_null_directions(features, tolerance=_SINGLE)
     idle = np.zeros((problem.features.shape[1], directions.shape[1]))
     idle[kept] = directions
-    return _exclude_gauge(idle, gauge).T
-
-
-def _exclude_gauge(idle: NDArray[np.float64], gauge: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Take the directions of the gauge out of a space."""
-    length = np.linalg.norm(gauge, axis=1)
-    in_gauge = (gauge[length > 0] / length[length > 0, None]) @ idle
-    in_gauge = in_gauge[np.linalg.norm(in_gauge, axis=1) > 1 - _IN_GAUGE]
-    if not in_gauge.size:
-        return idle
-    _, sizes, axes = np.linalg.svd(in_gauge, full_matrices=True)
-    n_known = int((sizes > _IN_GAUGE).sum())
-    beyond: NDArray[np.float64] = idle @ axes[n_known:].T
-    return beyond
+    return idle
 
 
 def is_separable(problem: RankingProblem) -> bool:
