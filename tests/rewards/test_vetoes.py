@@ -280,13 +280,6 @@ def test_what_cannot_be_vetoed_is_an_error(veto, words):
         vetoing(veto)
 
 
-def test_weights_that_leave_no_room_for_a_veto_are_refused():
-    with pytest.raises(InputError, match="`veto` must stand beside weights"):
-        vetoing(weights={"chat": {"rude": 1e16}})
-    with pytest.raises(InputError, match="at least one behavior"):
-        vetoing(weights={})
-
-
 def test_a_file_of_weights_holds_a_veto(tmp_path):
     path = tmp_path / "weights.yaml"
     path.write_text("veto: rude\nchat: {good: 2.0, rude: -1}\n", encoding="utf-8")

@@ -35,8 +35,6 @@ _ROUNDING = 1e-9
 """An upper limit for the rounding error of a sum, as a share of the sum of absolute weights."""
 
 
-_LARGEST = 1e15
-"""The largest penalty: a trainer cannot take rewards from 1e16 on."""
 
 
 def group_vetoes(
@@ -81,8 +79,8 @@ def compute_veto_penalty(
     """Compute the penalty of a veto, which no weights and base rewards can make up for.
 
     It is a tenth more than the most by which features can put a vetoed response above another one.
-    A proposition or scale answer changes the reward by at most its weight. Classes
-    add up to 1, and so do the answers to a choice: at most, the best takes the place of the worst.
+    A proposition or scale answer changes the reward by at most its weight. Classes add up to 1,
+    and so do the answers to a choice: at most, the best takes the place of the worst.
     Where the veto is a single proposition, the vetoed response has it and the other one has not, so
     that it counts only if it is paid.
     """
@@ -100,14 +98,7 @@ def compute_veto_penalty(
             reach += abs(weight)
     reach += sum(map(_measure_spread, choices.values()))
     size = sum(map(abs, weights.values()))
-    penalty = max(_BEYOND * reach, reach + _ROUNDING * size) or 1.0
-    if not penalty <= _LARGEST:
-        msg = (
-            "`veto` must stand beside weights and base rewards that are far below "
-            f"{_LARGEST:g}, got a penalty of {penalty:g}. Rescale them."
-        )
-        raise InputError(msg)
-    return penalty
+    return max(_BEYOND * reach, reach + _ROUNDING * size) or 1.0
 
 
 def _measure_spread(weights: Sequence[float]) -> float:
