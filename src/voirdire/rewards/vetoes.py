@@ -35,8 +35,6 @@ _ROUNDING = 1e-9
 """An upper limit for the rounding error of a sum, as a share of the sum of absolute weights."""
 
 
-
-
 def group_vetoes(
     vetoes: Sequence[str], rubric: Rubric, behaviors: Iterable[str]
 ) -> dict[str, tuple[str, ...]]:

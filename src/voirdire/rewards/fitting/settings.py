@@ -80,8 +80,7 @@ class FitSettings:
         Features that get no weight.
     veto : sequence of str
         Must-haves: a response of which one of these holds lies below all others, whatever the
-        weights are. Propositions, named expressions or conditions of the rubric; as
-        `behavior:expression` in one behavior only.
+        weights are; as `behavior:proposition` in one behavior only.
     features : sequence of str
         Scale and choice questions of the rubric whose answers are features too; as
         `behavior:question` in one behavior only. A scale is one feature, from 0 at its minimum
