@@ -61,7 +61,7 @@ class BehaviorReward:
     mean_ideal : float
         Mean rule reward of the best label or class; nan where there is none.
     vetoes : tuple of str
-        Propositions and conditions of the rubric: a response of which one holds lies below all
+        Propositions of the rubric: a response of which one holds lies below all
         others. What it loses is the weight of the feature ``"(veto)"``.
     figures : mapping of str to object
         Figures of the fit: numbers of prompts and pairs, λ, error rates and intervals.
