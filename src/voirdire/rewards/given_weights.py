@@ -50,9 +50,9 @@ def reward_of_weights(
         By behavior the weights by feature: a proposition, or a class as ``ideal`` or
         ``hard_refuse.ideal``. Features that are not named weigh nothing. A path is a JSON or YAML
         file of the same form. ``veto`` beside the behaviors names what puts a response below all
-        others, whatever the weights: a proposition, expression or condition of the rubric, or a
-        list of them, in one behavior only as ``behavior:proposition``. Scale and choice
-        questions are features where a weight names them: ``quality``, ``tone=warm``.
+        others, whatever the weights: a proposition or a list of them, in one behavior only as
+        ``behavior:proposition``. Scale and choice questions are features where a weight names
+        them: ``quality``, ``tone=warm``.
     rubric : Rubric, str or path
         With the behaviors.
     orientation : {"plain", "demanded"}, optional
