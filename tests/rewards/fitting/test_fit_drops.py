@@ -61,7 +61,7 @@ def test_a_completion_without_a_base_reward_is_listed_where_others_have_one():
     ]
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), "much"])
+@pytest.mark.parametrize("value", [float("inf"), "much"])
 def test_a_base_reward_that_is_no_number_is_listed(value):
     case = labelled_case(31, base=True)
     case.rows[7]["base_reward"] = value
