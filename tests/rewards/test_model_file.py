@@ -115,7 +115,7 @@ def test_a_newer_reward_is_known_as_a_reward_but_not_read(change):
         (lambda c: c["behaviors"]["chat"]["weights"].update(x=1.0), "difference in 'x'"),
         (
             lambda c: c["behaviors"]["chat"]["weights"].update(rude="7"),
-            r":\d+:\d+: .*rude` must be a number, got '7'",
+            r"rude` must be a number, got '7'",
         ),
         (
             lambda c: c["behaviors"]["chat"]["weights"].update(rude=None),

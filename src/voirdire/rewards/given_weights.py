@@ -203,6 +203,6 @@ def _read_weight(value: Any, feature: str) -> float:
     except (TypeError, ValueError, OverflowError):
         weight = math.nan
     if not math.isfinite(weight):
-        msg = f"`weights` must be finite numbers, got {shorten(value)} for {feature!r}."
+        msg = f"`weights` must be finite numbers, got {shorten(repr(value))} for {feature!r}."
         raise InputError(msg)
     return weight
