@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from voirdire._messages import list_names
 from voirdire.errors import InputError
 from voirdire.rewards.features import VETO
 from voirdire.rewards.fitting.judged_comparisons import FitProgress
-from voirdire.rewards.fitting.notes import (
-    list_behavior_notes,
-    note_few_prompts,
-)
 from voirdire.rewards.fitting.weight_problem import (
     L2_GRID,
     UNDEFINED,
@@ -28,7 +25,7 @@ from voirdire.rewards.fitting.weight_problem import (
 from voirdire.rewards.vetoes import compute_veto_penalty
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -36,6 +33,12 @@ if TYPE_CHECKING:
     from voirdire.rewards.fitting.settings import FeatureChoice, FitSettings
 
 __all__ = ["BehaviorFit", "FittedBehavior", "FittedWeight", "fit_behaviors"]
+
+FEW_PROMPTS = 20
+"""Percentiles over fewer prompts are ends of an interval in name only."""
+
+_FAR_APART = 10.0
+_MOST_NAMED = 6
 
 
 def fit_behaviors(
@@ -196,7 +199,7 @@ def _fit_behavior(
     if validation is not None and len(l2s) > 1:
         l2, l2_path = validation.l2, validation.losses
     elif problem.settings.l2 is None:
-        notes.append(note_few_prompts(data.n_prompts, n_folds=problem.settings.n_folds, l2=l2))
+        notes.append(_note_few_prompts(data.n_prompts, n_folds=problem.settings.n_folds, l2=l2))
     try:
         weights, solution = problem.solve(l2)
     except InputError as error:
@@ -207,7 +210,7 @@ def _fit_behavior(
     is_separable, undetermined, is_loose = _find_limits(problem)
     held_out, base_alone = _estimate_error_rates(problem, weights=weights, validation=validation)
     penalty = _compute_penalty(problem, weights)
-    notes += list_behavior_notes(
+    notes += _list_notes(
         problem, is_separable=is_separable, undetermined=undetermined, penalty=penalty
     )
     record = BehaviorFit(
@@ -330,3 +333,61 @@ def _list_weights(
         place = len(choice.features.asked)
         rows.insert(place, FittedWeight(feature=VETO, weight=veto, origin="veto"))
     return tuple(rows)
+
+
+def _list_notes(
+    problem: WeightProblem,
+    *,
+    is_separable: bool,
+    undetermined: Sequence[str],
+    penalty: float,
+) -> Iterator[str]:
+    """Write notes on the fit of a behavior, the most important first."""
+    data = problem.data
+    if vetoes := problem.choice.vetoes:
+        limit = "no weights make up for"
+        if data.base.any():
+            limit = "neither weights nor the base rewards of the fit make up for"
+        n_against = int((data.apply_vetoes(np.zeros(data.n_pairs)) < 0).sum())
+        yield (
+            f"veto of {list_names(vetoes, most=_MOST_NAMED)}: it takes {penalty:.3g} off, "
+            f"which {limit}; "
+            f"{int(data.is_vetoed.sum()):,} of {data.items.size:,} completions have it"
+            + (f", the better one in {_count(n_against, 'comparison')}" if n_against else "")
+        )
+    if is_separable:
+        yield (
+            "there are weights that rank every comparison right: the size of the fitted ones "
+            "follows from margin and λ, not from the data"
+        )
+    if undetermined:
+        yield (
+            f"no comparison depends on {list_names(undetermined, most=_MOST_NAMED)}: "
+            f"{'its weight is' if len(undetermined) == 1 else 'their weights are'} 0"
+        )
+    n_prompts = data.n_prompts
+    if n_prompts == 1 and problem.settings.n_resamples:
+        yield f"1 prompt: no interval is defined; collect comparisons of at least {FEW_PROMPTS}"
+    elif n_prompts < FEW_PROMPTS and problem.settings.n_resamples:
+        yield (
+            f"{_count(n_prompts, 'prompt')}: intervals over so few are too narrow; collect "
+            f"comparisons of at least {FEW_PROMPTS}"
+        )
+    base, margin = float(np.abs(data.base_gain).mean()), float(data.margins.mean())
+    if base > _FAR_APART * margin:
+        yield (
+            f"base rewards differ by {base:.3g} on average, {base / margin:,.0f} times the margin: "
+            "give a margin in their scale, or rescale them"
+        )
+
+
+def _note_few_prompts(n_prompts: int, *, n_folds: int, l2: float | None) -> str:
+    """Note that λ was not chosen by cross-validation, and which λ was taken instead."""
+    return (
+        f"{_count(n_prompts, 'prompt')}: too few to choose λ by cross-validation in {n_folds} "
+        f"folds; it is {l2:g}"
+    )
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from voirdire._messages import list_names
 from voirdire._validation import change_fields
 from voirdire.errors import InputError
 from voirdire.judging.plan import check_behavior, plan_judging
@@ -20,10 +21,10 @@ from voirdire.rewards.comparisons.reading import comparisons_of
 from voirdire.rewards.comparisons.settings import ComparisonSettings
 from voirdire.rewards.features import VETO, find_number_questions
 from voirdire.rewards.fitting.behavior_fitting import fit_behaviors
-from voirdire.rewards.fitting.judged_comparisons import judge_comparisons, make_behavior_data
-from voirdire.rewards.fitting.notes import (
+from voirdire.rewards.fitting.judged_comparisons import (
+    judge_comparisons,
     list_fit_notes,
-    note_loose_weights,
+    make_behavior_data,
     refuse_no_comparisons,
 )
 from voirdire.rewards.fitting.settings import FitSettings, choose_features
@@ -32,7 +33,7 @@ from voirdire.rewards.model import BehaviorReward, RewardModel
 from voirdire.rewards.verdict_source import JudgeSource, open_verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -256,7 +257,7 @@ def fit_reward(
         model=model,
         behaviors=tuple(row.record for row in fitted),
         dropped=(*compared.data.dropped, *dropped),
-        notes=(*notes, *note_loose_weights(fitted)),
+        notes=(*notes, *_note_loose_weights(fitted)),
     )
 
 
@@ -350,3 +351,15 @@ def _find_best(
 def _choose_one_per_prompt(row: FittedBehavior, data: ComparisonData) -> list[int]:
     prompts = data.prompts[row.data.items]
     return [int(row.data.items[place]) for place in np.unique(prompts, return_index=True)[1]]
+
+
+def _note_loose_weights(fitted: Iterable[FittedBehavior]) -> tuple[str, ...]:
+    """Note in which behaviors no comparison tells all weights apart."""
+    names = [row.record.behavior for row in fitted if row.is_loose]
+    if not names:
+        return ()
+    note = (
+        "too few completions differ in their verdicts: some weights can be shifted against each "
+        f"other in ways that no comparison tells apart, in {list_names(names, most=6)}"
+    )
+    return (note,)

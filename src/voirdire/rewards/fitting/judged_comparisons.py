@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.documents import did_you_mean
-from voirdire.errors import CyclicComparisonsWarning, InputError
+from voirdire.errors import CyclicComparisonsWarning, InputError, NoDataError
 from voirdire.records import Dropped
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.comparisons.data import drop_unknown_labels, labelled_by_class
@@ -18,7 +18,6 @@ from voirdire.rewards.comparisons.order import LabelOrder, default_order
 from voirdire.rewards.comparisons.pairs import count_cyclic, pairs_of
 from voirdire.rewards.comparisons.prompts import hash_prompt
 from voirdire.rewards.features import compute_features
-from voirdire.rewards.fitting.notes import list_fit_notes, refuse_no_comparisons
 from voirdire.rewards.fitting.settings import EVERY_OTHER
 from voirdire.rewards.vetoes import compute_vetoes
 from voirdire.stats.cautions import list_names
@@ -43,7 +42,9 @@ __all__ = [
     "JudgedComparisons",
     "assign_behaviors",
     "judge_comparisons",
+    "list_fit_notes",
     "make_behavior_data",
+    "refuse_no_comparisons",
     "settle_orders",
 ]
 
@@ -518,3 +519,54 @@ def make_behavior_data(
             whole = replace(whole.select_pairs(~in_test), test=whole.select_pairs(in_test))
         parts[behavior] = whole
     return parts
+
+
+def list_fit_notes(
+    data: ComparisonData,
+    rubric: Rubric,
+    parts: Mapping[str, BehaviorData],
+) -> Iterator[str]:
+    """Note which behaviors get no weights, and why."""
+    for row in rubric.behaviors:
+        part = parts.get(row.id)
+        if part is not None and part.n_pairs:
+            continue
+        if part is not None:
+            why = (
+                "all of its comparisons are marked test"
+                if part.test is not None and part.test.n_pairs
+                else "none of its comparisons has all verdicts and base rewards"
+            )
+        else:
+            why = _explain_no_pairs(data, row.id)
+        yield f"behavior {row.id} gets no weights: {why}"
+
+
+def _explain_no_pairs(data: ComparisonData, behavior: str) -> str:
+    places = [place for place, own in enumerate(data.behaviors) if own == behavior]
+    if not places:
+        return "no completion is of it"
+    labels = {data.labels[place] for place in places} - {None}
+    if not labels:
+        return "none of its completions has a label or is in a pair"
+    if len(labels) == 1:
+        return f"all of its completions have the label {shorten(next(iter(labels)))!r}"
+    return "no prompt has two completions of which one is better"
+
+
+def refuse_no_comparisons(
+    data: ComparisonData, *, dropped: tuple[Dropped, ...] = (), notes: tuple[str, ...] = ()
+) -> NoReturn:
+    """Refuse data without comparisons, and name the first row that was set aside."""
+    first = (*data.dropped, *dropped)[:1]
+    why = "".join(
+        f" The first of {len(data.dropped) + len(dropped):,} set aside, {row.place()}"
+        f"{'' if row.item is None else f', {shorten(row.item)!r}'}: {row.reason}."
+        for row in first
+    )
+    note = f" {notes[0][0].upper()}{notes[0][1:]}." if notes and not first else ""
+    msg = (
+        f"{data.source}: must hold at least one comparison, got none.{why}{note} A comparison "
+        "is of two completions of one prompt; labels, or a pair, say which one is better."
+    )
+    raise NoDataError(msg)
