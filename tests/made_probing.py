@@ -4,12 +4,8 @@ from dataclasses import replace
 
 from voirdire.stats import Estimate, PairedChange
 from voirdire.studies import (
-    DegradationFinding,
-    MitigatedProbe,
-    Mitigation,
     ProbeFinding,
     ProbeReport,
-    PromptAgreement,
     QuestionFinding,
     SelfPreference,
     Stability,
@@ -65,7 +61,6 @@ CITATION = probe(
     is_found=True,
     p=0.0004,
     summary="a citation that supports nothing is added",
-    reward_shift=estimate(0.4, 0.1),
     advice="Try a jury.",
 )
 TONE = probe(
@@ -103,7 +98,7 @@ def report(**changed):
             TONE,
             probe("style/emoji", question("fully_complies", -0.02)),
             COMMAND,
-            probe("own/choice", question("colour", None, p=NAN, noise=None, excess_p=NAN), p=NAN),
+            probe("style/choice", question("colour", None, p=NAN, noise=None, excess_p=NAN), p=NAN),
         ),
         stability=(
             Stability(
@@ -114,28 +109,6 @@ def report(**changed):
                 mean_difference=0.014,
                 alpha=0.97,
             ),
-        ),
-        degradations=(
-            DegradationFinding(
-                degradation="shuffled",
-                summary="its sentences are shuffled",
-                question="fully_complies",
-                n_pairs=40,
-                n_lower=36,
-                n_tied=2,
-                share=Estimate(estimate=0.925, low=0.8, high=0.98),
-            ),
-        ),
-        prompts=tuple(
-            PromptAgreement(
-                prompt=name, question=asked, kappa=kappa, outcome=outcome, winning_rate=0.5
-            )
-            for name, asked, kappa, outcome in [
-                ("usual", "apology", 0.8, "passed"),
-                ("usual", "disclaimer", NAN, "no_evidence"),
-                ("zh", "apology", 0.5, "failed"),
-                ("zh", "disclaimer", 0.6, "no_evidence"),
-            ]
         ),
         self_preference=(
             SelfPreference(
@@ -148,20 +121,6 @@ def report(**changed):
                 p_value=0.04,
                 adjusted_p_value=0.04,
                 is_found=True,
-            ),
-        ),
-        mitigation=Mitigation(
-            judge="openai/gpt-4o-mini",
-            what="each question has a call of its own",
-            probes=(
-                MitigatedProbe(
-                    probe="authority/citation",
-                    question="fully_complies",
-                    before=estimate(0.11),
-                    after=estimate(0.03),
-                    p_value=0.01,
-                    still_found=False,
-                ),
             ),
         ),
         n_judged=640,

@@ -16,36 +16,15 @@ questions:
   - {id: sorry, kind: boolean, text: {en: "Does it say sorry?", zh: "是否道歉？"}}
   - {id: rude, kind: boolean, text: {en: "Is it rude?", zh: "是否粗鲁？"}}
 """
-OWN = '''
-import msgspec
-
-
-def probe_greeting(item):
-    """a greeting is added"""
-    return msgspec.structs.replace(item, response=f"Hello there! {item.response}")
-
-
-def control_greeting(item):
-    return msgspec.structs.replace(item, response=f"Twelve words {item.response}")
-
-
-def probe_nothing(item):
-    return None
-
-
-def helper(item):
-    return item
-'''
 QUICK = ("--swaps", "999")
 
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """Go to a folder with a rubric, items and probes of one's own, where no key is known."""
+    """Go to a folder with a rubric and items, where no key is known."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     (tmp_path / "tiny.yaml").write_text(RUBRIC, encoding="utf-8")
-    (tmp_path / "own.py").write_text(OWN, encoding="utf-8")
     rows = [
         {
             "id": f"item-{n}",
@@ -70,11 +49,11 @@ def probe(call, place):
 
 @pytest.fixture
 def probe_model(call, place, faulty_server):
-    """Probe a model on a server that says sorry more often where it is greeted."""
+    """Probe a model on a server that says sorry more often where others agree."""
 
     def probability(item, key):
         shown = faulty_server.bodies[-1]["messages"][-1]["content"]
-        return 0.3 + 0.4 * (key == "sorry" and "Hello there!" in shown)
+        return 0.3 + 0.4 * (key == "sorry" and ("94%" in shown or "out of ten" in shown))
 
     faulty_server.probability = probability
     faulty_server.answer = lambda item, key, form: probability(item, key) > 0.5
@@ -92,13 +71,12 @@ def probe_model(call, place, faulty_server):
 
 
 def test_the_result_is_a_sentence_then_tables_and_the_size_is_said_before(probe):
-    done = probe("--only", "bandwagon", "--only", "degradation", "--quality", "apology")
+    done = probe("--only", "bandwagon")
 
     assert done.code == 0
     assert re.search(r"(?m)^(None|1) of 1 probe found a bias in local, at a false", done.out)
     assert re.search(r"askings of the same \(2 runs, α \S+\), 0% of the labels flip", done.out)
     assert re.search(r"bandwagon/majority +12 ", done.out)
-    assert "its sentences are shuffled" in done.out
     assert re.fullmatch(r"asking about \d+ versions of 12 items\n", done.err)
 
 
@@ -128,16 +106,16 @@ def test_a_page_is_written(probe, place):
 
 
 def test_the_gate_is_not_passed_where_a_bias_is_found(probe):
-    shouted = ("--own", "own.py:probe_greeting", "--only", "bandwagon", "--least-effect", "0")
+    any_size = ("--only", "style", "--least-effect", "0")
 
-    done = probe(*shouted, "--json")
-    gated = probe(*shouted, "--gate")
+    done = probe(*any_size, "--json")
+    gated = probe(*any_size, "--gate")
 
     n_found = sum(row["is_found"] for row in done.json["probes"])
     assert done.code == 0
     assert n_found > 0
     assert gated.code == 3
-    assert f"{n_found} of 2 probes found a bias" in gated.out
+    assert f"{n_found} of 4 probes found a bias" in gated.out
 
 
 def test_annotators_say_how_far_a_judge_prefers_its_own_model(probe, place):
@@ -160,60 +138,21 @@ def test_a_gate_is_passed_where_none_is_found(probe):
     assert probe("--only", "bandwagon", "--least-effect", "0.9", "--gate").code == 0
 
 
-# Probes of one's own --------------------------------------------------------------------------
-
-
-def test_functions_of_a_file_are_probes_with_their_controls(probe):
-    done = probe("--own", "own.py", "--only", "bandwagon", "--json")
-
-    found = {row["probe"]: row for row in done.json["probes"]}
-    assert set(found) == {"bandwagon/majority", "own/greeting"}
-    assert found["own/greeting"]["summary"] == "a greeting is added"
-    assert found["own/greeting"]["n_items"] == 12
-    assert "own/nothing: no item can be changed that way" in done.json["notes"]
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize(
-    ("text", "named", "code", "said"),
-    [
-        (OWN, "own.py:nowhere", 1, "must name a function of own.py, got 'nowhere'"),
-        ("x = 1\n", "own.py", 1, "own.py: must hold functions that begin with probe_, got none"),
-        ("x = 1 / 0\n", "own.py", 1, "own.py: cannot be run (ZeroDivisionError: division by zero)"),
-        (OWN, "gone.py", 1, "`--own` must be a Python file, got 'gone.py'"),
-        (OWN, "items.jsonl", 1, "must be a Python file, got 'items.jsonl'"),
-    ],
-)
-def test_a_file_without_probes_is_refused_before_anything_is_asked(
-    probe, place, text, named, code, said
-):
-    (place / "own.py").write_text(text, encoding="utf-8")
-
-    done = probe("--own", named)
-
-    assert (done.code, done.out) == (code, "")
-    assert said in done.err
-    assert "Traceback" not in done.err
-
-
 # A language model -----------------------------------------------------------------------------
 
 
 @pytest.mark.ci
-def test_a_bias_of_a_model_is_found_and_probed_again(probe_model, faulty_server):
-    own = ("--own", "own.py:probe_greeting", "--only", "prompt")
-
-    done = probe_model(*own, "--again", "auto", "--gate")
+def test_a_bias_of_a_model_is_found(probe_model, faulty_server):
+    done = probe_model("--only", "bandwagon", "--only", "prompt", "--gate")
 
     assert done.code == 3
     assert re.search(r"(?m)^1 of \d probes found a bias in openai/test", done.out)
     assert (
-        "when a greeting is added, P(sorry) rises by .40 (.40–.40); 12 of 12 labels flip, 0 "
+        "when a line says that most readers agree with the answer, P(sorry) rises by .40 "
+        "(.40–.40); 12 of 12 labels flip, 0 "
         "under a line about nothing" in " ".join(done.out.split())
     )
-    assert "found a bias: each question has a call of its own" in " ".join(done.out.split())
     assert re.search(r"asking about \d+ versions of 12 items: \d+ calls, about \$0", done.err)
-    assert "`--again` come on top" in done.err
 
 
 def test_a_dry_run_of_a_model_says_calls_and_tokens_and_needs_no_key(probe_model, faulty_server):
@@ -233,16 +172,6 @@ def test_what_was_asked_once_is_not_asked_again(probe_model, faulty_server):
 
     assert sum(faulty_server.served.values()) == n_served > 0
     assert again.json["probes"] == first.json["probes"]
-
-
-@pytest.mark.ci
-def test_a_writer_paraphrases_where_one_is_named(probe_model, faulty_server):
-    said = {"string": "It is put so.", "boolean": True, "number": 0.9}
-    faulty_server.answer = lambda item, key, form: said[form["type"]]
-
-    done = probe_model("--writer", "openai/writer", "--only", "bandwagon", "--json")
-
-    assert "wording/paraphrase" in [row["probe"] for row in done.json["probes"]]
 
 
 # What is refused ------------------------------------------------------------------------------
@@ -271,7 +200,6 @@ def test_a_wrong_setting_is_one_line(probe, assert_one_line, words, said):
     ("words", "said"),
     [
         (("--items", "few"), "`--items` must be a whole number or all, got 'few'"),
-        (("--writer", "local"), "`--writer` must be a language model, got 'local'"),
         (("--humans", "-"), "`--humans` must be a file, got standard input"),
         (("--max-cost", "1"), "`--judge` must name a language model for --max-cost"),
     ],
@@ -283,11 +211,10 @@ def test_wrong_usage_is_refused(probe, words, said):
     assert said in done.err
 
 
-@pytest.mark.parametrize("option", ["--humans", "--reward"])
-def test_a_file_that_is_needed_at_the_end_is_read_before_anything_is_asked(
-    probe_model, faulty_server, assert_one_line, option
+def test_labels_that_are_needed_at_the_end_are_read_before_anything_is_asked(
+    probe_model, faulty_server, assert_one_line
 ):
-    assert_one_line(probe_model(option, "gone.csv"), "gone.csv")
+    assert_one_line(probe_model("--humans", "gone.csv"), "gone.csv")
     assert sum(faulty_server.served.values()) == 0
 
 

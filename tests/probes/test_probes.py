@@ -66,9 +66,7 @@ def test_every_family_is_there_and_ids_begin_with_it():
         "authority",
         "style",
         "bandwagon",
-        "sentiment",
         "steering",
-        "attack",
     ]
     assert len(ALL) == len(probes())
     for name, probe in ALL.items():
@@ -77,17 +75,10 @@ def test_every_family_is_there_and_ids_begin_with_it():
         assert not probe.summary.endswith(".")
 
 
-def test_each_family_of_attacks_but_the_huge_ones_is_a_probe_for_each_aim():
-    aims = {(attack.family, attack.aim) for attack in attacks() if attack.family != "size"}
+def test_a_steering_probe_has_the_aim_of_its_attacks():
+    aims = {name: probe.aim for name, probe in ALL.items() if probe.aim is not None}
 
-    single = {name for name, probe in ALL.items() if probe.family == "attack"}
-    together = {name for name, probe in ALL.items() if probe.family == "steering"}
-
-    assert single == {f"attack/{family}_{str(aim).lower()}" for family, aim in aims}
-    assert together == {"steering/any_true", "steering/any_false"}
-    for name, probe in ALL.items():
-        has_aim = name in single | together
-        assert probe.aim is (name.endswith("_true") if has_aim else None)
+    assert aims == {"steering/any_true": True, "steering/any_false": False}
 
 
 def test_only_verbosity_has_no_control():
@@ -117,9 +108,9 @@ def test_changes_are_the_same_in_every_run(name, response):
 
 
 def test_items_of_other_ids_draw_other_texts():
-    drawn = {ALL["attack/plea_true"].change(item(ENGLISH, str(n))).response for n in range(20)}
+    drawn = {ALL["bandwagon/majority"].change(item(ENGLISH, str(n))).response for n in range(20)}
 
-    assert len(drawn) == 2  # the attacks of this family in English that want true
+    assert len(drawn) == 2  # the texts of this probe in English
 
 
 @pytest.mark.edges
@@ -157,7 +148,7 @@ def test_attacks_stand_in_the_change_and_never_in_the_control():
     texts = {attack.response for attack in attacks() if attack.family != "size"}
 
     for probe in ALL.values():
-        if probe.family in ("steering", "attack"):
+        if probe.family == "steering":
             one = item(ENGLISH)
             assert added(probe.change(one), one) in texts
             assert added(probe.control(one), one) not in texts
@@ -169,8 +160,6 @@ def test_attacks_stand_in_the_change_and_never_in_the_control():
         ("authority/citation", r"\(20(19|21)\)|20(19|21)年"),
         ("authority/credential", "board-certified|professor|专家|教授"),
         ("bandwagon/majority", "94%|out of ten|十个里有九个"),
-        ("sentiment/cheerful", "wonderful|delight|美好|开心"),
-        ("sentiment/angry", "outrage|maddening|气死人|火冒三丈"),
         ("style/confident", "no room for doubt|beyond all question|毫无|没有任何"),
         ("style/hedged", "may or may not|Perhaps|未必|大概"),
         ("style/emoji", "[✨📌🌟🎈]"),
@@ -202,24 +191,13 @@ def test_filler_speaks_of_lines_and_of_nothing_else():
 @pytest.mark.parametrize("name", sorted(ADDING))
 def test_chinese_responses_get_chinese_text(name):
     one = item(CHINESE)
-    family = name.partition("/")[2].rpartition("_")[0]
-    has_chinese = not name.startswith("attack/") or any(
-        attack.family == family and attack.language == "zh" for attack in attacks()
-    )
 
     change, control = added(ALL[name].change(one), one), added(ALL[name].control(one), one)
 
-    assert (HAN.search(control) is not None) is has_chinese
-    assert HAN.search(change) or not has_chinese
-    if not name.startswith(("steering/", "attack/")):
+    assert HAN.search(control)
+    assert HAN.search(change)
+    if not name.startswith("steering/"):
         assert not HAN.search(added(ALL[name].change(item(ENGLISH)), item(ENGLISH)))
-
-
-def test_a_language_can_be_asked_for():
-    [majority] = [probe for probe in probes(language="zh") if probe.id == "bandwagon/majority"]
-
-    assert HAN.search(majority.change(item(ENGLISH)).response)
-    assert HAN.search(majority.control(item(ENGLISH)).response)
 
 
 def is_as_long(changed, control, *, counts_words):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from made_probing import CITATION, estimate, probe, question, report
+from made_probing import CITATION, probe, question, report
 from voirdire.reporting import ProbeTables
 
 
@@ -30,13 +30,12 @@ def test_the_first_sentence_counts_the_biases_and_the_next_gives_the_noise_floor
     assert "Values move by .014 on average." in lines
 
 
-def test_a_bias_is_told_by_its_shift_its_flips_and_what_a_reward_would_pay():
+def test_a_bias_is_told_by_its_shift_and_its_flips():
     text = shown(report())
 
     assert (
         "authority/citation: when a citation that supports nothing is added, P(fully_complies) "
-        "rises by .11 (.07–.15); 9 of 50 labels flip, 1 under a line about nothing; a reward "
-        "trained on it would pay .40 standard deviations for it."
+        "rises by .11 (.07–.15); 9 of 50 labels flip, 1 under a line about nothing."
     ) in text
 
 
@@ -90,23 +89,14 @@ def test_a_pair_is_moved_toward_the_changed_response():
 def test_tables_hold_every_probe_and_what_was_asked_beside_them():
     text = " ".join(shown(report()).split())
 
-    assert "own/choice colour 50 – 2.0% – – no" in text
-    assert "its sentences are shuffled 40 92.5% (80–98%) 2" in text
-    assert "zh .55 .50 0 2" in text
-    assert (
-        "prompt to prompt for apology, by .30. The outcome depends on the prompt for 1 of 2" in text
-    )
+    assert "style/choice colour 50 – 2.0% – no" in text
     own, others = "30.0% (26–34%) 20", "10.0% (6–14%) 40"
     assert f"apology {own} {others} 3.00 (1.10–8.20) .040 yes" in text
-    assert "Of 1 bias 0 are left." in text
-    assert "+.11 (.07–.15) +.03 (−.01 to .07) .010 no" in text
     assert "note: verbosity/padding: no item can be changed that way" in text
 
 
 def test_no_bias_and_no_repeats_are_said():
-    fair = report(
-        probes=(probe("style/emoji", question("apology", 0.01)),), stability=(), mitigation=None
-    )
+    fair = report(probes=(probe("style/emoji", question("apology", 0.01)),), stability=())
 
     text = shown(fair)
 
@@ -116,7 +106,7 @@ def test_no_bias_and_no_repeats_are_said():
 
 
 def test_a_report_without_probes_claims_nothing():
-    text = shown(report(probes=(), mitigation=None))
+    text = shown(report(probes=()))
 
     assert "No probe was run on openai/gpt-4o-mini." in text
     assert "bias in" not in text
@@ -136,7 +126,7 @@ def test_a_long_list_of_biases_is_cut():
 
 def test_names_of_others_cannot_act():
     bad = "\x1b[31mred\nnext"
-    found = probe("own/x", question(bad, 0.2, p=0.001), is_found=True, p=0.001, summary=bad)
+    found = probe("style/x", question(bad, 0.2, p=0.001), is_found=True, p=0.001, summary=bad)
 
     text = shown(report(judge=bad, probes=(found,), notes=(bad,)))
 
@@ -149,17 +139,3 @@ def test_no_line_is_wider_than_the_terminal(width):
     text = shown(report(probes=(CITATION,)), width=width)
 
     assert max(map(len, text.splitlines())) <= width
-
-
-@pytest.mark.parametrize(
-    ("pay", "said"),
-    [
-        (-0.25, "would take off .25 standard deviations for it."),
-        (0.01, "; no effect on a reward is shown."),
-    ],
-)
-def test_a_reward_may_lose_or_not_care(pay, said):
-    asked = question("apology", 0.1, p=0.001)
-    found = probe("style/x", asked, is_found=True, p=0.001, reward_shift=estimate(pay))
-
-    assert said in shown(report(probes=(found,)))

@@ -12,7 +12,6 @@ from voirdire.stats import (
     Estimate,
     chain_rates,
     compare_rates,
-    dawid_skene,
     estimate_rate,
     majority_shares,
 )
@@ -249,43 +248,6 @@ def test_ties_are_shared_and_nobody_is_nan():
     assert shares[3].tolist() == [0, 0, 1]
 
 
-def test_dawid_and_skene_find_who_errs():
-    rng = np.random.default_rng(11)
-    truth = rng.integers(0, 3, 400)
-    right = np.array([0.95, 0.9, 0.4, 0.4, 0.4])
-    labels = np.where(rng.random((400, 5)) < right, truth[:, None], rng.integers(0, 3, (400, 5)))
-    labels[rng.random((400, 5)) < 0.1] = -1
-
-    found = dawid_skene(labels, n_labels=3)
-
-    assert found.sum(axis=1) == pytest.approx(1)
-    by_votes = (majority_shares(labels, n_labels=3).argmax(axis=1) == truth).mean()
-    assert (found.argmax(axis=1) == truth).mean() > by_votes + 0.02
-    # probabilities mean what they say
-    top = found.max(axis=1)
-    assert (found.argmax(axis=1) == truth).mean() == pytest.approx(top.mean(), abs=0.04)
-
-
-def test_the_likelihood_is_at_its_height():
-    rng = np.random.default_rng(12)
-    truth = rng.integers(0, 2, 60)
-    labels = np.where(rng.random((60, 3)) < 0.8, truth[:, None], 1 - truth[:, None])
-    classes = dawid_skene(labels)
-
-    # one more step of expectation and maximisation, in plain loops, changes nothing
-    prior = classes.mean(axis=0)
-    again = np.ones((60, 2)) * prior
-    for j in range(3):
-        confusion = np.array(
-            [[classes[labels[:, j] == said, k].sum() + 0.01 for said in (0, 1)] for k in (0, 1)]
-        )
-        confusion /= confusion.sum(axis=1, keepdims=True)
-        for i in range(60):
-            again[i] *= confusion[:, labels[i, j]]
-    again /= again.sum(axis=1, keepdims=True)
-    assert again == pytest.approx(classes, abs=1e-5)
-
-
 # What is undefined or wrong -----------------------------------------------------------------------
 
 
@@ -345,8 +307,8 @@ def test_groups_steps_and_votes_are_checked():
     with pytest.raises(InputError, match=r"rates in \(0, 1\], got 0.0 for 'b'"):
         chain_rates({"b": Estimate(estimate=0.0, low=0.0, high=0.1)})
     with pytest.raises(InputError, match="must hold integer codes"):
-        dawid_skene([[0.5]])
+        majority_shares([[0.5]])
     with pytest.raises(InputError, match="integer codes of shape"):
-        dawid_skene([0, 1])
+        majority_shares([0, 1])
     with pytest.raises(InputError, match="codes below 2, got 0 to 2"):
         majority_shares([[0, 2]])

@@ -85,22 +85,6 @@ def test_the_frame_has_a_row_for_each_group(study):
     assert frame["n_items"].to_list() == [900, 450, 450]
 
 
-def test_dawid_and_skene_weigh_annotators():
-    true = {n: n % 3 == 0 for n in range(300)}
-    humans = {
-        "careful": true,
-        "also careful": true,
-        **{f"always yes {n}": dict.fromkeys(true, True) for n in range(3)},
-    }
-    judge = {"j": true}
-
-    votes = voirdire.rate(judges=judge, humans=humans).results[0].result
-    weighed = voirdire.rate(judges=judge, humans=humans, truth="dawid-skene").results[0].result
-
-    assert votes.human.estimate == 1
-    assert weighed.human.estimate == pytest.approx(1 / 3, abs=0.01)
-
-
 def test_a_choice_needs_the_label_that_is_counted():
     labels = {n: ("yes", "no", "partly")[n % 3] for n in range(90)}
 
@@ -151,5 +135,3 @@ def test_what_cannot_be_joined_is_refused(study):
     other = sides["humans"].with_columns(question=pl.lit("other"))
     with pytest.raises(NoDataError, match="no judge answered a question that people labelled"):
         voirdire.rate(judges=sides["judges"], humans=other)
-    with pytest.raises(InputError, match="`truth`"):
-        voirdire.rate(**sides, truth="mean")

@@ -1,4 +1,4 @@
-"""`voirdire certify`: check a certificate, and compare a judge with itself on frozen items."""
+"""`voirdire certify`: check a certificate."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from voirdire.cli.examine import GATE_NOT_PASSED, PlanOptions
-from voirdire.cli.options import AsJson, File, Files, Questions
+from voirdire.cli.options import AsJson, File, Files
 from voirdire.cli.printing import print_result, progress
 from voirdire.cli.shell import Call, UsageError
-from voirdire.cli.study_files import ReadingOptions, read_files, read_judges
+from voirdire.cli.study_files import ReadingOptions, read_files
 from voirdire.cli.written_files import Page, check_written
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
 
-__all__ = ["anchor_command", "check_command"]
+__all__ = ["check_command"]
 
 
 def check_command(
@@ -86,50 +86,4 @@ def check_command(
     content = {"certificate": record.content_hash, "holds": not changes, "changes": changes}
     print_result(content, *change_lines(changes, len(record.outcomes)), as_json=as_json)
     if changes:
-        raise SystemExit(GATE_NOT_PASSED)
-
-
-def anchor_command(
-    *,
-    then: Files,
-    now: Files,
-    questions: Questions = [],
-    only: list[str] = [],
-    tolerance: float = 0.05,
-    confidence_level: float = 0.95,
-    reading: ReadingOptions = Reading(),
-    as_json: AsJson = False,
-) -> None:
-    """Compare a judge's answers to frozen items, then and now; exit 3 unless they are the same.
-
-    Parameters
-    ----------
-    then
-        Its labels or verdicts when it was certified, in any format.
-    now
-        Those of today on the same items. An item without an answer counts as changed.
-    questions
-        Compare this question only; repeatable.
-    only
-        Compare this judge only; repeatable.
-    tolerance
-        The share of changed answers that is tolerated, in (0, 1); fixed beforehand.
-    confidence_level
-        Of the intervals, in (0, 1). The answers are the same where the interval ends below the
-        tolerance.
-    """
-    from voirdire.reporting.study_tables import anchor_table
-    from voirdire.studies import compare_anchors
-
-    with progress("reading"):
-        tables = [
-            read_judges(files, reading=reading, questions=questions, only=only)
-            for files in (then, now)
-        ]
-    with progress("comparing"):
-        results = compare_anchors(
-            then=tables[0], now=tables[1], tolerance=tolerance, confidence_level=confidence_level
-        )
-    print_result({"anchors": results}, anchor_table(results), as_json=as_json)
-    if any(row.drift.verdict != "same" for row in results):
         raise SystemExit(GATE_NOT_PASSED)

@@ -21,7 +21,7 @@ app = make_app(
     "voirdire",
     COMMANDS,
     families={
-        "certify": "Check that an examination still holds: its record, and its judge.",
+        "certify": "Check that an examination still holds.",
         "rubric": "List, show, check and start rubrics: the questions that judges answer.",
     },
     help_text=HELP,

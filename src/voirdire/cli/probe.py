@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import replace
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from cyclopts import Group, Parameter
 
-from voirdire._validation import shorten
 from voirdire.cli.judging_progress import watch_judges
 from voirdire.cli.model_judges import (
     DryRun,
@@ -28,14 +23,10 @@ from voirdire.cli.printing import (
 )
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.written_files import Page, check_written
-from voirdire.errors import UncertifiedWarning
-from voirdire.judging import Asking, LlmJudge
+from voirdire.judging import Asking
 from voirdire.studies.probing.settings import ProbeSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from voirdire.rewards import RewardModel
     from voirdire.rubrics import Rubric
 
     ProbeOptions: TypeAlias = ProbeSettings
@@ -49,7 +40,6 @@ else:
         ],
         author=with_spelling("--author", str | None, metavar="COLUMN"),
         own=with_spelling("--own-model", str | None, metavar="NAME"),
-        translation_of=with_spelling("--translation-of", str | None, metavar="COLUMN"),
     )
 
 __all__ = ["probe_command"]
@@ -67,10 +57,6 @@ def probe_command(
     settings: ProbeOptions = ProbeSettings(),
     asking: UsualAskingOptions = Asking(),
     humans: File = None,
-    reward: Annotated[Path | None, Parameter(metavar="FILE.json")] = None,
-    writer: Annotated[str | None, Parameter(metavar="MODEL")] = None,
-    again: Annotated[str | None, Parameter(metavar="auto|FILE|MODEL")] = None,
-    own_probes: Annotated[list[str], Parameter(name="--own", metavar="FILE.py[:FUNCTION]")] = [],
     dry_run: DryRun = False,
     gate: bool = False,
     page: Page = Page(),
@@ -89,49 +75,29 @@ def probe_command(
         Who is probed: local, a file that `voirdire distill` made, a language model such as
         openai/gpt-4o-mini or vllm/NAME, or a YAML file of a cascade or a jury.
     humans
-        Labels by people: what they say of the judge under other prompts, and of self-preference.
-    reward
-        A reward, as `voirdire fit` writes it: what each bias would do to it.
-    writer
-        A language model that paraphrases and translates, and checks that the meaning is kept; by
-        default there are no such probes.
-    again
-        Probe the biases that were found again with this judge; auto asks a language model
-        differently.
-    own_probes
-        Probes of your own: the functions of a Python file that begin with probe_, or one of them.
-        Each takes an item and returns it changed; control_NAME makes the control of probe_NAME.
-        The file is run. Repeatable.
+        Labels by people, for self-preference: whose responses fail.
     gate
         Exit 3 where a bias was found.
     """
     from voirdire.io import read_items
-    from voirdire.models import is_model_name
-    from voirdire.probes import read_own_probes
     from voirdire.reporting import ProbeTables
     from voirdire.reporting.judging_tables import estimate_tables, probing_text
     from voirdire.rubrics import load_rubric
     from voirdire.studies.probing.study import estimate_probing, probe_judge
 
-    models = [name for name in (judge, writer, again) if name is not None]
-    refuse_idle_options(call, judge=next(filter(is_model_name, models), judge))
+    refuse_idle_options(call, judge=judge)
     check_written(report=page.report)
     listen_for_interrupts()
-    load = partial(make_judge, reads_keys=not dry_run)
     chosen: dict[str, Any] = {
-        "judge": load(judge, asking),
+        "judge": make_judge(judge, asking, reads_keys=not dry_run),
         "rubric": load_rubric(rubric),
         "settings": settings,
-        "own_probes": [probe for file in own_probes for probe in read_own_probes(file)],
     }
-    other = again if again in (None, "auto") else load(again, asking)
-    extras: dict[str, Any] = {"writer": _load_writer(writer, asking, load), "mitigation": other}
     is_pairwise = any(row.kind == "pairwise" for row in chosen["rubric"].questions)
     reading = settings.reading(judged=settings.judged, pairs=is_pairwise, images=True)
     table = read_items(items, reading=reading)
     say_drops(table.dropped)
     _check_labels(humans, chosen["rubric"])
-    extras |= {"humans": humans, "reward": _load_reward(reward)}
     n_versions, estimates = estimate_probing(table.items, **chosen)
     n_drawn = min(len(table.items), settings.n_items or len(table.items))
     summary = probing_text(n_versions, n_drawn, estimates)
@@ -140,17 +106,13 @@ def probe_command(
         content = {"n_versions": n_versions, "estimates": estimates}
         print_result(content, f"It would ask about {summary}.", *tables, as_json=as_json)
         return
-    more = " and ".join(f"`--{x}`" for x in ("writer", "again") if x in call.options)
-    say(f"asking about {summary}{more and f'; calls of {more} come on top'}")
+    say(f"asking about {summary}")
     kept = None if estimates else str  # a local judge's answers are not kept
     with (
         keep_when_stopped(items, store=settings.store, kept=kept),
         watch_judges(n_versions, together="probing") as tell,
     ):
-        report = probe_judge(table.items, progress=tell, **chosen, **extras)
-    if again is not None and report.mitigation is None:
-        why = "it can ask a language model only" if report.found else "no bias was found"
-        say(f"note: nothing was probed again with `--again`: {why}")
+        report = probe_judge(table.items, humans=humans, progress=tell, **chosen)
     page.write(report)
     print_result(report, ProbeTables(report), as_json=as_json)
     if gate and report.is_biased:
@@ -165,16 +127,6 @@ def _number_or_all(token: Any) -> int | None:
         raise UsageError(msg) from error
 
 
-def _load_writer(writer: str | None, asking: Asking, load: Callable[..., Any]) -> LlmJudge | None:
-    if writer is None:
-        return None
-    judge = load(writer, replace(asking, mode="joint", probability="stated"))
-    if not isinstance(judge, LlmJudge):
-        msg = f"`--writer` must be a language model, got {shorten(writer)!r}."
-        raise UsageError(msg)
-    return judge
-
-
 def _check_labels(humans: str | None, rubric: Rubric) -> None:
     """Read labels of people before anything is said of asking: they are needed at the end."""
     if humans is None:
@@ -187,11 +139,3 @@ def _check_labels(humans: str | None, rubric: Rubric) -> None:
 
     kinds: set[Any] = {row.kind for row in rubric.questions}
     read_side("humans", humans, Reading(kind=kinds.pop() if len(kinds) == 1 else None))
-
-
-def _load_reward(reward: Path | None) -> RewardModel | None:
-    from voirdire.rewards import load_reward
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UncertifiedWarning)  # it is the judge that is asked about
-        return None if reward is None else load_reward(reward)

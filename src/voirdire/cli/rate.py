@@ -13,7 +13,6 @@ from voirdire.cli.study_files import ReadingOptions, read_files, read_items
 from voirdire.cli.written_files import Page, check_written
 from voirdire.io import Reading
 from voirdire.stats.rates import LabelledItems, RateMethod
-from voirdire.studies.rates import TruthOf
 
 __all__ = ["rate_command"]
 
@@ -29,7 +28,6 @@ def rate_command(
     by: Annotated[str | None, Parameter(metavar="COLUMN")] = None,
     labelled: LabelledItems = "random",
     method: RateMethod = "auto",
-    truth: TruthOf = "majority",
     probabilities: bool = False,
     confidence_level: float = 0.95,
     reading: ReadingOptions = Reading(),
@@ -61,8 +59,6 @@ def rate_command(
     method
         How to estimate. By default Rogan and Gladen's for items labelled by class, the strata of
         verdicts for those labelled by verdict, else PPI++.
-    truth
-        What stands for the truth where several annotators labelled an item.
     probabilities
         Use the probabilities that judges state in place of their labels.
     confidence_level
@@ -83,7 +79,6 @@ def rate_command(
             humans=study.humans,
             label=label,
             questions=questions or None,
-            truth=truth,
             labelled=labelled,
             method=method,
             probabilities=probabilities,

@@ -40,7 +40,6 @@ __all__ = [
     "declare_kind",
     "read_files",
     "read_items",
-    "read_judges",
 ]
 
 
@@ -83,26 +82,12 @@ def read_files(
     study = read_study(humans, judges, gold, reading=reading, questions=questions)
     for note in study.notes:
         say(f"note: {note}")
-    return replace(study, judges=_keep_judges(study.judges, only))
-
-
-def _keep_judges(judges: LabelTable, only: Sequence[str]) -> LabelTable:
-    lost = [name for name in only if name not in judges.raters]
+    lost = [name for name in only if name not in study.judges.raters]
     if lost:
-        listed = ", ".join(repr(shorten(name)) for name in sorted(judges.raters)[:10])
+        listed = ", ".join(repr(shorten(name)) for name in sorted(study.judges.raters)[:10])
         msg = f"`--only` must be one of {listed}, got {shorten(lost[0])!r}."
         raise UsageError(msg)
-    return judges.of_raters(only) if only else judges
-
-
-def read_judges(
-    files: Sequence[str], *, reading: Reading, questions: Sequence[str], only: Sequence[str]
-) -> LabelTable:
-    """Read judges alone, or only some of them."""
-    listen_for_interrupts()
-    from voirdire.studies.study import read_side
-
-    return _keep_judges(read_side("judges", files, reading, questions), only)
+    return replace(study, judges=study.judges.of_raters(only)) if only else study
 
 
 def read_items(

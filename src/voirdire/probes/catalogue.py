@@ -1,12 +1,12 @@
-"""Lists the built-in probes: verbosity, authority, style, bandwagon, sentiment and steering."""
+"""Lists the built-in probes: verbosity, authority, style, bandwagon and steering."""
 
 from __future__ import annotations
 
 import re
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from voirdire.probes.attack import AttackFamily, small_attacks
+from voirdire.probes.attack import small_attacks
 from voirdire.probes.probe import Probe, changed_item
 from voirdire.probes.text import (
     count_words,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["neutral_probe", "probes"]
 
-_FAMILIES = ("verbosity", "authority", "style", "bandwagon", "sentiment", "steering", "attack")
+_FAMILIES = ("verbosity", "authority", "style", "bandwagon", "steering")
 _MOST_PADDING = {"en": 120, "zh": 200}
 """Words of English, characters of Chinese."""
 
@@ -44,22 +44,18 @@ _PLAIN_MARKS = "–—·~"
 _HERE_IS = r"(?:here(?:'s|’s| is| are)\b[^\n]{0,100}[:：]\s*\n\s*|以下是[^\n]{0,40}[:：]\s*\n\s*)?"
 
 
-def probes(*, language: Language | None = None) -> tuple[Probe, ...]:
+def probes() -> tuple[Probe, ...]:
     """Make the probes that ship.
 
-    Parameters
-    ----------
-    language : {"en", "zh"}, optional
-        What they write in; by default in the language of each response: Chinese where more than a
-        fifth of its characters are Han.
+    They write in the language of each response: Chinese where more than a fifth of its characters
+    are Han.
 
     Returns
     -------
     tuple of Probe
         By family, with unique ids. Each gives the same changes in every run: what is drawn is
         drawn from the ids of the item and the probe. None of them changes an empty response. The
-        two of the family ``"steering"`` draw among all attacks; those of the family ``"attack"``
-        are one kind each, and a study runs them only where they are named.
+        two of the family ``"steering"`` draw among all attacks.
 
     Notes
     -----
@@ -82,7 +78,7 @@ def probes(*, language: Language | None = None) -> tuple[Probe, ...]:
     <BLANKLINE>
     Here is one new line of text. One printed line stands here.
     """
-    made = (*_rewriting_probes(language), *_adding_probes(language), *_steering_probes(language))
+    made = (*_rewriting_probes(), *_adding_probes(), *_steering_probes())
     return tuple(sorted(made, key=lambda probe: _FAMILIES.index(probe.family)))
 
 
@@ -104,27 +100,23 @@ def neutral_probe() -> Probe:
 
         return change
 
-    return _probe(
-        "neutral/line", "another line about nothing is added", *map(rule, sizes), language=None
-    )
+    return _probe("neutral/line", "another line about nothing is added", *map(rule, sizes))
 
 
 # Probes that write the response in another way -------------------------------------------------
 
 
-def _rewriting_probes(language: Language | None) -> Iterator[Probe]:
+def _rewriting_probes() -> Iterator[Probe]:
     yield _probe(
         "verbosity/padding",
         "sentences that add nothing are added",
         _pad,
-        language=language,
         touches=["additional_content"],
     )
     yield _probe(
         "verbosity/trimmed",
         "phrases that open or close it and say nothing are removed",
         _trim,
-        language=language,
         touches=["additional_content", "gentle_encouragement", "requests_information"],
     )
     yield _probe(
@@ -132,14 +124,12 @@ def _rewriting_probes(language: Language | None) -> Iterator[Probe]:
         "its sentences are written as a list with bold first words",
         _write_list,
         _write_paragraphs,
-        language=language,
     )
     yield _probe(
         "style/emoji",
         "an emoji follows each of its sentences",
         partial(_mark_sentences, marks=_EMOJI),
         partial(_mark_sentences, marks=_PLAIN_MARKS),
-        language=language,
     )
 
 
@@ -149,7 +139,6 @@ def _probe(
     change: Rule,
     control: Rule | None = None,
     *,
-    language: Language | None,
     touches: Sequence[str] = (),
     aim: bool | None = None,
 ) -> Probe:
@@ -158,23 +147,21 @@ def _probe(
         id=probe_id,
         family=probe_id.partition("/")[0],
         summary=summary,
-        change=_change(change, probe_id, language=language),
-        control=control and _change(control, probe_id, language=language, suffix="/control"),
+        change=_change(change, probe_id),
+        control=control and _change(control, probe_id, suffix="/control"),
         touches=frozenset(touches),
         aim=aim,
     )
 
 
-def _change(
-    rule: Rule, probe_id: str, *, language: Language | None, suffix: str = ""
-) -> Callable[[Item], Item | None]:
+def _change(rule: Rule, probe_id: str, *, suffix: str = "") -> Callable[[Item], Item | None]:
     """Make a change of items of a rule for texts; a change and its control draw the same."""
 
     def change(item: Item) -> Item | None:
         text = item.response
         if not text.strip():
             return None
-        changed = rule(text, language or language_of(text), draw_for(item.id, probe_id))
+        changed = rule(text, language_of(text), draw_for(item.id, probe_id))
         same = changed is None or changed == text
         return None if same else changed_item(item, probe_id + suffix, str(changed))
 
@@ -266,46 +253,25 @@ def _mark_sentences(text: str, language: Language, rng: Generator, *, marks: str
 # Probes that add a text below the response -----------------------------------------------------
 
 
-def _adding_probes(language: Language | None) -> Iterator[Probe]:
+def _adding_probes() -> Iterator[Probe]:
     for row in read_data("texts.yaml")["added"]:
         texts = {spoken: [(text, spoken) for text in row[spoken]] for spoken in ("en", "zh")}
-        yield _probe(
-            row["id"],
-            row["summary"],
-            *_adding_rules(texts),
-            language=language,
-            touches=row["touches"],
-        )
+        yield _probe(row["id"], row["summary"], *_adding_rules(texts), touches=row["touches"])
 
 
-def _steering_probes(language: Language | None) -> Iterator[Probe]:
-    """Make a probe of all attacks for each aim, then one for each kind; none of great size."""
-    touched = read_data("texts.yaml")["steering"]
-    kinds = [family for family in get_args(AttackFamily) if family in touched]
+def _steering_probes() -> Iterator[Probe]:
+    """Make a probe of all attacks for each aim; none of great size."""
     for aim in (True, False):
-        yield from _steering_probe("steering", "any", kinds, aim=aim, language=language)
-    for kind in kinds:
-        for aim in (True, False):
-            yield from _steering_probe("attack", kind, [kind], aim=aim, language=language)
-
-
-def _steering_probe(
-    family: str, name: str, kinds: Sequence[str], *, aim: bool, language: Language | None
-) -> Iterator[Probe]:
-    touched = read_data("texts.yaml")["steering"]
-    rows = [row for row in small_attacks() if row.family in kinds and row.aim == aim]
-    texts = {
-        spoken: [(row.response, row.language) for row in rows if row.language == spoken]
-        for spoken in ("en", "zh")
-    }
-    if rows:
-        what = "an attack" if len(kinds) > 1 else f"an attack of the kind {name}"
+        rows = [row for row in small_attacks() if row.aim == aim]
+        texts = {
+            spoken: [(row.response, row.language) for row in rows if row.language == spoken]
+            for spoken in ("en", "zh")
+        }
         yield _probe(
-            f"{family}/{name}_{str(aim).lower()}",
-            f"{what} asks for the answer {str(aim).lower()}",
+            f"steering/any_{str(aim).lower()}",
+            f"an attack asks for the answer {str(aim).lower()}",
             *_adding_rules(texts),
-            language=language,
-            touches=["illogical_continuation", *{x for kind in kinds for x in touched[kind]}],
+            touches=read_data("texts.yaml")["steering"],
             aim=aim,
         )
 
@@ -314,7 +280,7 @@ def _adding_rules(texts: Mapping[str, Sequence[tuple[str, Any]]]) -> tuple[Rule,
     """Make the rules that add a text, drawn in the language of the response, and its filler."""
 
     def draw(language: Language, rng: Generator) -> tuple[str, Language]:
-        among = texts[language] or texts["en"]
+        among = texts[language]
         return among[int(rng.integers(len(among)))]
 
     def change(text: str, language: Language, rng: Generator) -> str:

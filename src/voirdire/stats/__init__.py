@@ -34,12 +34,6 @@ from voirdire.stats.classification import (
     cross_threshold,
     measure_classification,
 )
-from voirdire.stats.crowds import (
-    LabelVariation,
-    dawid_skene,
-    label_variation,
-    majority_shares,
-)
 from voirdire.stats.diagnosis import (
     Confusion,
     OutlierAnnotators,
@@ -51,12 +45,11 @@ from voirdire.stats.diagnosis import (
     outlier_annotators,
     panel_items,
 )
-from voirdire.stats.drift import JudgeDrift, judge_drift
 from voirdire.stats.exact_test import exact_p_value
 from voirdire.stats.fdr import benjamini_hochberg, benjamini_yekutieli
 from voirdire.stats.intervals import Estimate
 from voirdire.stats.judge_difference import JudgeDifference, compare_judges
-from voirdire.stats.label_arrays import LabelSets, normalize_scale
+from voirdire.stats.label_arrays import LabelSets, majority_shares, normalize_scale
 from voirdire.stats.noise_model import NoiseModel, fit_noise_model
 from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
 from voirdire.stats.paired_change import ChangeResult, PairedChange, measure_change
@@ -77,12 +70,6 @@ from voirdire.stats.results import (
     Uncertainty,
     WorstCase,
 )
-from voirdire.stats.variance import (
-    FacetSize,
-    VarianceComponent,
-    VarianceComponents,
-    variance_components,
-)
 
 __all__ = [
     "AgreementResult",
@@ -101,14 +88,11 @@ __all__ = [
     "ControlResult",
     "CrossFittedThreshold",
     "Estimate",
-    "FacetSize",
     "IsotonicCalibrator",
     "JudgeDifference",
-    "JudgeDrift",
     "KrippendorffResult",
     "LabelFigures",
     "LabelSets",
-    "LabelVariation",
     "Names",
     "NoiseModel",
     "OutcomeSums",
@@ -126,8 +110,6 @@ __all__ = [
     "SmallestSize",
     "TemperatureCalibrator",
     "Uncertainty",
-    "VarianceComponent",
-    "VarianceComponents",
     "WorstCase",
     "alt_test",
     "benjamini_hochberg",
@@ -142,7 +124,6 @@ __all__ = [
     "confusion_counts",
     "cross_calibrate",
     "cross_threshold",
-    "dawid_skene",
     "decompose_brier",
     "estimate_rate",
     "exact_p_value",
@@ -151,9 +132,7 @@ __all__ = [
     "fleiss_kappa",
     "group_folds",
     "gwet_ac",
-    "judge_drift",
     "krippendorff_alpha",
-    "label_variation",
     "majority_shares",
     "measure_calibration",
     "measure_change",
@@ -165,5 +144,4 @@ __all__ = [
     "power",
     "raw_agreement",
     "sum_outcomes",
-    "variance_components",
 ]

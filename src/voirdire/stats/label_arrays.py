@@ -31,6 +31,7 @@ __all__ = [
     "intersection_and_union",
     "is_present",
     "judge_columns",
+    "majority_shares",
     "normalize_scale",
     "pack_slots",
 ]
@@ -212,6 +213,45 @@ def pack_slots(present: NDArray[np.bool_]) -> NDArray[np.intp] | None:
     first = np.cumsum(n_labels) - n_labels
     slots[np.arange(len(items)) - first[items], items] = raters
     return slots
+
+
+def majority_shares(labels: ArrayLike, *, n_labels: int = 2) -> NDArray[np.float64]:
+    """Return each item's most frequent label, shared alike among labels that tie.
+
+    Parameters
+    ----------
+    labels : array_like of int, shape (n_items, n_annotators)
+        Codes from 0, -1 where an annotator gave none.
+    n_labels : int, optional
+        How many labels there are, at least 2.
+
+    Returns
+    -------
+    ndarray of float, shape (n_items, n_labels)
+        Rows sum to 1; nan where nobody labelled an item.
+
+    Raises
+    ------
+    InputError
+        If shape or codes break a rule above.
+
+    Examples
+    --------
+    >>> majority_shares([[1, 1, 0], [1, 0, -1]]).tolist()
+    [[0.0, 1.0], [0.5, 0.5]]
+    """
+    codes = np.asarray(labels)
+    if codes.ndim != 2:
+        msg = f"`labels` must be integer codes of shape (n_items, n_annotators), got {codes.shape}."
+        raise InputError(msg)
+    codes = check_codes("labels", codes, n_labels=n_labels)
+    votes = np.zeros((len(codes), n_labels), dtype=np.int32)
+    for column in codes.T:
+        known = np.flatnonzero(column >= 0)
+        votes[known, column[known]] += 1
+    top = (votes == votes.max(axis=1, keepdims=True)) & (votes > 0)
+    with np.errstate(invalid="ignore"):
+        return top / top.sum(axis=1, keepdims=True)
 
 
 # Label sets -----------------------------------------------------------------------------------

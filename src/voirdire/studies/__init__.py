@@ -12,10 +12,8 @@ from voirdire import _lazy
 if TYPE_CHECKING:
     from voirdire.studies.certificate import certify, result_as_dict
     from voirdire.studies.certificate_check import (
-        AnchorResult,
         CertificateChange,
         check_certificate,
-        compare_anchors,
         recorded_reading,
     )
     from voirdire.studies.diagnosis import Diagnosis, diagnose
@@ -24,12 +22,8 @@ if TYPE_CHECKING:
     from voirdire.studies.pilot import power_from_pilot
     from voirdire.studies.plan import TestPlan
     from voirdire.studies.probing.results import (
-        DegradationFinding,
-        MitigatedProbe,
-        Mitigation,
         ProbeFinding,
         ProbeReport,
-        PromptAgreement,
         QuestionFinding,
         SelfPreference,
         Stability,
@@ -69,13 +63,11 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "AnchorResult",
     "BehaviorScale",
     "BenchSubset",
     "CertificateChange",
     "DegenerateCheck",
     "DegenerateExample",
-    "DegradationFinding",
     "Diagnosis",
     "ErrorRate",
     "Examination",
@@ -87,8 +79,6 @@ __all__ = [
     "LabelShare",
     "MisrankedPair",
     "MisrankedSide",
-    "MitigatedProbe",
-    "Mitigation",
     "NearIdeal",
     "PolicyCheck",
     "PooledQuestion",
@@ -96,7 +86,6 @@ __all__ = [
     "ProbeFinding",
     "ProbeReport",
     "ProbeSettings",
-    "PromptAgreement",
     "QuestionFinding",
     "QuestionFindings",
     "QuestionRate",
@@ -113,7 +102,6 @@ __all__ = [
     "alt_test",
     "certify",
     "check_certificate",
-    "compare_anchors",
     "diagnose",
     "estimate_probing",
     "examine",
@@ -131,10 +119,8 @@ __all__ = [
 _NAMES = {
     "certificate": ("certify", "result_as_dict"),
     "certificate_check": (
-        "AnchorResult",
         "CertificateChange",
         "check_certificate",
-        "compare_anchors",
         "recorded_reading",
     ),
     "diagnosis": ("Diagnosis", "diagnose"),
@@ -143,12 +129,8 @@ _NAMES = {
     "pilot": ("power_from_pilot",),
     "plan": ("TestPlan",),
     "probing.results": (
-        "DegradationFinding",
-        "MitigatedProbe",
-        "Mitigation",
         "ProbeFinding",
         "ProbeReport",
-        "PromptAgreement",
         "QuestionFinding",
         "SelfPreference",
         "Stability",

@@ -1,7 +1,4 @@
-"""Checks whether a certificate still holds, by running its examination again.
-
-It also compares a judge's answers to a frozen set of items with those at certification.
-"""
+"""Checks whether a certificate still holds, by running its examination again."""
 
 from __future__ import annotations
 
@@ -9,13 +6,8 @@ import math
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.stats import JudgeDrift, judge_drift
 from voirdire.studies.certificate import certify
-from voirdire.studies.label_matrix import Side
 from voirdire.studies.plan import TestPlan
 from voirdire.studies.whole_study import examine
 
@@ -25,13 +17,7 @@ if TYPE_CHECKING:
     from voirdire.io import LabelTable, Reading
     from voirdire.records import Certificate
 
-__all__ = [
-    "AnchorResult",
-    "CertificateChange",
-    "check_certificate",
-    "compare_anchors",
-    "recorded_reading",
-]
+__all__ = ["CertificateChange", "check_certificate", "recorded_reading"]
 
 _SAME = 1e-6
 """Relative differences of figures below it are rounding between versions."""
@@ -226,109 +212,3 @@ def _are_equal(first: Any, second: Any) -> bool:
         keys = first.keys() - {"sentence"}  # a newer version may word it otherwise
         return first.keys() == second.keys() and all(_are_equal(first[k], second[k]) for k in keys)
     return bool(first == second)
-
-
-# Anchors --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class AnchorResult:
-    """One judge on one question at two times.
-
-    Attributes
-    ----------
-    question, judge : str
-        Which.
-    drift : JudgeDrift
-        What changed.
-    """
-
-    question: str
-    judge: str
-    drift: JudgeDrift
-
-
-def compare_anchors(
-    *, then: LabelTable, now: LabelTable, tolerance: float = 0.05, confidence_level: float = 0.95
-) -> tuple[AnchorResult, ...]:
-    """Compare judges' answers to the same items at two times.
-
-    Parameters
-    ----------
-    then, now : LabelTable
-        Labels of the judges, as `voirdire.io.read_labels` gives them. A judge has one name in both;
-        where each has only one judge, it may have two.
-    tolerance : float, optional
-        The share of changed answers that is tolerated, in (0, 1); fixed beforehand.
-    confidence_level : float, optional
-        Nominal coverage of intervals, in (0, 1).
-
-    Returns
-    -------
-    tuple of AnchorResult
-        One per question and judge of `then`. An item without a label now counts as changed.
-
-    Raises
-    ------
-    InputError
-        If kinds differ, a judge or a question has no labels now, or a fraction is out of range.
-
-    Warns
-    -----
-    DegenerateDataWarning
-        If fewer than two items, or clusters, were answered then.
-
-    Examples
-    --------
-    >>> from voirdire.io import read_labels
-    >>> before = {"gpt": {item: "yes" for item in range(100)}}
-    >>> after = {"gpt": {item: "no" if item < 30 else "yes" for item in range(100)}}
-    >>> tables = [read_labels(x, role="judge", kind="boolean") for x in (before, after)]
-    >>> [found] = compare_anchors(then=tables[0], now=tables[1])
-    >>> found.drift.verdict, found.drift.n_changed, found.drift.shift.estimate
-    ('drifted', 30, -0.3)
-    """
-    if then.kind != now.kind:
-        msg = f"`then`, `now` must be of one kind of question, got {then.kind!r} and {now.kind!r}."
-        raise InputError(msg)
-    results = []
-    for judge in then.raters:
-        alone = len(then.raters) == len(now.raters) == 1
-        later = now.of_raters(now.raters if alone else [judge])
-        earlier = then.of_raters([judge])
-        for question in earlier.questions:
-            first, second = (side.of_questions([question]) for side in (earlier, later))
-            if not len(second):
-                msg = (
-                    f"`now` must hold labels of {shorten(judge)!r} on {shorten(question)!r}, got "
-                    "none. Judge the same items again, under the same names."
-                )
-                raise InputError(msg)
-            drift = _drift(first, second, tolerance=tolerance, confidence_level=confidence_level)
-            results.append(AnchorResult(question=question, judge=judge, drift=drift))
-    return tuple(results)
-
-
-def _drift(first: LabelTable, second: LabelTable, **settings: Any) -> JudgeDrift:
-    """Align two tables of one judge and question on the items of the first."""
-    items = [first.item.values[code] for code in first.item.codes.tolist()]
-    later = Side(second, second.raters, {item: row for row, item in enumerate(items)})
-    codes: dict[Any, int] = {False: 0, True: 1} if first.kind == "boolean" else {}
-    before, after = (
-        np.array([*(codes.setdefault(x, len(codes)) for x in side.values), -1])[side.codes]
-        for side in (first.label, second.label)
-    )
-    probabilities = None
-    if first.stated is not None and second.stated is not None:
-        probabilities = first.stated, later.fill(second.stated, np.nan)[:, 0]
-    clusters = None
-    if first.cluster is not None and (first.cluster.codes >= 0).all():
-        clusters = first.cluster.codes
-    return judge_drift(
-        before,
-        later.fill(after, -1)[:, 0],
-        is_boolean=first.kind == "boolean",
-        probabilities=probabilities,
-        clusters=clusters,
-        **settings,
-    )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._validation import check_choice, shorten
+from voirdire._validation import shorten
 from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
 from voirdire.io import Reading
 from voirdire.io.values import format_name
@@ -16,7 +16,6 @@ from voirdire.stats import (
     RateDifference,
     RateResult,
     compare_rates,
-    dawid_skene,
     estimate_rate,
     majority_shares,
 )
@@ -35,10 +34,7 @@ if TYPE_CHECKING:
     from voirdire.stats.rates import LabelledItems, RateMethod
     from voirdire.studies.study import Labels
 
-__all__ = ["QuestionRate", "RateReport", "TruthOf", "rate"]
-
-TruthOf: TypeAlias = Literal["majority", "dawid-skene"]
-"""How the labels of several annotators are combined into one truth."""
+__all__ = ["QuestionRate", "RateReport", "rate"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +121,6 @@ def rate(
     humans: Labels,
     label: str | None = None,
     questions: Sequence[str] | None = None,
-    truth: TruthOf = "majority",
     labelled: LabelledItems = "random",
     method: RateMethod = "auto",
     probabilities: bool = False,
@@ -141,14 +136,12 @@ def rate(
     ----------
     judges, humans : LabelTable, data frame, path, mapping, or list of these
         Verdicts on all items, and labels of some of them by one or several annotators, as
-        `voirdire.examine` takes them.
+        `voirdire.examine` takes them. Where several annotators labelled an item, their most
+        frequent label is the truth; one that ties counts half.
     label : str, optional
         Which label of a choice is counted; true for booleans.
     questions : sequence of str, optional
         Which questions; by default all that people answered.
-    truth : {"majority", "dawid-skene"}, optional
-        What stands for the truth where several annotators labelled an item: their most frequent
-        label (one that ties counts half), or the probability that Dawid and Skene give.
     labelled : {"random", "verdict", "class"}, optional
         How the labelled items were drawn, see `voirdire.stats.estimate_rate`.
     method : {"auto", "human", "efficient", "ppi", "rogan_gladen"}, optional
@@ -194,7 +187,6 @@ def rate(
     >>> round(each.result.rate.estimate, 2), each.result.naive.estimate
     (0.4, 0.3)
     """
-    check_choice("truth", truth, TruthOf)
     reading = reading or Reading()
     names = tuple(questions or ())
     people = read_side("humans", humans, replace(reading, threshold=None), names)
@@ -211,7 +203,7 @@ def rate(
         verdict_table = machines.of_questions([question])
         label_table = people.of_questions([question])
         for judge in verdict_table.raters:
-            data = _Question(verdict_table.of_raters([judge]), label_table, yes, truth=truth)
+            data = _Question(verdict_table.of_raters([judge]), label_table, yes)
             settings: dict[str, Any] = {
                 "labelled": labelled,
                 "clusters": data.clusters() if clustered else None,
@@ -240,15 +232,14 @@ def rate(
 class _Question:
     """One judge's verdicts on a question, and the truth about some of its items."""
 
-    def __init__(self, own: LabelTable, theirs: LabelTable, yes: Any, *, truth: TruthOf) -> None:
+    def __init__(self, own: LabelTable, theirs: LabelTable, yes: Any) -> None:
         self._own = own
         self._yes = yes
         self.items = [own.item.values[code] for code in own.item.codes.tolist()]
         rows = {item: row for row, item in enumerate(self.items)}
         self._sides = [Side(side, side.raters or [""], rows) for side in (theirs, own)]
-        settle = majority_shares if truth == "majority" else dawid_skene
         votes = self._sides[0].fill(self._is_counted(theirs), -1)
-        self.labels: NDArray[np.float64] = settle(votes)[:, 1]
+        self.labels: NDArray[np.float64] = majority_shares(votes)[:, 1]
 
     def _is_counted(self, table: LabelTable) -> NDArray[np.int64]:
         flags = [int(value == self._yes) for value in table.label.values]

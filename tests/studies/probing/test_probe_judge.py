@@ -11,14 +11,12 @@ from scipy.stats import fisher_exact
 
 from asked_models import Asked, shown_item
 from servers.faulty import faulty_server  # noqa: F401  # a fixture
-from studies.probing.constructed import RUBRIC_TEXT, Constructed, by_markdown, make_items
+from studies.probing.constructed import RUBRIC_TEXT, Constructed, make_items
 from voirdire.errors import CostLimitReachedError, InputError, NoDataError
 from voirdire.judging import JuryJudge, Limits, LlmJudge, Price
 from voirdire.models import load_model
-from voirdire.probes import own_probe
 from voirdire.records import Item, Message, as_plain
-from voirdire.rewards import reward_of_weights
-from voirdire.rubrics import load_rubric, rubric_from_text
+from voirdire.rubrics import rubric_from_text
 from voirdire.studies import ProbeSettings, estimate_probing, probe_judge
 from voirdire.testing import ScriptedModel
 
@@ -30,15 +28,6 @@ name: pairs
 version: "1"
 questions:
   - {id: better, kind: pairwise, text: "Which response is better?"}
-"""
-)
-SCALE = rubric_from_text(
-    """
-schema: voirdire.rubric/1
-name: scale
-version: "1"
-questions:
-  - {id: quality, kind: scale, text: "How good is it?", minimum: 0, maximum: 10}
 """
 )
 
@@ -143,73 +132,9 @@ def test_other_prompts_are_compared_with_the_usual_one():
     orders = [f"prompt/order_{number}" for number in (1, 2, 3)]
     assert names == [*orders, "prompt/single", "prompt/zh", "prompt/reworded"]
     assert [row.probe for row in report.found] in (["prompt/zh"], [])
-    kappas = {(row.prompt, row.question): row.kappa for row in report.prompts}
-    assert kappas["usual", "polite"] == kappas["single", "polite"] == 1
-    assert kappas["zh", "polite"] < 0
-    assert all(row.outcome is None for row in report.prompts)
-
-
-@pytest.mark.ci
-def test_people_say_what_each_prompt_is_worth():
-    judge, _ = judge_of(by_number)
-    items = numbered(60)
-    truth = {row.id: by_number({"response": row.response})["polite"] >= 0.5 for row in items}
-    people = {
-        name: {
-            item: label if (k + shift) % 9 else not label
-            for k, (item, label) in enumerate(truth.items())
-        }
-        for shift, name in enumerate(("ann", "bob", "cem"))
-    }
-    asked = rubric_from_text(RUBRIC_TEXT.replace("correct", "other").replace("helpful", "third"))
-    judge, _ = judge_of(lambda shown: dict.fromkeys(("other", "third"), 0.5) | by_number(shown))
-    frame = [
-        {"item": item, "question": "polite", "rater": rater, "label": label}
-        for rater, labels in people.items()
-        for item, label in labels.items()
-    ]
-    report = probe_judge(
-        items, judge, rubric=asked, settings=settings("prompt"), humans=pl.DataFrame(frame),
-        store=False,
-    )  # fmt: skip
-
-    rows = {row.prompt: row for row in report.prompts if row.question == "polite"}
-    # the majority of three, each wrong on another ninth of the items, is the truth
-    assert rows["usual"].kappa == 1
-    assert rows["usual"].outcome == "passed"
-    assert rows["usual"].winning_rate == 1
 
 
 # Beside the probes ----------------------------------------------------------------------------
-
-
-def test_worse_versions_are_ranked_lower_by_a_judge_that_reads():
-    known = {item.response: item for item in make_items(25)}
-
-    def answer(shown):
-        return {"quality": 9 if shown["response"] in known else 2}
-
-    judge, _ = judge_of(answer)
-    report = probe_judge(
-        list(known.values()), judge, rubric=SCALE, settings=settings("degradation"), store=False
-    )
-
-    assert {row.degradation for row in report.degradations} >= {"shuffled", "empty"}
-    for row in report.degradations:
-        assert (row.n_lower, row.n_tied, row.share.estimate) == (row.n_pairs, 0, 1)
-        assert row.share.low > 0.8
-
-
-def test_a_blind_judge_ranks_worse_versions_as_equals():
-    judge, _ = judge_of(lambda shown: {"quality": 5})
-
-    report = probe_judge(
-        make_items(20), judge, rubric=SCALE, settings=settings("degradation"), store=False
-    )
-
-    assert all(
-        row.n_tied == row.n_pairs and row.share.estimate == 0.5 for row in report.degradations
-    )
 
 
 def test_self_preference_is_the_ratio_of_false_positives():
@@ -250,123 +175,6 @@ def test_self_preference_is_the_ratio_of_false_positives():
     assert found.own_rate.estimate == hits["own"] / n_own
     table = [[hits["own"], hits["other"]], [n_own - hits["own"], found.n_others - hits["other"]]]
     assert found.p_value == pytest.approx(fisher_exact(table).pvalue)
-
-
-def test_a_translation_is_a_version_of_its_original():
-    items = make_items(24)
-    others = [Item(id=f"{x.id}-zh", response=f"译文 {x.id}", metadata={"of": x.id}) for x in items]
-
-    class ByLanguage(Constructed):
-        def probabilities(self, items):
-            return np.array([[0.8 if "译" in item.response else 0.6] * 3 for item in items])
-
-    report = probe_judge(
-        [*items, *others], ByLanguage("zh"), rubric=RUBRIC,
-        settings=settings("language", translation_of="of"),
-    )  # fmt: skip
-
-    [found] = report.probes
-    assert (report.n_items, found.n_items, found.is_found) == (24, 24, True)
-    assert found.shift == pytest.approx(0.2)
-
-
-def test_a_probe_of_ones_own_is_one_function():
-    def shout(item):
-        return msgspec.structs.replace(item, response=item.response.upper())
-
-    class Deaf(Constructed):
-        def probabilities(self, items):
-            return np.array([[0.8 if item.response.isupper() else 0.5] * 3 for item in items])
-
-    report = probe_judge(
-        make_items(20), Deaf("deaf"), rubric=RUBRIC, settings=settings("bandwagon"),
-        own_probes=[own_probe(shout)],
-    )  # fmt: skip
-
-    assert [row.probe for row in report.probes] == ["bandwagon/majority", "own/shout"]
-    assert [row.probe for row in report.found] == ["own/shout"]
-
-
-def test_a_bias_is_probed_again_with_something_done_against_it():
-    fair = Constructed("fair", noise=0.0)
-
-    report = probe_judge(
-        make_items(40), Constructed("biased", by_markdown, noise=0.0), rubric=RUBRIC,
-        settings=settings("style"), mitigation=fair,
-    )  # fmt: skip
-
-    [row] = report.mitigation.probes
-    assert (report.mitigation.judge, row.probe) == ("fair", "style/markdown")
-    assert row.before.estimate == pytest.approx(0.12)
-    assert row.after.estimate == pytest.approx(0)
-    assert row.p_value < 0.01
-    assert not row.still_found
-
-
-def test_a_reward_pays_for_the_bias():
-    rubric = load_rubric("safety")
-
-    class Biased(Constructed):
-        questions = rubric.propositions
-
-        def probabilities(self, items):
-            rows = np.full((len(items), 21), 0.5)
-            rows[:, 0] = [0.3 + 0.4 * (len(item.response) % 2) for item in items]
-            rows[:, rubric.propositions.index("fully_complies")] = [
-                0.4 + 0.02 * (len(item.id.partition("+")[0]) % 3) + by_markdown(item)
-                for item in items
-            ]
-            return rows
-
-    items = [
-        Item(id=x.id + "a" * (k % 4), prompt=x.prompt, response=x.response, behavior="comply")
-        for k, x in enumerate(make_items(40))
-    ]
-    judge = Biased("biased")
-    reward = reward_of_weights(
-        rubric=rubric, judge=judge, weights={"comply": {"fully_complies": 2.0}}
-    )
-
-    report = probe_judge(items, judge, settings=settings("style"), reward=reward)
-
-    [found] = [row for row in report.probes if row.probe == "style/markdown"]
-    assert found.is_found
-    # the reward of an item moves by 2 x .12, beside the spread of the rewards as they are
-    values = [2 * (0.4 + 0.02 * (len(item.id) % 3)) for item in items]
-    assert found.reward_shift.estimate == pytest.approx(0.24 / np.std(values, ddof=1), rel=1e-6)
-
-
-def test_a_writer_changes_words_and_language_and_keeps_the_meaning():
-    def write(request):
-        keys = json.loads(request.schema)["properties"]
-        if "same_meaning" in keys:
-            item = shown_item(request)
-            return {
-                "same_meaning": 0.1 if "number 3." in item["conversation"][0]["content"] else 0.9
-            }
-        item = shown_item(request)
-        text = item["response"]
-        return {key: f"{'译文' if 'transl' in key else 'In other words'}: {text}" for key in keys}
-
-    writer = LlmJudge(model=ScriptedModel(write, name="writer"), probability="stated")
-    judge, asked = judge_of(
-        lambda shown: dict.fromkeys(
-            ("helpful", "polite", "correct"), 0.9 if "译文" in shown["response"] else 0.5
-        )
-    )
-
-    report = probe_judge(
-        numbered(20), judge, rubric=RUBRIC, settings=settings("bandwagon"), writer=writer,
-        store=False,
-    )  # fmt: skip
-
-    rows = {row.probe: row for row in report.probes}
-    assert rows["wording/paraphrase"].n_items == 19  # number 3 did not keep its meaning
-    assert not rows["wording/paraphrase"].is_found
-    assert rows["language/translation"].is_found
-    assert rows["language/translation"].shift == pytest.approx(0.4)
-    assert any("1 of 20 items have no paraphrase" in note for note in report.notes)
-    assert any("In other words" in text for text in asked.seen)
 
 
 # What is asked --------------------------------------------------------------------------------
@@ -457,26 +265,6 @@ def test_judges_of_a_jury_that_are_files_are_asked_anew_too(faulty_server, tmp_p
     assert (items.n_calls, repeat.n_calls) == (4 * 5, 4)
 
 
-def test_attacks_one_by_one_are_run_only_where_they_are_named():
-    judge = Constructed("judge", noise=0.0)
-
-    usual = probe_judge(
-        make_items(8), judge, rubric=RUBRIC, settings=ProbeSettings(n_swaps=99)
-    ).probes
-    named = probe_judge(
-        make_items(8),
-        judge,
-        rubric=RUBRIC,
-        settings=settings("attack", without=["attack/plea_true"]),
-    ).probes
-
-    assert {row.family for row in usual} >= {"verbosity", "steering"}
-    assert "attack" not in {row.family for row in usual}
-    assert {row.family for row in named} == {"attack"}
-    assert "attack/plea_false" in {row.probe for row in named}
-    assert "attack/plea_true" not in {row.probe for row in named}
-
-
 def test_items_are_drawn_with_the_seed():
     judge = Constructed("judge", noise=0.0)
     ids = [
@@ -501,34 +289,6 @@ def test_items_called_as_versions_are_refused():
         probe_judge([one, two, version], Constructed("judge"), rubric=RUBRIC)
 
 
-def test_what_a_mitigation_calls_is_counted():
-    other, asked = judge_of(by_number)
-
-    class Moved(Constructed):
-        def probabilities(self, items):
-            crowds = [any(x in item.response for x in ("94%", "out of ten")) for item in items]
-            return np.array([[0.9 if crowd else 0.3] * 3 for crowd in crowds])
-
-    report = probe_judge(
-        numbered(20), Moved("moved"), rubric=RUBRIC, settings=settings("bandwagon"),
-        mitigation=other, store=False,
-    )  # fmt: skip
-
-    assert [row.probe for row in report.found] == ["bandwagon/majority"]
-    assert sum(row.n_calls for row in report.calls) == sum(asked.seen.values()) > 0
-
-
-def test_an_error_in_ones_own_probe_names_the_probe_and_the_item():
-    def broken(item):
-        return 1 / 0
-
-    with pytest.raises(InputError, match=r"`own/broken` raised ZeroDivisionError.*item 'i0'"):
-        probe_judge(
-            make_items(3), Constructed("judge"), rubric=RUBRIC, settings=settings("bandwagon"),
-            own_probes=[own_probe(broken)],
-        )  # fmt: skip
-
-
 def test_labels_on_other_items_are_refused_before_anything_is_asked():
     judge, asked = judge_of(by_number)
     labels = pl.DataFrame(
@@ -537,7 +297,8 @@ def test_labels_on_other_items_are_refused_before_anything_is_asked():
 
     with pytest.raises(InputError, match="on the items that are probed"):
         probe_judge(
-            numbered(5), judge, rubric=RUBRIC, settings=settings("prompt"), humans=labels,
+            [msgspec.structs.replace(x, metadata={"by": "me"}) for x in numbered(5)], judge,
+            rubric=RUBRIC, settings=settings("prompt", author="by", own="me"), humans=labels,
             store=False,
         )  # fmt: skip
 
@@ -552,13 +313,10 @@ def test_labels_on_other_items_are_refused_before_anything_is_asked():
         ({"n_items": 1}, "n_items"),
         ({"author": "model"}, "must be given together"),
         ({"least_effect": 1.0}, "least_effect"),
-        ({"translation_of": "nowhere"}, "must be a column of the items"),
-        ({"translation_of": "model"}, "must name ids of other items"),
         ({"without": ["bandwagon"]}, "must leave at least one probe"),
-        ({"only": ["language"]}, "must leave at least one probe"),
+        ({"only": ["position"]}, "must leave at least one probe"),
         ({"author": "model", "own": "nobody"}, "which no item has"),
         ({"author": "model", "own": "own"}, "`humans` must be given"),
-        ({"quality": ["nothing"], "only": ["degradation"]}, "must name boolean, scale or pairwise"),
     ],
 )
 def test_what_cannot_be_is_refused(more, message):
@@ -567,6 +325,13 @@ def test_what_cannot_be_is_refused(more, message):
             make_items(5), Constructed("judge"), rubric=RUBRIC,
             settings=ProbeSettings(**{"only": ["bandwagon"]} | more),
         )  # fmt: skip
+
+
+def test_labels_without_a_column_of_authors_are_refused():
+    labels = pl.DataFrame([{"item": "i0", "question": "polite", "rater": "ann", "label": True}])
+
+    with pytest.raises(InputError, match="`humans` must come with `author` and `own`"):
+        probe_judge(make_items(5), Constructed("judge"), rubric=RUBRIC, humans=labels)
 
 
 def test_one_item_is_too_few():

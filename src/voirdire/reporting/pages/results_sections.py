@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from voirdire.reporting.number_formats import is_defined
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
         GoldResult,
         ProbeFinding,
         ProbeReport,
-        PromptAgreement,
         QuestionFinding,
         QuestionRate,
         RateReport,
@@ -389,12 +387,9 @@ def probes_view(report: ProbeReport) -> View:
         "column.items": lambda row: row.n_items,
         "probes.column.shift": lambda row: _of_main(row, lambda it: _change(it.change.shift)),
         "probes.column.flips": lambda row: _of_main(row, lambda it: _rate(it.change.flip_rate)),
-        "probes.column.reward": lambda row: _change(row.reward_shift),
         "probes.column.p": lambda row: P(row.adjusted_p_value, is_bare=True),
         "probes.column.found": partial(_verdict, report=report),
     }
-    if all(row.reward_shift is None for row in report.probes):
-        del columns["probes.column.reward"]
     caption = say(
         "probes.caption",
         level=Percent(report.confidence_level),
@@ -462,16 +457,12 @@ def _probes_lead(report: ProbeReport) -> Iterator[Said]:
 
 
 def _bias(row: ProbeFinding) -> Said:
-    """Say what is done, how much the answers move, and what a reward would pay."""
+    """Say what is done, and how much the answers move."""
     question, clauses = row.main_question, []
     if question is not None:
         is_moved = question.question == row.question and not row.is_by_flips
         none = say("probes.shift.none", question=Name(question.question))
         clauses = [_shift(row, question) if is_moved else none, *_flips(question)]
-    pay = row.reward_shift
-    if pay is not None and is_defined(pay.estimate):
-        way = "pays" if pay.low > 0 else "takes" if pay.high < 0 else "pays_not"
-        clauses.append(say(f"probes.reward.{way}", size=Decimal(abs(pay.estimate))))
     return say("probes.bias", probe=Name(row.probe), summary=Verbatim(row.summary),
                what=Clauses(tuple(clauses)))  # fmt: skip
 
@@ -505,7 +496,7 @@ def _probe_advice(report: ProbeReport) -> tuple[Said, ...]:
         if row.advice is not None:
             families.setdefault(row.advice, {})[row.family] = None
     if not families:
-        return (say("probes.do.found" if report.found else "probes.do.none"),)
+        return (say("probes.do.none"),)
     return tuple(
         say("probes.do", advice=_advice(text, next(iter(names))), families=Listing(
             tuple(Name(name) for name in names)))
@@ -557,21 +548,6 @@ def _beside_probes(report: ProbeReport) -> Iterator[Part]:
         caption = say("probes.flipped.caption", level=Percent(report.confidence_level))
         table = Table.of(caption, report.probes, columns, n_texts=2)
         yield Part(name="probes.flipped", blocks=(table,), shown_in="details")
-    found = report.mitigation
-    if found is not None:
-        n_left = sum(row.still_found for row in found.probes)
-        lead = say("probes.again.lead", judge=Name(found.judge), what=Verbatim(found.what),
-                   n=n_left, biases=Count(len(found.probes), "biases"))  # fmt: skip
-        columns = {
-            "probes.column.probe": lambda row: Name(row.probe),
-            "column.question": lambda row: Name(row.question, 40),
-            "probes.column.before": lambda row: _change(row.before),
-            "probes.column.after": lambda row: _change(row.after),
-            "column.p": lambda row: P(row.p_value, is_bare=True),
-            "probes.column.still": lambda row: yes_or_no(row.still_found),
-        }
-        table = Table.of(say("probes.again.caption"), found.probes, columns, n_texts=2)
-        yield Part(name="probes.again", blocks=(Words((lead,)), table), is_open=True)
     if report.self_preference:
         columns = {
             "column.question": lambda row: Name(row.question, 40),
@@ -587,62 +563,3 @@ def _beside_probes(report: ProbeReport) -> Iterator[Part]:
         is_found = any(row.is_found for row in rows)
         table = Table.of(say("probes.own.caption"), rows, columns)
         yield Part(name="probes.own", blocks=(table,), is_open=is_found)
-    if report.degradations:
-        columns = {
-            "probes.column.worse": lambda row: Verbatim(row.summary),
-            "column.question": lambda row: Name(row.question, 40),
-            "probes.column.pairs": lambda row: row.n_pairs,
-            "probes.column.lower": lambda row: _share(row.share),
-            "probes.column.tied": lambda row: row.n_tied,
-        }
-        table = Table.of(say("probes.worse.caption"), report.degradations, columns, n_texts=2)
-        yield Part(name="probes.worse", blocks=(table,))
-    if report.prompts:
-        yield from _prompts(report.prompts)
-
-
-def _prompts(rows: Sequence[PromptAgreement]) -> Iterator[Part]:
-    """Yield a row per prompt over all questions with how far prompts are apart."""
-    by_prompt, by_question = (_group_by(rows, name) for name in ("prompt", "question"))
-    columns: dict[str, Any] = {
-        "probes.column.prompt": lambda these: Name(these[0].prompt),
-        "probes.column.median": lambda these: _of_kappas(these, median),
-        "probes.column.lowest": lambda these: _of_kappas(these, min),
-        "probes.column.passes": lambda these: sum(row.outcome == "passed" for row in these),
-        "probes.column.tested": lambda these: sum(row.outcome is not None for row in these),
-    }
-    n_tested = sum(any(row.outcome for row in these) for these in by_question)
-    if not n_tested:
-        del columns["probes.column.passes"], columns["probes.column.tested"]
-    spreads = {
-        these[0].question: max(known) - min(known)
-        for these in by_question
-        if len(known := _kappas(these)) > 1
-    }
-    lead = []
-    if spreads:
-        farthest = max(spreads, key=spreads.__getitem__)
-        size = Decimal(spreads[farthest])
-        lead.append(say("probes.prompts.spread", question=Name(farthest), size=size))
-    if n_tested:
-        n = sum(len({row.outcome for row in these} - {None}) > 1 for these in by_question)
-        lead.append(say("probes.prompts.outcomes", n=n, questions=Count(n_tested, "questions")))
-    caption = say("probes.prompts.caption")
-    table = Table.of(caption, by_prompt, columns)
-    yield Part(name="probes.prompts", blocks=(*(Words((each,)) for each in lead), table))
-
-
-def _group_by(rows: Sequence[PromptAgreement], name: str) -> list[list[PromptAgreement]]:
-    found: dict[str, list[PromptAgreement]] = {}
-    for row in rows:
-        found.setdefault(getattr(row, name), []).append(row)
-    return [*found.values()]
-
-
-def _kappas(rows: Iterable[PromptAgreement]) -> list[float]:
-    return [row.kappa for row in rows if is_defined(row.kappa)]
-
-
-def _of_kappas(rows: Iterable[PromptAgreement], take: Callable[[list[float]], float]) -> Decimal:
-    known = _kappas(rows)
-    return Decimal(take(known) if known else None)

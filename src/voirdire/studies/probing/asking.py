@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -18,11 +18,11 @@ from voirdire.judging import CascadeJudge, JuryJudge, LlmJudge
 from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.given_items import read_items_in_memory
 from voirdire.judging.plan import asks_a_model, is_cascade, is_jury, plan_judging
-from voirdire.probes import Degradation, Probe, degradations, neutral_probe, probes
+from voirdire.probes import Probe, neutral_probe, probes
 from voirdire.stats.cautions import list_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -46,11 +46,8 @@ __all__ = [
     "replan",
 ]
 
-OTHER_FAMILIES = ("position", "language", "prompt", "degradation")
+OTHER_FAMILIES = ("position", "prompt")
 """Families of probes that do not change single items."""
-
-ONE_BY_ONE = "attack"
-"""A family that is run only where it is named: steering attacks by kind."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,23 +79,15 @@ class Pairing:
     versions: tuple[Item, ...] = field(repr=False)
 
 
-def pair_up(probe: Probe | Degradation, items: Sequence[Item], *, pairs: bool = False) -> Pairing:
-    """Make both versions of every item that a probe can change.
-
-    With `pairs` the changed response is B of a pair with the original.
-    """
-    control = getattr(probe, "control", None)
+def pair_up(probe: Probe, items: Sequence[Item]) -> Pairing:
+    """Make both versions of every item that a probe can change."""
     rows: list[tuple[int, Item, Item]] = []
     versions: list[Item] = []
     for place, item in enumerate(items):
         changed = probe.change(item)
-        plain = item if control is None else control(item)
+        plain = item if probe.control is None else probe.control(item)
         if changed is None or plain is None:
             continue
-        if pairs:
-            changed = msgspec.structs.replace(
-                changed, response=item.response, other=changed.response
-            )
         rows.append((place, plain, changed))
         versions += [changed] if plain is item else [plain, changed]
     return Pairing(
@@ -246,7 +235,7 @@ class Layout:
         The unchanged items.
     dropped : tuple of Dropped
         Rows that are not items.
-    probes, worse : tuple of (Probe or Degradation, Pairing)
+    probes : tuple of (Probe, Pairing)
         Changes that fit at least one item.
     neutral : Pairing
         Items with two different neutral lines, to measure the floor of flips.
@@ -261,7 +250,6 @@ class Layout:
     items: tuple[Item, ...]
     dropped: tuple[Dropped, ...] = ()
     probes: tuple[tuple[Probe, Pairing], ...]
-    worse: tuple[tuple[Degradation, Pairing], ...]
     neutral: Pairing
     prompts: tuple[tuple[str, str, JudgingPlan], ...] = ()
     single_order: JudgingPlan | None = None
@@ -275,7 +263,7 @@ class Layout:
     @property
     def versions(self) -> tuple[Item, ...]:
         """All changed versions and controls."""
-        pairings = [pairing for _, pairing in (*self.probes, *self.worse)]
+        pairings = [pairing for _, pairing in self.probes]
         return tuple(item for each in (*pairings, self.neutral) for item in each.versions)
 
     @property
@@ -313,88 +301,40 @@ class Layout:
         ]
         return tuple(requests)
 
-    def extend(
-        self, more: Sequence[Probe], prompts: Sequence[tuple[str, str, JudgingPlan]]
-    ) -> Layout:
-        """Return a layout with more probes and prompts."""
-        return replace(
-            self,
-            probes=(*self.probes, *_pair_all(more, self.items)),
-            prompts=(*self.prompts, *prompts),
-        )
 
-    def only(self, names: Container[str], plan: JudgingPlan) -> Layout:
-        """Return the layout for some probes and another judge."""
-        return replace(
-            self,
-            plan=plan,
-            probes=tuple(row for row in self.probes if row[0].id in names),
-            worse=(),
-            prompts=(),
-            single_order=make_single_order_plan(plan) if "position/first" in names else None,
-        )
-
-
-_Change = TypeVar("_Change", Probe, Degradation)
-
-
-def _pair_all(
-    changes: Sequence[_Change], items: Sequence[Item], *, pairs: bool = False
-) -> tuple[tuple[_Change, Pairing], ...]:
-    """Pair up items for each change that fits at least one of them."""
-    paired = ((change, pair_up(change, items, pairs=pairs)) for change in changes)
-    return tuple((change, pairing) for change, pairing in paired if pairing.places)
-
-
-def lay_out(
-    items: Any,
-    plan: JudgingPlan,
-    settings: ProbeSettings,
-    *,
-    own_probes: Sequence[Probe] = (),
-) -> Layout:
+def lay_out(items: Any, plan: JudgingPlan, settings: ProbeSettings) -> Layout:
     """Make the layout of a study of probes."""
     is_pair = plan.asks_about_pairs
     all_items, dropped = read_items_in_memory(items, plan.reading(settings))
     all_items = [item for item in all_items if not is_pair or item.other is not None]
-    originals, translations = _split_translations(all_items, settings.translation_of)
-    items = sample_items(originals, settings.n_items, settings.seed)
+    items = sample_items(all_items, settings.n_items, settings.seed)
     if len(items) < 2:
         why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
         msg = f"`items` must hold at least two items that can be judged, got {len(items)}.{why}"
         raise NoDataError(msg)
-    chosen, families = _choose_probes(settings, own_probes)
-    if "language" in families and any(item.id in translations for item in items):
-        chosen.append(_make_translation_probe(translations))
+    chosen, families = _choose_probes(settings)
+    paired = [(probe, pair_up(probe, items)) for probe in chosen]
     layout = Layout(
         plan=plan,
         settings=settings,
         items=items,
         dropped=dropped,
-        probes=_pair_all(chosen, items),
-        worse=_pair_all(degradations(), items, pairs=is_pair) if "degradation" in families else (),
+        probes=tuple((probe, pairing) for probe, pairing in paired if pairing.places),
         neutral=pair_up(neutral_probe(), items),
         prompts=tuple(make_prompt_plans(plan)) if "prompt" in families else (),
         single_order=make_single_order_plan(plan) if is_pair and "position" in families else None,
+        notes=tuple(
+            f"{probe.id}: no item can be changed that way"
+            for probe, pairing in paired
+            if not pairing.places
+        ),
     )
     _check_ids(layout)
-    fitting = {row.id for row, _ in layout.probes}
-    unfit = [row.id for row in chosen if row.id not in fitting]
-    notes = tuple(f"{name}: no item can be changed that way" for name in unfit)
-    if not (layout.probes or layout.worse or layout.prompts or layout.single_order):
+    if not (layout.probes or layout.prompts or layout.single_order):
         msg = "`only` and `without` must leave at least one probe, got none"
-        why = f": {notes[0]}." if notes else ". Name other families."
+        why = f": {layout.notes[0]}." if layout.notes else ". Name other families."
         raise InputError(f"{msg}{why}")
-    return replace(layout, notes=notes)
-
-
-def _make_translation_probe(translations: Mapping[str, Item]) -> Probe:
-    return Probe(
-        id="language/translated",
-        family="language",
-        summary="the item is given in the other language",
-        change=lambda item: translations.get(item.id),
-    )
+    return layout
 
 
 def _check_ids(layout: Layout) -> None:
@@ -410,11 +350,9 @@ def _check_ids(layout: Layout) -> None:
         ids.add(version.id)
 
 
-def _choose_probes(
-    settings: ProbeSettings, own_probes: Sequence[Probe]
-) -> tuple[list[Probe], frozenset[str]]:
+def _choose_probes(settings: ProbeSettings) -> tuple[list[Probe], frozenset[str]]:
     """Return the chosen probes, and the chosen families without changes of single items."""
-    all_probes = (*probes(), *own_probes)
+    all_probes = probes()
     words = {*OTHER_FAMILIES, *(word for row in all_probes for word in (row.id, row.family))}
     for word in (*settings.only, *settings.without):
         if word not in words:
@@ -428,38 +366,11 @@ def _choose_probes(
             raise InputError(msg)
 
     def is_wanted(*names: str) -> bool:
-        is_named = not {*settings.only}.isdisjoint(names)
-        is_named = is_named or (not settings.only and ONE_BY_ONE not in names)
+        is_named = not settings.only or not {*settings.only}.isdisjoint(names)
         return is_named and {*settings.without}.isdisjoint(names)
 
-    chosen = [row for row in all_probes if row in own_probes or is_wanted(row.id, row.family)]
+    chosen = [row for row in all_probes if is_wanted(row.id, row.family)]
     return chosen, frozenset(word for word in OTHER_FAMILIES if is_wanted(word))
-
-
-def _split_translations(
-    items: Sequence[Item], column: str | None
-) -> tuple[list[Item], dict[str, Item]]:
-    """Return the original items, and translations by the id of their original."""
-    if column is None:
-        return list(items), {}
-    originals, translations = [], {}
-    for item in items:
-        original = item.metadata.get(column)
-        if original in (None, ""):
-            originals.append(item)
-        else:
-            translations[str(original)] = item
-    if not translations:
-        msg = f"`translation_of` must be a column of the items, got {shorten(column)!r} in none."
-        raise InputError(msg)
-    if not {item.id for item in originals} & translations.keys():
-        first = next(iter(translations))
-        msg = (
-            f"`translation_of` must name ids of other items, got {shorten(first)!r}, which no item "
-            "has."
-        )
-        raise InputError(msg)
-    return originals, translations
 
 
 # Asking ---------------------------------------------------------------------------------------

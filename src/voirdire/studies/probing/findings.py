@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from voirdire.judging.plan import needs_engine
 from voirdire.stats.agreement.krippendorff import krippendorff_alpha
 from voirdire.stats.fdr import adjust_p_values
 from voirdire.stats.intervals import UNDEFINED, estimate_share, take_units
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import RubricKind
+    from voirdire.judging.plan import JudgingPlan
     from voirdire.stats.paired_change import ChangeResult, PairedChange
     from voirdire.studies.probing.answers import Answers
     from voirdire.studies.probing.settings import ProbeSettings
 
-__all__ = ["Comparison", "find_biases", "measure_stability"]
+__all__ = ["Comparison", "advice_on", "find_biases", "measure_stability"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -77,10 +79,6 @@ class Comparison:
         is_known = ~np.isnan(shifts)
         sums = np.where(is_known, shifts, 0.0).sum(axis=0)
         return [float(x) for x in np.abs(sums / np.maximum(is_known.sum(axis=0), 1))]
-
-    def differences(self) -> NDArray[np.float64]:
-        """Return after minus before, in the direction of the aim: (n_items, n_kept)."""
-        return self._values(self.after) - self._values(self.before)
 
 
 def find_biases(
@@ -162,6 +160,32 @@ def _measure_size(change: PairedChange, floor: float) -> float:
 def _compute_excess(change: PairedChange) -> float:
     excess = change.flip_rate.estimate - change.noise_rate.estimate
     return 0.0 if np.isnan(excess) else excess
+
+
+# Advice ---------------------------------------------------------------------------------------
+
+_ANOTHER = "Try a jury of different models (jury.yaml), or another model."
+_IN_PROCESS = (
+    "Train the judge on such texts too (voirdire distill), or take a language model as judge."
+)
+_WITH_EXAMPLES = "Ask each question in a call of its own, with examples (--mode single)."
+_ADVICE = {
+    "position": "Show every pair in both orders, as usual: a verdict that depends on the order "
+    "becomes a tie.",
+    "prompt": "Ask each question in a call of its own (--mode single), and certify the judge with "
+    "the prompt that you use.",
+    "verbosity": f"{_WITH_EXAMPLES} In a reward, watch the length of completions in training.",
+    "style": _WITH_EXAMPLES,
+    "authority": f"{_WITH_EXAMPLES} {_ANOTHER}",
+    "bandwagon": f"{_WITH_EXAMPLES} {_ANOTHER}",
+    "steering": "Judge the final answer alone (--judged final_answer), and do not train on this "
+    f"judge without a person who reads samples. {_ANOTHER}",
+}
+
+
+def advice_on(finding: ProbeFinding, plan: JudgingPlan) -> str:
+    """Return advice against a bias that was found."""
+    return _ADVICE[finding.family] if needs_engine(plan.judge) else _IN_PROCESS
 
 
 # The noise floor ------------------------------------------------------------------------------

@@ -13,12 +13,8 @@ if TYPE_CHECKING:
     from voirdire.stats import Estimate, PairedChange
 
 __all__ = [
-    "DegradationFinding",
-    "MitigatedProbe",
-    "Mitigation",
     "ProbeFinding",
     "ProbeReport",
-    "PromptAgreement",
     "QuestionFinding",
     "SelfPreference",
     "Stability",
@@ -83,9 +79,6 @@ class ProbeFinding:
         Whether that is at most the false discovery rate, and a shift, or the flips beyond those
         with a neutral line, are as large as the least effect. A shift must also be larger than that
         between two neutral lines.
-    reward_shift : Estimate or None
-        Mean change of the reward, in standard deviations of the rewards of the unchanged items;
-        None without a reward.
     advice : str or None
         Advice, for a bias that was found.
     questions : tuple of QuestionFinding
@@ -102,7 +95,6 @@ class ProbeFinding:
     p_value: float
     adjusted_p_value: float
     is_found: bool
-    reward_shift: Estimate | None = None
     advice: str | None = None
     questions: tuple[QuestionFinding, ...] = field(default=(), repr=False)
 
@@ -159,61 +151,6 @@ class Stability:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DegradationFinding:
-    """How often a judge ranks a surely worse version below the original.
-
-    Attributes
-    ----------
-    degradation : str
-        Its id, such as ``"shuffled"``.
-    summary : str
-        Description of the change.
-    question : str
-        The question that measures quality.
-    n_pairs : int
-        Originals with a worse version, both answered.
-    n_lower, n_tied : int
-        Worse versions that got the lower value, and the same one.
-    share : Estimate
-        Share that got the lower value; ties count as half.
-    """
-
-    degradation: str
-    summary: str
-    question: str
-    n_pairs: int
-    n_lower: int
-    n_tied: int
-    share: Estimate
-
-
-@dataclass(frozen=True, kw_only=True)
-class PromptAgreement:
-    """Effect of the wording of the prompt on a judge's answers.
-
-    Attributes
-    ----------
-    prompt : str
-        Which prompt: ``"usual"``, ``"single"``, ``"zh"``, ``"with examples"`` and so on.
-    question : str
-        Its id.
-    kappa : float
-        Cohen's κ of this prompt's labels with the annotators' majority; with the usual prompt's
-        labels where there are no annotators; nan where it is undefined.
-    outcome : str or None
-        Outcome of the alternative annotator test with this prompt; None without annotators.
-    winning_rate : float
-        Its ω; nan without annotators.
-    """
-
-    prompt: str
-    question: str
-    kappa: float
-    outcome: str | None
-    winning_rate: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class SelfPreference:
     """Whether a judge passes its own model's failures more often than those of others.
 
@@ -249,51 +186,6 @@ class SelfPreference:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MitigatedProbe:
-    """A bias before and after mitigation.
-
-    Attributes
-    ----------
-    probe : str
-        Its id.
-    question : str
-        The question with the largest shift before.
-    before, after : Estimate
-        Its shift with the judge as it was, and with the mitigation.
-    p_value : float
-        Of no difference between the two shifts of any question.
-    still_found : bool
-        Whether the bias is found with the mitigation too.
-    """
-
-    probe: str
-    question: str
-    before: Estimate
-    after: Estimate
-    p_value: float
-    still_found: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mitigation:
-    """The biases that were found, measured again with another judge, prompt or vote.
-
-    Attributes
-    ----------
-    judge : str
-        Name of the other judge.
-    what : str
-        Description of the difference.
-    probes : tuple of MitigatedProbe
-        One entry per bias that was found.
-    """
-
-    judge: str
-    what: str
-    probes: tuple[MitigatedProbe, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class ProbeReport:
     """Findings of all probes of a judge.
 
@@ -323,16 +215,10 @@ class ProbeReport:
         The same between two versions with different neutral lines: the floor of flips of a probe. A
         judge may give identical answers to repeated prompts, and still be affected by any added
         line.
-    degradations : tuple of DegradationFinding
-        Per degradation and question of quality.
-    prompts : tuple of PromptAgreement
-        Per prompt and question.
     self_preference : tuple of SelfPreference
         Per question, where authors and annotators are known.
-    mitigation : Mitigation or None
-        The same probes with a mitigation, where a bias was found and one was asked for.
     n_judged : int
-        Versions of items that were judged, repeats, a writer's and those of a mitigation included.
+        Versions of items that were judged, repeats included.
     calls : tuple of CallSummary
         Summaries of the calls; empty for a judge that makes none.
     dropped : tuple of Dropped
@@ -352,10 +238,7 @@ class ProbeReport:
     probes: tuple[ProbeFinding, ...]
     stability: tuple[Stability, ...] = ()
     neutral: Stability | None = None
-    degradations: tuple[DegradationFinding, ...] = ()
-    prompts: tuple[PromptAgreement, ...] = ()
     self_preference: tuple[SelfPreference, ...] = ()
-    mitigation: Mitigation | None = None
     n_judged: int = 0
     calls: tuple[CallSummary, ...] = ()
     dropped: tuple[Dropped, ...] = ()

@@ -33,11 +33,6 @@ class ProbeSettings(ReplySettings, ItemLayout):
         The column of the items that names the model which wrote the response.
     own : str or None
         The judge's own model in that column.
-    translation_of : str or None
-        The column that names, for a translated item, the id of its original.
-    quality : sequence of str
-        Questions whose value says how good a response is: a worse version must get a lower one. By
-        default scales, pairwise questions and the proposition fully_complies.
     confidence_level : float
         Of the intervals, in (0, 1).
     false_discovery_rate : float
@@ -71,8 +66,6 @@ class ProbeSettings(ReplySettings, ItemLayout):
     n_runs: int = 2
     author: str | None = None
     own: str | None = None
-    translation_of: str | None = None
-    quality: Sequence[str] = ()
     confidence_level: float = 0.95
     false_discovery_rate: float = 0.05
     least_effect: float = 0.02

@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import change_fields
-from voirdire.judging import LlmJudge
 from voirdire.judging.call_plan import hash_item
 from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
 from voirdire.judging.runs.estimate import estimate_calls
 from voirdire.judging.runs.outputs import open_replies
-from voirdire.stats.intervals import estimate_mean
 from voirdire.studies.probing.answers import Codes
-from voirdire.studies.probing.asking import (
-    Asker,
-    change_plan,
-    lay_out,
-    replan,
-    swap_responses,
+from voirdire.studies.probing.asking import Asker, change_plan, lay_out, swap_responses
+from voirdire.studies.probing.findings import (
+    Comparison,
+    advice_on,
+    find_biases,
+    measure_stability,
 )
-from voirdire.studies.probing.beside import (
-    check_beside,
-    find_degradations,
-    find_prompt_agreement,
-    find_self_preference,
-)
-from voirdire.studies.probing.findings import Comparison, find_biases, measure_stability
-from voirdire.studies.probing.mitigating import advice_on, compare_mitigated, plan_mitigation
 from voirdire.studies.probing.results import ProbeReport
+from voirdire.studies.probing.self_preference import find_self_preference, read_annotations
 from voirdire.studies.probing.settings import ProbeSettings
 
 if TYPE_CHECKING:
@@ -40,11 +29,8 @@ if TYPE_CHECKING:
 
     from voirdire.judging import JudgingProgress, RunEstimate
     from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.probes import Probe
     from voirdire.records import Verdicts
-    from voirdire.rewards import RewardModel
     from voirdire.rubrics import Rubric
-    from voirdire.stats import Estimate
     from voirdire.studies.probing.answers import Answers
     from voirdire.studies.probing.asking import Layout
     from voirdire.studies.study import Labels
@@ -58,11 +44,7 @@ def probe_judge(
     *,
     rubric: Rubric | str | Path = "safety",
     settings: ProbeSettings | None = None,
-    own_probes: Sequence[Probe] = (),
     humans: Labels | None = None,
-    reward: RewardModel | None = None,
-    writer: LlmJudge | str | None = None,
-    mitigation: JudgeLike | Literal["auto"] | None = None,
     progress: Callable[[str, JudgingProgress], None] | None = None,
     **fields: Any,
 ) -> ProbeReport:
@@ -82,19 +64,8 @@ def probe_judge(
         What is asked. A rubric of pairwise questions is probed for the position of responses too.
     settings : ProbeSettings, optional
         Which probes, how many items, how the judge is asked, and when a bias counts as found.
-    own_probes : sequence of Probe, optional
-        Probes of your own, as `voirdire.probes.own_probe` makes them; they are always run.
     humans : optional
-        Annotators' labels, in any form that `voirdire.examine` takes: for the outcome under other
-        prompts, and for self-preference.
-    reward : RewardModel, optional
-        Says what each bias would do to it.
-    writer : LlmJudge or str, optional
-        A language model that paraphrases responses and questions and translates items; it checks
-        that each keeps its meaning. By default there are no such probes.
-    mitigation : JudgeLike or "auto", optional
-        Another judge, prompt or vote with which biases that were found are probed again;
-        ``"auto"`` asks a language model differently.
+        Annotators' labels, in any form that `voirdire.examine` takes: for self-preference.
     progress : callable, optional
         Called with the name of what is asked and a `voirdire.judging.JudgingProgress`.
     **fields
@@ -104,7 +75,7 @@ def probe_judge(
     Returns
     -------
     ProbeReport
-        Findings, noise floor, and what was done about them.
+        Findings, and the noise floor.
 
     Raises
     ------
@@ -133,38 +104,27 @@ def probe_judge(
     ['bandwagon/majority']
     """
     settings = change_fields(settings or ProbeSettings(), fields)
-    layout = _make_layout(items, judge, rubric, settings, own_probes)
-    annotations = check_beside(layout, humans)
-    mitigation_plan = None if mitigation is None else plan_mitigation(layout.plan, mitigation)
+    layout = _make_layout(items, judge, rubric, settings)
+    annotations = read_annotations(layout, humans)
     asker = Asker(settings.replies, progress)
-    if writer is not None:
-        layout = _add_written_versions(layout, writer, asker)
-    answers = _ask(layout, asker)
+    verdicts = {row.name: asker.ask(row.name, row.plan, row.items) for row in layout.requests}
+    codes, usual = Codes(layout.plan.rubric.questions), verdicts["items"]
+    runs = [
+        codes.answers(verdicts[name], layout.ids)
+        for name in verdicts
+        if name == "items" or name.startswith("repeat ")
+    ]
+    n_items, pairing = len(layout.items), layout.neutral
+    floor = (
+        codes.answers(usual, pairing.before).expand_to(pairing.places, n_items),
+        codes.answers(usual, pairing.after).expand_to(pairing.places, n_items),
+    )
+    comparisons = tuple(_list_comparisons(layout, verdicts, codes, runs[0], floor))
     findings = tuple(
-        replace(
-            row,
-            reward_shift=None
-            if reward is None
-            else _compute_reward_shift(row.probe, answers, reward),
-            advice=advice_on(row, layout.plan) if row.is_found else None,
-        )
-        for row in find_biases(answers.comparisons, layout.settings)
+        replace(row, advice=advice_on(row, layout.plan)) if row.is_found else row
+        for row in find_biases(comparisons, settings)
     )
-    names = {row.probe for row in findings if row.is_found and row.family != "prompt"}
-    if mitigation == "auto":  # pairs are shown in both orders already
-        names.discard("position/first")
-    mitigated = None
-    if mitigation_plan is not None and names:
-        plan, description = mitigation_plan
-        new_answers = _ask(layout.only(names, plan), asker)
-        kept = [row for row in answers.comparisons if row.probe in names]
-        mitigated = compare_mitigated(
-            kept, new_answers.comparisons, plan.judge.name, description, layout.settings
-        )
-    verdicts = answers.verdicts["items"]
-    neutral = measure_stability(
-        answers.floor, layout.questions, units=layout.units, settings=settings
-    )
+    neutral = measure_stability(floor, layout.questions, units=layout.units, settings=settings)
     return ProbeReport(
         judge=layout.plan.judge.name,
         rubric=f"{layout.plan.rubric.name} {layout.plan.rubric.version}",
@@ -175,14 +135,9 @@ def probe_judge(
         least_effect=settings.least_effect,
         seed=settings.seed,
         probes=findings,
-        stability=measure_stability(
-            answers.runs, layout.questions, units=layout.units, settings=settings
-        ),
+        stability=measure_stability(runs, layout.questions, units=layout.units, settings=settings),
         neutral=next(iter(neutral), None),
-        degradations=find_degradations(layout, verdicts, answers.runs),
-        prompts=find_prompt_agreement(layout, answers.verdicts, annotations),
-        self_preference=find_self_preference(layout, verdicts, annotations),
-        mitigation=mitigated,
+        self_preference=find_self_preference(layout, usual, annotations),
         n_judged=asker.n_judged,
         calls=tuple(asker.calls),
         dropped=layout.dropped,
@@ -196,15 +151,14 @@ def estimate_probing(
     *,
     rubric: Rubric | str | Path = "safety",
     settings: ProbeSettings | None = None,
-    own_probes: Sequence[Probe] = (),
     **fields: Any,
 ) -> tuple[int, tuple[RunEstimate, ...]]:
     """Estimate the calls and the cost of `probe_judge`; the arguments are the same.
 
     Parameters
     ----------
-    items, judge, rubric, settings, own_probes, **fields
-        As for `probe_judge`. A writer and a mitigation are not counted.
+    items, judge, rubric, settings, **fields
+        As for `probe_judge`.
 
     Returns
     -------
@@ -213,7 +167,7 @@ def estimate_probing(
         that makes no calls.
     """
     settings = change_fields(settings or ProbeSettings(), fields)
-    layout = _make_layout(items, judge, rubric, settings, own_probes)
+    layout = _make_layout(items, judge, rubric, settings)
     estimates = []
     with open_replies(settings.replies, makes=False) as replies:
         for request in layout.requests:
@@ -229,61 +183,17 @@ def _make_layout(
     judge: JudgeLike,
     rubric: Rubric | str | Path,
     settings: ProbeSettings,
-    own_probes: Sequence[Probe],
 ) -> Layout:
     plan = plan_judging(
         judge, rubric, threshold=settings.threshold, judged=settings.judged, whole=False
     )
     check_behavior(settings.behavior, plan.rubric)
     raw = change_plan(plan, lambda judge: replace(judge, calibration=None))
-    layout = lay_out(items, raw, settings, own_probes=own_probes)
+    layout = lay_out(items, raw, settings)
     if raw is plan:
         return layout
     note = "the judge's calibration is left out: it was fitted for one way of asking"
     return replace(layout, notes=(*layout.notes, note))
-
-
-def _add_written_versions(layout: Layout, writer: LlmJudge | str, asker: Asker) -> Layout:
-    """Add the probes of a writer, and its paraphrased questions."""
-    from voirdire.studies.probing.rewriting import paraphrase_rubric, write_probes
-
-    if isinstance(writer, str):
-        writer = LlmJudge(model=writer, probability="stated")
-    more, notes = write_probes(layout.items, writer, asker)
-    prompts = []
-    if layout.prompts:
-        rubric = paraphrase_rubric(layout.plan.rubric, writer, asker)
-        summary = "the questions are reworded by the writer"
-        prompts = [("paraphrased", summary, replan(layout.plan, rubric=rubric))]
-    return replace(layout.extend(more, prompts), notes=(*layout.notes, *notes))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _JudgeAnswers:
-    """The judge's answers to the whole layout."""
-
-    layout: Layout
-    verdicts: dict[str, Verdicts]
-    runs: tuple[Answers, ...]
-    floor: tuple[Answers, Answers]
-    comparisons: tuple[Comparison, ...]
-
-
-def _ask(layout: Layout, asker: Asker) -> _JudgeAnswers:
-    """Judge the whole layout, and pair the answers."""
-    verdicts = {row.name: asker.ask(row.name, row.plan, row.items) for row in layout.requests}
-    codes = Codes(layout.plan.rubric.questions)
-    names = ["items", *(name for name in verdicts if name.startswith("repeat "))]
-    runs = tuple(codes.answers(verdicts[name], layout.ids) for name in names)
-    n_items, pairing = len(layout.items), layout.neutral
-    floor = (
-        codes.answers(verdicts["items"], pairing.before).expand_to(pairing.places, n_items),
-        codes.answers(verdicts["items"], pairing.after).expand_to(pairing.places, n_items),
-    )
-    comparisons = tuple(_list_comparisons(layout, verdicts, codes, runs[0], floor))
-    return _JudgeAnswers(
-        layout=layout, verdicts=verdicts, runs=runs, floor=floor, comparisons=comparisons
-    )
 
 
 def _list_comparisons(
@@ -337,27 +247,3 @@ def _list_comparisons(
     for name, summary, _ in layout.prompts:
         answers = codes.answers(verdicts[f"prompt/{name}"], layout.ids)
         yield compare(usual, answers, probe=f"prompt/{name}", family="prompt", summary=summary)
-
-
-def _compute_reward_shift(
-    probe: str, answers: _JudgeAnswers, reward: RewardModel
-) -> Estimate | None:
-    """Compute the effect of a change on a reward, in standard deviations of the unchanged items."""
-    layout = answers.layout
-    pairing = next((pair for row, pair in layout.probes if row.id == probe), None)
-    if pairing is None:
-        return None
-    items = {item.id: item for item in (*layout.items, *layout.versions)}
-    plain, before, after = (
-        reward.score(
-            [items[name] for name in names], verdicts=answers.verdicts["items"], other_judge=True
-        ).rule_rewards
-        for names in (layout.ids, pairing.before, pairing.after)
-    )
-    shifts = (after - before) / float(np.nanstd(plain, ddof=1))
-    kept = np.isfinite(shifts)
-    if not kept.any():
-        return None
-    units = np.unique(layout.units[list(pairing.places)][kept], return_inverse=True)[1]
-    level = layout.settings.confidence_level
-    return estimate_mean(shifts[kept], units, confidence_level=level)

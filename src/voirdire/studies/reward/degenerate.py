@@ -14,8 +14,13 @@ from voirdire.judging.judges.cascade_jury_files import detect_kind
 from voirdire.judging.local import LocalJudge
 from voirdire.judging.local.cues import cue_phrases
 from voirdire.models import is_model_name
-from voirdire.probes import degradations
-from voirdire.probes.text import draw_for, join_sentences, language_of, read_data
+from voirdire.probes.text import (
+    draw_for,
+    join_sentences,
+    language_of,
+    read_data,
+    split_sentences,
+)
 from voirdire.rewards.reward_judge import choose_judge
 from voirdire.studies.reward.notes import write_note
 from voirdire.studies.reward.ranking import TIE
@@ -50,12 +55,8 @@ _WORTH_A_NOTE = 0.1
 """Share of prompts from which on a note says that nonsense outranks the best real response."""
 
 _TEXTS = "degenerate.yaml"
-_BY_RULE: dict[str, DegenerateKind] = {
-    "empty": "empty",
-    "repeated": "repeated_sentence",
-    "shuffled_words": "shuffled_words",
-}
-"""Changes of `voirdire.probes` that leave nothing of use in a response."""
+_FEWEST_WORDS = 8
+"""Words of English, characters of Chinese, from which a text is shuffled."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -194,10 +195,8 @@ def write_degenerate_texts(
     """Give the degenerate responses to the prompt of an item, in its language."""
     asked, texts = get_last_question(best), read_data(_TEXTS)
     language = language_of(f"{asked} {best.response}")
-    for change in degradations():
-        worse = change.change(best) if change.id in _BY_RULE else None
-        if worse is not None:
-            yield _BY_RULE[change.id], worse.response
+    if best.response.strip():
+        yield from _spoil_response(best)
     if has_refusal:
         yield "refusal", texts["refusal"][language]
     yield "repeated_apology", join_sentences([texts["apology"][language]] * _N_REPEATS, language)
@@ -209,6 +208,24 @@ def write_degenerate_texts(
     yield "lexicon", between.join(phrases)
     drawn = draw_for(best.id, "word_salad").choice(len(phrases), size=_N_DRAWN, replace=False)
     yield "word_salad", between.join(phrases[place] for place in drawn.tolist())
+
+
+def _spoil_response(best: Item) -> Iterator[tuple[DegenerateKind, str]]:
+    """Shuffle the words of a response, repeat one of its sentences, and leave nothing of it."""
+    text, language = best.response, language_of(best.response)
+    words = list(text.strip()) if language == "zh" else text.split()
+    if len(words) >= _FEWEST_WORDS:
+        order = draw_for(best.id, "shuffled_words").permutation(len(words))
+        shuffled = join_sentences([words[place] for place in order], language)
+        if shuffled.split() != text.split():
+            yield "shuffled_words", shuffled
+    sentences = split_sentences(text)
+    if len(sentences) >= 2:
+        drawn = sentences[int(draw_for(best.id, "repeated").integers(len(sentences)))]
+        repeated = join_sentences([drawn] * len(sentences), language)
+        if repeated.split() != text.split():
+            yield "repeated_sentence", repeated
+    yield "empty", ""
 
 
 def _summarize(
