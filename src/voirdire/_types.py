@@ -17,10 +17,8 @@ __all__ = [
     "Label",
     "Language",
     "Margin",
-    "Method",
     "Mode",
     "ModelSource",
-    "Normalization",
     "Orientation",
     "Outcome",
     "ProbabilitySource",
@@ -48,9 +46,7 @@ Margin: TypeAlias = Annotated[float, "margin"]
 """ε, in [0, 1)."""
 
 EpsilonMode: TypeAlias = Literal["additive", "multiplicative"]
-Method: TypeAlias = Literal["t", "exact"]
 WeightScheme: TypeAlias = Literal["imbalance"]
-Normalization: TypeAlias = Literal["zscore", "rank"]
 Outcome: TypeAlias = Literal["passed", "failed", "no_evidence"]
 Family: TypeAlias = Literal["annotators", "judges"]
 """What one false discovery rate covers: the annotators of a judge, or of all judges."""

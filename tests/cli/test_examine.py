@@ -358,8 +358,6 @@ def test_nothing_on_standard_input_is_our_error(call, files, assert_one_line):
         (["--column", "item=text"], ["column `text` must exist"]),
         (["--column", "colour=text"], ["'colour'"]),
         (["--rater", "zoe"], ["must hold 'zoe', got 'ann'"]),
-        (["--normalize", "zscore"], ["`--normalize` must be None unless"]),
-        (["--method", "exact", "--weights", "imbalance"], ["`--method` must be 't' with weights"]),
         (["--gold", "none.csv"], ["none.csv"]),
         (
             ["--certificate", "none/record.json"],
@@ -480,7 +478,6 @@ def test_the_same_alignment_twice_is_examined_once(call, files):
         ([], {}),
         (["--epsilon", "0.1"], {"epsilon": 0.1}),
         (["--epsilon-mode", "multiplicative"], {"epsilon_mode": "multiplicative"}),
-        (["--method", "exact"], {"method": "exact"}),
         (["--weights", "imbalance"], {"weights": "imbalance"}),
         (["--expert", "bob"], {"expert": "bob"}),
         (
@@ -536,21 +533,6 @@ def test_only_the_chosen_judges_are_examined(call, files, chosen):
     assert set(by_judge(done)) == set(chosen)
     for name in chosen:
         assert figures(by_judge(done)[name]) == figures(by_judge(everybody)[name])
-
-
-def test_normalised_scales(call, write):
-    humans = {name: {f"i{row}": row * scale for row in range(40)} for name, scale in
-              (("a", 1), ("b", 10), ("c", 100))}  # fmt: skip
-    paths = [
-        write("h.json", humans),
-        write("j.json", {"j": {f"i{row}": row * 2 for row in range(40)}}),
-    ]
-    files = ["--humans", paths[0], "--judges", paths[1], "--alignment", "neg_rmse", "--json"]
-
-    raw, scaled = call("examine", *files), call("examine", *files, "--normalize", "zscore")
-
-    assert by_judge(raw)["j"]["advantage_probability"] < 1
-    assert by_judge(scaled)["j"]["advantage_probability"] == 1
 
 
 def test_clusters_come_from_a_column_of_the_annotations(call, study, write, files):

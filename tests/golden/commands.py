@@ -31,11 +31,6 @@ def _of_the_paper(data: str, kind: str = "") -> list[Run]:
             f"examine {files} {more} --resamples 0 --json",
             keep=EXAMINED,
         ),
-        Run(
-            f"examine_{data}_exact",
-            f"examine {files} --epsilon .1 --method exact --resamples 0 --json",
-            keep=EXAMINED,
-        ),
     ]
 
 
@@ -77,9 +72,6 @@ EXAMINE = [
         f"{CHOICES} --epsilon 0 --epsilon .05 --epsilon .3 --epsilon-mode multiplicative"
         " --resamples 0 --json",
         keep=EXAMINED,
-    ),
-    Run(
-        "examine_exact", f"{CHOICES} --method exact --resamples 0 --json", quick=True, keep=EXAMINED
     ),
     Run("examine_weights", f"{CHOICES} --weights imbalance --resamples 0 --json", keep=EXAMINED),
     Run(
@@ -126,12 +118,6 @@ EXAMINE = [
         "examine --humans {inputs}/scale_humans.csv --judges {inputs}/scale_judges.csv"
         " --alignment neg_rmse --resamples 0 --json",
         quick=True,
-    ),
-    Run(
-        "examine_scale_ranks",
-        "examine --humans {inputs}/scale_humans.csv --judges {inputs}/scale_judges.csv"
-        " --alignment neg_rmse --normalize rank --resamples 0 --json",
-        keep=EXAMINED,
     ),
     Run(
         "examine_sets",

@@ -100,7 +100,7 @@ def test_every_promised_key_is_there_with_its_type(make_examination):
 
 def test_every_figure_is_that_of_the_result(make_examination):
     examination = make_examination(
-        epsilon=[0.1, 0.2], failures=3, questions=("polite", "helpful"), method="exact", n_items=30
+        epsilon=[0.1, 0.2], failures=3, questions=("polite", "helpful"), n_items=30
     )
 
     written = read(examination)

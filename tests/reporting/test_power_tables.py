@@ -41,7 +41,6 @@ def made():
             "n_categories": 2,
             "prevalences": None,
             "epsilon_mode": "additive",
-            "method": "t",
             "n_simulations": 1_000,
             "min_items": 30,
             "seed": 7,
@@ -157,7 +156,6 @@ def test_a_pilot_says_which_rows_are_drawn_from_it(made, shown):
         "pilot_annotators": 3,
         "pilot_clusters": 12,
         "alignment": "accuracy",
-        "method": "exact",
     }
     settings = result.settings | pilot
     text = shown(made((3, 6), rows=rows, settings=settings, cautions=("it is small",)))
@@ -169,7 +167,6 @@ def test_a_pilot_says_which_rows_are_drawn_from_it(made, shown):
     assert "With 3 annotators, studies are drawn from the pilot’s labels." in text
     assert "With 6 annotators, studies are simulated from noise fitted to the pilot." in text
     assert "note: it is small" in text
-    assert "the exact test" in text
 
 
 def test_json_holds_every_figure_and_undefined_ones_as_null(made):

@@ -212,14 +212,13 @@ def test_the_exact_method_is_that_of_the_oracle(drawn, eps):
         "epsilon_mode": eps[1],
         "min_items": 2,
         "labels": study.labels,
-        "method": "exact",
     }
 
     result = examined(study, **options)
 
-    oracle = alt_test_oracle(study.judge, study.humans, **options)
+    oracle = alt_test_oracle(study.judge, study.humans, method="exact", **options)
     for row in result.annotators:
-        assert row.p_value == pytest.approx(
+        assert row.exact_p_value == pytest.approx(
             oracle["annotators"][row.annotator]["p_value"], abs=2e-6
         )
     assert counts_of(result) == {
@@ -260,27 +259,6 @@ def test_a_users_similarity_is_that_of_the_oracle(data, study):
             **options,
         )
         assert named.annotators == given_function.annotators
-
-
-@pytest.mark.ci
-@given(sparse_humans("continuous") | sparse_humans("scale"), st.sampled_from(("zscore", "rank")))
-def test_normalised_scales_are_those_of_normalised_input(study, method):
-    def rescaled(answers):
-        kept = observed(answers)
-        if not kept:
-            return {}
-        values = stats.normalize_scale(list(kept.values()), method=method)
-        return dict(zip(kept, values.tolist(), strict=True))
-
-    options = {"alignment": "neg_rmse", "min_items": 2}
-
-    result = examined(study, normalize=method, **options)
-
-    # Only items that somebody annotated are examined, so only they are the judge's scale.
-    annotated = {i for answers in study.humans.values() for i in observed(answers)}
-    judge = {i: x for i, x in study.judge.items() if i in annotated}
-    humans = {name: rescaled(answers) for name, answers in study.humans.items()}
-    assert_is_oracle(result, alt_test_oracle(rescaled(judge), humans, **options))
 
 
 # The published figures ------------------------------------------------------------------------
@@ -335,14 +313,13 @@ def test_one_judge_at_a_time_gives_the_published_figures_too(name, shared_dir, p
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("method", ["t", "exact"])
 @pytest.mark.parametrize("mode", ["additive", "multiplicative"])
-def test_judges_and_epsilons_at_once_are_one_at_a_time(mode, method):
+def test_judges_and_epsilons_at_once_are_one_at_a_time(mode):
     rng = np.random.default_rng(9)
     humans = rng.integers(-1, 3, (50, 4))
     judges = rng.integers(-1, 3, (50, 3))
     failed = rng.random((50, 3)) < 0.1
-    options = {"epsilon_mode": mode, "method": method, "min_items": 5, "n_codes": 3}
+    options = {"epsilon_mode": mode, "min_items": 5, "n_codes": 3}
 
     together = stats.alt_test(judges, humans, epsilon=EPSILONS, failed=failed, **options)
 
@@ -487,7 +464,7 @@ def test_in_the_worst_case_failed_items_are_lost(data, drawn, eps):
 
 
 @pytest.mark.edges
-@pytest.mark.parametrize("variant", ["plain", "weights", "clusters", "quality", "exact"])
+@pytest.mark.parametrize("variant", ["plain", "weights", "clusters", "quality"])
 def test_the_worst_case_is_that_of_a_label_that_nobody_shares(variant):
     # Every annotator has a companion on every item, so a strange label always loses.
     rng = np.random.default_rng(4)
@@ -503,21 +480,17 @@ def test_the_worst_case_is_that_of_a_label_that_nobody_shares(variant):
         "weights": {"weights": "imbalance"},
         "clusters": {"clusters": {i: i // 4 for i in range(60)}},
         "quality": {"quality": {"h0": 1, "h1": 1, "h2": 2, "h3": 2}},
-        "exact": {"method": "exact"},
     }[variant]
 
     result = alt_test({i: None if i in failing else x for i, x in judge.items()}, humans, **options)
 
-    if variant == "exact":
-        options = {}
     strange = {i: "strange" if i in failing else x for i, x in judge.items()}
     expected = alt_test_oracle(strange, humans, **options)
     assert result.worst_case.n_failures == len(failing)
     assert result.worst_case.advantage_probability == pytest.approx(
         expected["advantage_probability"]
     )
-    if variant != "exact":
-        assert result.worst_case.winning_rate == pytest.approx(expected["winning_rate"])
+    assert result.worst_case.winning_rate == pytest.approx(expected["winning_rate"])
 
 
 def test_an_unasked_item_is_no_failure():
@@ -1366,8 +1339,6 @@ def test_annotators_may_be_numbers():
             {"clusters": {0: "s"}},
             "`cluster` must be given for every annotated item, got none for 59",
         ),
-        ({"normalize": "zscore"}, "`normalize` must be None unless"),
-        ({"method": "exact", "weights": "imbalance"}, "`method` must be 't' with weights"),
         ({"alignment": "jaccard"}, "must be a JSON array of labels, got .*separator="),
     ],
 )

@@ -309,7 +309,7 @@ def test_failures_are_left_out():
     assert flagged == missing
 
 
-@pytest.mark.parametrize("setting", ["epsilon", "method", "foo"])
+@pytest.mark.parametrize("setting", ["epsilon", "family", "foo"])
 def test_what_does_not_enter_is_refused(setting):
     judges, humans = labels(11)
 

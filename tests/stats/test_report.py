@@ -38,7 +38,7 @@ def test_names_and_settings_are_carried(results):
     for result in results:
         assert result.question == "tone"
         assert result.alignment == "accuracy"
-        assert (result.epsilon_mode, result.method) == ("additive", "t")
+        assert result.epsilon_mode == "additive"
         assert result.settings == {"seed": 0, "n_clusters": None}
         assert {row.annotator for row in result.annotators} | set(result.untested) == {
             "ann",

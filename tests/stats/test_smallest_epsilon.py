@@ -106,26 +106,6 @@ def test_with_few_clusters_a_judge_may_fail_at_a_larger_share():
     assert {result.smallest_epsilon for result in results} == {0.0}
 
 
-@pytest.mark.ci
-@settings(max_examples=10)
-@given(cases(items=(5, 12), annotators=(2, 3)))
-def test_under_the_exact_test_it_passes_and_fails_one_step_before(case):
-    judge, humans, options = case
-    options = {name: options[name] for name in ("epsilon_mode",)}
-    options |= {"min_items": 2, "method": "exact"}
-
-    smallest = found(judge, humans, options)
-
-    if smallest is None:
-        assert not scan(judge, humans, options, margins=[0.999]).any()
-        return
-    [passing] = scan(judge, humans, options, margins=[smallest])
-    assert passing
-    if smallest:
-        [before] = scan(judge, humans, options, margins=[round(smallest - 0.001, 3)])
-        assert not before
-
-
 def test_a_judge_that_is_always_worse_has_none():
     humans = np.zeros((40, 3), dtype=int)
 

@@ -359,20 +359,6 @@ def test_failures_make_passing_rarer():
     assert lost.advantage_high == pytest.approx(dropped.advantage_high, abs=0.015)
 
 
-def test_under_the_exact_test_stability_is_undefined_with_a_reason():
-    judge, humans = labels(13, n_items=40)
-
-    exact = interval(judge, humans, method="exact").uncertainty
-    plain = interval(judge, humans).uncertainty
-
-    assert math.isnan(exact.stability)
-    assert exact.reason == "stability is not computed under the exact test"
-    assert (exact.advantage_low, exact.advantage_high) == (
-        plain.advantage_low,
-        plain.advantage_high,
-    )
-
-
 # Randomness and record ---------------------------------------------------------------------------
 
 

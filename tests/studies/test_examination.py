@@ -82,7 +82,6 @@ def test_settings_say_everything_else_that_determines_the_result():
         "weights",
         "quality",
         "expert",
-        "normalize",
         "seed",
     }
     assert documented <= result.settings.keys()
@@ -101,25 +100,28 @@ def test_a_plan_is_plain_values():
 def test_a_plan_and_keywords_say_the_same():
     humans = {name: {i: (i + k) % 3 == 0 for i in range(60)} for k, name in enumerate("abc")}
     judge = {i: i % 3 == 0 for i in range(59)}
-    plan = Plan(epsilon=0.1, method="exact", n_resamples=0)
+    plan = Plan(epsilon=0.1, min_items=20, n_resamples=0)
 
     by_plan = voirdire.alt_test(judge, humans, plan=plan)
-    by_keywords = voirdire.alt_test(judge, humans, epsilon=0.1, method="exact", n_resamples=0)
+    by_keywords = voirdire.alt_test(judge, humans, epsilon=0.1, min_items=20, n_resamples=0)
     over_plan = voirdire.alt_test(judge, humans, plan=plan, epsilon=0.3)
 
     assert by_plan == by_keywords
-    assert (over_plan.epsilon, over_plan.method) == (0.3, "exact")
-    with pytest.raises(TypeError, match="epsilonn"):
-        voirdire.alt_test(judge, humans, epsilonn=0.1)
+    assert (over_plan.epsilon, over_plan.settings["min_items"]) == (0.3, 20)
+
+
+def test_a_misspelt_setting_is_named_with_the_nearest():
+    labels = {i: i % 2 for i in range(40)}
+
+    with pytest.raises(InputError, match=r"`min_item` is no .*mean `min_items`\?"):
+        voirdire.alt_test(labels, {"ann": labels, "bob": labels}, min_item=10)
 
 
 def test_a_plan_is_checked_where_it_is_made():
     for name, value in {
         "epsilon": 1.0,
         "epsilon_mode": "both",
-        "method": "z",
         "weights": "all",
-        "normalize": "log",
         "min_items": 1,
         "min_annotators": 0,
         "false_discovery_rate": 5,

@@ -305,9 +305,6 @@ def test_kinds_and_alignments_must_fit(pilot):
         power_from_pilot(humans, scales)
     with pytest.raises(InputError, match=r"`alignment` must suit a choice question"):
         power_from_pilot(humans, judges, alignment="jaccard")
-    _, grouped, _ = pilot(cluster={f"i{row}": f"d{row // 2}" for row in range(60)})
-    with pytest.raises(InputError, match=r"`method` must be 't' with clusters, got 'exact'"):
-        power_from_pilot(grouped, judges, clustered=True, method="exact")
 
 
 def test_one_annotator_is_no_pilot(pilot):

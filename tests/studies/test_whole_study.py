@@ -88,7 +88,7 @@ def test_tables_give_what_dicts_give_on_sparse_labels(
 
 @pytest.mark.edges
 @pytest.mark.parametrize("alignment", sorted(ALIGNMENTS))
-@pytest.mark.parametrize("variant", ["plain", "clusters", "expert", "quality", "gold", "exact"])
+@pytest.mark.parametrize("variant", ["plain", "clusters", "expert", "quality", "gold"])
 def test_every_variant_is_the_same_by_both_routes(
     make_survey, table, figures, assert_same, alignment, variant
 ):
@@ -100,7 +100,6 @@ def test_every_variant_is_the_same_by_both_routes(
     plan = {
         "expert": {"expert": "ann1"},
         "quality": {"quality": quality},
-        "exact": {"method": "exact"},
     }.get(variant, {})
     clustered = variant == "clusters"
 

@@ -72,11 +72,11 @@ assert_type(voirdire.alt_test(judge, humans, epsilon=0.1), AltTestResult)
 assert_type(voirdire.outperforms_humans(judge, humans, gold=judge), AltTestResult)
 
 # Every kind of label, every setting.
-voirdire.alt_test({1: 2.5}, numbers, alignment="neg_rmse", normalize="zscore")
+voirdire.alt_test({1: 2.5}, numbers, alignment="neg_rmse")
 voirdire.alt_test({1: ["hate"]}, sets, alignment="hamming", labels=["hate", "insult"])
 voirdire.alt_test({1: {"hate"}}, sets, alignment="jaccard")
 voirdire.alt_test({1: True}, {"ann": {1: False}}, kind="boolean")
-voirdire.alt_test(failing, humans, epsilon_mode="multiplicative", method="exact")
+voirdire.alt_test(failing, humans, epsilon_mode="multiplicative")
 voirdire.alt_test(judge, humans, weights="imbalance", clusters={"t1": 1}, seed=3)
 voirdire.alt_test(judge, humans, quality={"ann": 1.0, "bob": 0.5}, expert="ann")
 voirdire.alt_test(judge, humans, alignment="similarity", similarity=same_length)
@@ -92,7 +92,6 @@ voirdire.examine(judges={"j": pl.DataFrame()}, humans=humans, epsilon=[0.1, 0.2]
 # Closed sets of words are closed.
 voirdire.alt_test(judge, humans, alignment="kappa")  # type: ignore[arg-type]
 voirdire.alt_test(judge, humans, epsilon_mode="ratio")  # type: ignore[arg-type]
-voirdire.alt_test(judge, humans, method="wilcoxon")  # type: ignore[arg-type]
 voirdire.alt_test(judge, humans, weights="balanced")  # type: ignore[arg-type]
 voirdire.alt_test(judge, humans, "accuracy")  # type: ignore[call-arg, arg-type]
 
@@ -103,7 +102,6 @@ def read_a_result(result: AltTestResult) -> None:
     assert_type(result.alignment, str)
     assert_type(result.epsilon, float)
     assert_type(result.epsilon_mode, Literal["additive", "multiplicative"])
-    assert_type(result.method, Literal["t", "exact"])
     assert_type(result.n_items, int)
     assert_type(result.n_annotators, int)
     assert_type(result.winning_rate, float)
@@ -146,7 +144,7 @@ def examine_files(path: str, frame: pl.DataFrame) -> None:
     judges = read_labels(frame, role="judge", kind="multilabel", source_name="judges")
     assert_type(join_tables([judges, judges]), LabelTable)
 
-    plan = TestPlan(epsilon=[0.1, 0.2], method="exact", seed=1)
+    plan = TestPlan(epsilon=[0.1, 0.2], seed=1)
     found = examine(
         humans=table, judges=judges, alignment=["jaccard", "hamming"], plan=plan, labels=["a"]
     )
@@ -167,7 +165,7 @@ def examine_files(path: str, frame: pl.DataFrame) -> None:
 
     read_labels(path, role="annotator", kind="pairwise")
     read_labels(path, role="human", kind="choice")  # type: ignore[arg-type]
-    TestPlan(method="wilcoxon")  # type: ignore[arg-type]
+    TestPlan(epsilon_mode="relative")  # type: ignore[arg-type]
     examine(humans=table, judges=judges, alignment=["kappa"])  # type: ignore[list-item]
 
 

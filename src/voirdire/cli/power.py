@@ -19,7 +19,7 @@ from voirdire.cli.written_files import Page, check_written, write_picture
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
 
-_OF_PLAN = ("epsilon", "epsilon_mode", "method", "false_discovery_rate", "min_items", "seed")
+_OF_PLAN = ("epsilon", "epsilon_mode", "false_discovery_rate", "min_items", "seed")
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -169,7 +169,7 @@ def _complete_row(row: Any) -> Any:
     reasons, sentences, warnings = texts.values()
     reasons = reasons or [{"code": "", "sentence": each} for each in sentences]
     cautions = row.get("cautions") or [{"code": "", "sentence": each} for each in warnings]
-    older: dict[str, Any] = {"method": "t", "epsilon_mode": "additive"}
+    older: dict[str, Any] = {"epsilon_mode": "additive"}
     if "because" not in row:
         older["because"] = reasons[0] if reasons else {"code": "", "sentence": ""}
         cautions = [*cautions, *reasons[1:]] if isinstance(cautions, list | tuple) else cautions

@@ -169,7 +169,8 @@ def _kappa(coefficients: Sequence[AgreementResult]) -> AgreementResult | None:
 
 
 _LEGEND = {
-    "ω": "ω: share of the annotators that the judge may replace, its failed calls counted as lost",
+    "ω": "ω: share of the annotators that the judge may replace, its failed calls counted as lost, "
+    "by the t-test; the outcome asks for .5 by the exact test.",
     "ρ": "ρ: how often the judge is at least as close to the other annotators as the one left out.",
     "ρ human": "ρ human: the same for the one left out.",
     "interval": "interval: of ρ, were the items drawn again.",
@@ -177,17 +178,10 @@ _LEGEND = {
 }
 
 
-_TESTS = {
-    "t": "t-test; the outcome asks for .5 by the exact test",
-    "exact": "exact test; the judge passes at .5",
-}
-
-
-def legend(heads: Collection[str] = tuple(_LEGEND), *, method: str = "t") -> Text:
-    """Say what the columns mean that are shown; ω always is, with the test that it is by."""
-    omega = f"{_LEGEND['ω']}, by the {_TESTS[method]}."
-    meanings = (text for head, text in _LEGEND.items() if head != "ω" and head in heads)
-    return Text(" ".join([omega, *meanings]), style="dim")
+def legend(heads: Collection[str] = tuple(_LEGEND)) -> Text:
+    """Say what the columns mean that are shown; ω always is."""
+    meanings = (text for head, text in _LEGEND.items() if head == "ω" or head in heads)
+    return Text(" ".join(meanings), style="dim")
 
 
 def dropped_note(rows: Sequence[Dropped]) -> Text:

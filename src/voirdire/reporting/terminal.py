@@ -94,7 +94,7 @@ class ExaminationTables:
             yield ""
         yield cautions(examination, most=None if self._details else MOST_NOTES)
         heads = {str(column.header) for table in tables for column in table.columns}
-        yield legend(heads, method=examination.results[0].method)
+        yield legend(heads)
         if examination.dropped:
             yield dropped_note(examination.dropped)
 
@@ -177,15 +177,12 @@ def _title(row: AltTestResult, *, without: Sequence[str]) -> str:
     words = [f"{row.epsilon_mode} ε"]
     if "alignment" not in without:
         words.insert(0, row.alignment)
-    if row.method == "exact":
-        words.append("exact test")
     settings = row.settings
     given = {
         "weights": f"{settings.get('weights')} weights",
         "quality": "annotators weighted by quality",
         "expert": f"against the expert {shorten(settings.get('expert'), width=30)}",
         "gold": "against gold labels",
-        "normalize": f"labels as {settings.get('normalize')}",
         "n_clusters": f"{settings.get('n_clusters')} clusters",
     }
     words += [phrase for name, phrase in given.items() if settings.get(name)]

@@ -49,7 +49,7 @@ from voirdire.stats.exact_test import exact_p_value
 from voirdire.stats.fdr import benjamini_hochberg, benjamini_yekutieli
 from voirdire.stats.intervals import Estimate
 from voirdire.stats.judge_difference import JudgeDifference, compare_judges
-from voirdire.stats.label_arrays import LabelSets, majority_shares, normalize_scale
+from voirdire.stats.label_arrays import LabelSets, majority_shares
 from voirdire.stats.noise_model import NoiseModel, fit_noise_model
 from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
 from voirdire.stats.paired_change import ChangeResult, PairedChange, measure_change
@@ -138,7 +138,6 @@ __all__ = [
     "measure_change",
     "measure_classification",
     "measure_panel",
-    "normalize_scale",
     "outlier_annotators",
     "panel_items",
     "power",

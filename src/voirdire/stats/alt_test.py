@@ -29,8 +29,6 @@ if TYPE_CHECKING:
         AlignmentName,
         EpsilonMode,
         Family,
-        Method,
-        Normalization,
         WeightScheme,
     )
     from voirdire.stats.alignment import VectorizedScore
@@ -52,7 +50,6 @@ def alt_test(
     alignment: AlignmentName | VectorizedScore = "accuracy",
     epsilon: float | Sequence[float] = 0.2,
     epsilon_mode: EpsilonMode = "additive",
-    method: Method = "t",
     label_sets: ArrayLike | LabelSets | None = None,
     values: Sequence[Any] | None = None,
     similarity: VectorizedScore | None = None,
@@ -62,7 +59,6 @@ def alt_test(
     quality: ArrayLike | None = None,
     expert: int | None = None,
     gold: ArrayLike | None = None,
-    normalize: Normalization | None = None,
     clusters: ArrayLike | None = None,
     min_items: int = 30,
     min_annotators: int = 2,
@@ -95,8 +91,6 @@ def alt_test(
         annotators, .1 for crowd workers.
     epsilon_mode : {"additive", "multiplicative"}, optional
         Whether the annotator's advantage is reduced by ε or by the share ε of itself.
-    method : {"t", "exact"}, optional
-        The t-test, or the exact unconditional test (refused with weights or clusters).
     label_sets : array_like of bool, shape (n_sets, n_labels), or LabelSets, optional
         For multi-label questions: which labels the set of each code holds. Its width is the
         label universe.
@@ -116,8 +110,6 @@ def alt_test(
         The annotator who stands for "the others" of everyone else, and is not tested.
     gold : array_like, shape (n_items,), optional
         Labels that do so without belonging to an annotator. With ε = 0: outperforms humans.
-    normalize : {"zscore", "rank"}, optional
-        For ``"neg_rmse"``: rescale each rater's labels first.
     clusters : array_like of int, shape (n_items,), optional
         Which independent unit each item belongs to; errors become cluster-robust.
     min_items : int, optional
@@ -158,7 +150,7 @@ def alt_test(
     -----
     A judge's missing labels that are no failures are items it was not asked about: its figures,
     and what it is measured against, rest on the others. `outcome` follows the rules of
-    `voirdire.stats.outcome`: the exact test whatever `method` is, failures lost, and a constant
+    `voirdire.stats.outcome`: the exact test, failures lost, and a constant
     answer that the judge must beat.
 
     Ties are ties: scores are compared as whole numbers where they are (accuracy, whole-number
@@ -190,7 +182,6 @@ def alt_test(
         alignment=alignment,
         epsilon=epsilon,
         epsilon_mode=epsilon_mode,
-        method=method,
         label_sets=label_sets,
         values=values,
         similarity=similarity,
@@ -200,7 +191,6 @@ def alt_test(
         quality=quality,
         expert=expert,
         gold=gold,
-        normalize=normalize,
         clusters=clusters,
         min_items=min_items,
         min_annotators=min_annotators,
@@ -368,9 +358,7 @@ def _judge_results(
         if not figures.tested[judge, column] and column != settings.excluded
     )
     rows = _annotator_rows(figures, judge, names.annotators)
-    cautions = cautions_of_judge(
-        rows[0], untested, part.panel, method=settings.method, min_items=settings.min_items
-    )
+    cautions = cautions_of_judge(rows[0], untested, part.panel, min_items=settings.min_items)
     results = []
     for number, annotators in enumerate(rows):
         winning_rate = float(figures.winning_rate[judge, number])
@@ -396,7 +384,6 @@ def _judge_results(
             alignment=alignment,
             epsilon=float(settings.epsilons[number]),
             epsilon_mode=settings.mode,
-            method=settings.method,
             n_items=int(part.n_items[place]),
             n_annotators=len(annotators),
             winning_rate=winning_rate,

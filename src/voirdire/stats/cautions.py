@@ -12,7 +12,6 @@ from voirdire.stats.results import Caution, make_caution
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from voirdire._types import Method
     from voirdire.stats.outcome import Panel
     from voirdire.stats.results import AnnotatorResult, Uncertainty, WorstCase
 
@@ -36,12 +35,14 @@ def cautions_of_judge(
     untested: Sequence[str],
     panel: Panel,
     *,
-    method: Method,
     min_items: int,
 ) -> list[Caution]:
     """Return the cautions about a judge that hold for every ε."""
-    found = [*_item_cautions(annotators, untested, min_items), *_panel_cautions(panel)]
-    return [*found, *_tie_cautions(annotators)] if method == "t" else found
+    return [
+        *_item_cautions(annotators, untested, min_items),
+        *_panel_cautions(panel),
+        *_tie_cautions(annotators),
+    ]
 
 
 def cautions_at_epsilon(

@@ -9,7 +9,7 @@ at a time; controls are compared like judges.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -314,7 +314,6 @@ class Comparison:
     quality: NDArray[np.float64] | None
     min_annotators: int
     n_codes: int
-    _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def asked(self, raters: Raters) -> NDArray[np.bool_]:
         """Return on which items each judge was asked, shape (n_items, n_judges)."""
@@ -414,30 +413,18 @@ class Comparison:
         return [block.outcomes(np.ascontiguousarray(column)) for column in raters.judges.T]
 
     def _blocks(self, raters: Raters) -> Iterator[tuple[Raters, HumanBlock, slice]]:
-        """Split the items into blocks, with whole, ascending clusters; keep a single block."""
-        slices = list(self._slices(raters))
-        if len(slices) == 1:
-            if self._kept.get("raters") is not raters:
-                self._kept.clear()
-                self._kept.update(raters=raters, block=self.block(raters), outcomes={})
-            yield raters, self._kept["block"], slices[0]
-            return
-        for items in slices:
-            part = raters.take(items)
-            yield part, self.block(part), items
-
-    def _slices(self, raters: Raters) -> Iterator[slice]:
+        """Split the items into blocks, with whole, ascending clusters."""
         n_items, n_annotators = raters.humans.shape
-        if raters.codes is not None:  # imbalance weights need all items at once
-            yield slice(0, n_items)
-            return
         step = max(256, _CELLS_AT_ONCE // (n_annotators * self.scorer.cell_width))
+        if raters.codes is not None:  # imbalance weights need all items at once
+            step = max(n_items, 1)
         edges = np.arange(0, max(n_items, 1), step)
         if raters.clusters is not None:
             known = raters.clusters[edges[edges < n_items]]
             edges = np.unique(np.append(0, np.searchsorted(raters.clusters, known)))
-        for start, stop in zip(edges, [*edges[1:], n_items], strict=True):
-            yield slice(int(start), int(stop))
+        for start, stop in zip(edges.tolist(), [*edges[1:].tolist(), n_items], strict=True):
+            part = raters.take(slice(start, stop))
+            yield part, self.block(part), slice(start, stop)
 
     def block(self, raters: Raters) -> HumanBlock:
         """Make a block of some items."""
@@ -452,15 +439,12 @@ class Comparison:
     def _outcomes(
         self, raters: Raters, block: HumanBlock, judge: int
     ) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        known = self._kept["outcomes"] if self._kept.get("block") is block else {}
-        if judge not in known:
-            answers = np.ascontiguousarray(raters.judges[:, judge])
-            plain = lost = block.outcomes(answers)
-            if raters.failed is not None and raters.failed[:, judge].any():
-                lost = block.outcomes(answers, failed=raters.failed[:, judge])
-            known[judge] = plain, lost
-        found: tuple[NDArray[np.int8], NDArray[np.int8]] = known[judge]
-        return found
+        """Return the outcomes of a judge, with failures left out and lost."""
+        answers = np.ascontiguousarray(raters.judges[:, judge])
+        plain = lost = block.outcomes(answers)
+        if raters.failed is not None and raters.failed[:, judge].any():
+            lost = block.outcomes(answers, failed=raters.failed[:, judge])
+        return plain, lost
 
     def _sum(self, outcomes: NDArray[np.int8], raters: Raters) -> OutcomeSums:
         weights = self.weights(outcomes, raters)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire._types import EpsilonMode, Family, Method
+    from voirdire._types import EpsilonMode, Family
     from voirdire.stats.outcome_sums import OutcomeSums
 
 __all__ = [
@@ -71,7 +71,6 @@ class TestSettings:
 
     epsilons: NDArray[np.float64]
     mode: EpsilonMode
-    method: Method
     design: Design
     false_discovery_rate: float
     min_items: int
@@ -99,7 +98,7 @@ class Figures:
     """All figures of the test, each computed when it is first used.
 
     Arrays over judges, ε and annotators; nan where an annotator is not tested. Figures that begin
-    with `exact` use the exact test, for every method.
+    with `exact` use the exact test, the others the t-test.
 
     Attributes
     ----------
@@ -182,20 +181,23 @@ class Figures:
 
     @cached_property
     def p_values(self) -> NDArray[np.float64]:
-        """p-values by the method of the test, shape (n_judges, n_epsilons, n_annotators)."""
-        return self.exact_p_values if self.settings.method == "exact" else self._t_p_values
+        """p-values by the t-test, shape (n_judges, n_epsilons, n_annotators)."""
+        found = self.difference
+        distance = found.mean - found.target
+        p_values = t_test_p_values(distance, found.standard_error, found.degrees_of_freedom)
+        return np.where(self.tested[:, np.newaxis], p_values, np.nan)
 
     @cached_property
     def exact_p_values(self) -> NDArray[np.float64]:
         """p-values by the exact test; with weights or clusters never below the t-test's."""
         settings, counts = self.settings, exact_counts(self.sums)
-        found, epsilons = np.full_like(self._t_p_values, np.nan), settings.epsilons.tolist()
+        found, epsilons = np.full_like(self.p_values, np.nan), settings.epsilons.tolist()
         for judge, annotator in np.argwhere(self.tested):
             won, ties, lost = counts[judge, annotator].tolist()
             found[judge, :, annotator] = [
                 cached_p_value(won, ties, lost, epsilon, settings.mode) for epsilon in epsilons
             ]
-        return found if settings.design == "items" else np.maximum(found, self._t_p_values)
+        return found if settings.design == "items" else np.maximum(found, self.p_values)
 
     @cached_property
     def rejected(self) -> NDArray[np.bool_]:
@@ -249,13 +251,6 @@ class Figures:
         count = np.count_nonzero(self.tested, axis=-1)
         total = np.where(self.tested, advantage, 0.0).sum(axis=-1)
         return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
-
-    @cached_property
-    def _t_p_values(self) -> NDArray[np.float64]:
-        found = self.difference
-        distance = found.mean - found.target
-        p_values = t_test_p_values(distance, found.standard_error, found.degrees_of_freedom)
-        return np.where(self.tested[:, np.newaxis], p_values, np.nan)
 
     def _reject(
         self, procedure: Callable[..., NDArray[np.bool_]], p_values: NDArray[np.float64]
@@ -338,39 +333,16 @@ def smallest_epsilons(parts: Sequence[OutcomeSums], settings: TestSettings) -> l
     """Find the smallest margin, a multiple of .001, at which each judge passes in all parts.
 
     `parts` are sums of shape (n_judges, n_annotators), such as with failures dropped and lost. None
-    where no margin below 1 is enough. An exact p-value can rise a little with ε: bisection returns
-    a margin at which the judge passes while it fails at .001 less; in one of a hundred tables a
-    smaller margin passes too.
+    where no margin below 1 is enough.
     """
     n_judges, n_annotators = parts[0].n_units.shape
     together = settings.family == "judges"
     step = n_judges if together else max(1, _CELLS_AT_ONCE // (_STEPS * max(n_annotators, 1)))
-    if settings.method == "exact":
-        step = n_judges if together else 1
+    varied = replace(settings, epsilons=np.arange(_STEPS) / _STEPS)
     epsilons: list[float | None] = []
     for start in range(0, n_judges, step):
         some = [part.rows(slice(start, start + step)) for part in parts]
-        if settings.method == "exact":
-            epsilons += [_halve(some, settings, judge) for judge in range(len(some[0].n_units))]
-        else:
-            passed = _passing(some, settings, np.arange(_STEPS))
-            first = np.where(passed.any(axis=1), passed.argmax(axis=1), -1)
-            epsilons += [None if place < 0 else place / _STEPS for place in first.tolist()]
+        passed = np.all([Figures(part, varied).passed for part in some], axis=0)
+        first = np.where(passed.any(axis=1), passed.argmax(axis=1), -1)
+        epsilons += [None if place < 0 else place / _STEPS for place in first.tolist()]
     return epsilons
-
-
-def _halve(parts: Sequence[OutcomeSums], settings: TestSettings, judge: int) -> float | None:
-    low, high = -1, _STEPS  # low fails (or is nothing), high passes (or is nothing)
-    while high - low > 1:
-        middle = (low + high) // 2
-        passed = _passing(parts, settings, np.array([middle]))[judge, 0]
-        low, high = (low, middle) if passed else (middle, high)
-    return None if high == _STEPS else high / _STEPS
-
-
-def _passing(
-    parts: Sequence[OutcomeSums], settings: TestSettings, steps: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    varied = replace(settings, epsilons=steps / _STEPS)
-    passed: NDArray[np.bool_] = np.all([Figures(part, varied).passed for part in parts], axis=0)
-    return passed

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JudgeDifference", "compare_judges"]
 
-_OF_MARGINS = {"epsilon", "epsilon_mode", "false_discovery_rate", "family", "method"}
+_OF_MARGINS = {"epsilon", "epsilon_mode", "false_discovery_rate", "family"}
 _SETTINGS = sorted(set(signature(prepare).parameters) - {"judges", "humans"} - _OF_MARGINS)
 
 
@@ -101,7 +101,7 @@ def compare_judges(
     **settings
         The arguments of `voirdire.stats.alt_test` that say how labels are compared: `alignment`,
         `label_sets`, `values`, `similarity`, `n_codes`, `failed`, `weights`, `quality`, `expert`,
-        `gold`, `normalize`, `clusters`, `min_items`, `min_annotators`; nothing else is known.
+        `gold`, `clusters`, `min_items`, `min_annotators`; nothing else is known.
 
     Returns
     -------

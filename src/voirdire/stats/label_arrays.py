@@ -1,4 +1,4 @@
-"""Checks arrays of labels, puts them on one scale, packs them, and treats them as sets.
+"""Checks arrays of labels, packs them, and treats them as sets.
 
 In a crowd hundreds of annotators label a few items each. Comparing them pair by pair costs their
 square; comparing the slots of an item, as many as it has labels, costs the square of those. Label
@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._types import Normalization
-from voirdire._validation import check_choice
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,7 +30,6 @@ __all__ = [
     "is_present",
     "judge_columns",
     "majority_shares",
-    "normalize_scale",
     "pack_slots",
 ]
 
@@ -40,56 +37,6 @@ _WORTH_IT = 2
 """Raters per slot from which packing is faster."""
 
 _WORD_BITS = (8, 16, 32, 64)
-
-# Scales ---------------------------------------------------------------------------------------
-
-
-def normalize_scale(labels: ArrayLike, *, method: Normalization) -> NDArray[np.float64]:
-    """Rescale each rater's numbers over the items that the rater labelled.
-
-    Parameters
-    ----------
-    labels : array_like of float, shape (n_items,) or (n_items, n_raters)
-        One rater's labels, or a column for each rater; nan is missing and stays so.
-    method : {"zscore", "rank"}
-        ``"zscore"`` subtracts the rater's mean and divides by the rater's standard deviation
-        (population form; a rater who gives one value only becomes 0). ``"rank"`` replaces labels
-        by average ranks, scaled to (0, 1): (rank - 0.5) / n.
-
-    Returns
-    -------
-    ndarray of float, shape of `labels`
-
-    Raises
-    ------
-    InputError
-        If `method` is not one of the two words.
-
-    Examples
-    --------
-    >>> normalize_scale([1, 3, 5], method="rank").round(3).tolist()
-    [0.167, 0.5, 0.833]
-    """
-    check_choice("method", method, Normalization)
-    values = np.array(labels, dtype=np.float64)
-    if values.ndim > 1:
-        return np.stack([normalize_scale(column, method=method) for column in values.T], axis=1)
-    known = ~np.isnan(values)
-    values[known] = _zscore(values[known]) if method == "zscore" else _rank(values[known])
-    return values
-
-
-def _zscore(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    if not values.size or values.min() == values.max():
-        return np.zeros_like(values)
-    return (values - values.mean()) / values.std()
-
-
-def _rank(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return ((last - (counts - 1) / 2) - 0.5)[inverse] / max(len(values), 1)
-
 
 # Labels ---------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 r"""Decides whether a judge passed, failed, or could not be distinguished from a useless one.
 
-Failures count as lost, and ω is from the exact test, whichever method the figures use:
+Failures count as lost, and ω is from the exact test:
 
 1. ``no_evidence`` where no annotator can be tested.
 2. Where ω is below .5, ``failed``; but ``no_evidence`` where the judge's estimate is within ε for

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from voirdire._types import EpsilonMode, Method
+from voirdire._types import EpsilonMode
 from voirdire._validation import (
     check_choice,
     check_count,
@@ -99,7 +99,7 @@ class PowerRow:
     standard_error : float
         Of that share, for a binomial one.
     winning_rate_power : float
-        Share of the studies with ω at least .5 by the chosen method, in [0, 1].
+        Share of the studies with ω at least .5 by the t-test, in [0, 1].
     winning_rate : float
         Mean of ω over the studies in which it is defined, in [0, 1]; nan where in none.
     n_simulations : int
@@ -282,7 +282,6 @@ def power(
     n_annotators: int | Sequence[int] = 3,
     epsilon: float | Sequence[float] = DEFAULT_EPSILONS,
     epsilon_mode: EpsilonMode = "additive",
-    method: Method = "t",
     false_discovery_rate: float = 0.05,
     min_items: int = 30,
     wanted_power: float = 0.8,
@@ -314,8 +313,6 @@ def power(
         Cost-benefit margins, fractions in [0, 1).
     epsilon_mode : {"additive", "multiplicative"}, optional
         As in `voirdire.alt_test`.
-    method : {"t", "exact"}, optional
-        By which `winning_rate` and `winning_rate_power` are; the outcome is always exact.
     false_discovery_rate : float, optional
         q of Benjamini-Yekutieli over annotators, in (0, 1).
     min_items : int, optional
@@ -383,7 +380,6 @@ def power(
         n_annotators=n_annotators,
         epsilon=epsilon,
         epsilon_mode=epsilon_mode,
-        method=method,
         false_discovery_rate=false_discovery_rate,
         min_items=min_items,
         wanted_power=wanted_power,
@@ -409,7 +405,6 @@ class PowerGrid:
     n_annotators: tuple[int, ...]
     epsilon: tuple[float, ...]
     epsilon_mode: EpsilonMode
-    method: Method
     false_discovery_rate: float
     min_items: int
     wanted_power: float
@@ -424,7 +419,6 @@ class PowerGrid:
             n_annotators=_counts("n_annotators", asked["n_annotators"]),
             epsilon=tuple(dict.fromkeys(check_epsilons(asked["epsilon"]))),
             epsilon_mode=check_choice("epsilon_mode", asked["epsilon_mode"], EpsilonMode),
-            method=check_choice("method", asked["method"], Method),
             false_discovery_rate=check_fraction(
                 "false_discovery_rate", asked["false_discovery_rate"]
             ),
@@ -719,11 +713,10 @@ def _gain_p_values(
 
 
 def _winning_rates(sums: OutcomeSums, grid: PowerGrid, first: _FirstItems) -> NDArray[np.float64]:
-    """Find ω by the exact test and by the chosen method, shape (2, ..., n_epsilons)."""
+    """Find ω by the exact test and by the t-test, shape (2, ..., n_epsilons)."""
     settings = TestSettings(
         epsilons=np.asarray(grid.epsilon),
         mode=grid.epsilon_mode,
-        method="t",
         design="clustered" if first.clustered else "items",
         false_discovery_rate=grid.false_discovery_rate,
         min_items=grid.min_items,
@@ -739,5 +732,5 @@ def _winning_rates(sums: OutcomeSums, grid: PowerGrid, first: _FirstItems) -> ND
     if first.clustered:
         bounds = np.maximum(bounds, figures.p_values)
     exact = figures.winning_rate_by(bounds)
-    rates = [exact, exact if grid.method == "exact" else figures.winning_rate]
+    rates = [exact, figures.winning_rate]
     return np.reshape(rates, (2, *sums.n_units.shape[:-1], -1))

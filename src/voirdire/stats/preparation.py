@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._types import AlignmentName, EpsilonMode, Family, Method, WeightScheme
+from voirdire._types import AlignmentName, EpsilonMode, Family, WeightScheme
 from voirdire._validation import check_choice, check_count, check_epsilons, check_fraction
 from voirdire.errors import InputError
 from voirdire.stats.alignment import make_scorer
@@ -19,7 +19,6 @@ from voirdire.stats.label_arrays import (
     check_humans,
     check_judges,
     check_reference,
-    normalize_scale,
 )
 
 if TYPE_CHECKING:
@@ -27,9 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire._types import Normalization
     from voirdire.stats.alignment import VectorizedScore
-    from voirdire.stats.figures import Design
 
 __all__ = ["Prepared", "prepare"]
 
@@ -57,7 +54,6 @@ def prepare(
     alignment: AlignmentName | VectorizedScore = "accuracy",
     epsilon: float | Sequence[float] = 0.2,
     epsilon_mode: EpsilonMode = "additive",
-    method: Method = "t",
     label_sets: ArrayLike | LabelSets | None = None,
     values: Sequence[Any] | None = None,
     similarity: VectorizedScore | None = None,
@@ -67,7 +63,6 @@ def prepare(
     quality: ArrayLike | None = None,
     expert: int | None = None,
     gold: ArrayLike | None = None,
-    normalize: Normalization | None = None,
     clusters: ArrayLike | None = None,
     min_items: int = 30,
     min_annotators: int = 2,
@@ -77,19 +72,11 @@ def prepare(
     """Check the arguments of `voirdire.stats.alt_test`, and gather what it computes on."""
     if not callable(alignment):
         check_choice("alignment", alignment, AlignmentName)
-    if weights is not None and normalize is not None:
-        msg = f"`weights` must be None with `normalize`, got {weights!r} and {normalize!r}."
-        raise InputError(msg)
+    if weights is not None:
+        check_choice("weights", weights, WeightScheme)
     people = check_humans(humans, numeric=alignment == "neg_rmse")
     machines, failures = check_judges(judges, failed, people)
     reference = check_reference(people, expert=expert, gold=gold)
-    if normalize is not None:
-        if alignment != "neg_rmse":
-            msg = f"`normalize` must be None unless `alignment` is 'neg_rmse', got {normalize!r}."
-            raise InputError(msg)
-        people = normalize_scale(people, method=normalize)
-        machines = normalize_scale(machines, method=normalize)
-        reference = None if reference is None else normalize_scale(reference, method=normalize)
     raters = Raters(
         humans=people,
         judges=machines,
@@ -112,8 +99,7 @@ def prepare(
     settings = TestSettings(
         epsilons=np.asarray(check_epsilons(epsilon)),
         mode=check_choice("epsilon_mode", epsilon_mode, EpsilonMode),
-        method=method,
-        design=_choose_design(method, weights=weights, clusters=clusters),
+        design="clustered" if clusters is not None else "weighted" if weights else "items",
         false_discovery_rate=check_fraction("false_discovery_rate", false_discovery_rate),
         min_items=check_count("min_items", min_items, minimum=2),
         family=check_choice("family", family, Family),
@@ -144,22 +130,6 @@ def prepare(
         is_declared=is_declared,
         label_sets=label_sets,
     )
-
-
-def _choose_design(method: Method, *, weights: WeightScheme | None, clusters: object) -> Design:
-    check_choice("method", method, Method)
-    if weights is not None:
-        check_choice("weights", weights, WeightScheme)
-    if method == "exact" and (weights is not None or clusters is not None):
-        reason = "clusters" if weights is None else "weights"
-        msg = (
-            f"`method` must be 't' with {reason}, got 'exact'. "
-            "The exact test needs independent, equally weighted items."
-        )
-        raise InputError(msg)
-    if clusters is not None:
-        return "clustered"
-    return "items" if weights is None else "weighted"
 
 
 def _check_quality(quality: ArrayLike | None, n_annotators: int) -> NDArray[np.float64] | None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from voirdire._types import (  # noqa: TC001  # what reads the JSON looks at the types
     EpsilonMode,
     Margin,
-    Method,
     Outcome,
     Share,
 )
@@ -167,8 +166,9 @@ class Uncertainty:
         Ends of an interval of ρ for other annotators like these, on other items; nan with one
         annotator, and that over items alone where ρ is 0 or 1.
     stability : float
-        Share of the resamples in which the judge passes, failures lost, in [0, 1]; nan under the
-        exact test. Not a p-value: ω is a decision, and this is how often it would be made again.
+        Share of the resamples in which the judge passes, failures lost, in [0, 1]; nan under a
+        family of all judges. Not a p-value: ω is a decision, and this is how often it would be
+        made again.
     confidence_level : float
         Nominal coverage, in (0, 1).
     n_resamples : int
@@ -207,8 +207,6 @@ class AltTestResult:
         The cost-benefit margin, in [0, 1).
     epsilon_mode : {"additive", "multiplicative"}
         How it enters.
-    method : {"t", "exact"}
-        Which p-values decide.
     n_items : int
         Items that took part in at least one comparison.
     n_annotators : int
@@ -259,7 +257,6 @@ class AltTestResult:
     alignment: str
     epsilon: Margin
     epsilon_mode: EpsilonMode
-    method: Method
     n_items: int
     n_annotators: int
     winning_rate: Share

@@ -93,8 +93,7 @@ def bootstrap_judge(
         if np.isnan(intervals).any():
             reason = "all units have the same outcomes"
         elif np.isnan(stability).any():
-            which = "the exact test" if settings.method == "exact" else "a family of all judges"
-            reason = f"stability is not computed under {which}"
+            reason = "stability is not computed under a family of all judges"
     return [
         Uncertainty(
             advantage_low=intervals[0][0],
@@ -162,7 +161,7 @@ def _n_passed(
 
     Undefined for a test that is not made again for every resample of one judge.
     """
-    if settings[0].method == "exact" or settings[0].family == "judges":
+    if settings[0].family == "judges":
         return np.full(len(settings[0].epsilons), np.nan)
     halves = (slice(0, n_tested), slice(n_tested, None))
     passed = [

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["certify", "result_as_dict"]
 
 _LIBRARIES = ("voirdire", "numpy", "scipy", "polars")
+_METHOD = {"method": "t"}
+_NORMALIZE: dict[str, Any] = {"normalize": None}
+"""Constants that stand in every certificate, so that the same labels keep the same hash."""
 
 
 def certify(
@@ -82,12 +85,17 @@ def certify(
             for name in sorted(examination.judges)
         },
         "rubric_hash": rubric_hash,
-        "settings": examination.settings
+        "settings": _METHOD
+        | _NORMALIZE
+        | examination.settings
         | {"threshold": _thresholds(examination, judges)}
         | {name: value for name, value in reading_settings.items() if value is not None},
         "examinations": tuple(
             sorted(
-                map(result_as_dict, examination.results),
+                (
+                    _METHOD | row | {"settings": _NORMALIZE | row["settings"]}
+                    for row in map(result_as_dict, examination.results)
+                ),
                 key=itemgetter("question", "judge", "alignment", "epsilon"),
             )
         ),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from difflib import get_close_matches
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +34,7 @@ __all__ = ["check_alignment", "comparison_settings", "examine_matrix", "kind_of"
 _FEWEST_TO_COMPARE = 3
 _MOST_LABELS_LISTED = 100
 _MANY_STRANGE = 0.1
-_OF_COMPARISON = ("similarity", "weights", "normalize", "min_items", "min_annotators")
+_OF_COMPARISON = ("similarity", "weights", "min_items", "min_annotators")
 
 
 def check_alignment(alignment: AlignmentName | VectorizedScore) -> str:
@@ -63,10 +62,6 @@ def examine_matrix(
 ) -> list[AltTestResult]:
     """Run the test on an aligned matrix: one result per judge and ε, judge by judge."""
     settings = _settings(matrix, plan)
-    if plan.normalize is not None and matrix.is_numeric:
-        # over all items of a rater, whether or not others labelled them
-        scaled = partial(np.apply_along_axis, stats.normalize_scale, 0, method=plan.normalize)
-        matrix, plan = matrix.with_labels(scaled), replace(plan, normalize=None)
     fields = {name: value for name, value in vars(plan).items() if name != "epsilon_reason"}
     results = [
         result
@@ -180,7 +175,7 @@ def _expert(matrix: LabelMatrix, plan: TestPlan) -> int | None:
 
 
 def _settings(matrix: LabelMatrix, plan: TestPlan) -> dict[str, Any]:
-    """Return all settings of a result besides its labels, margin, method and alignment."""
+    """Return all settings of a result besides its labels, margin and alignment."""
     told_apart = {"epsilon", "epsilon_mode", "method"}
     fields = {name: value for name, value in plan.as_settings().items() if name not in told_apart}
     n_labels = len(matrix.universe or ())

@@ -31,7 +31,7 @@ from voirdire.studies.study import check_kinds
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from voirdire._types import AlignmentName, EpsilonMode, Method
+    from voirdire._types import AlignmentName, EpsilonMode
     from voirdire.io import LabelTable
     from voirdire.stats.noise_model import NoiseModel
     from voirdire.stats.power_analysis import PowerRow
@@ -56,7 +56,6 @@ def power_from_pilot(
     n_annotators: int | Sequence[int] | None = None,
     epsilon: float | Sequence[float] = DEFAULT_EPSILONS,
     epsilon_mode: EpsilonMode = "additive",
-    method: Method = "t",
     false_discovery_rate: float = 0.05,
     min_items: int = 30,
     wanted_power: float = 0.8,
@@ -85,7 +84,7 @@ def power_from_pilot(
         and errors are cluster-robust.
     n_items, n_annotators : int or sequence of int, optional
         Sizes of study to look at, at least 2 each; by default as many annotators as the pilot's.
-    epsilon, epsilon_mode, method, false_discovery_rate, min_items
+    epsilon, epsilon_mode, false_discovery_rate, min_items
         As in `voirdire.power`.
     wanted_power, n_simulations, seed
         Likewise.
@@ -131,9 +130,6 @@ def power_from_pilot(
     """
     check_alignment(alignment)
     check_kinds([humans.kind, judges.kind], [alignment])
-    if clustered and method == "exact":
-        msg = "`method` must be 't' with clusters, got 'exact'."
-        raise InputError(msg)
     question = _choose_one(humans.questions, question, what="question")
     matrix = align(
         judges.of_raters([_choose_one(judges.raters, judge, what="judge")]),
@@ -153,7 +149,6 @@ def power_from_pilot(
         n_annotators=n_pilot if n_annotators is None else n_annotators,
         epsilon=epsilon,
         epsilon_mode=epsilon_mode,
-        method=method,
         false_discovery_rate=false_discovery_rate,
         min_items=min_items,
         wanted_power=wanted_power,

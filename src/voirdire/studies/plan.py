@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypedDict
+from dataclasses import dataclass, replace
+from typing import Any
 
-from voirdire._types import EpsilonMode, Family, Method, Normalization, WeightScheme
-from voirdire._validation import check_choice, check_count, check_epsilons, check_fraction
+from voirdire._types import EpsilonMode, Family, WeightScheme
+from voirdire._validation import check_choice, check_count, check_epsilons, check_fraction, shorten
+from voirdire.documents import did_you_mean
+from voirdire.errors import InputError
 
-__all__ = ["PlanFields", "TestPlan"]
+__all__ = ["TestPlan", "change_plan"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,16 +27,12 @@ class TestPlan:
         Why this ε was fixed in advance; shown in the report and the certificate.
     epsilon_mode : {"additive", "multiplicative"}
         Whether the annotator's advantage is reduced by ε or by the share ε of itself.
-    method : {"t", "exact"}
-        The t-test, or the exact test for few items or many ties.
     weights : {"imbalance"} or None
         Inverse probability weights, for skewed labels.
     quality : mapping of str to float, or None
         Positive weight of an annotator; for all annotators or none.
     expert : str or None
         The annotator who is the reference for all others.
-    normalize : {"zscore", "rank"} or None
-        Rescale each rater's numbers first, for neg_rmse.
     similarity : callable or None
         For similarity: a function of two arrays of texts; by default the cosine of character
         1-to-3-grams.
@@ -64,11 +62,9 @@ class TestPlan:
     epsilon: float | Sequence[float] = 0.2
     epsilon_reason: str | None = None
     epsilon_mode: EpsilonMode = "additive"
-    method: Method = "t"
     weights: WeightScheme | None = None
     quality: Mapping[str, float] | None = None
     expert: str | None = None
-    normalize: Normalization | None = None
     similarity: Callable[..., Any] | None = None
     min_items: int = 30
     min_annotators: int = 2
@@ -82,11 +78,8 @@ class TestPlan:
         """Check what can be checked without labels."""
         object.__setattr__(self, "epsilon", check_epsilons(self.epsilon))
         check_choice("epsilon_mode", self.epsilon_mode, EpsilonMode)
-        check_choice("method", self.method, Method)
         if self.weights is not None:
             check_choice("weights", self.weights, WeightScheme)
-        if self.normalize is not None:
-            check_choice("normalize", self.normalize, Normalization)
         check_count("min_items", self.min_items, minimum=2)
         check_count("min_annotators", self.min_annotators, minimum=2)
         check_fraction("false_discovery_rate", self.false_discovery_rate)
@@ -105,21 +98,13 @@ class TestPlan:
         }
 
 
-class PlanFields(TypedDict, total=False):
-    """The fields of `TestPlan` except ε as keywords, for type checkers."""
-
-    epsilon_reason: str | None
-    epsilon_mode: EpsilonMode
-    method: Method
-    weights: WeightScheme | None
-    quality: Mapping[Any, float] | None
-    expert: str | None
-    normalize: Normalization | None
-    similarity: Callable[..., Any] | None
-    min_items: int
-    min_annotators: int
-    false_discovery_rate: float
-    family: Family
-    n_resamples: int
-    confidence_level: float
-    seed: int
+def change_plan(plan: TestPlan | None, fields: Mapping[str, Any]) -> TestPlan:
+    """Return a plan, by default the usual one, with some fields changed."""
+    for name in fields:
+        if name not in TestPlan.__dataclass_fields__:
+            msg = (
+                f"`{shorten(name)}` is no setting of the test."
+                f"{did_you_mean(name, TestPlan.__dataclass_fields__)}"
+            )
+            raise InputError(msg)
+    return replace(plan or TestPlan(), **fields)

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from voirdire.studies.disputed_items import add_texts
 from voirdire.studies.examination import check_alignment, examine_matrix
 from voirdire.studies.findings import QuestionFindings, find_around
 from voirdire.studies.label_matrix import align
-from voirdire.studies.plan import PlanFields, TestPlan
+from voirdire.studies.plan import TestPlan, change_plan
 from voirdire.studies.study import format_count, read_study
 
 if TYPE_CHECKING:
@@ -190,10 +190,6 @@ class Examination:
         return pl.DataFrame(columns | {"n_failures": failures}, strict=False)
 
 
-class _Epsilon(PlanFields, total=False):
-    epsilon: float | Sequence[float]
-
-
 def examine(
     *,
     judges: Labels,
@@ -211,7 +207,7 @@ def examine(
     metadata: pl.DataFrame | None = None,
     slices: Sequence[str] | None = None,
     around: bool = True,
-    **settings: Unpack[_Epsilon],
+    **settings: Any,
 ) -> Examination:
     """Examine the judges of a study against its annotators.
 
@@ -241,7 +237,7 @@ def examine(
     reading : Reading, optional
         How labels are read; `kind` and `labels` count before its own.
     plan : TestPlan, optional
-        Margins, method, variants and seed.
+        Margins, variants and seed.
     metadata : polars.DataFrame, optional
         What is known about the items, as `voirdire.io.read_metadata` gives it: slices by its
         columns.
@@ -285,7 +281,7 @@ def examine(
     >>> [(row.judge, row.winning_rate) for row in found.results]
     [('mine', 1.0), ('yours', 0.0)]
     """
-    plan = replace(plan or TestPlan(), **settings)
+    plan = change_plan(plan, settings)
     names: Any = alignment
     if not isinstance(alignment, list | tuple | set | frozenset):
         names = [alignment]
@@ -510,7 +506,7 @@ def alt_test(
     clusters: Mapping[Any, Any] | None = None,
     question: str = "label",
     plan: TestPlan | None = None,
-    **settings: Unpack[PlanFields],
+    **settings: Any,
 ) -> AltTestResult:
     """Examine whether a judge may replace human annotators.
 
@@ -549,12 +545,12 @@ def alt_test(
     question : str, optional
         Name of the question, for the results.
     plan : TestPlan, optional
-        Margins, method, weights and sizes of the test.
+        Margins, weights and sizes of the test.
     **settings
         Fields of `TestPlan`, each of which counts before that of `plan`: `epsilon_mode`,
-        `method`, `weights`, `quality`, `expert`, `normalize`, `similarity`, `min_items` (30),
-        `min_annotators`, `false_discovery_rate`, `family`, `n_resamples`, `confidence_level`,
-        `seed`. See `voirdire.studies.TestPlan`.
+        `weights`, `quality`, `expert`, `similarity`, `min_items` (30), `min_annotators`,
+        `false_discovery_rate`, `family`, `n_resamples`, `confidence_level`, `seed`. See
+        `voirdire.studies.TestPlan`.
 
     Returns
     -------

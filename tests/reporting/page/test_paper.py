@@ -50,7 +50,6 @@ def test_the_plain_examination(paper_of, make_row):
 @pytest.mark.parametrize(
     ("figures", "settings", "words"),
     [
-        ({"method": "exact"}, {}, "an exact unconditional one-sided test on wins, ties and losses"),
         ({"epsilon_mode": "multiplicative"}, {}, "is above (1 − ε) times the annotator’s"),
         ({}, {"n_clusters": 12}, "standard errors robust to 12 clusters (Liang & Zeger, 1986)"),
         ({}, {"weights": "imbalance"}, "weighted by the inverse frequency of their majority"),

@@ -73,11 +73,10 @@ def test_power_is_the_share_of_plain_loops_that_pass(mode, min_items, n_simulati
 
 @pytest.mark.ci
 @pytest.mark.parametrize("mode", ["additive", "multiplicative"])
-@pytest.mark.parametrize("method", ["t", "exact"])
-def test_a_simulated_study_is_examined_as_any_study_is(method, mode):
+def test_a_simulated_study_is_examined_as_any_study_is(mode):
     model = NoiseModel(human_noise=0.25, judge_noise=0.3)
     labels = simulated(model, n_studies=24, n_annotators=3)
-    options = {"epsilon": EPSILONS, "epsilon_mode": mode, "method": method, "min_items": 20}
+    options = {"epsilon": EPSILONS, "epsilon_mode": mode, "min_items": 20}
 
     result = power(
         human_noise=0.25,
@@ -158,23 +157,6 @@ def test_power_rises_with_items_and_with_the_margin():
     for size in result.sizes:
         powers = [row.power for row in result.rows if row.n_items == size]
         assert powers == sorted(powers)
-
-
-def test_the_exact_test_has_less_power_where_the_t_test_exceeds_its_size():
-    plan = {
-        "human_noise": 0.3,
-        "judge_noise": 0.3,
-        "n_items": [30, 60],
-        "epsilon": 0.2,
-        "n_simulations": 300,
-    }
-
-    exact, t = power(**plan, method="exact"), power(**plan)
-
-    assert exact.rows[0].winning_rate_power < t.rows[0].winning_rate_power
-    assert exact.rows[1].winning_rate_power == pytest.approx(t.rows[1].winning_rate_power, abs=0.1)
-    assert [row.power for row in exact.rows] == [row.power for row in t.rows]
-    assert exact.settings["method"] == "exact"
 
 
 # Seeds ----------------------------------------------------------------------------------------
@@ -358,7 +340,6 @@ def test_results_are_frozen():
         ({"n_items": 50.5}, r"`n_items` must be a whole number of at least 2, got 50\.5\."),
         ({"epsilon": 1.0}, r"`epsilon` must be in the interval \[0, 1\), got 1\.0"),
         ({"epsilon_mode": "both"}, r"`epsilon_mode` must be one of"),
-        ({"method": "wilcoxon"}, r"`method` must be one of 't', 'exact', got 'wilcoxon'"),
         ({"wanted_power": 80}, r"`wanted_power` must be in the interval \(0, 1\), got 80"),
         ({"n_simulations": 0}, r"`n_simulations` must be a whole number of at least 1, got 0"),
         ({"min_items": 1}, r"`min_items` must be a whole number of at least 2, got 1"),

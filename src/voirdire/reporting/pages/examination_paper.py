@@ -108,8 +108,8 @@ def write_paragraph(part: QuestionPart, *, version: str) -> Said:
 def _say_tests(row: AltTestResult) -> Clauses:
     """Name the test, and what was weighted in it."""
     clusters = _count_clusters(row)
-    test = say("paper.test.exact" if row.method == "exact" else "paper.test.t")
-    if clusters and row.method == "t":
+    test = say("paper.test.t")
+    if clusters:
         test = say("paper.test.clustered", clusters=Count(clusters, "clusters"))
     weighted = [name for name in ("weights", "quality") if row.settings.get(name)]
     return Clauses((test, *(say(f"paper.variant.{name}") for name in weighted)))

@@ -119,7 +119,7 @@ def lost_by_failures(row: AltTestResult) -> bool:
 def _lost_by_the_exact_test(row: AltTestResult) -> bool:
     """Whether the judge passes by the t-test, and not by the exact test, which decides."""
     has_rate = _read_exact_rate(row) is not None
-    return row.method == "t" and row.passed and row.outcome == "failed" and has_rate
+    return row.passed and row.outcome == "failed" and has_rate
 
 
 def _read_exact_rate(row: AltTestResult) -> float | None:
@@ -392,7 +392,7 @@ def _say_reason(row: AltTestResult) -> tuple[Said, ...]:
     if not row.because.sentence:
         return ()
     reason = say("note", what=say_note(row.because))
-    is_other = row.method == "t" and row.because.figures.get("n_shown", row.n_won) != row.n_won
+    is_other = row.because.figures.get("n_shown", row.n_won) != row.n_won
     return (reason, say("verdict.tests")) if is_other else (reason,)
 
 

@@ -249,9 +249,9 @@ def _power_notes(result: PowerResult) -> Iterator[Said]:
     elif "n_categories" in given:
         shares = "given" if given["prevalences"] else "drawn"
         yield say(f"power.assumed.{shares}", n=given["n_categories"])
-    if "method" in given:
+    if "seed" in given:
         error = max(row.standard_error for row in result.rows)
-        yield say(f"power.test.{given['method']}", mode=Name(given["epsilon_mode"]),
+        yield say("power.test", mode=Name(given["epsilon_mode"]),
                   seed=given["seed"], error=Decimal(error, 3))  # fmt: skip
     least = given.get("min_items")
     if least is not None and any(row.reason is not None for row in result.rows):
