@@ -87,8 +87,6 @@ def _content(judges, annotators):
                 {
                     "judge": judge,
                     "panel": {"n_unanimous": 40, "n_opposed": 3},
-                    "opposed": [{"item": judge, "panel_label": judge, "judge_label": judge}],
-                    "confusion": {"labels": [judge, "b"], "counts": [[30, 2], [3, 25]]},
                 }
                 for judge in judges
             ]

@@ -1,12 +1,10 @@
-"""The diagnosis of one question: names, levels, slices, confusions, and its JSON."""
+"""The diagnosis of one question: names, levels, slices, and its JSON."""
 
 import io
 import json
 import math
 import warnings
-from collections import Counter
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -75,16 +73,6 @@ def test_a_careless_annotator_is_named(make_survey):
     assert diagnosed(survey.humans, survey.judges).outliers == ("ann3",)
 
 
-def test_opposed_items_are_named_with_both_labels(choice, found):
-    judge = found.judges[1]
-
-    assert judge.panel.n_opposed == len(judge.opposed) > 0
-    for row in judge.opposed:
-        assert {labels[row.item] for labels in choice.humans.values()} == {row.panel_label}
-        assert choice.judges["judge1"][row.item] == row.judge_label != row.panel_label
-        assert row.n_annotators == 4
-
-
 @pytest.mark.edges
 @pytest.mark.parametrize("kind", ["choice", "boolean", "scale", "multilabel"])
 def test_every_kind_has_a_diagnosis_that_json_can_hold(make_survey, kind):
@@ -97,99 +85,9 @@ def test_every_kind_has_a_diagnosis_that_json_can_hold(make_survey, kind):
     assert set(shown) == {"annotators", "judges", "slices_skipped", "n_items_unknown"}
     judge = shown["judges"][0]
     assert set(judge) == {
-        "judge", "panel", "opposed", "n_opposed", "confusion", "slices", "reason",
+        "judge", "panel", "slices", "reason",
     }  # fmt: skip
-    assert judge["n_opposed"] == judge["panel"]["n_opposed"]
     assert [row["value"] for row in judge["slices"]] == ["0", "1"]
-    assert (judge["confusion"]["per_label"] is None) == (kind != "multilabel")
-    assert judge["confusion"]["n_pairs"] > 0
-
-
-# Confusions -----------------------------------------------------------------------------------
-
-
-def test_the_confusion_of_words_is_counted_from_the_labels(choice, found):
-    table = found.judges[0].confusion
-
-    pairs = Counter(
-        (label, choice.judges["judge0"][item])
-        for labels in choice.humans.values()
-        for item, label in labels.items()
-    )
-    assert table.counts == tuple(tuple(pairs[h, f] for f in table.labels) for h in table.labels)
-    assert table.n_pairs == 800
-
-
-def numbered(*columns):
-    """Name raters and items of columns of numbers."""
-    return {
-        f"r{place}": {f"i{n}": x for n, x in enumerate(column) if not math.isnan(x)}
-        for place, column in enumerate(columns)
-    }
-
-
-def confused(humans, judge):
-    return diagnosed(humans, {"judge": numbered(judge)["r0"]}, kind="scale").judges[0].confusion
-
-
-def test_few_numbers_have_a_row_each():
-    table = confused(numbered([1, 5], [2, math.nan], [1, 5]), [2.0, 3.0])
-
-    assert (table.labels, table.binning) == (("1", "2", "3", "5"), "values")
-    # item 0 is 1, 2, 1 to the annotators and 2 to the judge; item 1 is 5, 5 and 3
-    assert table.counts == ((0, 2, 0, 0), (0, 1, 0, 0), (0, 0, 0, 0), (0, 0, 2, 0))
-
-
-def test_a_judge_of_many_numbers_goes_to_the_nearest_of_the_annotators():
-    humans = numbered(*[[1, 2, 5] * 20] * 3)
-    judge = [0.3, 1.6, 3.4, *np.linspace(3.6, 9, 57)]
-
-    table = confused(humans, judge)
-
-    assert (table.labels, table.binning) == (("1", "2", "5"), "nearest")
-    # 0.3 goes to 1, 1.6 and 3.4 to 2, and all above 3.5 to 5
-    assert np.transpose(table.counts).tolist() == [[3, 0, 0], [0, 3, 3], [57, 57, 57]]
-
-
-def test_many_numbers_are_cut_into_fifths_of_the_annotators():
-    humans = np.arange(150).reshape(50, 3)
-    judge = [-5.0, 29, 29.5, 1e9, *[60] * 46]
-
-    table = confused(numbered(*humans.T), judge)
-
-    assert table.binning == "quantiles"
-    assert table.labels == (
-        "up to 29",
-        "over 29 to 59",
-        "over 59 to 89",
-        "over 89 to 119",
-        "over 119",
-    )
-    assert [sum(row) for row in table.counts] == [30] * 5
-    assert np.sum(table.counts, axis=0).tolist() == [2 * 3, 3, 46 * 3, 0, 3]
-
-
-def test_labels_of_sets_are_counted_one_by_one_and_the_most_frequent_named():
-    rng = np.random.default_rng(7)
-    words = [f"w{n}" for n in range(70)]
-    often = np.linspace(0.05, 0.6, 70)
-
-    def sets():
-        return {f"i{n}": list(np.compress(rng.random(70) < often, words)) for n in range(40)}
-
-    humans, judge = {name: sets() for name in "abc"}, sets()
-
-    table = diagnosed(humans, {"mine": judge}, kind="multilabel").judges[0].confusion
-
-    pairs = [(set(row[item]), set(judge[item])) for row in humans.values() for item in judge]
-    size = Counter(word for pair in pairs for side in pair for word in side)
-    assert table.n_pairs == len(pairs) == 120
-    assert table.n_other == len(size) - 30
-    assert [size[row.label] for row in table.per_label] == sorted(size.values(), reverse=True)[:30]
-    for row in table.per_label:
-        held = Counter((row.label in theirs, row.label in mine) for theirs, mine in pairs)
-        assert (row.both, row.human_only) == (held[True, True], held[True, False])
-        assert (row.judge_only, row.neither) == (held[False, True], held[False, False])
 
 
 def test_labels_given_equally_often_come_in_alphabetical_order():
@@ -210,7 +108,6 @@ def test_free_text_has_slices_only(make_survey):
 
     assert found.annotators == ()
     assert found.judges[0].panel is None
-    assert found.judges[0].confusion is None
     assert found.judges[0].reason == "labels are free text, which does not repeat"
     assert len(found.judges[0].slices) == 2
 
@@ -413,7 +310,6 @@ def test_failures_take_part_in_nothing(make_survey):
     [found] = diagnosed(survey.humans, {"mine": judge}).judges
 
     assert found.panel.n_unanimous + found.panel.n_split == 1
-    assert found.confusion.n_pairs == 4
 
 
 @pytest.mark.ci
@@ -441,8 +337,6 @@ def test_any_study_has_a_diagnosis(study, n_values):
     for row in judge.slices:
         assert math.isnan(row.p_value) == (row.reason is not None)
         assert not row.worse or row.p_adjusted <= 0.05
-    if study.kind != "multilabel":
-        assert sum(map(sum, judge.confusion.counts)) == judge.confusion.n_pairs
 
 
 def test_hostile_names_come_through_unchanged():
@@ -454,15 +348,8 @@ def test_hostile_names_come_through_unchanged():
     found = as_plain(diagnosed(humans, {evil: dict.fromkeys(items, "no")}, metadata=metadata))
 
     [judge] = found["judges"]
-    assert judge["opposed"][0] == {
-        "item": items[0],
-        "panel_label": evil,
-        "judge_label": "no",
-        "n_annotators": 3,
-    }
     assert {row["column"] for row in judge["slices"]} == {evil}
     assert {row["value"] for row in judge["slices"]} == {evil, "*", "^.*$"}
-    assert set(judge["confusion"]["labels"]) == {evil, "no"}
 
 
 def test_the_test_itself_is_left_alone(make_survey):

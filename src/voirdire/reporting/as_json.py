@@ -184,11 +184,6 @@ def _square_tables(examination: Examination) -> Iterator[tuple[str, Any, tuple[i
             place, size = f"$.questions[{number}].agreement.matrix", len(matrix.raters)
             yield f"{place}.values", matrix.values, (size,)
             yield f"{place}.n_items", matrix.n_items, (0, size)
-        for order, judge in enumerate(question.diagnosis.judges if question.diagnosis else ()):
-            if judge.confusion is not None:
-                place = f"$.questions[{number}].diagnosis.judges[{order}].confusion.counts"
-                size = len(judge.confusion.labels)
-                yield place, judge.confusion.counts, (size, size + 1)
 
 
 def certificate_to_json(certificate: Certificate) -> str:

@@ -35,15 +35,12 @@ from voirdire.stats.classification import (
     measure_classification,
 )
 from voirdire.stats.diagnosis import (
-    Confusion,
     OutlierAnnotators,
     PanelCounts,
-    PanelItems,
     SliceResult,
     compare_slices,
-    confusion_counts,
+    count_panels,
     outlier_annotators,
-    panel_items,
 )
 from voirdire.stats.exact_test import exact_p_value
 from voirdire.stats.fdr import benjamini_hochberg, benjamini_yekutieli
@@ -84,7 +81,6 @@ __all__ = [
     "ChainedRate",
     "ChangeResult",
     "ClassificationResult",
-    "Confusion",
     "ControlResult",
     "CrossFittedThreshold",
     "Estimate",
@@ -100,7 +96,6 @@ __all__ = [
     "PairedChange",
     "PanelAgreement",
     "PanelCounts",
-    "PanelItems",
     "PlattCalibrator",
     "PowerResult",
     "PowerRow",
@@ -121,7 +116,7 @@ __all__ = [
     "compare_judges",
     "compare_rates",
     "compare_slices",
-    "confusion_counts",
+    "count_panels",
     "cross_calibrate",
     "cross_threshold",
     "decompose_brier",
@@ -139,7 +134,6 @@ __all__ = [
     "measure_classification",
     "measure_panel",
     "outlier_annotators",
-    "panel_items",
     "power",
     "raw_agreement",
     "sum_outcomes",

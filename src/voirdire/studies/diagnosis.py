@@ -1,36 +1,27 @@
-"""Diagnoses one question: outlier annotators, opposed items, confusions and slices."""
+"""Diagnoses one question: outlier annotators, sure and split items, and slices."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from voirdire._types import Share  # noqa: TC001  # what reads the JSON looks at the types
-from voirdire.io.cells import label_text
 from voirdire.stats import (
     PanelCounts,
     SliceResult,
     compare_slices,
+    count_panels,
     outlier_annotators,
-    panel_items,
 )
-from voirdire.stats.diagnosis.confusion import (
-    Binning,
-    bin_numbers,
-    confusion_counts,
-    confusion_of_sets,
-)
-from voirdire.stats.diagnosis.panels import OpposedItem  # noqa: TC001  # read from JSON
 from voirdire.stats.diagnosis.slices import item_gaps
 from voirdire.stats.preparation import prepare
 from voirdire.studies.examination import comparison_settings
 from voirdire.studies.plan import TestPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -38,110 +29,9 @@ if TYPE_CHECKING:
     from voirdire._types import AlignmentName, QuestionKind
     from voirdire.stats.agreement import PanelLevel
     from voirdire.stats.alignment import VectorizedScore
-    from voirdire.stats.label_arrays import LabelSets
     from voirdire.studies.label_matrix import LabelMatrix
 
 __all__ = ["Diagnosis", "diagnose", "find_level"]
-
-_MOST_LABELS = 30
-"""Most labels of a multi-label question that are counted one by one."""
-
-# Confusions -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class LabelConfusion:
-    """One label of a multi-label question: pairs of sets by which of the two contains it."""
-
-    label: str
-    both: int
-    judge_only: int
-    human_only: int
-    neither: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConfusionTable:
-    """Annotators' labels (rows) by the judge's label (columns), over (item, annotator) pairs.
-
-    Attributes
-    ----------
-    labels : tuple of str
-        Names of rows and columns, at most 12; empty for label sets.
-    counts : tuple of tuple of int
-        One row and column more than `labels` where `n_other` is positive: all other labels.
-    n_other : int
-        Labels that are merged or not listed.
-    n_pairs : int
-        Pairs counted.
-    binning : {"values", "nearest", "quantiles"} or None
-        For scales how numbers became rows: each its own; the judge's to the nearest of the
-        annotators'; fifths of the annotators' labels.
-    per_label : tuple of LabelConfusion or None
-        For label sets, at most 30 labels, the most frequent first.
-    """
-
-    labels: tuple[str, ...] = ()
-    counts: tuple[tuple[int, ...], ...] = ()
-    n_other: int
-    n_pairs: int
-    binning: Binning | None = None
-    per_label: tuple[LabelConfusion, ...] | None = None
-
-
-def _confusion_tables(matrix: LabelMatrix) -> list[ConfusionTable]:
-    """Make the table of each judge; labels must repeat."""
-    if matrix.label_sets is not None:
-        return [
-            _count_set_pairs(matrix, matrix.label_sets, answers) for answers in matrix.answers.T
-        ]
-    if find_level(matrix) == "interval":
-        return [
-            _count_code_pairs(humans, answers, _row_names(numbers, binning).__getitem__, binning)
-            for binning, numbers, humans, answers in bin_numbers(matrix.humans, matrix.answers)
-        ]
-    return [
-        _count_code_pairs(matrix.humans, answers, matrix.label_of) for answers in matrix.answers.T
-    ]
-
-
-def _row_names(numbers: NDArray[np.float64], binning: Binning) -> list[str]:
-    texts = [f"{number:g}" for number in numbers.tolist()]
-    if binning != "quantiles":
-        return texts
-    between = [f"over {low} to {high}" for low, high in pairwise(texts)]
-    return [f"up to {texts[0]}", *between, f"over {texts[-1]}"]
-
-
-def _count_code_pairs(
-    humans: NDArray[Any],
-    answers: NDArray[Any],
-    name: Callable[[Any], str],
-    binning: Binning | None = None,
-) -> ConfusionTable:
-    confusion = confusion_counts(answers, humans, in_order=binning is not None)
-    return ConfusionTable(
-        labels=tuple(name(code) for code in confusion.codes),
-        counts=tuple(tuple(row) for row in confusion.counts.tolist()),
-        n_other=confusion.n_other,
-        n_pairs=confusion.n_pairs,
-        binning=binning,
-    )
-
-
-def _count_set_pairs(matrix: LabelMatrix, sets: LabelSets, answers: NDArray[Any]) -> ConfusionTable:
-    counts, n_pairs = confusion_of_sets(answers, matrix.humans, sets)
-    frequency = 2 * counts["both"] + counts["judge_only"] + counts["human_only"]
-    frequent = [label for label in np.argsort(-frequency, kind="stable") if frequency[label]]
-    names = matrix.universe or ()
-    rows = tuple(
-        LabelConfusion(
-            label=label_text(names[label]), **{kind: n[label].item() for kind, n in counts.items()}
-        )
-        for label in frequent[:_MOST_LABELS]
-    )
-    return ConfusionTable(n_other=len(frequent) - len(rows), n_pairs=n_pairs, per_label=rows)
-
 
 # Slices ---------------------------------------------------------------------------------------
 
@@ -257,7 +147,7 @@ class AnnotatorDiagnosis:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeDiagnosis:
-    """Diagnosis of one judge: unanimous and split items, labels, slices.
+    """Diagnosis of one judge: unanimous and split items, slices.
 
     Attributes
     ----------
@@ -265,10 +155,6 @@ class JudgeDiagnosis:
         Who.
     panel : PanelCounts or None
         Unanimous and split items; None for free text.
-    opposed : tuple of OpposedItem
-        Unanimous items that the judge opposes: at most 50, those with most annotators first.
-    confusion : ConfusionTable or None
-        Annotators' labels by the judge's; None for free text.
     slices : tuple of SliceResult
         Column by column, with the names of column and value.
     reason : str or None
@@ -277,17 +163,8 @@ class JudgeDiagnosis:
 
     judge: str
     panel: PanelCounts | None
-    opposed: tuple[OpposedItem, ...] = ()
-    confusion: ConfusionTable | None = None
     slices: tuple[SliceResult, ...] = ()
     reason: str | None = None
-
-    PLAIN: ClassVar = ("n_opposed",)
-
-    @property
-    def n_opposed(self) -> int:
-        """Unanimous items that the judge opposes."""
-        return 0 if self.panel is None else self.panel.n_opposed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -336,7 +213,7 @@ def diagnose(
         How the slices tell who is closer; see `voirdire.alt_test`.
     plan : TestPlan, optional
         Says who takes part (`min_annotators`), how the slices compare (quality, expert,
-        similarity, normalisation), and the false discovery rate and confidence level.
+        similarity), and the false discovery rate and confidence level.
     kind : str, optional
         What the question asks for; by default what the matrix says.
     metadata : data frame, optional
@@ -356,8 +233,7 @@ def diagnose(
 
     Notes
     -----
-    A judge's failures take part in nothing here, and neither do imbalance weights. Outside the
-    slices labels count as they are, not normalised.
+    A judge's failures take part in nothing here, and neither do imbalance weights.
 
     Examples
     --------
@@ -375,8 +251,8 @@ def diagnose(
     ...     categories=("no", "yes"),
     ... )
     >>> [judge] = diagnose(matrix).judges
-    >>> judge.panel.n_unanimous, [row.item for row in judge.opposed]
-    (57, ['t0', 't1', 't2'])
+    >>> judge.panel.n_unanimous, judge.panel.n_opposed
+    (57, 3)
     """
     plan = plan or TestPlan()
     cuts, skipped, n_unknown = _cut_items(metadata, columns, matrix.items)
@@ -387,7 +263,11 @@ def diagnose(
         ]
     else:
         annotators = _annotators(matrix, plan.false_discovery_rate)
-        judges = _judges(matrix, plan.min_annotators)
+        panels = count_panels(matrix.answers, matrix.humans, min_annotators=plan.min_annotators)
+        judges = [
+            JudgeDiagnosis(judge=judge, panel=panel)
+            for judge, panel in zip(matrix.judges, panels, strict=True)
+        ]
     slices = _slices(matrix, cuts, plan, alignment) if cuts else [()] * len(matrix.judges)
     return Diagnosis(
         annotators=annotators,
@@ -395,28 +275,6 @@ def diagnose(
         slices_skipped=skipped,
         n_items_unknown=n_unknown,
     )
-
-
-def _judges(matrix: LabelMatrix, min_annotators: int) -> list[JudgeDiagnosis]:
-    panels = panel_items(matrix.answers, matrix.humans, min_annotators=min_annotators)
-    tables = _confusion_tables(matrix)
-    return [
-        JudgeDiagnosis(
-            judge=judge,
-            panel=panel.counts,
-            opposed=tuple(
-                replace(
-                    row,
-                    item=matrix.items[row.item],
-                    panel_label=matrix.label_of(row.panel_label),
-                    judge_label=matrix.label_of(row.judge_label),
-                )
-                for row in panel.opposed
-            ),
-            confusion=table,
-        )
-        for judge, panel, table in zip(matrix.judges, panels, tables, strict=True)
-    ]
 
 
 def find_level(matrix: LabelMatrix) -> PanelLevel:

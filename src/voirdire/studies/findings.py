@@ -74,7 +74,7 @@ class QuestionFindings:
     comparisons : tuple of JudgeDifference
         Pairs of judges, per alignment; empty with one judge, or more than 60.
     diagnosis : Diagnosis or None
-        Outlier annotators, opposed items, confusion, slices.
+        Outlier annotators, sure and split items, slices.
     against_majority : tuple of GoldResult
         For booleans and choices: each judge beside the annotators' majority, as if it were the
         truth; tied items are left out.

@@ -84,7 +84,6 @@ def full(make_row, make_content, make_question):
             {
                 "judge": "gpt",
                 "panel": {"n_unanimous": 40, "n_opposed": 4, "n_split": 20},
-                "confusion": {"labels": ["no", "yes"], "counts": [[30, 5], [5, 20]], "n_other": 0},
                 "slices": [
                     {"column": "lang", "value": "zh", "n_items": 20, "gap": 0.1, "worse": True,
                      "gap_elsewhere": 0.0, "difference": 0.1, "low": 0.02, "high": 0.18,

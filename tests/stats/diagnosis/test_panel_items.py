@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voirdire.errors import InputError
-from voirdire.stats import PanelCounts, panel_items
+from voirdire.stats import PanelCounts, count_panels
 
 
 def smallest_step(numbers):
@@ -28,8 +28,7 @@ def oracle(judge, humans, *, min_annotators, step=None):
         return x == label or (step is not None and abs(x - label) < step)
 
     found = Counter()
-    opposed = []
-    for i, (answer, row) in enumerate(zip(judge, humans, strict=True)):
+    for answer, row in zip(judge, humans, strict=True):
         labels = [x for x in row if known(x)]
         if not known(answer) or len(labels) < min_annotators:
             continue
@@ -38,9 +37,7 @@ def oracle(judge, humans, *, min_annotators, step=None):
         agrees = any(is_near(answer, label) for label in top)
         if len(counts) == 1:
             found["n_unanimous"] += 1
-            if not agrees:
-                found["n_opposed"] += 1
-                opposed.append((i, labels[0], answer, len(labels)))
+            found["n_opposed"] += not agrees
         else:
             found["n_split"] += 1
             given_by_some = any(is_near(answer, label) for label in counts)
@@ -54,8 +51,7 @@ def oracle(judge, humans, *, min_annotators, step=None):
                 found["n_human_chances"] += 1
                 found["n_human_opposed"] += labels[j] != others[0]
                 found["n_judge_opposed"] += not is_near(answer, others[0])
-    opposed.sort(key=lambda row: (-row[3], row[0]))
-    return found, opposed
+    return found
 
 
 @given(
@@ -83,93 +79,81 @@ def test_the_counts_are_those_of_plain_loops(
         judge = judge + rng.choice([0, 0.5, 1.5], n_items)  # a mean of several answers
     step = smallest_step(humans) if numbers else None
 
-    [found] = panel_items(judge, humans, min_annotators=min_annotators, max_listed=7)
-    expected, opposed = oracle(
+    [counts] = count_panels(judge, humans, min_annotators=min_annotators)
+    expected = oracle(
         judge.tolist(), humans.tolist(), min_annotators=min_annotators, step=step or None
     )
 
-    assert asdict(found.counts) == {name: expected[name] for name in asdict(PanelCounts())}
-    listed = [(x.item, x.panel_label, x.judge_label, x.n_annotators) for x in found.opposed]
-    assert listed == opposed[:7]
+    assert asdict(counts) == {name: expected[name] for name in asdict(PanelCounts())}
 
 
 def test_a_panel_by_hand():
     humans = [[0, 0, 0], [1, 1, 1], [0, 0, 1], [0, 1, -1], [0, 1, 2], [2, -1, -1], [0, 0, -1]]
     judge = [0, 2, 1, 1, 3, 2, 1]
 
-    [found] = panel_items(judge, humans)
+    [counts] = count_panels(judge, humans)
 
     # Items 0, 1 and 6 are unanimous; the judge opposes 1 and 6. Items 2, 3 and 4 are split.
-    counts = found.counts
-    assert (counts.n_unanimous, counts.n_unanimous_agreed, counts.n_opposed) == (3, 1, 2)
+    assert (counts.n_unanimous, counts.n_opposed) == (3, 2)
     assert (counts.n_split, counts.n_split_with_minority) == (3, 1)
     assert (counts.n_split_with_tied, counts.n_split_with_nobody) == (1, 1)
     # Chances: three on each of items 0 and 1, and that of the one who differs on item 2.
     assert (counts.n_human_chances, counts.n_human_opposed, counts.n_judge_opposed) == (7, 1, 4)
-    assert counts.departs_from_unanimous == 2 / 3
     assert counts.departs_from_split == 2 / 3
     assert counts.human_opposes_others == 1 / 7
     assert counts.judge_opposes_others == 4 / 7
-    assert [(x.item, x.panel_label, x.judge_label) for x in found.opposed] == [(1, 1, 2), (6, 0, 1)]
 
 
 def test_without_items_the_shares_are_undefined():
-    [found] = panel_items([-1, -1], [[0, 0], [0, 1]])
+    [found] = count_panels([-1, -1], [[0, 0], [0, 1]])
 
-    assert found.counts == PanelCounts()
-    assert math.isnan(found.counts.departs_from_unanimous)
-    assert math.isnan(found.counts.departs_from_split)
-    assert math.isnan(found.counts.human_opposes_others)
-    assert math.isnan(found.counts.judge_opposes_others)
+    assert found == PanelCounts()
+    assert math.isnan(found.departs_from_split)
+    assert math.isnan(found.human_opposes_others)
+    assert math.isnan(found.judge_opposes_others)
 
 
 def test_on_a_scale_less_than_a_step_is_no_opposition():
     humans = [[3.0, 3.0, 3.0], [3.0, 3.0, 3.0], [3.0, 3.0, 3.0], [4.0, 4.0, 5.0]]
 
-    [found] = panel_items([3.4, 4.0, 1.0, 4.6], humans)
+    [found] = count_panels([3.4, 4.0, 1.0, 4.6], humans)
 
-    assert found.counts.n_opposed == 2
-    assert [x.item for x in found.opposed] == [1, 2]
-    assert found.counts.n_split_with_majority == 1
+    assert found.n_opposed == 2
+    assert found.n_split_with_majority == 1
 
 
 def test_a_scale_of_one_number_has_no_step():
-    [found] = panel_items([3.0, 3.1], [[3.0, 3.0], [3.0, 3.0]])
+    [found] = count_panels([3.0, 3.1], [[3.0, 3.0], [3.0, 3.0]])
 
-    assert found.counts.n_opposed == 1
+    assert found.n_opposed == 1
 
 
 def test_several_judges_are_counted_apart_and_large_panels_in_parts():
     rng = np.random.default_rng(2)
     humans, judges = rng.integers(-1, 2, (150_000, 4)), rng.integers(-1, 2, (150_000, 3))
 
-    together = panel_items(judges, humans)
+    together = count_panels(judges, humans)
 
-    assert together == [panel_items(column, humans)[0] for column in judges.T]
-    parts = [panel_items(judges[rows], humans[rows]) for rows in np.split(np.arange(150_000), 10)]
+    assert together == [count_panels(column, humans)[0] for column in judges.T]
+    parts = [count_panels(judges[rows], humans[rows]) for rows in np.split(np.arange(150_000), 10)]
     for k, found in enumerate(together):
-        sums = {
-            name: sum(asdict(part[k].counts)[name] for part in parts)
-            for name in asdict(found.counts)
-        }
-        assert asdict(found.counts) == sums
-        assert len(found.opposed) == 50
+        sums = {name: sum(asdict(part[k])[name] for part in parts) for name in asdict(found)}
+        assert asdict(found) == sums
 
 
 def test_a_judge_that_is_an_annotator_opposes_nobody_who_is_sure():
     humans = np.random.default_rng(1).integers(0, 3, (100, 4))
 
-    [found] = panel_items(humans[:, 0], humans)
+    [found] = count_panels(humans[:, 0], humans)
 
-    assert found.counts.n_opposed == 0
-    assert found.counts.n_split_with_nobody == 0
+    assert found.n_opposed == 0
+    assert found.n_split_with_nobody == 0
 
 
 @pytest.mark.parametrize(
     ("changed", "match"),
     [
         ({"min_annotators": 1}, "`min_annotators` must be a whole number of at least 2"),
-        ({"max_listed": -1}, "`max_listed` must be a whole number"),
         ({"judges": [0]}, "`judges` must have one row"),
         ({"humans": [0, 1]}, "`humans` must have the shape"),
     ],
@@ -178,4 +162,4 @@ def test_arguments_are_checked(changed, match):
     given = {"judges": [0, 1], "humans": [[0, 1], [1, 1]], **changed}
 
     with pytest.raises(InputError, match=match):
-        panel_items(given.pop("judges"), given.pop("humans"), **given)
+        count_panels(given.pop("judges"), given.pop("humans"), **given)

@@ -225,7 +225,7 @@ def diagnosed_judges(part: QuestionPart) -> tuple[JudgeDiagnosis, ...]:
     by_judge = {
         row.judge: row
         for row in part.found.diagnosis.judges
-        if panel_sentences(row.panel) or row.slices or row.confusion
+        if panel_sentences(row.panel) or row.slices
     }
     return tuple(by_judge[row.judge] for row in part.main.judges if row.judge in by_judge)
 

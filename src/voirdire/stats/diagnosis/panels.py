@@ -18,7 +18,7 @@ whose difference :math:`a_{ij} - o_{ij}` has mean 0 where annotators are alike.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -47,12 +47,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
-    "OpposedItem",
     "OutlierAnnotators",
     "PanelCounts",
-    "PanelItems",
+    "count_panels",
     "outlier_annotators",
-    "panel_items",
 ]
 
 _CELLS_AT_ONCE = 1 << 18
@@ -106,12 +104,12 @@ def _blocks(labels: NDArray[Any], *, clusters: NDArray[np.intp] | None = None) -
         )
 
 
-# Sure and opposed items -----------------------------------------------------------------------
+# Sure and split items -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class PanelCounts:
-    """Counts of items by the agreement of annotators and judge; counts of two parts can be added.
+    """Counts of items by the agreement of annotators and judge.
 
     Attributes
     ----------
@@ -140,24 +138,7 @@ class PanelCounts:
     n_human_chances: int = 0
     n_human_opposed: int = 0
     n_judge_opposed: int = 0
-    PLAIN: ClassVar = (
-        *("n_unanimous_agreed", "departs_from_unanimous", "departs_from_split"),
-        *("human_opposes_others", "judge_opposes_others"),
-    )
-
-    def __add__(self, other: PanelCounts) -> PanelCounts:
-        theirs = asdict(other)
-        return PanelCounts(**{name: n + theirs[name] for name, n in asdict(self).items()})
-
-    @property
-    def n_unanimous_agreed(self) -> int:
-        """Unanimous items on which the judge agrees."""
-        return self.n_unanimous - self.n_opposed
-
-    @property
-    def departs_from_unanimous(self) -> float:
-        """Share of the unanimous items on which the judge departs; nan without any."""
-        return _share(self.n_opposed, self.n_unanimous)
+    PLAIN: ClassVar = ("departs_from_split", "human_opposes_others", "judge_opposes_others")
 
     @property
     def departs_from_split(self) -> float:
@@ -175,37 +156,9 @@ class PanelCounts:
         return _share(self.n_judge_opposed, self.n_human_chances)
 
 
-@dataclass(frozen=True, kw_only=True)
-class OpposedItem:
-    """An item on which a judge opposes a unanimous panel.
-
-    Attributes
-    ----------
-    item : int or str
-        Its row; in a diagnosis its name.
-    panel_label, judge_label : int, float or str
-        A code, or a number; in a diagnosis its name.
-    n_annotators : int
-        Who all gave `panel_label`.
-    """
-
-    item: Any
-    panel_label: Any
-    judge_label: Any
-    n_annotators: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class PanelItems:
-    """One judge compared with the panel: the counts, and the first opposed items."""
-
-    counts: PanelCounts
-    opposed: tuple[OpposedItem, ...]
-
-
-def panel_items(
-    judges: ArrayLike, humans: ArrayLike, *, min_annotators: int = 2, max_listed: int = 50
-) -> list[PanelItems]:
+def count_panels(
+    judges: ArrayLike, humans: ArrayLike, *, min_annotators: int = 2
+) -> list[PanelCounts]:
     """Count how judges stand to unanimous and to split panels.
 
     Parameters
@@ -217,12 +170,10 @@ def panel_items(
         missing.
     min_annotators : int, optional
         Fewest labels for an item to count; at least 2.
-    max_listed : int, optional
-        How many opposed items to list: those with most annotators first, then in item order.
 
     Returns
     -------
-    list of PanelItems
+    list of PanelCounts
         One per judge.
 
     Raises
@@ -241,14 +192,13 @@ def panel_items(
     Examples
     --------
     >>> humans = [[0, 0, 0], [1, 1, 1], [0, 0, 1], [0, 1, -1]]
-    >>> [found] = panel_items([0, 0, 0, 1], humans)
-    >>> found.counts.n_unanimous, found.counts.n_opposed, found.opposed[0].item
-    (2, 1, 1)
-    >>> found.counts.n_split_with_majority, found.counts.n_split_with_tied
+    >>> [counts] = count_panels([0, 0, 0, 1], humans)
+    >>> counts.n_unanimous, counts.n_opposed
+    (2, 1)
+    >>> counts.n_split_with_majority, counts.n_split_with_tied
     (1, 1)
     """
     least = check_count("min_annotators", min_annotators, minimum=2)
-    limit = check_count("max_listed", max_listed, minimum=0)
     matrix = np.asarray(humans)
     matrix = check_humans(matrix, numeric=matrix.dtype.kind == "f")
     answers, _ = check_judges(judges, None, matrix)
@@ -257,12 +207,11 @@ def panel_items(
     for labels, agrees, given in zip(answers.T, agreeing, giving, strict=True):
         judged = is_present(labels) & (n_labels >= least)
         unanimous, split = judged & (n_top == n_labels), judged & (n_top < n_labels)
-        opposed = unanimous & ~agrees
         sure = unanimous & (n_labels >= 3)
         lone = split & (n_top == n_labels - 1) & (n_labels >= 3)
         counts = PanelCounts(
             n_unanimous=_count(unanimous),
-            n_opposed=_count(opposed),
+            n_opposed=_count(unanimous & ~agrees),
             n_split=_count(split),
             n_split_with_majority=_count(split & agrees & ~tied),
             n_split_with_tied=_count(split & agrees & tied),
@@ -272,18 +221,7 @@ def panel_items(
             n_human_opposed=_count(lone),
             n_judge_opposed=int(n_labels[sure & ~agrees].sum()) + _count(lone & ~agrees),
         )
-        rows = np.flatnonzero(opposed)
-        rows = rows[np.argsort(-n_labels[rows], kind="stable")][:limit]
-        items = tuple(
-            OpposedItem(
-                item=row,
-                panel_label=matrix[row, is_present(matrix[row]).argmax()].item(),
-                judge_label=labels[row].item(),
-                n_annotators=int(n_labels[row]),
-            )
-            for row in rows.tolist()
-        )
-        found.append(PanelItems(counts=counts, opposed=items))
+        found.append(counts)
     return found
 
 
