@@ -95,7 +95,7 @@ def test_the_same_seed_makes_the_same_judge(call, given, tmp_path):
 def test_the_calibrator_is_part_of_the_fingerprint(call, given):
     found = {
         call("distill", *given, "--json", "--calibrator", word).json["fingerprint"]
-        for word in ("platt", "temperature", "isotonic")
+        for word in ("platt", "temperature")
     }
 
     assert len(found) == 3

@@ -64,7 +64,7 @@ def test_details_show_every_figure(call, files, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")  # the heads stand in one line
 
     done = call("examine", *files, "--details")
-    assert "Isotonic" in done.out
+    assert "Temperature" in done.out
 
     for head in ("Precision", "Brier score", "threshold:"):
         assert head in done.out

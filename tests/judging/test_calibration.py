@@ -22,7 +22,7 @@ from voirdire.judging import (
     load_jury,
 )
 from voirdire.rubrics import rubric_from_text
-from voirdire.stats import IsotonicCalibrator, PlattCalibrator, TemperatureCalibrator
+from voirdire.stats import PlattCalibrator, TemperatureCalibrator
 from voirdire.studies import ProbeSettings, probe_judge
 from voirdire.testing import ScriptedModel
 
@@ -256,8 +256,8 @@ def test_a_probe_asks_in_other_ways_and_so_leaves_the_calibration_out():
 
 
 def test_a_file_holds_every_calibrator(tmp_path):
-    steps = IsotonicCalibrator(points=(0.1, 0.5), values=(0.0, 1.0))
-    given = fitted_to(model_judge(), BOTH, sorry=steps, rude=CALIBRATORS["rude"])
+    sure = TemperatureCalibrator(temperature=2.0)
+    given = fitted_to(model_judge(), BOTH, sorry=sure, rude=CALIBRATORS["rude"])
     given = replace(given, threshold={"sorry": 0.5, "rude": 0.25})
 
     given.save(tmp_path / "c.json")

@@ -130,7 +130,7 @@ def distill_files(
           written.
         - `threshold`: in [0, 1]. The probability from which on a verdict is true, where it is not
           to be the one that was declared when it was made.
-        - `calibrator`: ``"platt"``, ``"temperature"`` or ``"isotonic"``: how scores become
+        - `calibrator`: ``"platt"`` or ``"temperature"``: how scores become
           probabilities.
         - `n_folds`: in how many parts held-out figures are found, at least 3.
         - `seed`: of the folds.

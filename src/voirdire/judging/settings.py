@@ -135,7 +135,7 @@ class DistillSettings(ItemLayout):
         Learn this question; repeatable.
     threshold : float or None
         Verdicts: true from this probability on. Default: what they declare.
-    calibrator : {"platt", "temperature", "isotonic"}
+    calibrator : {"platt", "temperature"}
         How scores become probabilities.
     n_folds : int
         Parts for held-out figures.
@@ -152,7 +152,7 @@ class DistillSettings(ItemLayout):
 
     questions: Sequence[str] = ()
     threshold: float | None = None
-    calibrator: Literal["platt", "temperature", "isotonic"] = "platt"
+    calibrator: Literal["platt", "temperature"] = "platt"
     n_folds: int = 5
     seed: int = 0
     name: str | None = None

@@ -1,6 +1,6 @@
 """Calibrates a judge's probabilities, and measures how well calibrated they are.
 
-There are three kinds of calibrators, none of which reverses ranks. They are fitted to items whose
+There are two kinds of calibrators, none of which reverses ranks. They are fitted to items whose
 truth is known, or out of fold, so that neither an item's own truth nor its group's gets into its
 probability.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
@@ -30,7 +29,6 @@ __all__ = [
     "CalibrationMethod",
     "CalibrationResult",
     "Calibrator",
-    "IsotonicCalibrator",
     "PlattCalibrator",
     "TemperatureCalibrator",
     "calibrator_from_dict",
@@ -41,8 +39,8 @@ __all__ = [
     "measure_calibration",
 ]
 
-CalibrationMethod: TypeAlias = Literal["platt", "temperature", "isotonic"]
-"""Two parameters, one parameter, or any rising step function."""
+CalibrationMethod: TypeAlias = Literal["platt", "temperature"]
+"""Two parameters, or one."""
 
 _CLIP = 1e-6
 """Log-odds are clipped at ±13.8, so that a probability of 0 or 1 stays finite."""
@@ -113,10 +111,7 @@ class _JsonCalibrator:
 
     def to_dict(self) -> dict[str, Any]:
         """Return values that `calibrator_from_dict` reads."""
-        fields = {
-            name: list(value) if isinstance(value, tuple) else None if value == np.inf else value
-            for name, value in vars(self).items()
-        }
+        fields = {name: None if value == np.inf else value for name, value in vars(self).items()}
         return {"method": self.method} | fields
 
 
@@ -167,41 +162,10 @@ class TemperatureCalibrator(_JsonCalibrator):
         return _expit_of(_log_odds_of(probability) / self.temperature)
 
 
-@dataclass(frozen=True, kw_only=True)
-class IsotonicCalibrator(_JsonCalibrator):
-    """A rising line through points; flat outside of them.
-
-    Attributes
-    ----------
-    points : tuple of float
-        Probabilities of the judge, rising.
-    values : tuple of float
-        Calibrated ones at these points, not falling.
-    """
-
-    method = "isotonic"
-    points: tuple[float, ...]
-    values: tuple[float, ...]
-
-    def apply(self, probabilities: ArrayLike) -> NDArray[np.float64]:
-        """Calibrate probabilities, shape (n_items,)."""
-        return np.interp(_check_shares("probabilities", probabilities), self.points, self.values)
-
-    def apply_one(self, probability: float) -> float:
-        """Calibrate one probability without an array."""
-        points, values = self.points, self.values
-        place = bisect_right(points, probability)
-        if place in (0, len(points)):
-            return values[max(place - 1, 0)]
-        share = (probability - points[place - 1]) / (points[place] - points[place - 1])
-        return values[place - 1] + share * (values[place] - values[place - 1])
-
-
-Calibrator: TypeAlias = PlattCalibrator | TemperatureCalibrator | IsotonicCalibrator
+Calibrator: TypeAlias = PlattCalibrator | TemperatureCalibrator
 _CALIBRATORS: dict[CalibrationMethod, type[Calibrator]] = {
     "platt": PlattCalibrator,
     "temperature": TemperatureCalibrator,
-    "isotonic": IsotonicCalibrator,
 }
 
 
@@ -233,7 +197,7 @@ def calibrator_from_dict(content: Mapping[str, Any]) -> Calibrator:
 
     Returns
     -------
-    PlattCalibrator, TemperatureCalibrator or IsotonicCalibrator
+    PlattCalibrator or TemperatureCalibrator
         The calibrator.
 
     Raises
@@ -261,8 +225,6 @@ def calibrator_from_dict(content: Mapping[str, Any]) -> Calibrator:
 
 
 def _read(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return tuple(_read(each) for each in value)
     if value is not None and not isinstance(value, int | float):
         raise TypeError
     return np.inf if value is None else float(value)
@@ -271,14 +233,7 @@ def _read(value: Any) -> Any:
 def _is_fine(found: Calibrator) -> bool:
     if isinstance(found, PlattCalibrator):
         return bool(np.isfinite([found.slope, found.intercept]).all() and found.slope >= 0)
-    if isinstance(found, TemperatureCalibrator):
-        return found.temperature > 0
-    points, values = np.asarray(found.points), np.asarray(found.values)
-    fine = ((points >= 0) & (points <= 1) & (values >= 0) & (values <= 1)).all()
-    rises = (np.diff(points) > 0).all() and (np.diff(values) >= 0).all()
-    return bool(
-        points.shape == values.shape and points.ndim == 1 and points.size and fine and rises
-    )
+    return found.temperature > 0
 
 
 # Fitting --------------------------------------------------------------------------------------
@@ -300,8 +255,8 @@ def fit_calibrator(
     r"""Fit a calibrator to these probabilities.
 
     `platt` fits a slope and an intercept to the log-odds by maximum likelihood, `temperature` the
-    slope alone, `isotonic` the rising function with the least squared error. All three keep the
-    order of the items. Fit on items that the judge was not trained on, see `cross_calibrate`.
+    slope alone. Both keep the order of the items. Fit on items that the judge
+    was not trained on, see `cross_calibrate`.
 
     Parameters
     ----------
@@ -309,14 +264,14 @@ def fit_calibrator(
         The judge's, in [0, 1]; not nan.
     truths : array_like of bool or float, shape (n_items,)
         Whether it was so; a share in [0, 1] is a soft label.
-    method : {"platt", "temperature", "isotonic"}, optional
-        `isotonic` wants some hundreds of items; `temperature` does with few.
+    method : {"platt", "temperature"}, optional
+        `temperature` does with few items.
     weights : array_like of float, shape (n_items,), optional
         How much each item counts; not negative. Equal by default.
 
     Returns
     -------
-    PlattCalibrator, TemperatureCalibrator or IsotonicCalibrator
+    PlattCalibrator or TemperatureCalibrator
         The calibrator, with ``apply(probabilities)``.
 
     Raises
@@ -349,8 +304,6 @@ def fit_calibrator(
     if n_true <= 0 or n_false <= 0:
         msg = "`truths` must hold true and false ones, got only one of them. Label more items."
         raise InputError(msg)
-    if method == "isotonic":
-        return _isotonic(p, y, w)
     low, high = 1 / (n_false + 2), (n_true + 1) / (n_true + 2)
     targets = low + (high - low) * y
     x = _log_odds(p)
@@ -390,24 +343,6 @@ def _logistic_fit(
         if gradient @ step <= _TOLERANCE:
             break
     return [float(number) for number in best]
-
-
-def _isotonic(
-    p: NDArray[np.float64], y: NDArray[np.float64], weights: NDArray[np.float64]
-) -> IsotonicCalibrator:
-    from scipy.optimize import isotonic_regression
-
-    points, places = np.unique(p, return_inverse=True)
-    total = np.bincount(places, weights=weights)
-    kept = total > 0
-    means = np.bincount(places, weights=weights * y)[kept] / total[kept]
-    levels = isotonic_regression(means, weights=total[kept]).x
-    points = points[kept]
-    # only the two ends of a level are needed
-    inner = np.zeros(len(points), dtype=bool)
-    inner[1:-1] = (levels[1:-1] == levels[:-2]) & (levels[1:-1] == levels[2:])
-    clipped = np.clip(levels[~inner], 0.0, 1.0)
-    return IsotonicCalibrator(points=tuple(points[~inner].tolist()), values=tuple(clipped.tolist()))
 
 
 # Out of fold ----------------------------------------------------------------------------------
@@ -482,7 +417,7 @@ def cross_calibrate(
         Whether it was so; a share in [0, 1] is a soft label.
     groups : array_like, shape (n_items,), optional
         Items of one group stay in one fold. By default every item is its own.
-    method : {"platt", "temperature", "isotonic"}, optional
+    method : {"platt", "temperature"}, optional
         See `fit_calibrator`.
     n_folds : int, optional
         At least 2.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 __all__ = ["GoldExamination", "GoldResult", "examine_gold", "measure_matrix"]
 
 _FEWEST_FOLDS = 5
-_RECOMMENDED: tuple[CalibrationMethod, ...] = ("platt", "temperature")
-"""Strictly rising calibrators; steps would give different responses the same reward."""
 _FIGURES = ("accuracy", "sensitivity", "specificity", "precision", "f1", "mcc", "auc", "brier")
+
+_METHODS: tuple[CalibrationMethod, ...] = ("platt", "temperature")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +71,10 @@ class GoldResult:
     brier : BrierDecomposition or None
         The parts of their Brier score, and the debiased calibration error.
     recalibrated : dict of str to BrierDecomposition
-        The same after each calibrator (``"platt"``, ``"temperature"``, ``"isotonic"``) fitted to
-        other items: what calibration would help; empty beside the annotators' majority.
+        The same after each calibrator (``"platt"``, ``"temperature"``) fitted to other items: what
+        calibration would help; empty beside the annotators' majority.
     recommended : QuestionCalibration or None
-        The one of the first two that leaves the lower Brier score, fitted to all items; None where
+        The one of them that leaves the lower Brier score, fitted to all items; None where
         neither lowers it, or the judge's order is of no use.
     """
 
@@ -401,8 +401,7 @@ def _recalibrate(
     {} where a fold has one label only.
     """
     decompositions: dict[str, BrierDecomposition] = {}
-    methods: tuple[CalibrationMethod, ...] = get_args(CalibrationMethod)
-    for method in methods:
+    for method in _METHODS:
         try:
             better = cross_calibrate(probabilities, true, groups=clusters, method=method, seed=seed)
         except InputError:  # the items outside of a fold all have one label
@@ -425,7 +424,7 @@ def _recommend_calibrator(
     """
     if not recalibrated:
         return None
-    method = min(_RECOMMENDED, key=lambda name: recalibrated[name].brier)
+    method = min(_METHODS, key=lambda name: recalibrated[name].brier)
     after = recalibrated[method]
     calibrator = fit_calibrator(probabilities, true, method=method)
     if after.brier >= before.brier or calibrator.apply_one(0.25) >= calibrator.apply_one(0.75):

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from voirdire.errors import InputError
 from voirdire.stats import (
-    IsotonicCalibrator,
     PlattCalibrator,
     TemperatureCalibrator,
     calibrator_from_dict,
@@ -19,8 +18,6 @@ CALIBRATORS = [
     PlattCalibrator(slope=0.0, intercept=0.5),
     TemperatureCalibrator(temperature=2.5),
     TemperatureCalibrator(temperature=math.inf),
-    IsotonicCalibrator(points=(0.1, 0.4, 0.9), values=(0.0, 0.5, 0.5)),
-    IsotonicCalibrator(points=(0.3,), values=(0.2,)),
 ]
 each = pytest.mark.parametrize("calibrator", CALIBRATORS, ids=repr)
 
@@ -63,14 +60,6 @@ def test_a_temperature_leaves_a_half_where_it_is():
     np.testing.assert_allclose(calibrated, [0.5, 3 / 4])  # the odds of 9 become 3
 
 
-def test_between_its_points_an_isotonic_one_is_a_straight_line():
-    calibrator = IsotonicCalibrator(points=(0.2, 0.6), values=(0.1, 0.3))
-
-    np.testing.assert_allclose(
-        calibrator.apply([0.0, 0.2, 0.4, 0.6, 1.0]), [0.1, 0.1, 0.2, 0.3, 0.3]
-    )
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -83,12 +72,6 @@ def test_between_its_points_an_isotonic_one_is_a_straight_line():
         {"method": "platt", "slope": 1.0, "intercept": 0.0, "more": 1},
         {"method": "temperature", "temperature": 0},
         {"method": "temperature", "temperature": -1},
-        {"method": "isotonic", "points": [], "values": []},
-        {"method": "isotonic", "points": [0.1, 0.1], "values": [0, 1]},
-        {"method": "isotonic", "points": [0.1, 0.2], "values": [1, 0]},
-        {"method": "isotonic", "points": [0.1, 2.0], "values": [0, 1]},
-        {"method": "isotonic", "points": [0.1], "values": [0, 1]},
-        {"method": "isotonic", "points": 3, "values": [0, 1]},
     ],
     ids=repr,
 )

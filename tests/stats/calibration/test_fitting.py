@@ -2,11 +2,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit, logit
-from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from voirdire.errors import InputError
@@ -59,26 +56,6 @@ def test_the_temperature_minimises_the_log_loss(seed):
     assert 1 / calibrator.temperature == pytest.approx(best.x[0], abs=1e-5)
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 8), st.booleans(), st.integers(1, 4)), min_size=2, max_size=40
-    )
-)
-def test_isotonic_is_that_of_scikit_learn(rows):
-    p = np.array([row[0] / 8 for row in rows])
-    truths = np.array([row[1] for row in rows])
-    weights = np.array([row[2] for row in rows], dtype=float)
-    if truths.all() or not truths.any():
-        truths[0] = not truths[0]
-
-    calibrator = fit_calibrator(p, truths, method="isotonic", weights=weights)
-
-    oracle = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
-    oracle.fit(p, truths.astype(float), sample_weight=weights)
-    grid = np.linspace(0, 1, 33)
-    np.testing.assert_allclose(calibrator.apply(grid), oracle.predict(grid), atol=1e-9)
-
-
 @pytest.mark.parametrize("method", ["platt", "temperature"])
 def test_truths_that_can_be_parted_give_a_finite_fit(method):
     p = np.array([0.1, 0.2, 0.3, 0.7, 0.8, 0.9])
@@ -90,7 +67,7 @@ def test_truths_that_can_be_parted_give_a_finite_fit(method):
     assert calibrated[0] == pytest.approx(1 - calibrated[-1], abs=1e-6)
 
 
-@pytest.mark.parametrize("method", ["platt", "temperature", "isotonic"])
+@pytest.mark.parametrize("method", ["platt", "temperature"])
 def test_a_judge_that_is_the_wrong_way_round_gets_one_number_for_all(method):
     p = np.linspace(0.05, 0.95, 20)
 
@@ -108,7 +85,7 @@ def test_with_platt_that_number_is_the_share():
     np.testing.assert_allclose(calibrated, (9 * 10 / 11 + 31 / 33) / 40)
 
 
-@pytest.mark.parametrize("method", ["platt", "temperature", "isotonic"])
+@pytest.mark.parametrize("method", ["platt", "temperature"])
 def test_weights_of_two_count_like_two_items(method):
     p, truths, _ = noisy(60, seed=1)
 

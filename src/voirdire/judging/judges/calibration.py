@@ -34,7 +34,7 @@ class QuestionCalibration:
 
     Attributes
     ----------
-    calibrator : PlattCalibrator, TemperatureCalibrator or IsotonicCalibrator
+    calibrator : PlattCalibrator or TemperatureCalibrator
         Fitted to all items with a gold label.
     n_items : int
         Number of these items.

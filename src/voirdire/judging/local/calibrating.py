@@ -38,7 +38,7 @@ def calibrate_questions(
         Log-odds of items that were held out.
     training : TrainingSet
         The same items with their labels.
-    method : {"platt", "temperature", "isotonic"}
+    method : {"platt", "temperature"}
         Which kind.
 
     Returns

@@ -83,8 +83,8 @@ def distill_judge(
     about : sequence of TrainingData, optional
         Descriptions of the sources. One with `informs_only` informs the choice of features, not the
         base rates.
-    calibrator : {"platt", "temperature", "isotonic"}, optional
-        `isotonic` wants some hundreds of items.
+    calibrator : {"platt", "temperature"}, optional
+        How scores become probabilities; `temperature` does with few items.
     n_folds : int, optional
         Of cross-validation, at least 3.
     seed : int, optional
