@@ -61,8 +61,6 @@ def test_flips_and_their_tests_are_counted_from_the_labels():
 
     [found] = measure_change(before, after, rng=0).questions
 
-    assert (found.n_up, found.n_down) == (7, 2)
-    assert found.mcnemar_p_value == pytest.approx(binomtest(7, 9, 0.5).pvalue)
     expected = binomtest(9, 20).proportion_ci(method="exact")
     rate = found.flip_rate
     assert (rate.estimate, rate.low, rate.high) == pytest.approx((0.45, *expected))
@@ -118,7 +116,7 @@ def test_labels_without_order_have_flips_and_no_shift():
 
     assert np.isnan(found.shift.estimate)
     assert np.isnan(found.p_value)
-    assert (found.n_items, found.n_up, found.n_down) == (3, 0, 0)
+    assert found.n_items == 3
     assert found.flip_rate.estimate == pytest.approx(2 / 3)
 
 
@@ -133,7 +131,6 @@ def test_the_order_of_items_and_the_direction_do_not_matter(seed):
 
     for one, two in zip(found.questions, other.questions, strict=True):
         assert one.shift.estimate == pytest.approx(-two.shift.estimate)
-        assert (one.n_up, one.n_down) == (two.n_down, two.n_up)
         assert one.p_value == pytest.approx(two.p_value, abs=0.025)
     assert found.p_value == pytest.approx(other.p_value, abs=0.025)
 

@@ -200,7 +200,7 @@ def plan() -> None:
 
 
 def coefficients(labels: NDArray[np.int64]) -> None:
-    assert_type(stats.cohen_kappa(labels[:, 0], labels[:, 1], weights="linear"), AgreementResult)
+    assert_type(stats.cohen_kappa(labels[:, 0], labels[:, 1], weights="quadratic"), AgreementResult)
     assert_type(stats.gwet_ac(labels), AgreementResult)
     assert_type(stats.fleiss_kappa(labels), AgreementResult)
     assert_type(stats.raw_agreement(labels), AgreementResult)

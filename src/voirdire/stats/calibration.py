@@ -454,8 +454,6 @@ def cross_calibrate(
 
 # How well calibrated --------------------------------------------------------------------------
 
-_CHUNK = 1 << 22
-
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationBin:
@@ -495,14 +493,12 @@ class CalibrationResult:
     calibration_error : float
         Expected calibration error: the mean distance between probability and share over the
         bins, weighted by items; in [0, 1].
-    calibration_error_low, calibration_error_high : float
-        Its interval, from resampled groups, corrected for the error's own upward bias.
     bins : tuple of CalibrationBin
         Of equal numbers of items, by rising probability.
     n_items, n_groups : int
         What it rests on.
     confidence_level : float
-        Of both intervals.
+        Of the intervals.
     """
 
     brier: float
@@ -510,8 +506,6 @@ class CalibrationResult:
     brier_high: float
     baseline_brier: float
     calibration_error: float
-    calibration_error_low: float
-    calibration_error_high: float
     bins: tuple[CalibrationBin, ...]
     n_items: int
     n_groups: int
@@ -525,10 +519,8 @@ def measure_calibration(
     groups: ArrayLike | None = None,
     n_bins: int = 10,
     confidence_level: float = 0.95,
-    n_resamples: int = 1_000,
-    rng: np.random.Generator | int | None = None,
 ) -> CalibrationResult:
-    r"""Measure Brier score and expected calibration error, with intervals.
+    r"""Measure Brier score, with its interval, and expected calibration error.
 
     Parameters
     ----------
@@ -543,15 +535,11 @@ def measure_calibration(
         there may be fewer.
     confidence_level : float, optional
         Nominal coverage, in (0, 1).
-    n_resamples : int, optional
-        Bootstrap resamples of groups, for the calibration error.
-    rng : numpy.random.Generator or int, optional
-        Passed to `numpy.random.default_rng`. Pass an int to reproduce a run.
 
     Returns
     -------
     CalibrationResult
-        Both figures, their intervals and the bins.
+        Both figures and the bins.
 
     Raises
     ------
@@ -566,8 +554,8 @@ def measure_calibration(
     Notes
     -----
     With bins :math:`b` the error is :math:`\sum_b |\sum_{i \in b} (p_i - y_i)| / n`. It is never
-    0 on data, even of perfect probabilities: the interval is shifted down by how much the
-    resampled errors exceed the observed one, and cut at 0. The interval of the Brier score is
+    0 on data, even of perfect probabilities; `decompose_brier` gives one that chance does not
+    raise, with an interval. The interval of the Brier score is
     Student's over groups; with 100 items of a judge that is sure and right, whose squared
     distances are very skewed, it covers .93 in the place of .95. Intervals of shares in bins are
     those of Clopper and Pearson, of as many independent items as would have the variance between
@@ -581,7 +569,7 @@ def measure_calibration(
 
     Examples
     --------
-    >>> result = measure_calibration([0.1, 0.1, 0.9, 0.9], [0, 0, 1, 0], n_bins=2, rng=0)
+    >>> result = measure_calibration([0.1, 0.1, 0.9, 0.9], [0, 0, 1, 0], n_bins=2)
     >>> round(result.brier, 3), round(result.calibration_error, 3)
     (0.21, 0.25)
     """
@@ -590,7 +578,6 @@ def measure_calibration(
     units = check_groups(groups, len(p))
     n_bins = check_count("n_bins", n_bins, minimum=1)
     level = check_fraction("confidence_level", confidence_level)
-    n_resamples = check_count("n_resamples", n_resamples, minimum=1)
     n_items, n_groups = len(p), int(units.max(initial=-1)) + 1
     codes = _bin_codes(p, n_bins)
     binned = np.stack([np.bincount(codes, weights) for weights in (None, p, y)])
@@ -598,7 +585,7 @@ def measure_calibration(
     with np.errstate(invalid="ignore"):
         brier, share = squares.sum() / n_items, y.sum() / n_items
         error = np.abs(binned[1] - binned[2]).sum() / n_items
-    brier_low, brier_high, error_low, error_high = (math.nan,) * 4
+    brier_low = brier_high = math.nan
     if n_groups < 2:
         warnings.warn(
             f"calibration of {n_items} items in {n_groups} groups has no interval (nan)",
@@ -607,17 +594,12 @@ def measure_calibration(
         )
     else:
         brier_low, brier_high = _mean_interval(squares, units, level)
-        drawn = _resample_errors(p - y, codes, units, n_resamples, np.random.default_rng(rng))
-        shifted = drawn - (drawn.mean() - error)
-        error_low, error_high = np.quantile(shifted, [(1 - level) / 2, (1 + level) / 2])
     return CalibrationResult(
         brier=float(brier),
         brier_low=max(brier_low, 0.0),
         brier_high=min(brier_high, 1.0),
         baseline_brier=float(share * (1 - share)),
         calibration_error=float(error),
-        calibration_error_low=max(float(error_low), 0.0),
-        calibration_error_high=min(float(error_high), 1.0),
         bins=tuple(
             _measure_bin(p[codes == code], y[codes == code], units[codes == code], level)
             for code in range(binned.shape[1])
@@ -660,25 +642,3 @@ def _mean_interval(
     error = math.sqrt(len(sums) / degrees * float(sums @ sums)) / len(values)
     reach = float(stdtrit(degrees, (1 + level) / 2)) * error
     return mean - reach, mean + reach
-
-
-def _resample_errors(
-    gaps: NDArray[np.float64],
-    codes: NDArray[np.intp],
-    units: NDArray[np.intp],
-    n_resamples: int,
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
-    """Draw groups with replacement, and compute the calibration error of each draw."""
-    sizes = np.bincount(units).astype(np.float64)
-    n_groups, n_bins = len(sizes), int(codes.max()) + 1
-    cells = np.bincount(units * n_bins + codes, weights=gaps, minlength=n_groups * n_bins)
-    sums = cells.reshape(n_groups, n_bins)
-    drawn = np.empty(n_resamples)
-    rows = max(1, _CHUNK // n_groups)
-    for start in range(0, n_resamples, rows):
-        n_rows = min(rows, n_resamples - start)
-        times = rng.multinomial(n_groups, np.full(n_groups, 1 / n_groups), size=n_rows)
-        totals = np.abs(times @ sums).sum(axis=1)
-        drawn[start : start + n_rows] = totals / (times @ sizes)
-    return drawn

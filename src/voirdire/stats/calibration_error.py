@@ -149,8 +149,6 @@ def decompose_brier(
         groups=groups,
         n_bins=n_bins,
         confidence_level=confidence_level,
-        n_resamples=1,
-        rng=0,
     )
     p, y = (np.asarray(values, dtype=np.float64) for values in (probabilities, truths))
     parts: dict[str, Any] = dict.fromkeys(("reliability", "calibration_error"), UNDEFINED)

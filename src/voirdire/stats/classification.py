@@ -55,11 +55,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from voirdire._validation import check_choice, check_count, check_fraction
+from voirdire._validation import check_count, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.stats.calibration import check_groups, group_folds
 from voirdire.stats.intervals import (
@@ -80,13 +80,9 @@ __all__ = [
     "ClassificationResult",
     "CrossFittedThreshold",
     "LabelFigures",
-    "ThresholdGoal",
     "cross_threshold",
     "measure_classification",
 ]
-
-ThresholdGoal: TypeAlias = Literal["mcc", "balanced_accuracy", "f1"]
-"""Figures that a threshold can maximise."""
 
 _FEW = 10
 """Gold labels with fewer items are named in a note."""
@@ -391,7 +387,6 @@ _WHOLE: dict[str, _TableFigure] = {
 """Figures of tables that are not shares."""
 
 _MACRO: dict[str, _TableFigure] = {"f1": lambda margins: _f1_of_labels(margins).mean(axis=-1)}
-_GOALS: dict[str, _TableFigure] = _WHOLE | {"f1": lambda margins: _f1_of_labels(margins)[..., 1]}
 
 
 def _worst_case(margins: _Margins) -> dict[str, float]:
@@ -656,18 +651,12 @@ class CrossFittedThreshold:
     ----------
     threshold : float
         Chosen on all items, in [0, 1].
-    fold_thresholds : tuple of float
-        Chosen on all items but a fold's.
-    goal : {"mcc", "balanced_accuracy", "f1"}
-        The figure that they maximise.
     result : ClassificationResult
         Each fold judged by the threshold that the others chose: what to report, where that of
         `threshold` on the same items would promise too much.
     """
 
     threshold: float
-    fold_thresholds: tuple[float, ...]
-    goal: ThresholdGoal
     result: ClassificationResult
 
 
@@ -676,12 +665,13 @@ def cross_threshold(
     gold: ArrayLike,
     *,
     groups: ArrayLike | None = None,
-    goal: ThresholdGoal = "mcc",
     n_folds: int = 5,
     confidence_level: float = 0.95,
     seed: int = 0,
 ) -> CrossFittedThreshold:
     """Choose a decision threshold on some folds of items, and measure it on the others.
+
+    It makes Matthews' correlation as large as it can be.
 
     Parameters
     ----------
@@ -691,8 +681,6 @@ def cross_threshold(
         1 for yes, 0 for no, -1 where unknown.
     groups : array_like, shape (n_items,), optional
         Items that share a source stay in one fold, and are one unit of the intervals.
-    goal : {"mcc", "balanced_accuracy", "f1"}, optional
-        What to make as large as it can be.
     n_folds : int, optional
         At least 2, and at most the number of groups.
     confidence_level : float, optional
@@ -727,7 +715,6 @@ def cross_threshold(
     >>> round(found.threshold, 2), found.result.figures["mcc"].estimate > 0.7
     (0.3, True)
     """
-    check_choice("goal", goal, ThresholdGoal)
     stated = np.asarray(probabilities, dtype=np.float64)
     _, true = _check_codes(np.asarray(gold), gold, 2)
     _check_probabilities(stated, true.shape, 2)
@@ -736,7 +723,7 @@ def cross_threshold(
     folds = group_folds(units[kept], n_folds=n_folds, seed=seed)
     stated, true = stated[kept], true[kept]
     chosen = [
-        _best_threshold(stated[folds != fold], true[folds != fold], goal) for fold in range(n_folds)
+        _best_threshold(stated[folds != fold], true[folds != fold]) for fold in range(n_folds)
     ]
     result = measure_classification(
         (stated >= np.array(chosen)[folds]).astype(np.int64),
@@ -746,21 +733,17 @@ def cross_threshold(
         confidence_level=confidence_level,
     )
     return CrossFittedThreshold(
-        threshold=_best_threshold(stated, true, goal),
-        fold_thresholds=tuple(chosen),
-        goal=goal,
+        threshold=_best_threshold(stated, true),
         result=result,
     )
 
 
-def _best_threshold(
-    stated: NDArray[np.float64], true: NDArray[np.int64], goal: ThresholdGoal
-) -> float:
+def _best_threshold(stated: NDArray[np.float64], true: NDArray[np.int64]) -> float:
     values, place = np.unique(stated, return_inverse=True)
     by_value = np.stack([np.bincount(place[true == k], minlength=len(values)) for k in (0, 1)])
     below = np.concatenate([np.zeros((2, 1)), np.cumsum(by_value, axis=1)], axis=1)
     tables = np.stack([below, below[:, -1:] - below], axis=-1).swapaxes(0, 1)
-    worth = np.nan_to_num(_GOALS[goal](_Margins.of(tables[:-1])), nan=-1.0)
+    worth = np.nan_to_num(_mcc(_Margins.of(tables[:-1])), nan=-1.0)
     best = np.flatnonzero(worth >= worth.max() - 1e-12)
     cut = int(best[len(best) // 2])
     return float((values[cut - 1] + values[cut]) / 2) if cut else 0.0

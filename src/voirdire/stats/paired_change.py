@@ -64,11 +64,6 @@ class PairedChange:
         Mean of after minus before, with its interval; nan where answers have no order.
     p_value : float
         Of no shift, two-sided, in (0, 1]; nan without two units.
-    n_up, n_down : int
-        Labels that differ, and whose value rose or fell.
-    mcnemar_p_value : float
-        Exact, two-sided, of rises and falls being as likely; 1 without any. It takes items as
-        independent.
     flip_rate : Estimate
         Share of items whose labels differ.
     noise_rate : Estimate
@@ -81,9 +76,6 @@ class PairedChange:
     n_items: int
     shift: Estimate
     p_value: float
-    n_up: int
-    n_down: int
-    mcnemar_p_value: float
     flip_rate: Estimate
     noise_rate: Estimate
     excess_p_value: float
@@ -103,15 +95,12 @@ class ChangeResult:
         Of no shift of any question, in (0, 1]; nan without two units.
     excess_p_value : float
         One-sided, of flips of all questions being no likelier than between two askings.
-    n_swaps : int
-        Swaps that were drawn for the p-values.
     """
 
     questions: tuple[PairedChange, ...] = field(repr=False)
     n_items: int
     p_value: float
     excess_p_value: float
-    n_swaps: int
 
 
 def measure_change(
@@ -120,7 +109,6 @@ def measure_change(
     *,
     labels: tuple[ArrayLike, ArrayLike] | None = None,
     noise: tuple[ArrayLike, ArrayLike] | None = None,
-    threshold: float = 0.5,
     clusters: ArrayLike | None = None,
     confidence_level: float = 0.95,
     n_swaps: int = 9_999,
@@ -135,11 +123,9 @@ def measure_change(
         the judge failed, and where answers have no order.
     labels : pair of array_like of int, shape (n_items, n_questions), optional
         Labels before and after, as codes of at least 0; -1 where the judge failed. By default 1
-        where a value reaches the threshold and 0 below it.
+        where a value is at least one half and 0 below it.
     noise : pair of array_like of int, shape (n_items, n_questions), optional
         Labels of two askings of the same version of each item.
-    threshold : float, optional
-        In (0, 1); for labels that are not given.
     clusters : array_like, shape (n_items,), optional
         Which independent unit each item belongs to. Omit it only when items were drawn
         independently.
@@ -169,20 +155,19 @@ def measure_change(
     >>> found = measure_change(before, before + 0.1, rng=0)
     >>> round(found.questions[0].shift.estimate, 3), found.p_value < 0.001
     (0.1, True)
-    >>> found.questions[0].n_up, round(found.questions[0].mcnemar_p_value, 4)
-    (6, 0.0312)
+    >>> found.questions[0].flip_rate.estimate
+    0.2
     """
     first, second = _matrix(before, "before"), _matrix(after, "after")
     if first.shape != second.shape:
         msg = f"`before` and `after` must have the same shape, got {first.shape}, {second.shape}."
         raise InputError(msg)
-    check_fraction("threshold", threshold)
     check_fraction("confidence_level", confidence_level)
     check_count("n_swaps", n_swaps, minimum=99)
     units = check_units(clusters, len(first))
     given = _labels(labels, shape=first.shape, name="labels")
     if given is None:
-        given = (_cut(first, threshold), _cut(second, threshold))
+        given = (_cut(first), _cut(second))
     asked_twice = _labels(noise, shape=first.shape, name="noise")
     difference = np.where(np.isnan(second - first), 0.0, second - first)
     flips = _flips(*given)
@@ -208,7 +193,6 @@ def measure_change(
         n_items=int((flips >= 0).any(axis=1).sum()),
         p_value=together,
         excess_p_value=float("nan") if twice is None else extra,
-        n_swaps=n_swaps,
     )
 
 
@@ -232,8 +216,8 @@ def _labels(
     return first, second
 
 
-def _cut(values: NDArray[np.float64], threshold: float) -> NDArray[np.int64]:
-    return np.where(np.isnan(values), -1, values >= threshold).astype(np.int64)
+def _cut(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.where(np.isnan(values), -1, values >= 0.5).astype(np.int64)
 
 
 def _flips(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int8]:
@@ -293,9 +277,6 @@ def _measure_question(
 ) -> PairedChange:
     valued = ~np.isnan(difference)
     flipped = flips == 1
-    with np.errstate(invalid="ignore"):
-        n_up = int((flipped & (difference > 0)).sum())
-        n_down = int((flipped & (difference < 0)).sum())
     both = (flips >= 0) & (twice >= 0)
     only_change = int((both & flipped & (twice == 0)).sum())
     only_noise = int((both & (flips == 0) & (twice == 1)).sum())
@@ -307,9 +288,6 @@ def _measure_question(
         n_items=int((flips >= 0).sum()),
         shift=shift,
         p_value=p_value if valued.any() else float("nan"),
-        n_up=n_up,
-        n_down=n_down,
-        mcnemar_p_value=min(1.0, 2 * float(binom.cdf(min(n_up, n_down), n_up + n_down, 0.5))),
         flip_rate=_share(flips, units, level),
         noise_rate=_share(twice, units, level),
         excess_p_value=float(binom.sf(only_change - 1, only_change + only_noise, 0.5))

@@ -225,7 +225,7 @@ def examine_gold(
     confidence_level : float, optional
         Of the intervals, in (0, 1).
     seed : int, optional
-        Of the folds and of the resamples of the calibration error.
+        Of the folds.
 
     Returns
     -------
@@ -380,7 +380,7 @@ def _add_probability_figures(
             probabilities, true, groups=clusters, confidence_level=level, seed=seed
         ),
         calibration=measure_calibration(
-            probabilities, true == 1, groups=clusters, confidence_level=level, rng=seed
+            probabilities, true == 1, groups=clusters, confidence_level=level
         ),
         brier=before,
         recalibrated=after,

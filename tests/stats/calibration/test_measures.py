@@ -24,7 +24,7 @@ def test_both_figures_equal_those_of_plain_loops(rows, n_bins):
     p = [row[0] / 20 for row in rows]
     truths = [row[1] for row in rows]
 
-    found = measure_calibration(p, truths, n_bins=n_bins, n_resamples=1, rng=0)
+    found = measure_calibration(p, truths, n_bins=n_bins)
 
     assert found.brier == pytest.approx(brier_score_loss(truths, p), abs=1e-12)
     edges = [row.n_items for row in found.bins]
@@ -42,7 +42,7 @@ def test_both_figures_equal_those_of_plain_loops(rows, n_bins):
 
 
 def test_bins_hold_equal_numbers_of_items():
-    found = measure_calibration(np.linspace(0, 1, 100), np.arange(100) % 2 == 0, rng=0)
+    found = measure_calibration(np.linspace(0, 1, 100), np.arange(100) % 2 == 0)
 
     assert [row.n_items for row in found.bins] == [10] * 10
     assert found.bins[0].probability == pytest.approx(np.linspace(0, 1, 100)[:10].mean())
@@ -50,7 +50,7 @@ def test_bins_hold_equal_numbers_of_items():
 
 
 def test_the_baseline_is_the_best_single_number():
-    found = measure_calibration([0.3, 0.9, 0.5, 0.2], [1, 0, 0, 0], rng=0)
+    found = measure_calibration([0.3, 0.9, 0.5, 0.2], [1, 0, 0, 0])
 
     assert found.baseline_brier == pytest.approx(3 / 16)  # 1/4 × 3/4
 
@@ -60,18 +60,12 @@ def test_items_of_a_group_count_once_for_the_interval():
     p, truths = sample(40, rng)
     groups = np.arange(40)
 
-    once = measure_calibration(p, truths, groups=groups, rng=0)
-    four = measure_calibration(np.tile(p, 4), np.tile(truths, 4), groups=np.tile(groups, 4), rng=0)
+    once = measure_calibration(p, truths, groups=groups)
+    four = measure_calibration(np.tile(p, 4), np.tile(truths, 4), groups=np.tile(groups, 4))
 
     assert four.n_groups == once.n_groups == 40
     assert four.brier_low == pytest.approx(once.brier_low)
     assert four.brier_high == pytest.approx(once.brier_high)
-
-
-def test_the_same_seed_gives_the_same_interval():
-    p, truths = sample(60, np.random.default_rng(1))
-
-    assert measure_calibration(p, truths, rng=7) == measure_calibration(p, truths, rng=7)
 
 
 def test_one_group_has_no_interval():
@@ -79,7 +73,6 @@ def test_one_group_has_no_interval():
         found = measure_calibration([0.2, 0.9], [0, 1], groups=["a", "a"])
 
     assert math.isnan(found.brier_low)
-    assert math.isnan(found.calibration_error_high)
     assert found.brier == pytest.approx((0.04 + 0.01) / 2)
 
 
@@ -110,28 +103,8 @@ def test_the_interval_of_the_brier_score_covers_it(slope, n_per_group):
             np.tile(p, n_per_group),
             np.tile(y, n_per_group),
             groups=np.tile(np.arange(250), n_per_group),
-            n_resamples=1,
-            rng=rng,
         )
         covered += found.brier_low <= true_score <= found.brier_high
-
-    allowance = 3 * math.sqrt(0.95 * 0.05 / n_runs)
-    assert covered / n_runs >= 0.95 - allowance
-
-
-@pytest.mark.slow
-def test_the_interval_of_the_calibration_error_covers_a_judge_that_is_too_sure():
-    rng = np.random.default_rng(11)
-    p, truths = sample(2_000_000, rng, slope=0.3)
-    # of the population, in bins of about the same edges as those of a sample
-    edges = np.quantile(p, np.arange(1, 5) / 5)
-    codes = np.searchsorted(edges, p)
-    true_error = np.abs(np.bincount(codes, weights=p - truths)).sum() / len(p)
-    n_runs, covered = 500, 0
-    for _ in range(n_runs):
-        p, y = sample(300, rng, slope=0.3)
-        found = measure_calibration(p, y, n_bins=5, n_resamples=300, rng=rng)
-        covered += found.calibration_error_low <= true_error <= found.calibration_error_high
 
     allowance = 3 * math.sqrt(0.95 * 0.05 / n_runs)
     assert covered / n_runs >= 0.95 - allowance
@@ -147,8 +120,6 @@ def test_intervals_of_a_bin_cover_its_share(share, size):
         own = rng.random((40, size)) < share
         truths = np.where(rng.random((40, size)) < 0.5, shared[:, None], own).ravel()
         groups = np.repeat(np.arange(40), size)
-        found = measure_calibration(
-            np.full(len(truths), share), truths, groups=groups, n_resamples=1, rng=0
-        )
+        found = measure_calibration(np.full(len(truths), share), truths, groups=groups)
         covered += found.bins[0].low <= share <= found.bins[0].high
     assert covered / n_runs > 0.95 - 3 * math.sqrt(0.95 * 0.05 / n_runs)
