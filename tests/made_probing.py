@@ -28,9 +28,7 @@ def question(name, shift, *, p=0.4, flips=0.02, noise=0.02, excess_p=0.6, half=0
         noise_rate=UNDEFINED if noise is None else estimate(noise),
         excess_p_value=excess_p,
     )
-    return QuestionFinding(
-        question=name, kind="boolean", change=change, adjusted_p_value=p, is_found=p < 0.05
-    )
+    return QuestionFinding(question=name, kind="boolean", change=change)
 
 
 def probe(name, *questions, is_found=False, p=0.5, **changed):
@@ -97,15 +95,12 @@ def report(**changed):
             COMMAND,
             probe("style/choice", question("colour", None, p=NAN, noise=None, excess_p=NAN), p=NAN),
         ),
-        stability=(
-            Stability(
-                question=None,
-                n_runs=2,
-                n_items=50,
-                flip_rate=estimate(0.012),
-                mean_difference=0.014,
-                alpha=0.97,
-            ),
+        stability=Stability(
+            n_runs=2,
+            n_items=50,
+            flip_rate=estimate(0.012),
+            mean_difference=0.014,
+            alpha=0.97,
         ),
         self_preference=(
             SelfPreference(

@@ -96,7 +96,7 @@ def test_tables_hold_every_probe_and_what_was_asked_beside_them():
 
 
 def test_no_bias_and_no_repeats_are_said():
-    fair = report(probes=(probe("style/emoji", question("apology", 0.01)),), stability=())
+    fair = report(probes=(probe("style/emoji", question("apology", 0.01)),), stability=None)
 
     text = shown(fair)
 

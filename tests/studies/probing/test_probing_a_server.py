@@ -38,7 +38,7 @@ def test_a_real_server_is_probed_whole_and_pays_nothing_twice(llama_server, tmp_
     families = {row.family for row in report.probes}
     assert families >= {"authority", "style", "verbosity", "bandwagon", "prompt"}
     # the random code of the fence is another one in each call, and a random model hears it
-    assert report.stability[0].mean_difference > 0
+    assert report.stability.mean_difference > 0
     assert all(0 <= row.adjusted_p_value <= 1 for row in report.probes if row.n_items)
     assert [row.shift for row in again.probes] == pytest.approx(
         [row.shift for row in report.probes], nan_ok=True

@@ -444,10 +444,10 @@ def _probes_lead(report: ProbeReport) -> Iterator[Said]:
         yield say("probes.largest", bias=_bias(row))
     if fond := [Name(row.question) for row in report.self_preference if row.is_found]:
         yield say("probes.fond", questions=Listing(tuple(fond)))
-    if not report.stability:
+    if report.stability is None:
         yield say("probes.floor.none")
         return
-    floor, neutral = report.stability[0], report.neutral
+    floor, neutral = report.stability, report.neutral
     yield say("probes.floor", n=floor.n_runs, flips=Share(floor.flip_rate.estimate),
               alpha=Decimal(floor.alpha))  # fmt: skip
     if is_defined(floor.mean_difference):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -84,18 +84,16 @@ class Comparison:
 def find_biases(
     comparisons: Sequence[Comparison], settings: ProbeSettings
 ) -> tuple[ProbeFinding, ...]:
-    """Test every comparison, and control the false discovery rate over probes and questions."""
+    """Test every comparison, and control the false discovery rate over probes."""
     results = [row.measured(settings, stream=k) for k, row in enumerate(comparisons)]
-    pooled = adjust_p_values([_combine_p_values(row) for row in results], harmonic=False)
-    each = [_combine_p_values(question) for row in results for question in row.questions]
-    adjusted = iter(adjust_p_values(each, harmonic=False).tolist())
+    adjusted = adjust_p_values([_combine_p_values(row) for row in results], harmonic=False)
     return tuple(
-        _make_finding(row, result, p, [next(adjusted) for _ in result.questions], settings)
-        for row, result, p in zip(comparisons, results, pooled.tolist(), strict=True)
+        _make_finding(row, result, p, settings)
+        for row, result, p in zip(comparisons, results, adjusted.tolist(), strict=True)
     )
 
 
-def _combine_p_values(result: ChangeResult | PairedChange) -> float:
+def _combine_p_values(result: ChangeResult) -> float:
     """Return twice the smaller p-value of shift and flips; nan values are ignored."""
     p_values = [p for p in (result.p_value, result.excess_p_value) if not np.isnan(p)]
     return min(1.0, len(p_values) * min(p_values)) if p_values else float("nan")
@@ -105,20 +103,12 @@ def _make_finding(
     row: Comparison,
     result: ChangeResult,
     adjusted: float,
-    by_question: Sequence[float],
     settings: ProbeSettings,
 ) -> ProbeFinding:
     rate, floors = settings.false_discovery_rate, row.floor_shifts()
     questions = tuple(
-        QuestionFinding(
-            question=row.questions[k],
-            kind=row.kinds[k],
-            change=change,
-            adjusted_p_value=p,
-            is_found=bool(p <= rate)
-            and max(_measure_size(change, floor), _compute_excess(change)) >= settings.least_effect,
-        )
-        for k, change, p, floor in zip(row.kept, result.questions, by_question, floors, strict=True)
+        QuestionFinding(question=row.questions[k], kind=row.kinds[k], change=change)
+        for k, change in zip(row.kept, result.questions, strict=True)
     )
     # one of many shifts is large by chance: only significant ones count as the effect
     sizes = zip(questions, floors, strict=True)
@@ -192,35 +182,13 @@ def advice_on(finding: ProbeFinding, plan: JudgingPlan) -> str:
 
 
 def measure_stability(
-    runs: Sequence[Answers],
-    questions: Sequence[str],
-    *,
-    units: NDArray[np.intp],
-    settings: ProbeSettings,
-) -> tuple[Stability, ...]:
-    """Compare the answers of several runs: all questions together first, then each."""
+    runs: Sequence[Answers], *, units: NDArray[np.intp], settings: ProbeSettings
+) -> Stability | None:
+    """Compare the answers of several runs to all questions together."""
     if len(runs) < 2:
-        return ()
+        return None
     labels = np.stack([run.labels for run in runs], axis=-1)
     values = np.stack([run.values for run in runs], axis=-1)
-    rows = [_measure_stability(None, labels, values, units, settings)]
-    if len(questions) > 1:
-        rows += [
-            _measure_stability(name, labels[:, k : k + 1], values[:, k : k + 1], units, settings)
-            for k, name in enumerate(questions)
-        ]
-    else:
-        rows = [replace(rows[0], question=questions[0])]
-    return tuple(rows)
-
-
-def _measure_stability(
-    question: str | None,
-    labels: NDArray[np.int64],
-    values: NDArray[np.float64],
-    units: NDArray[np.intp],
-    settings: ProbeSettings,
-) -> Stability:
     first, second = labels[..., 0], labels[..., 1]
     both = (first >= 0) & (second >= 0)
     n_both = both.sum(axis=1)
@@ -233,7 +201,6 @@ def _measure_stability(
     distances = np.abs(values[..., 0] - values[..., 1])
     defined = distances[~np.isnan(distances)]
     return Stability(
-        question=question,
         n_runs=labels.shape[-1],
         n_items=int(kept.sum()),
         flip_rate=rate,

@@ -35,18 +35,11 @@ class QuestionFinding:
         Its kind: a boolean question's values are probabilities.
     change : PairedChange
         Shift, flips, their intervals, and the tests of this question.
-    adjusted_p_value : float
-        Of no effect, after Benjamini-Hochberg over all questions of all probes; nan where it was
-        not tested.
-    is_found : bool
-        Whether that is at most the false discovery rate and the effect is large enough to matter.
     """
 
     question: str
     kind: RubricKind
     change: PairedChange
-    adjusted_p_value: float
-    is_found: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,12 +117,10 @@ def _flips_beyond_noise(row: QuestionFinding) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Stability:
-    """Differences between repeated runs of a judge: the noise floor.
+    """Differences between repeated runs of a judge, over all questions: the noise floor.
 
     Attributes
     ----------
-    question : str or None
-        Its id; None for all questions together.
     n_runs : int
         How often each item was asked about.
     n_items : int
@@ -142,7 +133,6 @@ class Stability:
         Krippendorff's nominal α of the runs as raters; nan where it is undefined.
     """
 
-    question: str | None
     n_runs: int
     n_items: int
     flip_rate: Estimate
@@ -209,8 +199,8 @@ class ProbeReport:
         Of the sample of items and of the tests.
     probes : tuple of ProbeFinding
         In the order in which they were asked for.
-    stability : tuple of Stability
-        All questions together, then one entry per question.
+    stability : Stability or None
+        Between repeated runs, all questions together; None where nothing was asked twice.
     neutral : Stability or None
         The same between two versions with different neutral lines: the floor of flips of a probe. A
         judge may give identical answers to repeated prompts, and still be affected by any added
@@ -236,7 +226,7 @@ class ProbeReport:
     least_effect: float
     seed: int
     probes: tuple[ProbeFinding, ...]
-    stability: tuple[Stability, ...] = ()
+    stability: Stability | None = None
     neutral: Stability | None = None
     self_preference: tuple[SelfPreference, ...] = ()
     n_judged: int = 0

@@ -90,7 +90,7 @@ def probe_judge(
     -----
     *Cost*: `estimate_probing` says it beforehand. *Order, errors, retries and caching* are those of
     `voirdire.judge`: what was asked once is not asked again. *Multiplicity*: Benjamini-Hochberg
-    over the probes, and apart from that over all questions of all probes.
+    over the probes.
 
     Examples
     --------
@@ -124,7 +124,6 @@ def probe_judge(
         replace(row, advice=advice_on(row, layout.plan)) if row.is_found else row
         for row in find_biases(comparisons, settings)
     )
-    neutral = measure_stability(floor, layout.questions, units=layout.units, settings=settings)
     return ProbeReport(
         judge=layout.plan.judge.name,
         rubric=f"{layout.plan.rubric.name} {layout.plan.rubric.version}",
@@ -135,8 +134,8 @@ def probe_judge(
         least_effect=settings.least_effect,
         seed=settings.seed,
         probes=findings,
-        stability=measure_stability(runs, layout.questions, units=layout.units, settings=settings),
-        neutral=next(iter(neutral), None),
+        stability=measure_stability(runs, units=layout.units, settings=settings),
+        neutral=measure_stability(floor, units=layout.units, settings=settings),
         self_preference=find_self_preference(layout, usual, annotations),
         n_judged=asker.n_judged,
         calls=tuple(asker.calls),
