@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
 from voirdire.reporting.number_formats import margin
-from voirdire.reporting.plain_tables import plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import RubricKind
-    from voirdire.judging.plan import JudgingPlan
+    from voirdire.judging.bound import JudgingPlan
     from voirdire.stats.paired_change import ChangeResult, PairedChange
     from voirdire.studies.probing.answers import Answers
     from voirdire.studies.probing.settings import ProbeSettings
