@@ -91,8 +91,6 @@ voirdire.examine(judges={"j": pl.DataFrame()}, humans=humans, epsilon=[0.1, 0.2]
 
 # Closed sets of words are closed.
 voirdire.alt_test(judge, humans, alignment="kappa")  # type: ignore[arg-type]
-voirdire.alt_test(judge, humans, epsilon_mode="ratio")  # type: ignore[arg-type]
-voirdire.alt_test(judge, humans, weights="balanced")  # type: ignore[arg-type]
 voirdire.alt_test(judge, humans, "accuracy")  # type: ignore[call-arg, arg-type]
 
 
