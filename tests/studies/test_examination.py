@@ -113,7 +113,7 @@ def test_a_plan_and_keywords_say_the_same():
 def test_a_misspelt_setting_is_named_with_the_nearest():
     labels = {i: i % 2 for i in range(40)}
 
-    with pytest.raises(InputError, match=r"`min_item` is no .*mean `min_items`\?"):
+    with pytest.raises(InputError, match=r"`min_item` must be a setting .*'min_items'"):
         voirdire.alt_test(labels, {"ann": labels, "bob": labels}, min_item=10)
 
 

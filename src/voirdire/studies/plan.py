@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from voirdire._types import EpsilonMode, Family, WeightScheme
-from voirdire._validation import check_choice, check_count, check_epsilons, check_fraction, shorten
-from voirdire.documents import did_you_mean
-from voirdire.errors import InputError
+from voirdire._validation import check_choice, check_count, check_epsilons, check_fraction
 
-__all__ = ["TestPlan", "change_plan"]
+__all__ = ["TestPlan"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,15 +94,3 @@ class TestPlan:
             "similarity": getattr(self.similarity, "__name__", None),
             "epsilon": list(check_epsilons(self.epsilon)),
         }
-
-
-def change_plan(plan: TestPlan | None, fields: Mapping[str, Any]) -> TestPlan:
-    """Return a plan, by default the usual one, with some fields changed."""
-    for name in fields:
-        if name not in TestPlan.__dataclass_fields__:
-            msg = (
-                f"`{shorten(name)}` is no setting of the test."
-                f"{did_you_mean(name, TestPlan.__dataclass_fields__)}"
-            )
-            raise InputError(msg)
-    return replace(plan or TestPlan(), **fields)

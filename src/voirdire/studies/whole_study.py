@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire._types import EpsilonMode, Margin, Share  # noqa: TC001  # what reads the JSON looks at the types
-from voirdire._validation import check_epsilons, shorten
+from voirdire._validation import change_fields, check_epsilons, shorten
 from voirdire.errors import DoubtfulLabelsWarning, DroppedRowsWarning, InputError
 from voirdire.io import Reading
 from voirdire.records import Dropped
@@ -23,7 +23,7 @@ from voirdire.studies.disputed_items import add_texts
 from voirdire.studies.examination import check_alignment, examine_matrix
 from voirdire.studies.findings import QuestionFindings, find_around
 from voirdire.studies.label_matrix import align
-from voirdire.studies.plan import TestPlan, change_plan
+from voirdire.studies.plan import TestPlan
 from voirdire.studies.study import format_count, read_study
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ def examine(
     >>> [(row.judge, row.winning_rate) for row in found.results]
     [('mine', 1.0), ('yours', 0.0)]
     """
-    plan = change_plan(plan, settings)
+    plan = change_fields(plan or TestPlan(), settings)
     names: Any = alignment
     if not isinstance(alignment, list | tuple | set | frozenset):
         names = [alignment]
