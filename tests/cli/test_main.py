@@ -149,7 +149,10 @@ def test_a_bare_call_gets_an_example(call, command):
         (("score", "i.jsonl", "--reward", "r", "--only", "x", "-o", "r"), "beside `--verdicts`"),
         (("judge", "i.jsonl", "extra"), "takes no 'extra' there"),
         (("power", "--seed", "x"), "`--seed` must be a whole number, got 'x'."),
-        (("power", "--method", "z"), "`--method` must be one of t, exact, got 'z'."),
+        (
+            ("power", "--epsilon-mode", "z"),
+            "`--epsilon-mode` must be one of additive, multiplicative, got 'z'.",
+        ),
         (("judge", "i.jsonl", "-o"), "`--output` needs a value."),
         (("judg",), "Unknown command `judg`. Did you mean `judge`?"),
     ],
@@ -175,7 +178,7 @@ def test_the_example_of_a_command_is_a_call_of_it(command):
 
 
 @pytest.mark.edges
-@pytest.mark.parametrize("option", ["--alignment", "--epsilon", "--epsilon-mode", "--method"])
+@pytest.mark.parametrize("option", ["--alignment", "--epsilon", "--epsilon-mode"])
 def test_examine_takes_the_promised_options(list_options, option):
     assert option in list_options("examine")
 
@@ -207,7 +210,7 @@ def test_version(call):
         ["examine", "--nonsense"],
         ["examine", "--humans", "h.csv", "--judges", "j.csv", "--epsilon", "much"],
         ["examine", "--humans", "h.csv", "--judges", "j.csv", "extra"],
-        ["examine", "--humans", "h.csv", "--judges", "j.csv", "--method", "wilcoxon"],
+        ["examine", "--humans", "h.csv", "--judges", "j.csv", "--epsilon-mode", "ratio"],
         ["demo", "--nonsense"],
     ],
     ids=" ".join,

@@ -304,7 +304,7 @@ def test_numbers_out_of_range_are_one_line(call, assert_one_line, options, words
             [*ASSUMED[1:], "--categories", 3, "--prevalence", 0.4, "--prevalence", 0.6],
             "`--prevalence` must be given once for each of 3 labels, got 2",
         ),
-        ([*ASSUMED[1:], "--method", "wilcoxon"], "wilcoxon"),
+        ([*ASSUMED[1:], "--epsilon-mode", "ratio"], "ratio"),
     ],
 )
 def test_wrong_usage_exits_2(execute, arguments, words):

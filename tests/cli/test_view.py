@@ -22,7 +22,7 @@ HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 
 @pytest.fixture
 def examination(call, files, tmp_path):
-    done = call("examine", *files, "--epsilon", "0.2", "--method", "t", "--json")
+    done = call("examine", *files, "--epsilon", "0.2", "--json")
     path = tmp_path / "examination.json"
     path.write_text(done.out, encoding="utf-8")
     return path
