@@ -28,6 +28,13 @@ settings.register_profile("dev", deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Every day, leave out the files that need a large framework: to import it takes long."""
+    if config.option.markexpr != "not ci and not slow" or collection_path.suffix != ".py":
+        return None
+    return "\nrequire_framework(" in collection_path.read_text("utf-8") or None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Of the cases of a test that is marked `edges`, run the first and the last every day."""

@@ -29,6 +29,8 @@ require_framework("any_llm", "anthropic")
 import any_llm  # noqa: E402
 import any_llm.exceptions  # noqa: E402
 
+pytestmark = pytest.mark.ci
+
 KEY = "sk-ant-secret-0123456789"
 SCHEMA = {
     "type": "object",
