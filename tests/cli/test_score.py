@@ -264,7 +264,7 @@ def test_an_error_stands_alone(call, example, assert_one_line, tmp_path):
 @pytest.mark.parametrize(
     ("row", "reason", "way"),
     [
-        ({"behavior": "hard_refuse"}, "no base reward", "--base names the column or file"),
+        ({"behavior": "hard_refuse"}, "no base reward", "--base names the column"),
         ({"base_reward": 1}, "no behavior", "--behavior names it"),
         ({"base_reward": 1, "behavior": "hard_refuse", "id": "y"}, "no verdict", "by its id"),
     ],

@@ -1,7 +1,5 @@
 """A small rubric with two behaviors, a judge whose answers stand in the responses, and rewards."""
 
-import hashlib
-import json
 import os
 from pathlib import Path
 
@@ -96,14 +94,3 @@ def own_environment():
     """Give the environment of a process that imports the tests and sources of this checkout."""
     tests = Path(__file__).resolve().parents[1]
     return os.environ | {"PYTHONPATH": os.pathsep.join([str(tests), str(tests.parent / "src")])}
-
-
-def earlier_hash(reward, folder):
-    """Hash a reward as voirdire once did: with the time of its certificates."""
-    reward.save(folder / "hashed.json")
-    content = json.loads((folder / "hashed.json").read_text(encoding="utf-8"))
-    outside = ("created", "versions", "content_hash")
-    covered = {name: value for name, value in content.items() if name not in outside}
-    covered["rubric"] = reward.rubric.content_hash
-    text = json.dumps(covered, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"

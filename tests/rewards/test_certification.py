@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 from rewards.made_study import write_study
-from rewards.reward_cases import earlier_hash, tiny_judge, tiny_reward, tiny_rubric
+from rewards.reward_cases import tiny_judge, tiny_reward, tiny_rubric
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.io import read_labels
 from voirdire.reporting import certificate_to_json
@@ -290,21 +290,3 @@ def test_the_same_examination_at_another_time_gives_the_same_reward(certificate)
 
     assert reward(later).content_hash == reward(certificate).content_hash
     assert reward(other).content_hash != reward(certificate).content_hash
-
-
-@pytest.mark.filterwarnings("ignore::voirdire.errors.UncertifiedWarning")
-def test_a_file_whose_hash_covers_the_time_of_its_certificates_is_still_read(certificate, tmp_path):
-    path = tmp_path / "reward.json"
-    reward(certificate).save(path)
-    content = json.loads(path.read_text(encoding="utf-8"))
-    earlier = earlier_hash(reward(certificate), tmp_path)
-    assert earlier != content["content_hash"]
-
-    path.write_text(json.dumps(content | {"content_hash": earlier}), encoding="utf-8")
-    found = load_reward(path)
-    changed = content | {"content_hash": earlier, "name": "another"}
-    path.write_text(json.dumps(changed), encoding="utf-8")
-
-    assert found.content_hash == reward(certificate).content_hash
-    with pytest.raises(InputError, match="got one that was changed"):
-        load_reward(path)
