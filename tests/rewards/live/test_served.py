@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import copy
-import dataclasses
 import json
 import math
 import pickle
@@ -17,16 +16,13 @@ import pytest
 from adapters.patient import patient_judge, patient_settings
 from judging.cascade.cascade_cases import Cascades
 from rewards.live.trying_judges import Gives, GivesNumber, Hangs, Raises, SomeFail, TryingJudge
-from rewards.made_study import write_study
-from rewards.reward_cases import earlier_hash, tiny_judge, tiny_reward
+from rewards.reward_cases import tiny_judge, tiny_reward
 from rewards.training.recorded_runs import rows_in
 from servers.reward_server import running
 from voirdire.adapters import GuardedReward, reward_function
 from voirdire.errors import InputError, UncertifiedWarning
-from voirdire.io import read_labels
 from voirdire.judging import LiveSettings
 from voirdire.rewards import LiveReward, Turn
-from voirdire.studies import certify, examine
 from voirdire.testing import check_adapter, golden_reward
 from voirdire.web import ServerSettings
 
@@ -388,24 +384,6 @@ def test_a_server_with_another_reward_pays_nothing(ask_stranger):
 
     assert found.rewards == [None]
     assert found.scores.missing["0"] == "the server has another reward by now"
-
-
-@pytest.mark.ci
-def test_a_server_of_an_earlier_version_has_the_same_reward_under_another_hash(tmp_path):
-    """Then the times of certificates were in the hash; each side knows the other's by now."""
-    write_study(tmp_path)
-    people = read_labels(tmp_path / "humans.csv", role="annotator", kind="boolean")
-    judges = read_labels(tmp_path / "verdicts.parquet", role="judge", kind="boolean")
-    found = examine(humans=people, judges=judges, kind="boolean", around=False)
-    mark = certify(found, humans=people, judges=judges)
-    reward = dataclasses.replace(golden_reward(), certificates=(mark,))
-    told = answer(reward, 1, rule_rewards=[1.5], missing=[None])
-    told["reward"]["content_hash"] = earlier_hash(reward, tmp_path)
-
-    with answering(reward, told, folder=tmp_path) as address:
-        found = asked(address, turns_of(1))
-
-    assert found.rewards == [1.5]
 
 
 @pytest.mark.ci

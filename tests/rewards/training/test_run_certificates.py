@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rewards.made_study import N_ITEMS, write_study
-from rewards.reward_cases import earlier_hash, tiny_judge, tiny_reward, tiny_rubric
+from rewards.reward_cases import tiny_judge, tiny_reward, tiny_rubric
 from rewards.training.recorded_runs import drawn_turns, recorded, scored, watch_of
 from voirdire.errors import InputError
 from voirdire.io import read_labels
@@ -122,18 +122,6 @@ def test_a_run_of_an_earlier_version_that_is_gone_on_with_has_them(tmp_path, cer
     watch_of(tmp_path / "run", reward=certified_reward).close()
 
     assert written(tmp_path / "run") == before
-
-
-def test_a_run_under_the_hash_of_an_earlier_version_is_gone_on_with(tmp_path, certified_reward):
-    recorded(tmp_path / "run", n_steps=2, reward=certified_reward)
-    now = written(tmp_path / "run")
-    earlier = earlier_hash(certified_reward, tmp_path)
-    rewrite(tmp_path / "run", reward=now["reward"] | {"content_hash": earlier})
-
-    watch_of(tmp_path / "run", reward=certified_reward).close()
-
-    assert earlier != certified_reward.content_hash
-    assert written(tmp_path / "run") == now
 
 
 @pytest.mark.edges
