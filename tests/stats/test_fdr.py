@@ -41,6 +41,9 @@ def test_thresholds_by_hand():
     assert benjamini_yekutieli([0.027, 0.012, 0.019]).tolist() == [True, True, True]
     assert benjamini_yekutieli([0.028, 0.012, 0.019]).tolist() == [False, False, False]
     assert benjamini_hochberg([0.9, 0.012, 0.034]).tolist() == [False, True, False]
+    # a p-value at its threshold is rejected
+    assert benjamini_hochberg([0.05], false_discovery_rate=0.05).tolist() == [True]
+    assert benjamini_yekutieli([0.05], false_discovery_rate=0.05).tolist() == [True]
 
 
 @given(p_values)
