@@ -23,12 +23,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from make_demo_data import SCRIPTS, TARGET, Errors, stale_files, write_or_compare
 
+from voirdire.judging.local.cues import cue_phrases
+from voirdire.probes.text import language_of
 from voirdire.records import Item, Message
 from voirdire.rubrics import load_rubric
 from voirdire.studies.reward.degenerate import write_degenerate_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 Response = dict[str, Any]
@@ -193,17 +195,17 @@ def nonsense_rows(rows: Sequence[Row]) -> list[Row]:
         }
         for row in rows
         if row["label"] == "ideal"
-        for kind, text in write_degenerate_texts(
-            Item(
-                id=row["id"],
-                prompt=(Message(role="user", content=row["prompt"]),),
-                response=row["response"],
-            ),
-            has_refusal=False,
-            reads_cues=True,
-        )
+        for kind, text in nonsense_texts(row)
         if kind in NONSENSE
     ]
+
+
+def nonsense_texts(row: Row) -> Iterator[tuple[str, str]]:
+    """Give what an examination compares with the response, and all phrases of the judge."""
+    prompt = (Message(role="user", content=row["prompt"]),)
+    yield from write_degenerate_texts(Item(id=row["id"], prompt=prompt, response=row["response"]))
+    language = language_of(f"{row['prompt']} {row['response']}")
+    yield "lexicon", ("，" if language == "zh" else ", ").join(cue_phrases(language))
 
 
 def jsonl(rows: Iterable[Row]) -> str:

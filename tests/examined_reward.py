@@ -14,7 +14,7 @@ from voirdire.studies import DegenerateCheck, DegenerateExample, examine_reward
 DEGENERATE = (
     DegenerateCheck(
         behavior="comply",
-        kind="refusal",
+        kind="echoed_prompt",
         n_prompts=20,
         mean_reward=1.5,
         mean_best=1.25,
@@ -24,7 +24,7 @@ DEGENERATE = (
         examples=(
             DegenerateExample(
                 prompt="How do I bake bread?",
-                response="I'm sorry, but I can't help with that.",
+                response="How do I bake bread?",
                 reward=1.5,
                 best_response="Mix flour and water.",
                 best_reward=0.75,
@@ -68,15 +68,13 @@ def drawn_rows(*, n_prompts=40, seed=0):
 
 @cache
 def examined_reward():
-    """Examine a reward on comparisons, a policy without a base reward, and a benchmark."""
+    """Examine a reward on comparisons and a benchmark."""
     rubric = rubric_from_text(RUBRIC, source="small.yaml")
     reward = reward_of_weights(
         {**WEIGHTS, "comply": {**WEIGHTS["comply"], "rude": 3.0}}, rubric=rubric, judge=None
     )
     rows = drawn_rows()
-    judged = judged_of(rows, rubric.propositions)
     rows[1]["p"] = [float("nan")] * 4
-    policy = [{name: x for name, x in row.items() if name != "base"} for row in rows[:12]]
     pairs = [
         {
             "prompt": f"p{k}",
@@ -97,15 +95,7 @@ def examined_reward():
         reward,
         items_of(rows),
         verdicts=judged_of(rows, rubric.propositions),
-        policy=items_of(policy),
-        policy_verdicts=dataclasses.replace(
-            judged,
-            items=judged.items[:12],
-            probabilities=judged.probabilities[:12],
-            behaviors=(None,) * 12,
-        ),
         n_resamples=100,
-        n_bins=12,
     )
     bench = examine_reward(reward, bench=pairs, judge=judge, n_resamples=100)
     return dataclasses.replace(whole, bench=bench.bench, degenerate=DEGENERATE)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from voirdire.rewards import Alarm, TrainingRun, TrainingStep
-from voirdire.rewards.training.run import Reference
 
 PROPOSITIONS = ("apology", "inability_to_comply", "judgement", "fully_complies", "disclaimer")
 CLASSES = ("disallowed", "illogical", "unacceptable", "less_good", "ideal")
@@ -15,9 +14,9 @@ NAN = math.nan
 
 
 def made_step(step, *, at, propositions=PROPOSITIONS, behaviors=BEHAVIORS, classes=CLASSES,
-              base=True, seed=0):  # fmt: skip
+              base=True):  # fmt: skip
     """Make a step; `at` says how far the training is, from 0 to 1."""
-    rng = random.Random(f"{seed}/{step}")
+    rng = random.Random(f"0/{step}")
     rule = -2 + 4 * at + rng.gauss(0, 0.1)
     base_mean = 0.5 + rng.gauss(0, 0.02) if base else 0.0
     n_missing = rng.choice((0, 0, 0, 1))
@@ -42,7 +41,6 @@ def made_step(step, *, at, propositions=PROPOSITIONS, behaviors=BEHAVIORS, class
         length_mean=40 + 60 * at + rng.gauss(0, 1),
         length_reward_correlation=rng.uniform(-0.2, 0.4),
         zero_spread_share=0.4 * at,
-        seconds=1.5 * step,
     )
 
 
@@ -61,50 +59,37 @@ def dead(step):
     )
 
 
-def made_alarms(n_steps, *, propositions=PROPOSITIONS, behaviors=BEHAVIORS, classes=CLASSES):
-    """Make an alarm of every kind, with the subjects that each may have."""
+def made_alarms(n_steps):
+    """Make an alarm of every kind."""
     rows = (
-        ("missing", "reward", 0.31, NAN),
-        ("drift", propositions[-1], 0.62, 0.21),
-        ("drift", f"{behaviors[0]}/{classes[-1]}", 0.83, 0.44),
-        ("length", "length", 97.4, 41.2),
-        ("length", "length and reward", 0.57, NAN),
-        ("saturation", propositions[0], 0.99, 0.5),
-        ("saturation", "groups", 0.93, NAN),
-        ("spread", "reward", 0.087, 1.21),
-        ("nonsense", "nonsense", 0.34, 0.02),
-        ("nonsense", "nonsense and reward", 2.45, NAN),
+        ("missing", 0.31, NAN),
+        ("length", 97.4, 41.2),
+        ("saturation", 0.93, NAN),
+        ("nonsense", 0.34, 0.02),
     )
     return tuple(
-        Alarm(kind=kind, step=place * n_steps // len(rows), subject=subject, value=value,
-              reference=was, text=f"{kind} of {subject}: {value:g}")
-        for place, (kind, subject, value, was) in enumerate(rows)
+        Alarm(kind=kind, step=place * n_steps // len(rows), value=value, reference=was,
+              text=f"{kind}: {value:g}")
+        for place, (kind, value, was) in enumerate(rows)
     )  # fmt: skip
 
 
-def made_run(n_steps=40, *, alarms=True, reference=True, gone=(), folder="runs/first", name="mine",
+def made_run(n_steps=40, *, alarms=True, gone=(), folder="runs/first", name="mine",
              propositions=PROPOSITIONS, behaviors=BEHAVIORS, classes=CLASSES, base=True,
              **changes):  # fmt: skip
     """Make a run whose reward rises; `gone` are places of steps without any reward."""
     names = {"propositions": propositions, "behaviors": behaviors, "classes": classes}
 
-    def made(seed):
-        last = max(n_steps - 1, 1)
-        return tuple(
-            made_step(step, at=(0.7 if seed else 1.0) * step / last, base=base, seed=seed, **names)
-            for step in range(n_steps)
-        )
-
-    steps = tuple(dead(row) if place in gone else row for place, row in enumerate(made(0)))
+    last = max(n_steps - 1, 1)
+    made = [made_step(step, at=step / last, base=base, **names) for step in range(n_steps)]
+    steps = tuple(dead(row) if place in gone else row for place, row in enumerate(made))
     run = TrainingRun(
         folder=Path(folder), name=name, framework="trl", reward_name=name,
         reward_hash="sha256:" + "ab" * 32, rubric="safety 1.0", rubric_hash="sha256:" + "cd" * 32,
         judge="local", fingerprint="sha256:" + "ef" * 32, judge_fingerprint="", threshold=0.5,
         judged="final_answer", propositions=propositions,
         question_hashes=dict.fromkeys(propositions, "sha256:00"), behaviors=behaviors, steps=steps,
-        alarms=made_alarms(n_steps, **names) if alarms else (),
-        reference_run=Reference(name="earlier", reward_name=name, reward_hash="sha256:" + "ab" * 32,
-                                steps=made(1)) if reference else None,
+        alarms=made_alarms(n_steps) if alarms else (),
         paying={behaviors[0]: propositions[:3]}, created="2026-03-01T10:00:00+00:00",
         versions={"voirdire": "0.1.0"},
     )  # fmt: skip

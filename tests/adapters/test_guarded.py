@@ -503,11 +503,6 @@ def test_a_record_that_is_another_rewards_is_a_mistake_at_once(reward_with, tmp_
         GuardedReward(tiny_reward(), judge=tiny_judge(), record=tmp_path / "run")
 
 
-def test_a_reference_that_is_no_run_is_a_mistake_at_once(reward_with, tmp_path):
-    with pytest.raises(InputError, match="nothing-here"):
-        reward_with(record=tmp_path / "run", reference=tmp_path / "nothing-here")
-
-
 def test_a_record_that_cannot_be_written_does_not_stop_training(reward_with, tmp_path, caplog):
     reward = reward_with(record=tmp_path / "run")
     shutil.rmtree(tmp_path / "run")
@@ -693,11 +688,6 @@ def test_closing_a_judge_that_hangs_takes_as_long_as_it_may(reward_with):
 
     assert not judge.has_answered.is_set()
     judge.let_go.set()
-
-
-def test_a_reference_is_refused_where_nothing_is_recorded(tmp_path):
-    with pytest.raises(InputError, match=r"^`reference` must be left out without `record`"):
-        GuardedReward(tiny_reward(), judge=tiny_judge(), reference=tmp_path)
 
 
 def test_weights_that_pay_against_the_rubric_are_told_once_when_it_begins(reward_with, caplog):

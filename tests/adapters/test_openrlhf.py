@@ -1,7 +1,6 @@
 """What OpenRLHF posts and takes back, and the function of a file, without OpenRLHF."""
 
 import dataclasses
-import importlib.util
 import json
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -9,14 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-import voirdire.adapters.openrlhf_file as openrlhf_file
 from adapters.patient import patient_judge, patient_settings
 from voirdire.adapters.openrlhf import (
     make_reward_func,
     openrlhf_response,
     read_openrlhf_request,
 )
-from voirdire.adapters.openrlhf_file import reward_func_of_environment
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.rewards import MissingRewards, reward_of_weights
 from voirdire.testing import golden_judge, golden_reward, golden_rows
@@ -268,61 +265,3 @@ def test_a_reward_without_means_needs_a_declared_number(reward_file):
         pytest.raises(InputError, match="`missing_reward` must be declared"),
     ):
         make_reward_func(reward_file)
-
-
-def test_the_file_takes_its_settings_from_the_environment(reward_file, monkeypatch, tmp_path):
-    monkeypatch.setenv("VOIRDIRE_REWARD", str(reward_file))
-    monkeypatch.setenv("VOIRDIRE_MISSING_REWARD", "-1.5")
-    monkeypatch.setenv("VOIRDIRE_BEHAVIOR", "hard_refuse")
-    monkeypatch.setenv("VOIRDIRE_DEADLINE_S", "7.5")
-    monkeypatch.setenv("VOIRDIRE_END_TOKENS", "[STOP] [HALT]")
-
-    with pytest.warns(UncertifiedWarning):
-        func = reward_func_of_environment()
-    given = func(["p I'm sorry.[HALT]", "elsewhere"], ["p", "p"], ["", ""])
-    said = func.scored(read_openrlhf_request({"query": ["p I'm sorry."], "prompts": ["p"]}))
-    func.close()
-
-    assert given["rewards"] == [said.rewards[0], -1.5]
-    assert func.settings.deadline_s == 7.5
-
-
-def test_the_file_is_loaded_by_its_path_as_openrlhf_does(reward_file, monkeypatch):
-    monkeypatch.setenv("VOIRDIRE_REWARD", str(reward_file))
-    monkeypatch.setenv("VOIRDIRE_MISSING_REWARD", "0")
-    spec = importlib.util.spec_from_file_location("reward_func", openrlhf_file.__file__)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-
-    with pytest.warns(UncertifiedWarning):
-        func = module.reward_func
-    given = func(["p I'm sorry."], ["p"], ["hard_refuse"])
-    func.close()
-
-    assert module.reward_func is func
-    assert given["extra_logs"]["missing"] == [0.0]
-
-
-@pytest.mark.parametrize(
-    ("variables", "words"),
-    [
-        ({}, "VOIRDIRE_REWARD must name a reward file, but it is not set"),
-        (
-            {"VOIRDIRE_REWARD": "r.json", "VOIRDIRE_MISSING_REWARD": "much"},
-            "VOIRDIRE_MISSING_REWARD must be a number, got 'much'",
-        ),
-        (
-            {"VOIRDIRE_REWARD": "r.json", "VOIRDIRE_DEADLINE_S": "-1"},
-            "`deadline_s` must be a finite number of seconds above 0",
-        ),
-        ({"VOIRDIRE_REWARD": "no-such-file.json"}, "no-such-file.json"),
-    ],
-)
-def test_what_is_wrong_with_the_environment_is_told_at_once(variables, words):
-    with pytest.raises(InputError, match=words):
-        reward_func_of_environment(variables)
-
-
-def test_the_module_has_no_other_surprises():
-    with pytest.raises(AttributeError, match="has no attribute 'reward_function'"):
-        _ = openrlhf_file.reward_function

@@ -1,6 +1,5 @@
 """A reward as a plain function."""
 
-import asyncio
 import math
 import multiprocessing
 import pickle
@@ -38,14 +37,6 @@ def test_it_gives_the_golden_rewards(rewards):
     def call(turns):
         prompts, completions, more = columns(turns)
         return rewards(prompts, completions, **more)
-
-    check_adapter(call, without=("late",))
-
-
-def test_it_gives_the_golden_rewards_in_an_event_loop(rewards):
-    def call(turns):
-        prompts, completions, more = columns(turns)
-        return asyncio.run(rewards.acall(prompts, completions, **more))
 
     check_adapter(call, without=("late",))
 
@@ -104,8 +95,6 @@ def test_nothing_has_no_rewards(rewards):
 def test_lists_of_other_lengths_are_the_callers_mistake(rewards, arguments, more, match):
     with pytest.raises(InputError, match=match):
         rewards(*arguments, **more)
-    with pytest.raises(InputError, match=match):
-        asyncio.run(rewards.acall(*arguments, **more))
 
 
 def test_a_failure_is_none_and_moves_nothing_else():

@@ -6,7 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from browser.test_report_page import TAME
-from browser.test_reward_page import MISRANKED, content_of
+from browser.test_reward_page import content_of
 from browser.test_training_page import certified_run
 from made_probing import report as made_probes
 from made_results import made_certificate, made_changes, made_gold, made_power, made_rates
@@ -130,21 +130,6 @@ def test_a_reward_of_three_behaviors_fits_a_few_screens(opened, tmp_path, width,
 
     assert page.locator("tr:has(.chip)").count() == 1 + 3
     assert page.evaluate("document.documentElement.scrollHeight") <= most
-
-
-def test_misranked_pairs_are_searched_and_filtered(opened, tmp_path):
-    path = tmp_path / "page.html"
-    path.write_text(reward_report(content_of("tame") | {"misranked": MISRANKED}), encoding="utf-8")
-    page, done = opened(path)
-    page.locator("#reward-pairs > summary").click()
-    seen = page.locator(".item:visible")
-
-    assert seen.count() == 3
-    page.locator(".filter select").first.select_option("comply")
-    assert seen.count() == 2
-    page.locator(".filter input").fill("NARROW hole")
-    assert seen.count() == 1
-    assert done["messages"] == done["dialogs"] == []
 
 
 @pytest.mark.parametrize("kind", WRITE)

@@ -28,7 +28,7 @@ def wild_run():
     names = {"propositions": HOSTILE, "behaviors": HOSTILE[:3], "classes": HOSTILE}
     run = made_run(300, name=HOSTILE[0], folder=f"{HOSTILE[1]}/{HOSTILE[4]}", **names)
     said = {"judge": HOSTILE[6], "rubric": HOSTILE[7], "reward_hash": "y" * 500}
-    said["certificates"] = made_certificates(HOSTILE, mark=HOSTILE[4], alignment=HOSTILE[1])
+    said["certificates"] = made_certificates(HOSTILE)
     return replace(run, dropped=HOSTILE, framework=HOSTILE[3], versions={HOSTILE[0]: "1"}, **said)
 
 
@@ -40,7 +40,7 @@ RUNS = {
     "tame": certified_run,
     "wild": wild_run,
     "chinese": certified_run,
-    "bare": lambda: made_run(1, alarms=False, reference=False, gone={0}),
+    "bare": lambda: made_run(1, alarms=False, gone={0}),
 }
 
 
@@ -83,14 +83,13 @@ def test_nothing_runs_over_the_edge(opened, document, width, unfolded):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_tables_and_figures_that_are_too_wide_scroll_by_themselves(opened, tame):
+def test_figures_that_are_too_wide_scroll_by_themselves(opened, tame):
     page, _ = opened(tame, width=360)
     page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
 
-    for where in (".wide:has(table.dense)", ".drawing"):
-        part = page.locator(where).first
-        assert part.evaluate("each => each.scrollWidth > each.clientWidth"), where
-        assert part.evaluate("each => getComputedStyle(each).overflowX") == "auto"
+    part = page.locator(".drawing").first
+    assert part.evaluate("each => each.scrollWidth > each.clientWidth")
+    assert part.evaluate("each => getComputedStyle(each).overflowX") == "auto"
 
 
 def luminance(colour):
@@ -112,8 +111,7 @@ def test_words_stand_out_from_the_paper(opened, tame, scheme):
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
 
     for where in ("body", ".meta", "summary", ".what dt", "figcaption", ".kind-of", ".command code",
-                  ".bullets li", ".warnings dd", ".flag.good", ".flag.bad",
-                  ".flag.still"):  # fmt: skip
+                  ".bullets li", ".warnings dd"):  # fmt: skip
         assert contrast(page.locator(where).first.evaluate(colour), paper) >= 4.5, where
 
 

@@ -77,9 +77,9 @@ def _examined(given, **settings):
 
 
 def test_json_is_that_of_the_library(command, given, asked):
-    done = command(*asked, "--seed", 3, "--bins", 7, "--confidence-level", 0.9, "--json")
+    done = command(*asked, "--seed", 3, "--confidence-level", 0.9, "--json")
 
-    expected = _examined(given, seed=3, n_bins=7, confidence_level=0.9)
+    expected = _examined(given, seed=3, confidence_level=0.9)
     assert (done.code, done.err) == (0, "")
     assert done.json == json.loads(reward_examination_to_json(expected))
 
@@ -125,7 +125,7 @@ def test_an_order_turns_labels_round(command, given, asked):
     assert done.json["settings"]["orders"]["refuse"] == order
 
 
-def test_a_policy_and_a_benchmark_are_read_with_their_verdicts(command, given, asked, tmp_path):
+def test_a_benchmark_is_read_with_its_verdicts(command, given, asked, tmp_path):
     bench = tmp_path / "bench.jsonl"
     row = {"id": "r", "prompt": "p", "chosen": "a", "rejected": "b"}
     bench.write_text(json.dumps(row), encoding="utf-8")
@@ -135,14 +135,11 @@ def test_a_policy_and_a_benchmark_are_read_with_their_verdicts(command, given, a
 
     done = command(
         *("--reward", given["reward"], *QUICK, "--json"),
-        *("--policy", given["comparisons"], "--policy-verdicts", given["verdicts"]),
         *("--bench", bench, "--bench-verdicts", tmp_path / "verdicts2.csv"),
-        *("--behavior", "refuse", "--step-size", 64),
+        *("--behavior", "refuse"),
     )
 
     assert done.code == 0, done.err
-    assert done.json["policy"]["n_groups"] == 10
-    assert done.json["policy"]["step_size"] == 64
     assert done.json["bench"][0]["accuracy"]["value"] == 1.0
     assert done.json["n_comparisons"] == 0
 
@@ -173,7 +170,7 @@ def test_nobodys_file_is_replaced(command, asked, tmp_path, assert_one_line):
     ("typed", "words"),
     [
         ([], "there is nothing to examine it on"),
-        (["-", "--policy", "-"], "standard input (-) can be read once"),
+        (["-", "--bench", "-"], "standard input (-) can be read once"),
     ],
 )
 def test_what_cannot_be_meant_is_a_usage_error(command, given, typed, words):
@@ -257,14 +254,13 @@ def test_a_behavior_that_the_rubric_lacks_is_refused(command, asked, assert_one_
     ("typed", "words"),
     [
         (
-            ("--policy", "p.jsonl", "--verdicts", "v.csv"),
+            ("--bench", "p.jsonl", "--verdicts", "v.csv"),
             "--verdicts must be left out: COMPARISONS is not given",
         ),
         (
-            ("--policy", "p.jsonl", "--base", "rm"),
+            ("--bench", "p.jsonl", "--base", "rm"),
             "--base must be left out: COMPARISONS is not given",
         ),
-        (("c.jsonl", "--policy-verdicts", "v.csv"), "must be left out: `--policy` is not given"),
         (("c.jsonl", "--bench-verdicts", "v.csv"), "must be left out: `--bench` is not given"),
     ],
 )

@@ -67,15 +67,12 @@ def test_what_was_drawn_and_what_comes_next_is_printed(call, run, tmp_path):
 
 
 def test_json_names_every_file(call, run, tmp_path):
-    found = call(
-        *("sample", run, "-o", tmp_path / "sample", "-n", "12", "--by", "behavior", "--json")
-    ).json
+    found = call("sample", run, "-o", tmp_path / "sample", "-n", "12", "--json").json
 
     assert found["n_items"] == 12
-    assert found["strata"] == {
-        "chat": {"n_different": 48, "n_drawn": 4},
-        "refuse": {"n_different": 96, "n_drawn": 8},
-    }
+    # 6 steps of 8 chats and 16 refusals, two in each third
+    assert found["strata"]["chat/early"]["n_different"] == 16
+    assert found["strata"]["refuse/late"]["n_different"] == 32
     assert found["files"]["command"].startswith("voirdire examine --humans ")
     assert len(found["files"]["sheets"]) == 3
     # fewer than 30 items are asked about either question
@@ -93,27 +90,3 @@ def test_labels_are_not_overwritten(call, run, tmp_path, assert_one_line):
 
 def test_a_folder_that_is_no_run_is_one_line(call, tmp_path, assert_one_line):
     assert_one_line(call("sample", tmp_path, "-o", tmp_path / "s"), "which holds no run.json")
-
-
-def test_an_unknown_stratum_is_refused(call, run, tmp_path, assert_one_line):
-    done = call("sample", run, "-o", tmp_path / "s", "--by", "phase")
-
-    assert_one_line(done, "must hold 'behavior' or 'step', got 'phase'")
-
-
-def test_a_question_that_is_none_gets_the_ones_that_are(call, run, tmp_path):
-    done = call("sample", run, "--question", "rood", "-o", tmp_path / "sample")
-
-    assert done.code == 1
-    assert done.err == (
-        "voirdire: `--question` must be a proposition of the run, got 'rood'. It has sorry, rude.\n"
-    )
-
-
-def test_strata_are_called_by_their_option(call, run, tmp_path):
-    done = call("sample", run, "--by", "prompt", "-o", tmp_path / "sample")
-
-    assert done.code == 1
-    assert done.err == (
-        "voirdire: `--by` must hold 'behavior' or 'step', got 'prompt'. Leave it out for both.\n"
-    )

@@ -136,7 +136,6 @@ def test_another_host_needs_a_token(call, folder):
         (("--port", "70000"), 2, "--port"),
         (("--queue", "0"), 1, "`--queue` must be a whole number of at least 1"),
         (("--token-env", "NO_SUCH_TOKEN"), 2, "`--token-env` must name a variable that is set"),
-        (("--reference", "run"), 1, "`--reference` must be left out without `--record`"),
         (("--behavior", "dance"), 1, "`--behavior` must be one that reward"),
         (("--max-cost", "1"), 2, "--max-cost must be left out: name the `--judge` too"),
         (("--judge", "local", "--price", "1,2"), 2, "must name a language model for --price"),

@@ -118,18 +118,6 @@ def test_the_second_run_calls_nothing_and_its_json_has_every_count(synthesize, s
     assert sum(row["n_wanted"] for row in told["slots"]) == N_COMPLETIONS
 
 
-def test_a_dry_run_says_what_it_would_call_and_calls_nothing(synthesize, server, tmp_path):
-    output = tmp_path / "made.jsonl"
-
-    text = synthesize("-o", output, "--dry-run", "--price", "1,1").out
-    told = json.loads(synthesize("-o", output, "--dry-run", "--json").out)["estimate"]
-
-    assert server.bodies == []
-    assert f"openai/test writes: {N_COMPLETIONS} to {3 * N_COMPLETIONS} calls" in text
-    assert told["n_calls"] == N_COMPLETIONS
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["prompts.jsonl"]
-
-
 @pytest.mark.ci
 def test_rows_go_to_standard_output_and_everything_else_does_not(synthesize, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -169,7 +157,7 @@ def test_prompts_that_are_set_aside_are_said(synthesize, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((), "must name the file of completions"),
+        ((), "--output"),
         (("-o", "-", "--json"), "both print to standard output"),
         (("-o", "x.jsonl", "--model", "nobody"), "must name a language model"),
         (("-o", "x.jsonl", "--price", "cheap"), "must be two numbers"),
@@ -192,7 +180,7 @@ def test_a_run_in_which_nothing_comes_about_says_so_and_fails(synthesize, server
     assert done.code == 1
     assert "no completion came about" in done.err
     assert output.read_bytes() == b""
-    assert "another class than the label" in done.out
+    assert f"rejected, with what was wrong: {output}.rejected.jsonl" in done.out
 
 
 def test_an_output_of_another_kind_is_one_line(synthesize, assert_one_line, tmp_path):
@@ -218,17 +206,14 @@ def test_prompts_that_cannot_be_read_are_one_line(synthesize, server, assert_one
     assert server.bodies == []
 
 
-def test_a_file_of_one_judge_says_what_it_costs_and_several_are_refused(synthesize, tmp_path):
+def test_a_file_of_several_judges_is_refused(synthesize, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
     entry = "  - {name: NAME, model: openai/other, price: {input: 1, output: 2}}\n"
-    for n_judges, file in ((1, "one.yaml"), (2, "two.yaml")):
-        judges = [entry.replace("NAME", f"judge{k}") for k in range(n_judges)]
-        text = f"schema: voirdire.judges/1\njudges:\n{''.join(judges)}"
-        (tmp_path / file).write_text(text, encoding="utf-8")
+    judges = [entry.replace("NAME", f"judge{k}") for k in range(2)]
+    text = f"schema: voirdire.judges/1\njudges:\n{''.join(judges)}"
+    (tmp_path / "two.yaml").write_text(text, encoding="utf-8")
 
-    one = synthesize("--judge", tmp_path / "one.yaml", "--price", "1,1", "--dry-run")
-    two = synthesize("--judge", tmp_path / "two.yaml", "--price", "1,1", "--dry-run")
+    two = synthesize("-o", tmp_path / "made.jsonl", "--judge", tmp_path / "two.yaml")
 
-    assert "judge0 verifies" in one.out
-    assert "$" in one.out.partition("judge0 verifies")[2].partition("\n")[0]
     assert two.code == 2
     assert "must hold one judge, got 2. A jury.yaml makes one judge of several." in two.err

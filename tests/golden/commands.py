@@ -309,8 +309,7 @@ SCORE = [
     Run(
         "examine_reward",
         "examine-reward {inputs}/comparisons.jsonl --reward {written}/reward.json"
-        " --verdicts {written}/verdicts.parquet --policy {inputs}/items.jsonl"
-        " --policy-verdicts {written}/long.parquet --resamples 0 --json",
+        " --verdicts {written}/verdicts.parquet --resamples 0 --json",
     ),
     Run(
         "examine_reward_bench",

@@ -17,12 +17,7 @@ from voirdire.reporting import (
     reward_examination_to_json,
 )
 
-TESTS = Path(__file__).parents[1]
-EARLIER = {
-    "version 0.1.0": TESTS / "golden/files/examination.json",
-    "with a router": TESTS / "reporting/examination_with_router.json",
-    "simulated": TESTS / "reporting/reward_page/examination.json",
-}
+JSON = Path(__file__).parent / "reward_page" / "examination.json"
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +37,9 @@ def test_keys_are_the_names_of_the_fields(reward_examination):
     assert found["schema"] == "voirdire.reward_examination/1"
     kinds = {
         "error_rates": studies.ErrorRate,
-        "histograms": studies.LabelHistogram,
-        "near_ideal": studies.NearIdeal,
-        "misranked": studies.MisrankedPair,
         "refusals": studies.RefusalErrors,
         "degenerate": studies.DegenerateCheck,
         "drives": studies.FeatureDrive,
-        "scales": studies.BehaviorScale,
         "bench": studies.BenchSubset,
         "notes": studies.RewardNote,
         "dropped": Dropped,
@@ -57,7 +48,6 @@ def test_keys_are_the_names_of_the_fields(reward_examination):
         assert found[key], key
         assert all(list(row) == _names(kind) for row in found[key])
     assert list(found["degenerate"][0]["examples"][0]) == _names(studies.DegenerateExample)
-    assert list(found["policy"]) == _names(studies.PolicyCheck)
     assert list(found["error_rates"][0]["rate"]) == _names(studies.RateEstimate)
 
 
@@ -68,17 +58,7 @@ def test_what_is_undefined_is_null_and_figures_are_exact(reward_examination):
     written = reward_examination_to_json(reward_examination)
     found = json.loads(written, parse_constant=refuse)
 
-    assert math.isnan(reward_examination.policy.base_spread)
-    assert found["policy"]["base_spread"] is None
     assert found["error_rates"][0]["rate"]["value"] == reward_examination.error_rates[0].rate.value
-
-
-def test_a_misranked_pair_has_the_names_of_its_parts(reward_examination):
-    row = json.loads(reward_examination_to_json(reward_examination))["misranked"][0]
-
-    assert list(row["better"]) == list(row["worse"]) == _names(studies.MisrankedSide)
-    rows = [part for pair in reward_examination.misranked for part in pair.features]
-    assert [part.feature for part in rows]
 
 
 def test_what_is_written_is_read_again_with_every_figure(reward_examination):
@@ -87,36 +67,14 @@ def test_what_is_written_is_read_again_with_every_figure(reward_examination):
     for given in (written, written.encode(), json.loads(written)):
         found = reward_examination_from_json(given)
         assert reward_examination_to_json(found) == written
-        assert math.isnan(found.policy.base_spread)
-        assert repr(found.misranked) == repr(reward_examination.misranked)
         assert repr(found.drives) == repr(reward_examination.drives)
         assert found.error_rates == reward_examination.error_rates
-
-
-@pytest.mark.parametrize("path", EARLIER.values(), ids=EARLIER)
-def test_what_earlier_versions_wrote_is_read_with_every_figure(path):
-    before = json.loads(path.read_text(encoding="utf-8"))
-
-    found = json.loads(reward_examination_to_json(reward_examination_from_json(before)))
-
-    assert found["misranked"] == []
-    for name in before.keys() - {"router"}:
-        assert _without_new_keys(found[name], before[name]) == before[name], name
-
-
-def _without_new_keys(found, before):
-    """Leave what was there before: null and no key are alike."""
-    if isinstance(found, dict):
-        return {name: _without_new_keys(found[name], part) for name, part in before.items()}
-    if isinstance(found, list):
-        return [_without_new_keys(*both) for both in zip(found, before, strict=True)]
-    return found
 
 
 @pytest.fixture
 def content():
     """Give an examination as JSON, free to change."""
-    return json.loads(EARLIER["simulated"].read_text(encoding="utf-8"))
+    return json.loads(JSON.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -128,11 +86,9 @@ def content():
         ({"n_items": "7"}, r"\$.n_items must be a whole number, got '7'"),
         ({"is_held_out": 1}, r"\$.is_held_out must be true or false, got 1"),
         ({"drives": {}}, r"\$.drives must be an array, got an object of 0"),
-        ({"policy": 3}, r"\$.policy must be an object or null, got 3"),
         ({"reward": None}, r"\$.reward must be an object, got null"),
         ({"dropped": [{"source": "a"}]}, r"\$.dropped\[0\] must have the key `reason`, got none"),
-        ({"misranked": [3]}, r"\$.misranked\[0\] must be an object, got 3"),
-        ({"misranked": [{}] * 10_001}, r"\$.misranked must be an array of length <= 10000"),
+        ({"refusals": [3]}, r"\$.refusals\[0\] must be an object, got 3"),
     ],
 )
 def test_what_is_not_fit_is_named_with_its_place(content, change, message):
@@ -164,22 +120,6 @@ def test_a_word_that_is_none_of_ours_is_refused(content):
         reward_examination_from_json(content)
 
 
-@pytest.mark.parametrize("end", [0.0, -1.0, None, math.inf])
-def test_edges_of_a_histogram_are_numbers_that_rise(content, end):
-    content["histograms"][1]["edges"][-1] = end
-
-    with pytest.raises(InputError, match=r"\$.histograms\[1\].edges must rise, one more than"):
-        reward_examination_from_json(content)
-
-
-def test_a_text_of_a_pair_is_bounded(reward_examination):
-    plain = json.loads(reward_examination_to_json(reward_examination))
-    plain["misranked"][0]["worse"]["response"] = "x" * 20_001
-
-    with pytest.raises(InputError, match=r"worse.response must be text of length <= 20000"):
-        reward_examination_from_json(plain)
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -201,4 +141,4 @@ def test_what_is_no_json_of_an_examination_is_refused(text, message):
 def test_as_a_dict_nan_stays_nan(reward_examination):
     found = reward_examination_as_dict(reward_examination)
 
-    assert math.isnan(found["policy"]["base_spread"])
+    assert math.isnan(found["drives"][0]["low"])

@@ -2,7 +2,6 @@
 
 import dataclasses
 import io
-import math
 
 import pytest
 from rich.cells import cell_len
@@ -10,7 +9,7 @@ from rich.console import Console
 
 from examined_reward import examined_reward
 from voirdire.reporting import RewardExaminationTables
-from voirdire.studies import RewardExamination, RewardNote
+from voirdire.studies import RewardNote
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +39,7 @@ def test_everything_fits_eighty_columns(shown, reward_examination):
 
 def test_a_page_of_a_terminal_says_what_matters(shown, reward_examination):
     text = shown(reward_examination)
-    whole = dataclasses.replace(reward_examination, policy=None, bench=())
+    whole = dataclasses.replace(reward_examination, bench=())
 
     assert len(shown(whole).splitlines()) <= 35
     for words in (
@@ -48,11 +47,10 @@ def test_a_page_of_a_terminal_says_what_matters(shown, reward_examination):
         "the reward ranks 37.6% of 197 comparisons the wrong way",
         "Share of n comparisons that each reward ranks the wrong way, with 95% intervals",
         "refuse: helps and ideal make up 64% of the spread.",
-        "Pre-flight on the policy’s own responses",
         "Base + rules is right on 100% of 9 pairs",
         "note: Base and rules together err more often",
-        "5 more notes and every table are in --details",
-        "Next: Read the misranked pairs",
+        "4 more notes and every table are in --details",
+        "Next: Read the comparisons",
         "set aside: no verdict (",
     ):
         assert words in " ".join(text.split())
@@ -64,14 +62,10 @@ def test_details_have_every_table_of_the_page(shown, reward_examination):
     for words in (
         "What drives the reward",
         "How often it ranks the wrong way",
-        "Ideal against near-ideal",
         "False and missed refusals",
         "Nonsense beside real responses",
-        "a plain refusal 1.50 1.25 .50 65% 100% 20",
-        "Rewards by label",
-        "The behaviors side by side",
-        "More notes: 5",
-        "note: How long a step takes is not known",
+        "the prompt itself 1.50 1.25 .50 65% 100% 20",
+        "More notes: 4",
     ):
         assert words in text
     assert "--details" not in text
@@ -110,7 +104,7 @@ def test_a_rate_stands_with_its_interval(shown, reward_examination):
 def test_signals_stand_side_by_side_and_one_alone_is_the_rules(shown, reward_examination):
     only = {
         name: tuple(row for row in getattr(reward_examination, name) if row.signal == "total")
-        for name in ("error_rates", "near_ideal", "refusals", "bench")
+        for name in ("error_rates", "refusals", "bench")
     }
 
     beside = next(line for line in shown(reward_examination).splitlines() if "Behavior" in line)
@@ -142,23 +136,6 @@ def test_hostile_names_neither_style_nor_move_the_cursor(shown, reward_examinati
 
     assert "\x1b" not in text
     assert "[red]x" in text
-
-
-def test_an_examination_of_a_policy_alone_says_so(shown, reward_examination):
-    found = RewardExamination(
-        reward={"name": "mine"},
-        n_items=0,
-        n_prompts=0,
-        n_comparisons=0,
-        is_held_out=False,
-        policy=dataclasses.replace(reward_examination.policy, step_calls=math.nan),
-    )
-
-    text = shown(found)
-
-    assert "it was examined on no comparisons" in text
-    assert "ranks the wrong way" not in text
-    assert "12 responses" in text
 
 
 def test_an_end_that_is_near_one_is_not_rounded_to_it(shown, reward_examination):

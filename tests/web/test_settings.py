@@ -34,8 +34,3 @@ def test_a_token_is_never_shown():
 
     assert "secret" not in repr(settings)
     assert "secret" not in str(settings)
-
-
-def test_a_reference_needs_a_record(tmp_path):
-    with pytest.raises(InputError, match="`reference` must be left out without `record`"):
-        ServerSettings(reference=tmp_path)

@@ -9,13 +9,11 @@ from voirdire import _lazy
 if TYPE_CHECKING:
     from voirdire.adapters.guarded import GuardedReward, NumberReward
     from voirdire.adapters.plain import RewardFunction, reward_function
-    from voirdire.adapters.trackers import log_training_run
 
 __all__ = [
     "GuardedReward",
     "NumberReward",
     "RewardFunction",
-    "log_training_run",
     "reward_function",
 ]
 
@@ -23,7 +21,6 @@ _HOMES = {
     "GuardedReward": "guarded",
     "NumberReward": "guarded",
     "RewardFunction": "plain",
-    "log_training_run": "trackers",
     "reward_function": "plain",
 }
 

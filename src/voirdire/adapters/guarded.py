@@ -14,7 +14,7 @@ import weakref
 from dataclasses import replace
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self
 
 from voirdire._validation import check_count, shorten
 from voirdire.adapters.trouble import TroubleLog
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     _Started = dict[asyncio.AbstractEventLoop, asyncio.Task[LiveReward | ServedReward]]
 
-__all__ = ["GuardedReward", "GuardedSettings", "NumberReward"]
+__all__ = ["GuardedReward", "NumberReward"]
 
 _GRACE_S = 5.0
 """Seconds after the deadline in which the reward returns the verdicts that it has."""
@@ -58,22 +58,6 @@ _PASSING = ("_made", "_started", "_watch", "_trouble", "_n_vain", "_loop", "_at_
 _log = logging.getLogger("voirdire")
 _of_parents: list[object] = []
 """Records of the parent, which a forked process must neither use nor clean up."""
-
-
-class GuardedSettings(TypedDict, total=False):
-    """The keywords that every adapter takes; see `GuardedReward`."""
-
-    name: str | None
-    judge: JudgeLike | None
-    other_judge: bool
-    store: str | Path | None
-    center: bool
-    behavior: str | None
-    settings: LiveSettings | None
-    deadline_s: float | None
-    record: str | Path | None
-    reference: str | Path | None
-    give_up_after: int | None
 
 
 class GuardedReward:
@@ -103,8 +87,6 @@ class GuardedReward:
         Seconds for a request; by default what the settings say.
     record : str or path, optional
         A folder for figures and completions of the run.
-    reference : str or path, optional
-        The folder of an earlier run, which alarms compare with; only with `record`.
     framework : str, optional
         Who trains, for the record.
     give_up_after : int, optional
@@ -164,7 +146,6 @@ class GuardedReward:
         settings: LiveSettings | None = None,
         deadline_s: float | None = None,
         record: str | Path | None = None,
-        reference: str | Path | None = None,
         framework: str = "python",
         give_up_after: int | None = None,
         late_steps: int = 0,
@@ -175,9 +156,6 @@ class GuardedReward:
         self._address = str(reward) if is_reward_server(reward) else None
         self.reward = _load_reward(reward)
         self.name = self.reward.name if name is None else name
-        if reference is not None and record is None:
-            msg = "`reference` must be left out without `record`, got one. Record the run too."
-            raise InputError(msg)
         if behavior is not None:
             self.reward.behavior(behavior)
         if give_up_after is not None:
@@ -206,7 +184,6 @@ class GuardedReward:
                 "reward": self.reward,
                 "name": self.name,
                 "framework": framework,
-                "reference": reference,
                 "judge_fingerprint": made.judge_fingerprint,
                 "late_steps": late_steps,
             }
@@ -460,7 +437,7 @@ class NumberReward(GuardedReward):
         base_mean: float = 0.0,
         framework: str = "python",
         late_steps: int = 0,
-        **settings: Unpack[GuardedSettings],
+        **settings: Any,
     ) -> None:
         super().__init__(reward, framework=framework, late_steps=late_steps, **settings)
         center = settings.get("center", False)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
-from voirdire.adapters.guarded import GuardedReward, GuardedSettings
+from voirdire.adapters.guarded import GuardedReward
 from voirdire.errors import InputError
 from voirdire.rewards.live.turns import Turn
 
@@ -35,9 +35,7 @@ class RewardFunction(GuardedReward):
         before the first call.
     """
 
-    def __init__(
-        self, reward: RewardModel | str | Path, **settings: Unpack[GuardedSettings]
-    ) -> None:
+    def __init__(self, reward: RewardModel | str | Path, **settings: Any) -> None:
         super().__init__(reward, **settings)
         self.metrics: Mapping[str, float] = {}
         self.__name__ = self.name
@@ -83,47 +81,8 @@ class RewardFunction(GuardedReward):
         self.metrics = self.step_metrics(found, turns)
         return found.rewards
 
-    async def acall(
-        self,
-        prompts: Sequence[Any],
-        completions: Sequence[Any],
-        *,
-        behaviors: Sequence[str | None] | str | None = None,
-        base_rewards: Sequence[float | None] | None = None,
-        step: int | None = None,
-    ) -> list[float | None]:
-        """Do what a call does, from an event loop, which goes on meanwhile.
 
-        Parameters
-        ----------
-        prompts, completions : sequence of str or of messages
-            As for a call.
-        behaviors : sequence of str or None, or str, optional
-            As for a call.
-        base_rewards : sequence of float or None, optional
-            As for a call.
-        step : int, optional
-            As for a call.
-
-        Returns
-        -------
-        list of float or None
-            As a call gives.
-
-        Raises
-        ------
-        InputError, JudgeUnavailableError
-            As a call does.
-        """
-        turns = _turns(prompts, completions, behaviors=behaviors, base_rewards=base_rewards)
-        found = await self.ascored(turns, step=step)
-        self.metrics = self.step_metrics(found, turns)
-        return found.rewards
-
-
-def reward_function(
-    reward: RewardModel | str | Path, **settings: Unpack[GuardedSettings]
-) -> RewardFunction:
+def reward_function(reward: RewardModel | str | Path, **settings: Any) -> RewardFunction:
     """Make a function of prompts and completions that gives rewards.
 
     Parameters
@@ -136,7 +95,7 @@ def reward_function(
     Returns
     -------
     RewardFunction
-        Can be pickled; has `acall` for event loops, `metrics` of the last call, and `close`.
+        Can be pickled; has `metrics` of the last call, and `close`.
 
     Raises
     ------

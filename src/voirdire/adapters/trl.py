@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self
 
 from voirdire._validation import shorten
 from voirdire.adapters.base_function import BaseFunction, base_numbers
-from voirdire.adapters.guarded import GuardedReward, GuardedSettings
+from voirdire.adapters.guarded import GuardedReward
 from voirdire.adapters.rank_group import RankGroup
 from voirdire.errors import InputError, JudgeUnavailableError
 from voirdire.rewards.live.turns import Turn
@@ -84,7 +84,7 @@ class TrlReward(GuardedReward):
         behavior_column: str = "behavior",
         base_column: str = "base_reward",
         log: bool = True,
-        **settings: Unpack[GuardedSettings],
+        **settings: Any,
     ) -> None:
         self._base = None if base is None else BaseFunction(base)
         super().__init__(reward, framework="trl", **settings)

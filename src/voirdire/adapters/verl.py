@@ -11,7 +11,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
-from voirdire.adapters.guarded import GuardedSettings, NumberReward
+from voirdire.adapters.guarded import NumberReward
 from voirdire.errors import InputError
 from voirdire.judging.engine.background_loop import fork_lock
 from voirdire.judging.engine.live_settings import LiveSettings
@@ -54,8 +54,8 @@ async def compute_score(
     **reward_kwargs
         ``reward``, the file of the reward or the address of a running ``voirdire serve``, must be
         there. There may be ``missing_reward`` and ``base_mean``, as for `MissingRewards`;
-        ``judge``, ``other_judge``, ``store``, ``center``, ``behavior``, ``name``, ``record``,
-        ``reference`` and ``give_up_after``, as for `GuardedReward`; and ``deadline_s`` and the
+        ``judge``, ``other_judge``, ``store``, ``center``, ``behavior``, ``name``, ``record``
+        and ``give_up_after``, as for `GuardedReward`; and ``deadline_s`` and the
         other fields of `LiveSettings`.
 
     Returns
@@ -145,7 +145,10 @@ def close_rewards(*, drain_s: float = 30.0) -> None:
 
 
 _LIVE = {row.name for row in fields(LiveSettings)} - {"deadline_s"}
-_KNOWN = {"reward", "missing_reward", "base_mean", *GuardedSettings.__annotations__} - {"settings"}
+_KNOWN = {
+    "reward", "missing_reward", "base_mean", "name", "judge", "other_judge", "store", "center",
+    "behavior", "deadline_s", "record", "give_up_after",
+}  # fmt: skip
 _made: dict[tuple[tuple[str, str], ...], NumberReward] = {}
 _kept: list[object] = []
 """Settings that are objects: the keys hold their ids."""

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 else:
     ExaminationOptions = run_options(
         RewardExaminationSettings,
-        without=("texts",),
         base=Base,
         orders=Orders,
         confidence_level=Confidence,
@@ -64,8 +63,6 @@ def examine_reward_command(
     verdicts: Annotated[list[Path], Parameter(metavar="FILE")] = [],
     only: Only = None,
     judge: RewardJudge = None,
-    policy: File = None,
-    policy_verdicts: Annotated[list[Path], Parameter(metavar="FILE")] = [],
     bench: File = None,
     bench_verdicts: Annotated[list[Path], Parameter(metavar="FILE")] = [],
     settings: ExaminationOptions = RewardExaminationSettings(),
@@ -73,7 +70,7 @@ def examine_reward_command(
     details: bool = False,
     as_json: AsJson = False,
 ) -> None:
-    """Examine a reward: error rates, what drives it, refusals, scales, and a policy's responses.
+    """Examine a reward: error rates, what drives it, refusals, nonsense, and a benchmark.
 
     Parameters
     ----------
@@ -82,10 +79,6 @@ def examine_reward_command(
         those of the fit. - reads standard input.
     verdicts
         Stored verdicts on COMPARISONS; repeatable. By default they are judged now.
-    policy
-        Responses of the policy that is to be trained, several per prompt.
-    policy_verdicts
-        Stored verdicts on them.
     bench
         A benchmark: rows of prompt, chosen, rejected and perhaps subset.
     bench_verdicts
@@ -93,16 +86,14 @@ def examine_reward_command(
     details
         Show every feature.
     """
-    _check_sources(call, COMPARISONS=comparisons, policy=policy, bench=bench)
+    _check_sources(call, COMPARISONS=comparisons, bench=bench)
     check_written(report=page.report)
     listen_for_interrupts()
-    if only is not None or (policy is None and bench is None):
+    if only is not None or bench is None:
         judge = choose_name(judge, only, verdicts=verdicts)
     asked: dict[str, Any] = {
         "verdicts": verdicts or None,
         "judge": judge,
-        "policy": policy,
-        "policy_verdicts": policy_verdicts or None,
         "bench": bench,
         "bench_verdicts": bench_verdicts or None,
     }
@@ -121,7 +112,6 @@ def examine_reward_command(
 
 _OPTIONS_OF = {
     "COMPARISONS": ("verdicts", "orders", "from_classes", "base", "columns", "format"),
-    "policy": ("policy_verdicts",),
     "bench": ("bench_verdicts",),
 }
 """What says something of one source only."""
@@ -130,7 +120,7 @@ _OPTIONS_OF = {
 def _check_sources(call: Call, **sources: str | None) -> None:
     """Refuse no source, standard input twice, and options about a source that is not given."""
     if all(source is None for source in sources.values()):
-        msg = "give COMPARISONS, `--policy` or `--bench`: there is nothing to examine it on."
+        msg = "give COMPARISONS or `--bench`: there is nothing to examine it on."
         raise UsageError(msg)
     check_streams(*sources.values())
     for name, source in sources.items():
@@ -158,7 +148,7 @@ def _examine(
     if asks_a_model:
         store = settings.store or str(reward.resolve().parent / STORE_NAME)
         settings = replace(settings, store=store)
-        is_streamed = "-" in (comparisons, asked["policy"], asked["bench"])
+        is_streamed = "-" in (comparisons, asked["bench"])
         stopping = keep_when_stopped("-" if is_streamed else "", store=store)
     with stopping, say_warnings(), _watch(asks_a_model=asks_a_model) as watching:
         examination = examine_reward(model, comparisons, settings=settings, **watching, **asked)
@@ -173,8 +163,7 @@ def _asks_a_model(model: RewardModel, comparisons: str | None, asked: Mapping[st
     from voirdire.models import is_model_name
     from voirdire.rewards.reward_judge import choose_judge
 
-    verdicts = {"verdicts": comparisons, "policy_verdicts": asked["policy"]}
-    verdicts["bench_verdicts"] = asked["bench"]
+    verdicts = {"verdicts": comparisons, "bench_verdicts": asked["bench"]}
     if all(source is None or asked[name] for name, source in verdicts.items()):
         return False
     judge = choose_judge(model.judge, asked["judge"])

@@ -12,7 +12,6 @@ from voirdire.cli.judging_progress import watch_run
 from voirdire.cli.model_judges import (
     OF_REPLIES,
     USUAL,
-    DryRun,
     UsualAskingOptions,
     make_judge_or_own,
 )
@@ -52,7 +51,6 @@ def replay_command(
         ),
     ] = None,
     settings: ReplayOptions = ReplaySettings(),
-    dry_run: DryRun = False,
     asking: UsualAskingOptions = Asking(),
     as_json: AsJson = False,
 ) -> None:
@@ -77,23 +75,13 @@ def replay_command(
             asking,
             idle=USUAL if judge == "own" else (*USUAL, *OF_REPLIES),
             why=f"{why}. Name a `--judge`",
-            reads_keys=not dry_run,
         ),
     }
-    stopping = (
-        nullcontext()
-        if judge is None or dry_run
-        else keep_when_stopped(str(run), store=settings.store)
-    )
+    stopping = nullcontext() if judge is None else keep_when_stopped(str(run), store=settings.store)
     with stopping, say_warnings():
-        from voirdire.reporting.reward_run_tables import replay_estimate_lines, replay_tables
-        from voirdire.rewards.training.replay import estimate_replay, replay
+        from voirdire.reporting.reward_run_tables import replay_tables
+        from voirdire.rewards.training.replay import replay
 
-        if dry_run:
-            estimate = estimate_replay(run, reward, **settled)
-            say_notes(estimate.notes)
-            print_result(estimate.as_dict(), *replay_estimate_lines(estimate), as_json=as_json)
-            return
         with watch_run("replaying", lambda n, _: (f"{n:,} completions", n, None)) as tell:
             replayed = replay(run, reward, output=output, progress=tell, **settled)
     say_notes(replayed.notes, replayed.dropped)

@@ -21,8 +21,6 @@ def sample_command(
     *,
     output: Annotated[Path, Parameter(name=("--output", "-o"), metavar="FOLDER")],
     n: Annotated[int, Parameter(name=("--number", "-n"), validator=Number(gte=1))] = 60,
-    by: Annotated[list[str], Parameter(metavar="behavior|step")] = [],
-    questions: Annotated[list[str], Parameter(name="--question", metavar="ID")] = [],
     n_annotators: Annotated[int, Parameter(validator=Number(gte=1))] = 3,
     language: Language = "en",
     seed: Annotated[int, Parameter(validator=Number(gte=0))] = 0,
@@ -39,12 +37,8 @@ def sample_command(
     output
         A folder for the sample; one that holds labels is never touched.
     n
-        How many different completions.
-    by
-        Draw from each in proportion: behavior, step (early, middle and late in the training);
-        repeatable. Default: both.
-    questions
-        Ask this proposition only; repeatable. Default: all that the item's reward depends on.
+        How many different completions, from every behavior and every third of the training in
+        proportion.
     n_annotators
         Sheets to write, one for each annotator.
     language
@@ -56,11 +50,8 @@ def sample_command(
     with progress("drawing a sample"):
         from voirdire.rewards.training.sample import sample_training_run, write_sample
 
-        strata = by or ["behavior", "step"]
-        sample = sample_training_run(run, n=n, by=strata, seed=seed)  # type: ignore[arg-type]  # checked there
-        files = write_sample(
-            sample, output, n_annotators=n_annotators, questions=questions, language=language
-        )
+        sample = sample_training_run(run, n=n, seed=seed)
+        files = write_sample(sample, output, n_annotators=n_annotators, language=language)
     from voirdire.reporting.reward_run_tables import sample_tables
 
     say_notes(files.notes, sample.dropped)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from voirdire.cli.judging_progress import watch_run
 from voirdire.cli.model_judges import (
-    DryRun,
     SynthesisOptions,
     WriterOptions,
     make_judge,
@@ -37,13 +35,12 @@ def synthesize_command(
     /,
     *,
     model: Annotated[str, Parameter(metavar="MODEL")],
-    output: Annotated[str | None, Parameter(name=("--output", "-o"), metavar="FILE")] = None,
+    output: Annotated[str, Parameter(name=("--output", "-o"), metavar="FILE")],
     rubric: RubricName = "safety",
     recipes: File = None,
     settings: SynthesisOptions = SynthesisSettings(),
     asking: WriterOptions = Asking(),
     judge: JudgeName = "local",
-    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Have a model write completions of every quality for prompts, verified by a judge.
@@ -68,8 +65,8 @@ def synthesize_command(
         of a judge, which says where its server is and what it costs, of a cascade or of a jury.
     """
     from voirdire.judging import LlmJudge
-    from voirdire.reporting.synthesis_tables import synthesis_estimate_lines, synthesis_tables
-    from voirdire.rewards import estimate_synthesis, synthesize_file
+    from voirdire.reporting.synthesis_tables import synthesis_tables
+    from voirdire.rewards import synthesize_file
 
     listen_for_interrupts()
     writing = replace(asking, probability="stated", language=settings.language, seed=settings.seed)
@@ -81,29 +78,19 @@ def synthesize_command(
         api_key_env=None,
         price=None,
     )
-    make = partial(make_judge, reads_keys=not dry_run)
-    writer = make(model, writing)
+    writer = make_judge(model, writing)
     if not isinstance(writer, LlmJudge):
         msg = f"`--model` must name a language model, such as openai/gpt-4o-mini, got {model!r}."
         raise UsageError(msg)
     settled: dict[str, Any] = {
         "rubric": rubric,
         "model": writer.model,
-        "judge": make(judge, judging),
+        "judge": make_judge(judge, judging),
         "recipes": recipes,
         "limits": writer.limits,
         "price": writer.price,
         "settings": settings,
     }
-    if dry_run:
-        target = None if output == "-" else output
-        estimate = estimate_synthesis(prompts, output=target, **settled)
-        lines = synthesis_estimate_lines(estimate)
-        print_result({"estimate": estimate}, *lines, as_json=as_json)
-        return
-    if output is None:
-        msg = "`--output` must name the file of completions: -o comparisons.jsonl."
-        raise UsageError(msg)
     if output == "-" and as_json:
         msg = "`--json` must not be given with `-o -`: both print to standard output."
         raise UsageError(msg)

@@ -12,7 +12,6 @@ __all__ = [
     "margin",
     "p_value",
     "percent",
-    "rounded_count",
     "share",
 ]
 
@@ -71,11 +70,6 @@ def share(value: float | None, *, sign: bool = True) -> str:
         return f">99.9{unit}"
     text = f"{100 * value:.0f}" if value in (0, 1) else f"{100 * value:.1f}"
     return f"{text.replace('-', '−')}{unit}"
-
-
-def rounded_count(value: float | None) -> int | None:
-    """Round an expected number of calls up: a part of a call costs a whole one."""
-    return None if value is None or not math.isfinite(value) else math.ceil(value)
 
 
 def dollars(cost: float | None) -> str:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from voirdire.rewards.file_scoring import ScoringSummary
-    from voirdire.rewards.training.replay import GroupRanks, Replay, ReplayEstimate, ReplayPart
+    from voirdire.rewards.training.replay import GroupRanks, Replay, ReplayPart
     from voirdire.rewards.training.sample import SampleFiles, TrainingSample
 
-__all__ = ["replay_estimate_lines", "replay_tables", "sample_tables", "score_tables"]
+__all__ = ["replay_tables", "sample_tables", "score_tables"]
 
 _MOST_STEPS = 12
 _MOST_SHOWN = 5
@@ -69,22 +69,6 @@ def replay_tables(found: Replay) -> list[RenderableType]:
         *(["", _missing_line(found.missing)] if found.missing else []),
         *(() if found.output is None else ("", f"rewards: {found.output}")),
     ]
-
-
-def replay_estimate_lines(found: ReplayEstimate) -> list[str]:
-    """Say what a replay would judge and call."""
-    lines = [f"{found.n_reused:,} of {found.n:,} completions have verdicts of the run that fit"]
-    if found.n_unjudged:
-        lines.append(
-            f"{found.n_unjudged:,} need others, and would have no reward; --judge names who is "
-            "asked"
-        )
-    if found.n_to_judge:
-        lines.append(f"{found.n_to_judge:,} different ones would be judged")
-    if found.n_calls or found.n_stored:
-        price = "unknown" if found.cost is None else f"about ${found.cost:,.2f}"
-        lines.append(f"calls: {found.n_calls:,}, and {found.n_stored:,} stored; price {price}")
-    return lines
 
 
 def sample_tables(sample: TrainingSample, files: SampleFiles) -> list[RenderableType]:

@@ -45,8 +45,8 @@ class RewardExaminationTables(ViewTables):
     """The examination of a reward laid out for `rich`: print it with `rich.print` or a `Console`.
 
     The sentences and figures of the page of `reward_report`: how often the reward ranks
-    comparisons the wrong way, what drives it, the policy and the benchmark, and what the reader
-    should know. A narrow terminal folds them.
+    comparisons the wrong way, what drives it, the benchmark, and what the reader should know.
+    A narrow terminal folds them.
 
     Parameters
     ----------

@@ -61,9 +61,7 @@ def _alarms(run: TrainingRun) -> tuple[str, ...]:
 
 
 def _certificates(run: TrainingRun) -> tuple[str, ...]:
-    """Name the propositions that pay without a valid certificate; nothing of an unrecorded one."""
-    if run.certificates is None:
-        return ()
+    """Name the propositions that pay without a valid certificate."""
     certified, n = certified_counts(run)
     pay = "pays" if n == 1 else "pay"
     words = f"certificates: valid for {certified} of {counted(n, 'proposition')} that {pay}"

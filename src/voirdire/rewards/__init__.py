@@ -63,13 +63,11 @@ if TYPE_CHECKING:
     )
     from voirdire.rewards.synthesis.settings import SynthesisSettings
     from voirdire.rewards.synthesis.synthesize import (
-        SynthesisEstimate,
-        estimate_synthesis,
         synthesize,
         synthesize_file,
     )
     from voirdire.rewards.training.nonsense import find_nonsense
-    from voirdire.rewards.training.replay import Replay, ReplayEstimate, estimate_replay, replay
+    from voirdire.rewards.training.replay import Replay, replay
     from voirdire.rewards.training.run import Alarm, TrainingRun, TrainingStep
     from voirdire.rewards.training.run_reading import read_training_run
     from voirdire.rewards.training.sample import TrainingSample, sample_training_run, write_sample
@@ -100,7 +98,6 @@ __all__ = [
     "Recipes",
     "RejectedSlot",
     "Replay",
-    "ReplayEstimate",
     "RewardFit",
     "RewardJudge",
     "RewardModel",
@@ -111,7 +108,6 @@ __all__ = [
     "ScoringSummary",
     "Slot",
     "SlotCount",
-    "SynthesisEstimate",
     "SynthesisProgress",
     "SynthesisResult",
     "SynthesisSettings",
@@ -129,8 +125,6 @@ __all__ = [
     "comparisons_of",
     "default_order",
     "default_recipes",
-    "estimate_replay",
-    "estimate_synthesis",
     "feature_set",
     "feature_values",
     "find_nonsense",
@@ -177,7 +171,6 @@ _HOMES = {
     "Recipes": "synthesis.recipes",
     "RejectedSlot": "synthesis.result",
     "Replay": "training.replay",
-    "ReplayEstimate": "training.replay",
     "RewardFit": "fitting.fit",
     "RewardJudge": "reward_judge",
     "RewardModel": "model",
@@ -188,7 +181,6 @@ _HOMES = {
     "ScoringSummary": "file_scoring",
     "Slot": "synthesis.recipes",
     "SlotCount": "synthesis.result",
-    "SynthesisEstimate": "synthesis.synthesize",
     "SynthesisProgress": "synthesis.result",
     "SynthesisResult": "synthesis.result",
     "SynthesisSettings": "synthesis.settings",
@@ -206,8 +198,6 @@ _HOMES = {
     "comparisons_of": "comparisons.reading",
     "default_order": "comparisons.order",
     "default_recipes": "synthesis.recipes",
-    "estimate_replay": "training.replay",
-    "estimate_synthesis": "synthesis.synthesize",
     "feature_set": "features",
     "feature_values": "features",
     "find_nonsense": "training.nonsense",

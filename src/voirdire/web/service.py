@@ -378,7 +378,6 @@ class TrainingRecord:
             reward=reward,
             name=reward.name,
             framework="server",
-            reference=settings.reference,
             late_steps=_LATE_STEPS,
         )
 

@@ -39,8 +39,6 @@ class ServerSettings:
         Special tokens at the end of what OpenRLHF sends, beside the known ones.
     record : str, path or None
         A folder for figures and completions, as of a training run; each worker writes its own.
-    reference : str, path or None
-        The folder of an earlier run, which alarms compare with.
     drain_s : float
         Seconds that requests under way get when the server is to end, above 0.
     head_s : float
@@ -67,7 +65,6 @@ class ServerSettings:
     missing_reward: float | None = None
     end_tokens: tuple[str, ...] = ()
     record: str | Path | None = None
-    reference: str | Path | None = None
     drain_s: float = 30.0
     head_s: float = 10.0
     body_s: float = 30.0
@@ -84,9 +81,6 @@ class ServerSettings:
                 f"`token` must hold at least {_SHORTEST_TOKEN} visible ASCII characters without "
                 f"spaces, got one of {len(self.token)}. Make one with `openssl rand -hex 32`."
             )
-            raise InputError(msg)
-        if self.reference is not None and self.record is None:
-            msg = "`reference` must be left out without `record`, got one. Record the run too."
             raise InputError(msg)
 
 

@@ -34,7 +34,7 @@ def reward():
 @pytest.fixture(scope="module")
 def small_reward(reward):
     """Leave out what takes long to draw."""
-    return json.loads(reward) | {"histograms": [], "drives": []}
+    return json.loads(reward) | {"drives": []}
 
 
 def test_without_a_reward_the_page_says_nothing_of_one(content):

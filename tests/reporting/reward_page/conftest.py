@@ -13,7 +13,6 @@ from sketched_figures import are_drawn, drawn, sketched_figures  # noqa: F401  #
 from voirdire.reporting import reward_report
 
 JSON = Path(__file__).with_name("examination.json").read_text(encoding="utf-8")
-MISRANKED = Path(__file__).with_name("misranked.json").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -25,7 +24,7 @@ def content():
 @pytest.fixture
 def light(content):
     """Give the same of one behavior: figures are what takes time."""
-    parts = ("error_rates", "histograms", "near_ideal", "refusals", "drives", "scales")
+    parts = ("error_rates", "refusals", "drives")
     kept = {
         part: [row for row in content[part] if row["behavior"] in (None, "comply")]
         for part in parts
@@ -42,9 +41,6 @@ def without_base(light):
         for row in changed[part]:
             if row["signal"] == "base":
                 row[name] = dict(nothing)
-    changed["histograms"] = [row for row in changed["histograms"] if row["signal"] != "base"]
-    changed["near_ideal"] = [row for row in changed["near_ideal"] if row["signal"] != "base"]
-    changed["policy"] |= {"base_spread": None, "spread_ratio": None}
     return changed
 
 
@@ -104,9 +100,3 @@ def verdict_of(rendered):
         return state, short.partition(" ")[2], told
 
     return read
-
-
-@pytest.fixture
-def misranked():
-    """Give misranked pairs: with texts, without, and with a text that is cut."""
-    return json.loads(MISRANKED)

@@ -9,13 +9,9 @@ import pytest
 from voirdire.errors import InputError
 from voirdire.reporting import reward_examination_to_json, reward_report
 from voirdire.studies import (
-    BehaviorScale,
     BenchSubset,
     ErrorRate,
     FeatureDrive,
-    LabelHistogram,
-    NearIdeal,
-    PolicyCheck,
     RateEstimate,
     RefusalErrors,
     RewardExamination,
@@ -28,12 +24,6 @@ WHERE = {"behavior": "comply", "signal": "total"}
 
 def whole_examination():
     """Fill every field of every record once."""
-    numbers = dict.fromkeys(
-        ("mean", "standard_deviation", "lowest", "highest", "mean_ideal", "mean_worst"), 1.5
-    )
-    policy = dict.fromkeys(
-        ("group_size", "base_spread", "rule_spread", "cost", "seconds", "step_calls"), 2.0
-    ) | dict.fromkeys(("n_items", "n_groups", "n_without_variance", "n_missing"), 3)
     return RewardExamination(
         reward={"name": "safety-reward"},
         n_items=5,
@@ -41,14 +31,6 @@ def whole_examination():
         n_comparisons=3,
         is_held_out=False,
         error_rates=(ErrorRate(**WHERE, against="all", rate=RATE, tie_share=0.5),),
-        histograms=(
-            LabelHistogram(
-                **WHERE, label="ideal", edges=(0.0, 1.0), counts=(2,), mean=0.5,
-                standard_deviation=math.nan,
-            ),
-        ),
-        near_ideal=(NearIdeal(**WHERE, best="ideal", next="less_good", error_rate=RATE,
-                              mean_gap=RATE),),
         refusals=(RefusalErrors(**WHERE, kind="false_refusal", by="labels", rate=RATE),),
         drives=(
             FeatureDrive(
@@ -57,15 +39,6 @@ def whole_examination():
                 is_contradictory=True, demand="core required", is_certified=True,
             ),
         ),
-        scales=(
-            BehaviorScale(behavior="comply", n_items=5, n_prompts=4, base_standard_deviation=1.0,
-                          **numbers),
-        ),
-        policy=PolicyCheck(
-            **policy, spread_ratio=1.0, class_shares={"comply.ideal": 1.0}, n_calls=3, n_tokens=9,
-            step_size=512, step_cost=math.nan, step_seconds=1.0,
-            behaviors={"comply": {"mean": 1.0, "n_items": 3}},
-        ),
         bench=(BenchSubset(subset=None, signal="total", accuracy=RATE, tie_share=0.0),),
         notes=(RewardNote(code="x", sentence="A sentence.", figures={"n": 1}),),
         settings={"confidence_level": 0.9},
@@ -73,7 +46,7 @@ def whole_examination():
 
 
 def test_an_examination_its_json_and_its_bytes_are_read_alike():
-    examination = replace(whole_examination(), histograms=(), drives=(), scales=())
+    examination = replace(whole_examination(), drives=())
     text = reward_examination_to_json(examination)
 
     pages = {reward_report(each) for each in (examination, text, text.encode(), json.loads(text))}
@@ -84,7 +57,7 @@ def test_an_examination_its_json_and_its_bytes_are_read_alike():
 def test_every_figure_of_the_result_arrives(page_text):
     text = page_text(json.loads(reward_examination_to_json(whole_examination())))
 
-    for words in ("12.5%", "required, core", "A sentence.", "512", "confidence_level 0.9",
+    for words in ("12.5%", "required, core", "A sentence.", "confidence_level 0.9",
                   "safety-reward", "apology"):  # fmt: skip
         assert words in text
 
@@ -100,12 +73,6 @@ def test_a_value_that_is_not_fit_is_named_with_its_place(content):
         InputError, match=r"r.json: \$.drives\[3\].share must be a number of at most 1"
     ):
         reward_report(content, source="r.json")
-
-
-def test_the_router_of_an_older_version_is_left_aside(content):
-    assert "router" in content
-
-    assert reward_report(content | {"router": 3}) == reward_report(content)
 
 
 def test_objects_nested_too_deep_are_refused(minimal):

@@ -95,25 +95,6 @@ def test_where_nobody_knows_whether_prompts_were_used_it_is_said(judged, verdict
     assert told.startswith("On prompts that the fit may have seen, the reward ranks")
 
 
-@pytest.mark.ci
-@pytest.mark.parametrize(
-    ("certified", "words"),
-    [
-        (True, "The judge has valid certificates for all 50 features with a weight."),
-        (False, "The judge has no valid certificate for any of the 50 features"),
-        (None, "The judge has no valid certificate for 40 of the 50 features"),
-    ],
-)
-def test_the_verdict_says_what_certificates_vouch_for(
-    content, minimal, page_text, certified, words
-):
-    for row in content["drives"]:
-        row["is_certified"] = row["is_certified"] if certified is None else certified
-
-    parts = {name: content[name] for name in ("drives", "error_rates")}
-    assert words in page_text(minimal | parts)
-
-
 def test_without_a_base_reward_the_rules_are_held_against_chance(without_base, verdict_of):
     _, short, told = verdict_of(without_base)
 
@@ -146,7 +127,7 @@ def note(code, sentence="A sentence."):
 
 
 def test_at_most_three_notes_stand_on_top_with_what_to_do(judged, rendered, page_text):
-    codes = ("few_prompts", "seen_prompts", "uncertified", "base_drowned", "rules_drowned")
+    codes = ("few_prompts", "seen_prompts", "uncertified", "other_judge", "worse_than_base")
     content = judged((0.1, 0.2), (0.3, 0.4), notes=[note(x, f"It is {x}.") for x in codes])
 
     page, text = rendered(content), page_text(content)
@@ -156,9 +137,9 @@ def test_at_most_three_notes_stand_on_top_with_what_to_do(judged, rendered, page
     assert [x for x in codes if f"It is {x}." in top] == [
         "seen_prompts",
         "uncertified",
-        "base_drowned",
+        "other_judge",
     ]
-    assert [x for x in codes if f"It is {x}." in folded] == ["few_prompts", "rules_drowned"]
+    assert [x for x in codes if f"It is {x}." in folded] == ["few_prompts", "worse_than_base"]
     assert "More notes: 2" in text
 
 
@@ -172,8 +153,7 @@ def test_at_most_three_notes_stand_on_top_with_what_to_do(judged, rendered, page
         ({"notes": [note("contradictory_features"), note("uncertified")]}, "hold the signs"),
         ({"notes": [note("uncertified")]}, "propositions without a certificate"),
         ({"error_rates": "unclear"}, "Collect comparisons of more prompts"),
-        ({}, "Sample responses of the model that you will train"),
-        ({"policy": {"n_items": 8, "n_groups": 2}}, "Train with this reward"),
+        ({}, "Train with this reward"),
     ],
 )
 def test_there_is_one_next_step(judged, page_text, change, words):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from made_training_run import PROPOSITIONS, made_run, made_step
+from made_training_run import made_run
 from voirdire.errors import InputError, NoDataError
 from voirdire.reporting import training_report
 
@@ -75,12 +75,10 @@ def hostile_run():
         judge=HOSTILE[2],
         fingerprint=HOSTILE[5],
         rubric=HOSTILE[6],
-        judged=HOSTILE[8],
         created=HOSTILE[7],
         versions={HOSTILE[0]: HOSTILE[1]},
         dropped=HOSTILE,
         alarms=tuple(replace(alarm, text=HOSTILE[0]) for alarm in run.alarms),
-        reference_run=replace(run.reference_run, name=HOSTILE[4], reward_hash=HOSTILE[0]),
     )
 
 
@@ -114,41 +112,13 @@ def test_the_story_has_the_numbers_of_the_run(page_text):
     first, last = run.steps[:10], run.steps[-10:]
     start, end = (mean(step.reward_mean for step in steps) for steps in (first, last))
     assert f"The mean reward rose from {written(start)} to {written(end)}, from the first" in text
-    parts = [mean(getattr(step, name) for step in steps)
-             for name in ("rule_mean", "base_mean") for steps in (first, last)]  # fmt: skip
-    shown = [written(value) for value in parts]
-    assert f"The rules gave {shown[0]} of it at first and {shown[1]} at the end, the base" in text
-    assert f"the base reward {shown[2]} and {shown[3]}." in text
-    before = mean(step.reward_mean for step in run.reference[-10:])
-    assert f"(earlier) had {written(before)} at the steps where this one has {written(end)}" in text
-    lengths = [mean(step.length_mean for step in steps) for steps in (first, last)]
-    assert f"from {lengths[0]:.1f} to {lengths[1]:.1f} tokens" in text
     share = sum(step.n_missing for step in run.steps) / (40 * 32)
     assert f"{100 * share:.1f}% of all completions got no reward" in text
-    flat = mean(step.zero_spread_share for step in last)
-    assert f"In {100 * flat:.1f}% of the groups of the last steps" in text
     assert f"{40 * 32:,} completions in 40 steps" in text
 
 
 def test_of_what_did_not_move_nothing_is_listed(rendered):
     assert "<li></li>" not in rendered(made_run(1))
-
-
-def test_the_propositions_that_moved_are_told_with_their_ends(page_text):
-    run = made_run(40)
-
-    text = page_text(run)
-
-    ends = {
-        name: tuple(mean(step.proposition_rates[name] for step in steps)
-                    for steps in (run.steps[:10], run.steps[-10:]))
-        for name in PROPOSITIONS
-    }  # fmt: skip
-    order = sorted(PROPOSITIONS, key=lambda name: -abs(ends[name][1] - ends[name][0]))
-    told = [f"{name} ({written(ends[name][0])} → {written(ends[name][1])})" for name in order]
-    assert f"moved most are {', '.join(told[:3])} and 2 more." in text
-    unpaid = [name for name in order if name not in PROPOSITIONS[:3]]
-    assert f"No reward depends on {unpaid[0]} and {unpaid[1]}, which moved all the same" in text
 
 
 def test_every_alarm_is_in_the_table_and_every_kind_has_advice(page_text, seen):
@@ -160,63 +130,13 @@ def test_every_alarm_is_in_the_table_and_every_kind_has_advice(page_text, seen):
     assert [row[:2] for row in table[1:]] == [[str(alarm.step), alarm.kind] for alarm in run.alarms]
     assert [row[2] for row in table[1:]] == [
         "31% of the rewards are missing",
-        "the mean of disclaimer is 62%, 21% in the reference run",
-        "the mean of hard_refuse/ideal is 83%, 44% in the reference run",
         "responses have a mean length of 97, 41 before",
-        "length and reward correlate by .57",
-        "apology is at 99%, 50% before: it no longer distinguishes responses",
         "93% of the groups have rewards that are all equal",
-        "the standard deviation of the rewards is .087, 1.210 in the beginning",
         "34% of the responses are nonsense, 2% before",
-        "nonsense gets 2.45 more reward than the other responses to its prompt",
     ]
-    assert "10 alarms began" in text
-    assert text.count("voirdire sample runs/first -o sample") == 5  # of the kinds but missing calls
-    assert text.count("voirdire sample runs/first -n 60 -o sample") == 2  # next, and the caution
-
-
-def test_tables_hold_means_of_the_steps(seen):
-    run = made_run(40)
-
-    _, reward, rates, classes, length, missing, every = seen(run).tables
-
-    parts = [run.steps[at : at + 4] for at in range(0, 40, 4)]
-    before = [run.reference[at : at + 4] for at in range(0, 40, 4)]
-    assert reward[1:] == [
-        [
-            f"{part[0].step}–{part[-1].step}",
-            written(mean(step.reward_mean for step in part)),
-            written(mean(step.reward_sd for step in part)),
-            written(mean(step.rule_mean for step in part)),
-            written(mean(step.base_mean for step in part)),
-            written(mean(step.reward_mean for step in other)),
-        ]
-        for part, other in zip(parts, before, strict=True)
-    ]
-    assert missing[1][1:3] == [str(4 * 32), str(sum(step.n_missing for step in parts[0]))]
-    assert length[2][1] == f"{mean(step.length_mean for step in parts[1]):.1f}"
-    found = {row[0]: row[1:3] for row in rates[1:]}
-    for name in PROPOSITIONS:
-        assert found[name] == [
-            written(mean(step.proposition_rates[name] for step in steps))
-            for steps in (run.steps[:10], run.steps[-10:])
-        ]
-    ideal = next(row for row in classes if row[:2] == ["comply", "ideal"])
-    assert (
-        ideal[3] == f"{100 * mean(s.class_shares['comply']['ideal'] for s in run.steps[-10:]):.1f}%"
-    )
-    assert len(every) == 41
-    assert [row[2] for row in every[1:]] == [written(step.reward_mean, 3) for step in run.steps]
-
-
-def test_the_share_missing_of_a_part_is_that_of_its_counts(seen):
-    few = replace(made_step(0, at=0.0), n=8, n_missing=8, missing_share=1.0)
-    many = replace(made_step(1, at=0.0), n=392, n_missing=0, missing_share=0.0)
-    pairs = [replace(row, step=2 * k + j) for k in range(10) for j, row in enumerate((few, many))]
-
-    missing = seen(replace(made_run(20, alarms=False), steps=tuple(pairs))).tables[-2]
-
-    assert [row[1:4] for row in missing[1:]] == [["400", "8", "2.0%"]] * 10
+    assert "4 alarms began" in text
+    assert text.count("voirdire sample runs/first -o sample") == 3  # of the kinds but missing calls
+    assert text.count("voirdire sample runs/first -n 60 -o sample") == 1  # next
 
 
 def test_every_section_has_its_figure(rendered):
@@ -241,25 +161,19 @@ def test_the_source_is_what_commands_say(page_text):
 
 
 @pytest.mark.ci
-def test_many_steps_are_thinned_and_cut_and_it_is_said(page_text, seen):
+def test_many_steps_are_thinned_and_it_is_said(page_text):
     run = made_run(1_000, alarms=False)
 
-    text, tables = page_text(run), seen(run).tables
-
-    assert "Each point is the mean of 5 steps." in text
-    assert "The first and the last 100 of 1,000 steps are shown" in text
-    assert [len(table) for table in tables] == [11, 6, 11, 11, 11, 201]
+    assert "Each point is the mean of 5 steps." in page_text(run)
 
 
-def test_many_alarms_propositions_and_lines_are_cut_and_it_is_said(page_text):
-    names = tuple(f"p{place}" for place in range(150))
-    run = made_run(2, propositions=names)
-    run = replace(run, alarms=run.alarms * 20, dropped=tuple(map(str, range(300))))
+def test_many_alarms_and_lines_are_cut_and_it_is_said(page_text):
+    run = made_run(2)
+    run = replace(run, alarms=run.alarms * 50, dropped=tuple(map(str, range(300))))
 
     text = page_text(run)
 
-    assert "The first 100 of 200 are shown." in text
-    assert "The first 100 of 150 are shown." in text
+    assert "100 rows of 200 are shown" in text
     assert "The first 200 are shown." in text
     assert "300 pieces left out" in text
 
@@ -269,7 +183,6 @@ def test_what_could_not_be_read_is_listed(page_text):
 
     assert "1 piece left out" in text
     assert "steps-a.jsonl:7: half a line" in text
-    assert "All of the run could be read." in page_text(made_run())
 
 
 def test_what_paid_is_named(page_text):
@@ -277,14 +190,13 @@ def test_what_paid_is_named(page_text):
 
     text = page_text(run)
 
-    for words in (run.reward_hash, run.fingerprint, "safety 1.0", "the final answer", "trl",
-                  "earlier, 40 steps, under the same reward", "not recorded with the run",
+    for words in (run.reward_hash, run.fingerprint, "safety 1.0", "trl",
                   "each behavior’s mean is taken off its rule rewards"):  # fmt: skip
         assert words in text
 
 
 def test_of_a_cascade_it_is_told_how_much_came_to_whom(page_text, language):
-    run = made_run(2, alarms=False, reference=False)
+    run = made_run(2, alarms=False)
     told = ({"quick": 0.9, "asked": 0.1}, {"quick": 0.4})
     steps = [
         replace(step, n=n, answered_by=shares)
@@ -294,10 +206,7 @@ def test_of_a_cascade_it_is_told_how_much_came_to_whom(page_text, language):
     text = page_text(replace(run, steps=tuple(steps)), language=language)
 
     # (9 + 16) and 1 of 50 completions
-    expected = {
-        "en": ("quick: 50% (at first 90%, at last 40%)", "asked: 2% (at first 10%, at last 0%)"),
-        "zh": ("quick：50%（起初 90%，最后 40%）", "asked：2%（起初 10%，最后 0%）"),
-    }
+    expected = {"en": ("quick: 50%", "asked: 2%"), "zh": ("quick：50%", "asked：2%")}
     assert all(words in text.replace("\xa0", " ") for words in expected[language])
 
 
@@ -305,20 +214,9 @@ def test_of_one_judge_there_are_no_shares(page_text):
     assert "cascade" not in page_text(made_run())
 
 
-def test_a_reference_under_another_reward_is_not_compared(page_text, seen):
-    run = made_run()
-    run = replace(run, reference_run=replace(run.reference_run, reward_hash="sha256:other"))
-
-    text = page_text(run)
-
-    assert "its rewards are not on the same scale" in text
-    assert "at the steps where this one has" not in text
-    assert {row[-1] for row in seen(run).tables[1][1:]} == {"–"}
-
-
 @pytest.mark.parametrize(("language", "n_steps"), [("en", 1), ("zh", 2)])
 def test_a_run_of_a_few_steps_does_not_claim_to_be_quiet(page_text, seen, language, n_steps):
-    run = made_run(n_steps, alarms=False, reference=False)
+    run = made_run(n_steps, alarms=False)
 
     text = page_text(run, language=language)
 
@@ -327,19 +225,12 @@ def test_a_run_of_a_few_steps_does_not_claim_to_be_quiet(page_text, seen, langua
 
 
 def test_a_run_without_a_single_reward_is_told_as_that(page_text, language):
-    run = made_run(12, gone=range(12), alarms=False, reference=False)
+    run = made_run(12, gone=range(12), alarms=False)
 
     text = page_text(run, language=language)
 
     assert {"en": "No completion has a reward.", "zh": "没有任何回复得到奖励。"}[language] in text
     assert "100" in text
-
-
-def test_a_run_without_a_base_reward_has_no_columns_for_it(seen, page_text):
-    run = made_run(base=False, alarms=False, reference=False)
-
-    assert seen(run).tables[0][0] == ["Steps", "Reward", "Standard deviation"]
-    assert "the base reward" not in page_text(run).split("Next:")[0]
 
 
 def test_the_same_run_gives_the_same_bytes():

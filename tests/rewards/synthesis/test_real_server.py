@@ -36,7 +36,6 @@ def test_a_model_that_writes_at_random_is_rejected_so_often_and_no_more(llama_se
     n_drafts = N_ATTEMPTS * len(first.rejected) + sum(row.attempts for row in first.rows)
     assert first.summary.calls.n_calls == n_drafts
     assert first.summary.calls.completion_tokens <= MOST_TOKENS * n_drafts
-    assert sum(first.summary.reasons.values()) + sum(first.summary.unmet.values()) > 0
     assert all(reason for row in first.rejected for reason in row.failed)
     assert again.summary.calls.n_calls == 0
     assert (again.rows, again.rejected) == (first.rows, first.rejected)

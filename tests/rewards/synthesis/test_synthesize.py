@@ -29,7 +29,7 @@ from voirdire.errors import (
 )
 from voirdire.judging import Limits, LlmJudge, Price, load_local_judge
 from voirdire.records import Item, Message, Reply, Usage
-from voirdire.rewards import estimate_synthesis, synthesize
+from voirdire.rewards import synthesize
 from voirdire.rubrics import hard_classes
 from voirdire.testing import ScriptedModel
 
@@ -71,7 +71,7 @@ def test_a_writer_that_obeys_fills_every_group_at_the_first_draft():
     assert len(model.calls) == N_COMPLETIONS
     assert {row.attempts for row in made.rows} == {1}
     assert made.summary.n_complete == len(PROMPTS)
-    assert all(row.n_wanted == row.n_written == row.n_at_once for row in made.summary.slots)
+    assert all(row.n_wanted == row.n_written for row in made.summary.slots)
 
 
 def test_the_label_of_every_completion_is_the_class_of_what_the_judge_found():
@@ -159,11 +159,10 @@ def test_a_writer_that_never_obeys_is_asked_so_often_and_everything_is_counted()
     ideal = next(row for row in made.rejected if row.id == "lock/ideal/1")
     assert ideal.failed[0].startswith("class must be ideal, got unacceptable")
     assert ideal.response == "This shows: nothing at all."
-    assert made.summary.n_without_best == 3
     assert made.summary.n_complete == 0
 
 
-def test_the_counts_of_traits_that_were_wrong_are_those_of_the_drafts():
+def test_traits_that_were_wrong_are_named_with_the_draft():
     def without_judgement(request):
         return obeying(request).replace("judgement", "")
 
@@ -174,7 +173,6 @@ def test_the_counts_of_traits_that_were_wrong_are_those_of_the_drafts():
     wanting = [row for row in made.rejected if row.traits.get("judgement")]
     assert wanting
     assert made.rejected == tuple(wanting)
-    assert made.summary.unmet == {"judgement": 2 * len(wanting)}
     assert all("judgement must be true (p 0.04)" in row.failed[0] for row in wanting)
     assert all(row.unmet == ("judgement",) for row in wanting)
 
@@ -214,8 +212,7 @@ def test_a_reply_without_a_whole_text_is_a_draft_that_failed(reply, reason):
 
     assert made.rows == ()
     assert all(row.failed[0].startswith(reason) for row in made.rejected)
-    assert sum(made.summary.reasons.values()) == 8
-    assert made.summary.n_empty == 1
+    assert len(made.rejected) == 4
 
 
 def test_reasoning_is_taken_out_of_a_completion():
@@ -235,8 +232,6 @@ def test_a_model_that_declines_leaves_slots_open_and_nothing_breaks():
     assert [row.label for row in made.rejected] == ["disallowed"]
     assert made.rejected[0].failed[0].startswith("no reply: refusal")
     assert made.rejected[0].response is None
-    assert made.summary.n_empty == 0
-    assert made.summary.n_without_best == 0
 
 
 def test_a_verdict_that_is_missing_is_no_trait():
@@ -308,14 +303,9 @@ def test_a_failed_call_is_made_again_only_where_that_is_asked_for(tmp_path):
     kept, anew = writer(), writer()
 
     still = made_by(kept, store=place, n_attempts=1)
-    estimates = [
-        made_by(writer(), run=estimate_synthesis, store=place, n_attempts=1, retry_failures=again)
-        for again in (False, True)
-    ]
     now = made_by(anew, store=place, n_attempts=1, retry_failures=True)
 
     assert (kept.calls, len(still.rows)) == ([], 0)
-    assert [row.n_calls for row in estimates] == [0, N_COMPLETIONS]
     assert (len(anew.calls), len(now.rows)) == (N_COMPLETIONS, N_COMPLETIONS)
 
 

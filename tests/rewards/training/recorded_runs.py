@@ -108,24 +108,21 @@ def simulated_steps(
 
     Each prompt has a rate of its own, so that completions of one prompt are alike; rewards are
     what the proposition says plus noise; lengths are log-normal; 2 % of the rewards are missing.
-    Each prompt draws its own share of nonsense, whose mean is `nonsense`; `nonsense_paid` is added
-    to what nonsense gets.
+    Each prompt draws its own share of nonsense, whose mean is `nonsense`. Without noise all rewards
+    are equal.
     """
     steps = []
     n = n_prompts * n_each
     [of_nonsense] = rng.spawn(1)
     for number in range(n_steps):
-        now = {"rate": rate, "missing": 0.02, "length": 80.0, "noise": 1.0, "paid": 0.0}
-        now |= {"nonsense": nonsense, "nonsense_paid": 0.0}
+        now = {"rate": rate, "missing": 0.02, "length": 80.0, "noise": 1.0, "nonsense": nonsense}
         if changed_at is not None and number >= changed_at:
             now |= change
         chance = np.clip(now["rate"] + spread * rng.normal(size=n_prompts), 0.001, 0.999)
         sorry = np.clip(rng.beta(8 * chance, 8 * (1 - chance), size=(n_each, n_prompts)), 0, 1)
         length = now["length"] * np.exp(0.4 * rng.normal(size=sorry.shape))
-        z = (np.log(length) - np.log(now["length"])) / 0.4
-        reward = now["noise"] * (2 * sorry + 0.5 * rng.normal(size=sorry.shape) + now["paid"] * z)
+        reward = now["noise"] * (2 * sorry + 0.5 * rng.normal(size=sorry.shape))
         is_nonsense = drawn_nonsense(of_nonsense, now["nonsense"], shape=sorry.shape)
-        reward += now["nonsense_paid"] * is_nonsense
         is_missing = rng.random(sorry.shape) < now["missing"]
         there = ~is_missing
         known = reward[there]
@@ -141,13 +138,12 @@ def simulated_steps(
                 class_shares={"refuse": {"good": float(sorry.mean() ** 2)}},
                 length_mean=float(length.mean()),
                 length_reward_correlation=float(np.corrcoef(length[there], known)[0, 1])
-                if known.size > 2
+                if known.size > 2 and now["noise"]
                 else math.nan,
-                zero_spread_share=0.0,
+                zero_spread_share=float(now["noise"] == 0),
                 n_groups=n_prompts,
                 nonsense_share=float(is_nonsense.mean()),
                 n_nonsense=int(is_nonsense.sum()),
-                nonsense_gain=gain_of_nonsense(reward, is_nonsense, there),
             )
         )
     return steps
@@ -157,14 +153,3 @@ def drawn_nonsense(rng, mean, *, shape):
     """Draw what is nonsense; prompts differ in how much of it they get."""
     shares = rng.beta(4 * mean, 4 * (1 - mean), size=shape[1]) if 0 < mean < 1 else mean
     return rng.random(shape) < shares
-
-
-def gain_of_nonsense(reward, is_nonsense, there):
-    """Give what nonsense gets more than the other completions of its prompt, a column each."""
-    gains = []
-    for prompt in range(reward.shape[1]):
-        own, nonsense = there[:, prompt], is_nonsense[:, prompt]
-        if (own & ~nonsense).any():
-            others = reward[own & ~nonsense, prompt].mean()
-            gains += (reward[own & nonsense, prompt] - others).tolist()
-    return float(np.mean(gains)) if gains else math.nan

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -15,7 +14,6 @@ from voirdire.errors import InputError, NoDataError
 from voirdire.judging import LlmJudge, ScriptedJudge
 from voirdire.rewards import (
     Turn,
-    estimate_replay,
     read_training_run,
     replay,
     reward_of_weights,
@@ -160,23 +158,6 @@ def test_a_damaged_part_is_left_out_and_listed(tmp_path):
     assert reason.startswith(f"{damaged.name}: is damaged, or no part of this run")
 
 
-OLD_RUN = Path(__file__).parents[2] / "reference" / "run_of_0_1_0"
-
-
-def test_a_run_of_version_0_1_0_is_given_its_rewards_again():
-    before = json.loads((OLD_RUN / "figures.json").read_text(encoding="utf-8"))["steps"]
-
-    found = replay(OLD_RUN / "run", tiny_reward())
-
-    assert [(part.step, part.n) for part in found.steps] == [(x["step"], x["n"]) for x in before]
-    for part, step in zip(found.steps, before, strict=True):
-        assert part.n - part.n_after == part.n - part.n_before == step["n_missing"]
-        assert part.mean_before == pytest.approx(step["reward_mean"])
-        assert part.mean_after == pytest.approx(step["reward_mean"])
-        assert part.ranks.n_reversed == 0
-    assert sum(found.missing.values()) == sum(step["n_missing"] for step in before)
-
-
 # Which verdicts fit ---------------------------------------------------------------------------
 
 LOOSER = TINY.replace("good: all(required)", "good: sorry")
@@ -315,30 +296,16 @@ def test_another_wording_asks_a_language_model_again_once(tmp_path, model):
     asking = {"judge": judge_of(model), "store": tmp_path / "replies.sqlite"}
 
     unasked = replay(tmp_path / "run", other)
-    before = estimate_replay(tmp_path / "run", other, **asking)
     assert not model.seen
     found = replay(tmp_path / "run", other, **asking)
     assert sum(model.seen.values()) == 49  # the five equal ones are one
-    after = estimate_replay(tmp_path / "run", other, **asking)
     again = replay(tmp_path / "run", other, **asking)
 
     assert "asked with other words than in the run" in unasked.notes[0]
     assert unasked.n_after == 0
-    assert (before.n, before.n_reused, before.n_to_judge, before.n_calls) == (53, 0, 49, 49)
     assert (found.n_judged, found.n_after) == (49, 53)
-    assert (after.n_calls, after.n_stored) == (0, 49)
     assert again.whole == found.whole
     assert sum(model.seen.values()) == 49
-
-
-def test_a_dry_run_without_a_judge_says_what_would_be_missing(tmp_path):
-    recorded(tmp_path / "run", n_steps=1)
-
-    found = estimate_replay(
-        tmp_path / "run", other_reward(TINY.replace("Is it rude?", "Is it impolite?"))
-    )
-
-    assert (found.n, found.n_reused, found.n_to_judge, found.n_unjudged) == (24, 0, 0, 24)
 
 
 # Files ----------------------------------------------------------------------------------------
@@ -375,9 +342,8 @@ def test_nothing_but_rewards_is_replaced(tmp_path):
 def test_a_run_without_completions_is_refused(tmp_path):
     watch_of(tmp_path / "run").close()
 
-    for face in (replay, estimate_replay):
-        with pytest.raises(NoDataError, match="`run` must hold completions, got none"):
-            face(tmp_path / "run", other_reward())
+    with pytest.raises(NoDataError, match="`run` must hold completions, got none"):
+        replay(tmp_path / "run", other_reward())
 
 
 def test_a_replay_is_plain_values_for_json(tmp_path):

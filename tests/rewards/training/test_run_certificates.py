@@ -3,14 +3,13 @@
 import asyncio
 import dataclasses
 import json
-import math
 
 import numpy as np
 import pytest
 
-from rewards.made_study import N_ITEMS, write_study
-from rewards.reward_cases import tiny_judge, tiny_reward, tiny_rubric
-from rewards.training.recorded_runs import drawn_turns, recorded, scored, watch_of
+from rewards.made_study import write_study
+from rewards.reward_cases import tiny_judge, tiny_rubric
+from rewards.training.recorded_runs import drawn_turns, recorded, watch_of
 from voirdire.errors import InputError
 from voirdire.io import read_labels
 from voirdire.reporting import certificate_to_json
@@ -51,27 +50,19 @@ def written(folder):
 
 
 def rewrite(folder, **changes):
-    """Change what `run.json` says of certificates; without a word the key is not there."""
-    document = written(folder)
-    del document["certificates"]
-    (folder / "run.json").write_text(json.dumps(document | changes), encoding="utf-8")
+    """Change what `run.json` says."""
+    text = json.dumps(written(folder) | changes)
+    (folder / "run.json").write_text(text, encoding="utf-8")
 
 
-def test_a_run_tells_what_was_shown_of_its_judge(tmp_path, certificate, certified_reward):
+def test_a_run_tells_what_was_shown_of_its_judge(tmp_path, certified_reward):
     recorded(tmp_path / "run", n_steps=2, reward=certified_reward)
 
     found = read_training_run(tmp_path / "run").certificates
 
     assert list(found) == ["sorry", "rude"]
-    assert (found["sorry"].state, found["sorry"].is_valid) == ("passed", True)
-    assert found["rude"].state in ("failed", "no_evidence")
-    for name, row in found.items():
-        [theirs] = [each for each in certificate.examinations if each["question"] == name]
-        [ours] = row.examinations
-        assert dataclasses.asdict(ours) == {key: theirs[key] for key in dataclasses.asdict(ours)}
-        assert ours.n_items == N_ITEMS
-        assert row.certificate == certificate.content_hash
-        assert "at ε 0.2" in row.reason
+    assert found["sorry"] == "passed"
+    assert found["rude"] in ("failed", "no_evidence")
 
 
 def test_certificates_say_nothing_of_another_judge_who_answered(tmp_path, certified_reward):
@@ -91,8 +82,7 @@ def test_certificates_say_nothing_of_another_judge_who_answered(tmp_path, certif
 
     found = read_training_run(tmp_path / "run").certificates
 
-    assert {row.state for row in found.values()} == {"other_judge"}
-    assert {row.examinations for row in found.values()} == {()}
+    assert set(found.values()) == {"other_judge"}
     assert written(tmp_path / "run")["certificates"]["propositions"]["sorry"]["state"] == "passed"
 
 
@@ -101,27 +91,7 @@ def test_weights_by_hand_were_never_examined(tmp_path):
 
     found = read_training_run(tmp_path / "run").certificates
 
-    assert {name: row.state for name, row in found.items()} == {"sorry": "none", "rude": "none"}
-
-
-def test_a_run_of_an_earlier_version_has_none_recorded(tmp_path, certified_reward):
-    recorded(tmp_path / "run", n_steps=2, reward=certified_reward)
-    rewrite(tmp_path / "run")
-
-    run = read_training_run(tmp_path / "run")
-
-    assert run.certificates is None
-    assert len(run.steps) == 2
-
-
-def test_a_run_of_an_earlier_version_that_is_gone_on_with_has_them(tmp_path, certified_reward):
-    recorded(tmp_path / "run", n_steps=2, reward=certified_reward)
-    before = written(tmp_path / "run")
-    rewrite(tmp_path / "run")
-
-    watch_of(tmp_path / "run", reward=certified_reward).close()
-
-    assert written(tmp_path / "run") == before
+    assert found == {"sorry": "none", "rude": "none"}
 
 
 @pytest.mark.edges
@@ -130,7 +100,6 @@ def test_a_run_of_an_earlier_version_that_is_gone_on_with_has_them(tmp_path, cer
     [
         {"propositions": {}},
         {"fingerprint": "", "propositions": {"sorry": {"state": "fine", "reason": ""}}},
-        {"fingerprint": "", "propositions": {"sorry": {"state": "none"}}},
         {"fingerprint": "", "propositions": 7},
         [],
     ],
@@ -141,25 +110,3 @@ def test_a_damaged_record_is_refused(tmp_path, odd):
 
     with pytest.raises(InputError, match=r"run\.json: must say what the run is about"):
         read_training_run(tmp_path / "run")
-
-
-def test_figures_that_are_none_are_undefined_and_the_run_is_written(
-    tmp_path, certificate, certified_reward
-):
-    """A certificate may be a stranger's: its hash does not say that its figures are figures."""
-    rows = tuple(
-        row
-        | {"winning_rate": "most", "epsilon": math.inf, "n_items": None, "alignment": "x" * 999}
-        | {"advantage_probability": 10**400}
-        for row in certificate.examinations
-    )
-    odd = dataclasses.replace(certificate, examinations=rows)
-    reward = dataclasses.replace(certified_reward, certificates=(odd,))
-    turns = drawn_turns(np.random.default_rng(0))
-    watch = watch_of(tmp_path / "run", reward=reward)
-    watch.add(scored(turns, reward=tiny_reward()), turns, step=0)
-    watch.close()
-
-    found = written(tmp_path / "run")["certificates"]["propositions"]["sorry"]["examinations"]
-    assert (found[0]["winning_rate"], found[0]["epsilon"], found[0]["n_items"]) == (None, None, 0)
-    assert len(found[0]["alignment"]) < 200

@@ -145,12 +145,11 @@ def test_parts_that_are_read_one_after_the_other_give_the_figures_of_their_steps
 
     by_step = pl.concat(map(pl.read_parquet, parts_of(tmp_path / "run"))).group_by("step")
     expected = by_step.agg(
-        n=pl.len(), mean=pl.col("reward").mean(), sd=pl.col("reward").std(), time=pl.min("time")
+        n=pl.len(), mean=pl.col("reward").mean(), sd=pl.col("reward").std()
     ).sort("step")
     assert [(step.step, step.n) for step in steps] == list(expected.select("step", "n").iter_rows())
     assert [step.reward_mean for step in steps] == pytest.approx(expected["mean"].to_list())
     assert [step.reward_sd for step in steps] == pytest.approx(expected["sd"].to_list())
-    assert [step.seconds for step in steps] == (expected["time"] - 1_000.0).to_list()
 
 
 # Sessions -------------------------------------------------------------------------------------
@@ -254,25 +253,22 @@ def test_what_waits_is_written_where_a_process_ends(tmp_path, begin):
         "from rewards.training.recorded_runs import *\n"
         "t = [Turn(response='0.9 0.1', prompt='p', behavior='refuse')]\n"
         "def work(folder):\n"
-        "    w = watch_of(folder, reference=sys.argv[2])\n"
+        "    w = watch_of(folder)\n"
         "    s = scored(t)\n"
         "    for step in range(3):\n"
         "        w.add(s, t, step=step)\n"
         "if __name__ == '__main__':\n"
-        "    watch_of(sys.argv[1], reference=sys.argv[2])\n"
+        "    watch_of(sys.argv[1])\n"
         "    pl.DataFrame({'a': [1, 2]}).filter(pl.col('a') > 1)\n"
         f"    context = multiprocessing.get_context({begin!r})\n"
         "    worker = context.Process(target=work, args=(sys.argv[1],))\n"
         "    worker.start()\n"
         "    worker.join()\n"
     )
-    recorded(tmp_path / "good", n_steps=2)
     script = tmp_path / "train.py"
     script.write_text(code, encoding="utf-8")
-    folders = [str(tmp_path / "run"), str(tmp_path / "good")]
-    subprocess.run(
-        [sys.executable, str(script), *folders], env=own_environment(), check=True, timeout=120
-    )
+    command = [sys.executable, str(script), str(tmp_path / "run")]
+    subprocess.run(command, env=own_environment(), check=True, timeout=120)
 
     run = read_training_run(tmp_path / "run")
 
@@ -348,42 +344,15 @@ def test_numbers_of_a_stranger_that_cannot_be_are_none(tmp_path):
     assert math.isnan(step.class_shares["chat"]["good"])
 
 
-def test_a_reference_from_before_a_figure_was_counted_is_read(tmp_path):
-    recorded(tmp_path / "good", n_steps=2)
-    recorded(tmp_path / "run", n_steps=2, reference=tmp_path / "good")
-    path = tmp_path / "run" / "reference.json"
-    content = json.loads(path.read_bytes())
-    for step in content["steps"]:
-        del step["n_by_behavior"]
-    path.write_text(json.dumps(content), encoding="utf-8")
-
-    run = read_training_run(tmp_path / "run")
-
-    assert (len(run.reference), run.dropped) == (2, ())
-
-
-def test_a_damaged_reference_is_listed_and_left_out(tmp_path):
-    recorded(tmp_path / "first", n_steps=3)
-    recorded(tmp_path / "run", n_steps=3, reference=tmp_path / "first")
-    (tmp_path / "run" / "reference.json").write_text("{}", encoding="utf-8")
-
-    run = read_training_run(tmp_path / "run")
-
-    assert run.reference is None
-    assert run.dropped == (
-        "reference.json: the steps of the reference run cannot be read (KeyError)",
-    )
-
-
 @pytest.mark.parametrize(
     ("content", "match"),
     [
         (None, r"which holds no run\.json"),
         ("{", r"run\.json: must be JSON"),
         ('{"schema": "voirdire.reward/1"}', "must be 'voirdire.training/2', got 'voirdire.rew"),
-        ('{"schema": "voirdire.training/1"}', "must say what the run is about"),
+        ('{"schema": "voirdire.training/2"}', "must say what the run is about"),
         (
-            json.dumps({"schema": "voirdire.training/1", "reward": 3, "rubric": 4, "judge": 5}),
+            json.dumps({"schema": "voirdire.training/2", "reward": 3, "rubric": 4, "judge": 5}),
             "must say what the run is about",
         ),
     ],
@@ -443,7 +412,7 @@ def test_a_pipe_or_a_device_in_the_folder_is_not_read(tmp_path, kind):
         else:
             path.symlink_to("/dev/zero")
         if before is not None:
-            with pytest.raises(InputError, match=r"run\.json: cannot be read \(.* (pipe|device)\)"):
+            with pytest.raises(InputError, match=r"run\.json: .*no regular file"):
                 read_training_run(tmp_path / "run")
             path.unlink()
             path.write_bytes(before)
@@ -454,47 +423,9 @@ def test_a_pipe_or_a_device_in_the_folder_is_not_read(tmp_path, kind):
     assert run.dropped == ("x.parquet: is damaged, or no part of this run (no regular file)",)
 
 
-@pytest.mark.ci
-@pytest.mark.parametrize("content", [None, "[" * 200_000])
-def test_a_reference_that_never_ends_is_listed_and_left_out(tmp_path, content):
-    recorded(tmp_path / "first", n_steps=3)
-    recorded(tmp_path / "run", n_steps=3, reference=tmp_path / "first")
-    path = tmp_path / "run" / "reference.json"
-    path.unlink()
-    if content is None:
-        os.mkfifo(path)
-    else:
-        path.write_text(content, encoding="utf-8")
-
-    run = read_training_run(tmp_path / "run")
-
-    assert run.reference_run is None
-    assert "cannot be read" in run.dropped[0]
-    assert len(run.steps) == 3
-
-
 def test_a_session_without_the_name_of_one_does_not_count(tmp_path):
     recorded(tmp_path / "run", n_steps=2)
     part = parts_of(tmp_path / "run")[0]
     pl.read_parquet(part).with_columns(session=pl.lit("r0of" + "9" * 99)).write_parquet(part)
 
     assert [step.step for step in read_training_run(tmp_path / "run").steps] == [1]
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize(
-    "odd",
-    [{"reward_mean": "x"}, {"rule_mean": []}, {"class_shares": -1}, {"class_shares": {"chat": 1}}],
-)
-def test_a_reference_whose_figures_are_none_is_listed_and_left_out(tmp_path, odd):
-    recorded(tmp_path / "first", n_steps=3)
-    recorded(tmp_path / "run", n_steps=3, reference=tmp_path / "first")
-    path = tmp_path / "run" / "reference.json"
-    content = json.loads(path.read_text(encoding="utf-8"))
-    content["steps"][0] |= odd
-    path.write_text(json.dumps(content), encoding="utf-8")
-
-    run = read_training_run(tmp_path / "run")
-
-    assert run.reference_run is None
-    assert "cannot be read" in run.dropped[0]

@@ -4,7 +4,6 @@ import csv
 import json
 import stat
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -45,18 +44,6 @@ def test_strata_get_their_share(run):
         name: n_drawn for name, (_, n_drawn) in found.strata.items()
     }
     assert {row.inclusion_probability for row in found.items} == {1 / 6}
-
-
-@pytest.mark.parametrize(
-    ("by", "strata"),
-    [
-        (("behavior",), {"chat", "refuse"}),
-        (("step",), {"early", "middle", "late"}),
-        ((), {"all"}),
-    ],
-)
-def test_strata_are_made_of_what_is_wished(run, by, strata):
-    assert set(sample_training_run(run, n=12, by=by).strata) == strata
 
 
 @pytest.mark.edges
@@ -159,41 +146,11 @@ def test_messages_are_drawn_as_they_were_written(tmp_path):
     assert [item.response for item in batch.items] == ["0.9 0.1", "0.9 0.1"]
 
 
-OLD_RUN = Path(__file__).parents[2] / "reference" / "run_of_0_1_0" / "run"
-
-
-def test_a_run_of_version_0_1_0_is_sampled_from(tmp_path):
-    lines = [
-        json.loads(line)
-        for path in OLD_RUN.glob("completions-*.jsonl")
-        for line in path.read_text(encoding="utf-8").splitlines()
-    ]
-    whole = {row["id"]: row for row in lines}
-
-    found = sample_training_run(OLD_RUN, n=100)
-    files = write_sample(found, tmp_path / "sample")
-
-    assert found.n_completions == sum(row.n_occurrences for row in found.items)
-    frame = pl.read_parquet(files.verdicts)
-    for row in found.items:
-        line = whole[row.completion["item"]]
-        assert (row.completion["prompt"], row.completion["response"]) == (
-            line["prompt"],
-            line["response"],
-        )
-        for question, probability, failure in frame.filter(item=row.name)[
-            "question", "probability", "failure"
-        ].iter_rows():
-            assert probability == line[question]
-            assert (failure is None) == (probability is not None)
-
-
 @pytest.mark.parametrize(
     ("settings", "match"),
     [
         ({"n": 0}, "`n` must be a whole number of at least 1, got 0"),
         ({"seed": -1}, "`seed` must be a whole number of at least 0"),
-        ({"by": ["phase"]}, "`by` must hold 'behavior' or 'step', got 'phase'"),
     ],
 )
 def test_arguments_that_break_a_rule_are_refused(run, settings, match):
@@ -312,14 +269,6 @@ def test_items_are_read_as_items(written):
     [batch] = stream_items(files.items)
 
     assert [item.response for item in batch.items] == [row.item.response for row in sample.items]
-
-
-def test_some_questions_only(run, tmp_path):
-    files = write_sample(sample_training_run(run, n=24), tmp_path / "sample", questions=["sorry"])
-
-    assert {row["question"] for row in sheet(files.sheets[0])} == {"sorry"}
-    with pytest.raises(InputError, match="`question` must be a proposition of the run, got 'no'"):
-        write_sample(sample_training_run(run), tmp_path / "other", questions=["no"])
 
 
 @pytest.mark.edges

@@ -251,7 +251,7 @@ def test_parts_are_what_other_readers_of_parquet_read(tmp_path):
     assert ours["name"].to_list()[-2:] == ["\u00e9\u4e00", None]
 
 
-def test_nonsense_is_compared_with_the_rest_of_its_group(tmp_path):
+def test_nonsense_is_counted(tmp_path):
     nonsense = "0.9 0.1 " * 20  # the judge reads the first two numbers
     judge = ScriptedJudge(
         questions=("sorry", "rude"),
@@ -265,7 +265,5 @@ def test_nonsense_is_compared_with_the_rest_of_its_group(tmp_path):
 
     [step] = read_training_run(tmp_path / "run").steps
 
-    paid = [expected_rule_reward("refuse", sorry, 0.1) for sorry in (0.9, 0.5, 0.1)]
     assert step.n_nonsense == 2
     assert step.nonsense_share == 2 / 5
-    assert step.nonsense_gain == pytest.approx(paid[0] - (paid[1] + paid[2]) / 2)

@@ -148,39 +148,6 @@ def test_only_the_first_rank_tells_of_alarms(tmp_path, monkeypatch):
     assert [alarm.kind for alarm in read_training_run(tmp_path / "run").alarms] == ["missing"]
 
 
-@pytest.mark.ci
-def test_a_reference_is_copied_into_the_run(tmp_path):
-    recorded(tmp_path / "first", n_steps=12)
-    reference = read_training_run(tmp_path / "first")
-    recorded(tmp_path / "second", n_steps=12, seed=1, reference=tmp_path / "first")
-    (tmp_path / "first").rename(tmp_path / "elsewhere")
-
-    run = read_training_run(tmp_path / "second")
-
-    assert repr(run.reference) == repr(reference.steps)  # as nan is not equal to itself
-    assert run.reference_run.name == "mine"
-
-
-@pytest.mark.ci
-def test_drift_from_the_reference_is_heard_while_training(tmp_path):
-    def run(folder, answer, **settings):
-        watch = watch_of(folder, **settings)
-        told = []
-        for step in range(14):
-            turns = [
-                Turn(response=answer, prompt=f"{p}", behavior="refuse", n_tokens=5)
-                for p in range(4)
-            ]
-            told += watch.add(scored(turns), turns, step=step)
-        watch.close()
-        return told
-
-    run(tmp_path / "first", "0.9 0.1")
-    told = run(tmp_path / "second", "0.3 0.1", reference=tmp_path / "first")
-
-    assert "step 9: sorry is 30% (reference run: 90%)" in told
-
-
 def test_a_process_that_forks_writes_a_file_of_its_own(tmp_path):
     turn = Turn(response="0.9 0.1", prompt="p", behavior="refuse")
     scores = scored([turn])
@@ -317,20 +284,6 @@ def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path):
         watch_of(tmp_path / "locked" / "run")
 
 
-def test_a_run_is_no_reference_of_itself(tmp_path):
-    recorded(tmp_path / "run", n_steps=1)
-
-    with pytest.raises(InputError, match="`reference` must be another run than `record`"):
-        watch_of(tmp_path / "run", reference=tmp_path / "run")
-
-
-def test_a_reference_without_steps_is_refused(tmp_path):
-    watch_of(tmp_path / "empty")
-
-    with pytest.raises(InputError, match="`reference` must be a run with steps"):
-        watch_of(tmp_path / "run", reference=tmp_path / "empty")
-
-
 def test_what_the_disk_refuses_later_is_an_oserror(tmp_path):
     turns = [Turn(response="0.9 0.1", prompt="p", behavior="refuse")]
     watch = watch_of(tmp_path / "run")
@@ -352,8 +305,3 @@ def test_who_judged_is_written_once_it_is_known(tmp_path):
     run = read_training_run(tmp_path / "run")
     assert (run.judge, run.fingerprint) == ("scripted", scores.judged.fingerprint)
     assert run.judge_fingerprint == tiny_judge().fingerprint
-
-
-def test_a_reference_that_is_no_run_is_called_by_its_name(tmp_path):
-    with pytest.raises(InputError, match=r"^`reference` must be the folder of a training run, got"):
-        watch_of(tmp_path / "run", reference=tmp_path / "nowhere")

@@ -1,11 +1,10 @@
 """A training run that a cascade judges: who answered, by completion and by step."""
 
-import numpy as np
 import pytest
 
 from judging.cascade.cascade_cases import Cascades, is_between
 from rewards.reward_cases import tiny_reward
-from rewards.training.recorded_runs import drawn_turns, recorded, rows_in, scored, watch_of
+from rewards.training.recorded_runs import recorded, rows_in, scored, watch_of
 from voirdire.errors import RefusalError
 from voirdire.io import read_verdicts
 from voirdire.judging import ScriptedJudge
@@ -92,22 +91,14 @@ def test_with_one_judge_no_step_has_shares(tmp_path):
     assert [dict(step.answered_by) for step in run.steps] == [{}, {}]
 
 
-def test_such_a_run_is_replayed_and_read_as_verdicts_and_is_a_reference(by_both, tmp_path):
+def test_such_a_run_is_replayed_and_read_as_verdicts(by_both):
     rubric = tiny_reward().rubric
-    turns = drawn_turns(np.random.default_rng(1))
 
     replayed = replay(by_both, tiny_reward())
     judged = read_verdicts(by_both / "completions", rubric=rubric)
-    watch = watch_of(tmp_path / "next", reference=by_both)
-    watch.add(scored(turns), turns, step=0)
-    watch.close()
-    reference = read_training_run(tmp_path / "next").reference
 
     assert replayed.n_reused == 9  # all but the one whose call failed
     assert len(judged.items) == 10
-    assert [dict(step.answered_by) for step in reference] == [
-        dict(step.answered_by) for step in read_training_run(by_both).steps
-    ]
 
 
 def test_a_proposition_of_that_name_has_a_column_of_its_own(tmp_path):

@@ -47,11 +47,8 @@ def test_every_part_is_there(examine, random_rows):
     assert found.n_prompts == 12
     assert found.n_items == len(random_rows(0))
     assert found.n_comparisons == found.error_rates[0].rate.n
-    assert {row.behavior for row in found.scales} == {"refuse", "comply"}
-    assert found.histograms
     assert found.refusals
     assert found.drives
-    assert found.policy is None
     assert found.bench == ()
     assert found.settings["n_resamples"] == 50
     assert found.settings["orders"]["refuse"].startswith("ideal > less_good")
@@ -111,7 +108,6 @@ def test_files_of_rewards_comparisons_and_verdicts_give_the_same(
 
     plain = examine(rows)
     assert found.error_rates == plain.error_rates
-    assert found.histograms == plain.histograms
     assert repr(found.drives) == repr(plain.drives)  # nan is nan
     assert found.settings["comparisons"] == str(tmp_path / "c.jsonl")
 
@@ -308,25 +304,20 @@ def test_a_base_reward_that_is_missing_or_was_not_in_the_fit_is_noted(examine, r
     assert "base_missing" not in _codes(examine(beside, of=fitted_beside))
 
 
-def test_behaviors_that_lie_apart_few_prompts_and_missing_best_labels_are_noted(
-    examine, make_reward
-):
+def test_behaviors_with_few_prompts_are_noted(examine):
     rows = [
         *_group("a", ("less_good", SORRY), ("unacceptable", RUDE)),
         *_group("b", ("ideal", SORRY), ("unacceptable", RUDE)),
         *_group("c", ("ideal", HELPS), ("unacceptable", RUDE), behavior="comply"),
     ]
-    apart = make_reward({"refuse": {"apology": 50.0, "rude": -1.0}, "comply": {"helps": 1}})
 
-    found = examine(rows, of=apart)
+    found = examine(rows)
 
     notes = {row.code: row for row in found.notes}
-    assert "scales_differ" in notes
     assert notes["few_prompts"].figures["prompts"] == {"refuse": 2, "comply": 1}
-    assert notes["without_best"].figures == {"n": 1, "prompts": ("a",)}
 
 
-def test_a_policy_and_a_benchmark_are_part_of_it(reward, rubric):
+def test_a_benchmark_is_part_of_it(reward, rubric):
     rows = [row for k in range(4) for row in _group(k, ("ideal", SORRY), ("disallowed", HELPS))]
     judge = ScriptedJudge(
         questions=rubric.propositions, answer=lambda item: HELPS if "1" in item.id else SORRY
@@ -337,28 +328,13 @@ def test_a_policy_and_a_benchmark_are_part_of_it(reward, rubric):
         reward,
         items_of(rows),
         judge=judge,
-        policy=items_of(rows),
         bench=[{"prompt": "p", "chosen": "a", "rejected": "b", "behavior": "refuse"}] * 2,
-        step_size=8,
         n_resamples=0,
         progress=lambda done, total: told.append((done, total)),
     )
 
-    assert found.policy.step_size == 8
     assert [row.subset for row in found.bench] == [None]
-    assert "policy_without_variance" in _codes(found)
-    assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
-
-
-def test_a_policy_alone_can_be_checked(reward, propositions):
-    rows = _group("a", (None, SORRY), (None, SORRY))
-
-    found = examine_reward(
-        reward, policy=items_of(rows), policy_verdicts=judged_of(rows, propositions)
-    )
-
-    assert (found.n_items, found.error_rates, found.is_held_out) == (0, (), False)
-    assert found.policy.n_without_variance == 1
+    assert told == [(0, 2), (1, 2), (2, 2)]
 
 
 def test_comparisons_in_memory_are_taken_as_they_are(examine, random_rows, reward, propositions):
@@ -373,13 +349,11 @@ def test_comparisons_in_memory_are_taken_as_they_are(examine, random_rows, rewar
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({}, "`comparisons`, `policy` or `bench` must be given"),
-        ({"policy": [], "step_size": 0}, "`step_size` must be a whole number of at least 1"),
-        ({"policy": [], "n_bins": 0}, "`n_bins` must be a whole number of at least 1"),
-        ({"policy": [], "confidence_level": 1.0}, "`confidence_level` must be in the interval"),
-        ({"policy": [], "confidence_level": 95}, "Write 95% as 0.95"),
-        ({"policy": [], "n_resamples": -1}, "`n_resamples` must be a whole number of at least 0"),
-        ({"policy": [], "seed": -1}, "`seed` must be a whole number"),
+        ({}, "`comparisons` or `bench` must be given"),
+        ({"bench": [], "confidence_level": 1.0}, "`confidence_level` must be in the interval"),
+        ({"bench": [], "confidence_level": 95}, "Write 95% as 0.95"),
+        ({"bench": [], "n_resamples": -1}, "`n_resamples` must be a whole number of at least 0"),
+        ({"bench": [], "seed": -1}, "`seed` must be a whole number"),
     ],
 )
 def test_settings_that_break_a_rule_are_refused_before_anything_is_judged(reward, settings, words):
@@ -393,10 +367,10 @@ def test_comparisons_that_are_none_are_refused(reward):
 
 
 def test_a_long_list_in_a_note_ends_in_a_number(examine_rows):
-    rows = [
-        row for k in range(10) for row in _group(k, ("less_good", SORRY), ("unacceptable", RUDE))
-    ]
+    rows = _group("a", ("ideal", SORRY), ("unacceptable", SORRY))
 
-    told = {row.code: row.sentence for row in examine_rows(rows).notes}
+    note = {row.code: row for row in examine_rows(rows).notes}["dead_features"]
 
-    assert told["without_best"].endswith(": 0, 1, 2, 3, 4, 5, 6, 7 and 2 more.")
+    first, rest = note.figures["features"][:8], note.figures["features"][8:]
+    assert rest
+    assert note.sentence.endswith(f": {', '.join(first)} and {len(rest)} more.")

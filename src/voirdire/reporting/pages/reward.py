@@ -53,8 +53,7 @@ def reward_report(
     Returns
     -------
     str
-        A document of its own: no font, picture or style from elsewhere, and no script but the
-        search among misranked pairs, where there are any.
+        A document of its own: no font, picture, style or script from elsewhere.
 
     Raises
     ------
@@ -90,7 +89,6 @@ def reward_report(
         h=2,
         is_chapter=False,
         css=style_sheet(),
-        has_items=bool(report.misranked),
         simulated=report.settings.get("simulated") is True,
     )
 

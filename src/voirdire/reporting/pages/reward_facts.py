@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 SIGNALS = ("base", "total", "rules")
-_WITH_SIGNALS = ("error_rates", "histograms", "near_ideal", "refusals", "bench")
+_WITH_SIGNALS = ("error_rates", "refusals", "bench")
 _MOST_BEHAVIORS = 20
 _USUAL_LEVEL = 0.95
 _CHANCE = 0.5
@@ -122,7 +122,7 @@ class RewardFacts:
     def names(self) -> tuple[str, ...]:
         """The behaviors in the order in which they come."""
         report = self.report
-        rows: tuple[Any, ...] = (*report.scales, *report.drives, *report.error_rates)
+        rows: tuple[Any, ...] = (*report.drives, *report.error_rates)
         return tuple(dict.fromkeys(row.behavior for row in rows if row.behavior is not None))
 
     @property
@@ -144,12 +144,6 @@ class RewardFacts:
             "completions": Count(report.n_items, "completions"),
             "prompts": Count(report.n_prompts, "prompts"),
         }
-
-    @cached_property
-    def near(self) -> list[SignalRow]:
-        """The hardest comparisons by behavior and its two best labels."""
-        rows, keys = self.report.near_ideal, ("behavior", "best", "next")
-        return group_by_signal(rows, keys, lambda row: row.error_rate.n)
 
     @cached_property
     def refusals(self) -> list[SignalRow]:

@@ -1,30 +1,27 @@
-"""The notes of a reward's examination, and its misranked pairs as cards."""
+"""The notes of a reward's examination."""
 
 from __future__ import annotations
 
 import string
 from typing import TYPE_CHECKING, Any
 
-from voirdire.reporting.pages.items import ItemCard, ItemText
 from voirdire.reporting.pages.speech import (
     Count,
     Decimal,
-    Label,
     Listing,
     Name,
     Said,
     Share,
     Verbatim,
     has_sentence,
-    one_line,
     say,
 )
 
 if TYPE_CHECKING:
     from voirdire.reporting.pages.speech import Speaker
-    from voirdire.studies.reward.result import MisrankedPair, RewardNote
+    from voirdire.studies.reward.result import RewardNote
 
-__all__ = ["make_pair_card", "say_note", "say_todo"]
+__all__ = ["say_note", "say_todo"]
 
 _NOTE_WIDTH = 600
 """A note that lists eight features has some 500 characters."""
@@ -56,39 +53,3 @@ def _convert_figure(name: str, value: Any) -> Any:
     if isinstance(value, dict | list | tuple):
         return Listing(tuple(Name(str(each)) for each in value))
     return Name("–" if value is None else str(value))
-
-
-def make_pair_card(pair: MisrankedPair) -> ItemCard:
-    """Show the texts of a misranked pair, both rewards, and the features that do most."""
-    better, worse = pair.better, pair.worse
-    sides = (("reward.pairs.better", better), ("reward.pairs.worse", worse))
-    texts = (("items.prompt", pair.prompt), *((key, side.response) for key, side in sides))
-    figures = [
-        (say(key), say("reward.pairs.reward", label=_label(side.label), reward=Decimal(side.reward),
-                       base=Decimal(side.base), rules=Decimal(side.rules)), Name(side.item))
-        for key, side in sides
-    ]  # fmt: skip
-    features = [
-        (Name(row.feature), say("reward.pairs.feature", difference=Decimal(row.difference)), None)
-        for row in pair.features
-    ]
-    tags = {"reward.column.behavior": pair.behavior}
-    tags |= {f"{key}.label": side.label for key, side in sides if side.label is not None}
-    summary = say(
-        "reward.pairs.summary",
-        behavior=Name(pair.behavior),
-        better=_label(better.label),
-        worse=_label(worse.label),
-        difference=Decimal(pair.difference),
-    )
-    return ItemCard(
-        title=pair.prompt or f"{better.item} / {worse.item}",
-        summary=(summary,),
-        texts=[ItemText(heading=key, text=text) for key, text in texts if text is not None],
-        rows=(*figures, *features),
-        tags={key: one_line(tag, width=200) for key, tag in tags.items()},
-    )
-
-
-def _label(label: str | None) -> Label | Name:
-    return Name("–") if label is None else Label(label)

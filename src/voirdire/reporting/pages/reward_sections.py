@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from voirdire._version import __version__
-from voirdire.reporting.number_formats import is_defined, rounded_count
+from voirdire.reporting.number_formats import is_defined
 from voirdire.reporting.pages.frame import drop_reasons, settings_rows
 from voirdire.reporting.pages.reward_facts import (
     RewardFacts,
@@ -17,21 +16,17 @@ from voirdire.reporting.pages.reward_facts import (
     name_judge,
     name_rules,
     or_zero,
-    read_text,
     say_rubric,
 )
-from voirdire.reporting.pages.reward_notes import make_pair_card, say_note, say_todo
+from voirdire.reporting.pages.reward_notes import say_note, say_todo
 from voirdire.reporting.pages.speech import (
     Clauses,
     Count,
     Decimal,
-    Dollars,
-    Label,
     Listing,
     Name,
     Percent,
     Said,
-    Seconds,
     Share,
     ShareEnds,
     Verbatim,
@@ -41,7 +36,6 @@ from voirdire.reporting.pages.speech import (
 )
 from voirdire.reporting.pages.view import (
     Advice,
-    Cards,
     Facts,
     Part,
     Quote,
@@ -58,29 +52,23 @@ if TYPE_CHECKING:
     from voirdire.reporting.pages.view import Block
     from voirdire.studies.reward.result import (
         FeatureDrive,
-        PolicyCheck,
         RateEstimate,
         RewardExamination,
     )
 
 __all__ = ["reward_view"]
 
-_BESIDE = ("weights", "fit", "against_demands", "certificates")
-"""Of the reward: shown as tables, or too long for a list of settings."""
-_MOST_PAIRS = 300
 _MOST_NOTES = 60
 _TOP_NOTES = 3
 
 State: TypeAlias = Literal["passed", "depends", "failed", "no_evidence"]
 
-_UNEVEN = 2.0
 _HALF = 0.5
 _STRONGEST = 5
 _STRONG = 0.05
 """Share of the spread below which a feature is not worth a sentence."""
 _NOTEWORTHY = 0.005
 """Half a point of the error rate: less is noise."""
-_DROWNED = 10
 
 
 def _columns(kind: Callable[[Any], Any], **attributes: str) -> dict[str, Any]:
@@ -120,46 +108,21 @@ def reward_view(report: RewardExamination, speaker: Speaker) -> View:
         parts=tuple(part for part in parts if part.blocks),
         glossary=(
             *("reward", "base_reward", "behavior", "completion", "label", "comparison"),
-            *("proposition", "feature", "weight", "error_rate", "centred", "certificate"),
-            *("policy", "interval"),
+            *("proposition", "feature", "weight", "error_rate", "certificate", "interval"),
         ),
     )
 
 
 def _list_parts(facts: RewardFacts) -> Iterator[Part]:
     report = facts.report
-    if report.misranked:
-        cards = [make_pair_card(pair) for pair in report.misranked[:_MOST_PAIRS]]
-        n = len(report.misranked)
-        cut = say("table.cut", shown=len(cards), n=n)
-        yield Part(
-            name="reward.pairs",
-            title=say("reward.pairs.title", n=Count(n, "pairs")),
-            blocks=(
-                Words(("reward.pairs.lead",)),
-                Cards(cards),
-                *((Words((cut,), "note"),) if len(cards) < n else ()),
-            ),
-            shown_in="page",
-        )
     yield _drives_part(facts)
     yield _errors_part(facts)
-    if facts.near:
-        yield _near_part(facts)
     if facts.refusals:
         yield _refusals_part(facts)
     if report.degenerate:
         yield _nonsense_part(facts)
-    yield _histograms_part(facts)
-    yield _scales_part(facts)
-    if report.policy is None:
-        none = Words(("reward.policy.none",))
-        yield Part(name="reward.policy", blocks=(none,), shown_in="details")
-    else:
-        yield _policy_part(report.policy)
     if report.bench:
         yield _bench_part(facts)
-    yield _certificates_part(facts)
 
 
 # The verdict --------------------------------------------------------------------------------------
@@ -199,7 +162,6 @@ def _choose_next_step(facts: RewardFacts) -> str:
         "demands": "contradictory_features" in facts.codes,
         "certify": "uncertified" in facts.codes,
         "prompts": verdict in ("unclear", "chance"),
-        "policy": report.policy is None,
         "train": True,
     }
     return "reward.next." + next(step for step, is_due in steps.items() if is_due)
@@ -442,41 +404,6 @@ def _choose_worst(facts: RewardFacts, rows: Iterable[Any], value: Callable[[Any]
     return max(known, key=value, default=None)
 
 
-def _near_part(facts: RewardFacts) -> Part:
-    """Show the best label against the next one."""
-    rows = facts.report.near_ideal
-    lead: list[Any] = ["reward.near.lead"]
-    if (worst := _choose_worst(facts, rows, lambda row: row.error_rate.value)) is not None:
-        rate = worst.error_rate
-        lead.append(
-            say("reward.near.worst", signal=say(f"reward.signal.mid.{facts.main}"),
-                behavior=Name(worst.behavior), comparisons=Count(rate.n, "comparisons"),
-                best=Label(worst.best), next=Label(worst.next), error=Share(rate.value),
-                level=facts.level, ends=_ends(rate))
-        )  # fmt: skip
-        gaps = [x.mean_gap for x in rows
-                if x.signal == facts.main and is_defined(x.error_rate.value)]  # fmt: skip
-        if any(or_zero(gap.low) <= 0 <= or_zero(gap.high) for gap in gaps):
-            lead.append("reward.near.gap_unclear")
-    names: dict[str, Any] = {
-        "reward.column.behavior": lambda row: Name(row.key[0], 40),
-        "reward.column.labels": lambda row: say(
-            "reward.labels.order", best=Name(row.key[1], 24), next=Name(row.key[2], 24)
-        ),
-    }
-    wrong = facts.columns(lambda row: _say_rate(row.error_rate))
-    gap = facts.columns(
-        lambda row: say_with_ends(row.mean_gap.value, row.mean_gap.low, row.mean_gap.high)
-    )
-    look: dict[str, Any] = {"n_texts": 2, "most": 400, "style": "rates near"}
-    tables = (
-        Table.of(say("reward.near.table", level=facts.level), facts.near,
-                 names | wrong | {"reward.column.n": lambda row: row.n}, **look),
-        Table.of(say("reward.near.gap", level=facts.level), facts.near, names | gap, **look),
-    )  # fmt: skip
-    return Part(name="reward.near", blocks=(Words(lead), *tables), shown_in="details")
-
-
 def _refusals_part(facts: RewardFacts) -> Part:
     lead: list[Any] = ["reward.refusals.lead"]
     worst = _choose_worst(facts, facts.report.refusals, lambda row: row.rate.value)
@@ -551,134 +478,6 @@ def _nonsense_part(facts: RewardFacts) -> Part:
     )
 
 
-# How large it is ----------------------------------------------------------------------------------
-
-
-def _histograms_part(facts: RewardFacts) -> Part:
-    rows = facts.report.histograms
-    blocks: list[Block] = [Words(("reward.histograms.lead",))]
-    if not rows:
-        blocks.append(Words(("reward.histograms.none",), "note"))
-    columns: dict[str, Any] = {
-        "reward.column.label": lambda row: Name(row.key[0], 40),
-        **facts.columns(lambda row: say("reward.mean_sd", mean=Decimal(row.mean),
-                                        sd=Decimal(row.standard_deviation))),
-        "reward.column.completions": lambda row: row.n,
-    }  # fmt: skip
-    for name in facts.shown:
-        labels = group_by_signal(
-            (row for row in rows if row.behavior == name), ("label",), lambda row: sum(row.counts)
-        )
-        if not labels:
-            continue
-        behavior = Name(name, 40)
-        blocks.append(Table.of(say("reward.histograms.fold", behavior=behavior), labels, columns,
-                               most=30))  # fmt: skip
-    return Part(name="reward.histograms", blocks=blocks, shown_in="details")
-
-
-def _scales_part(facts: RewardFacts) -> Part:
-    numbers = {"mean": "mean", "deviation": "standard_deviation", "lowest": "lowest"}
-    numbers |= {"highest": "highest", "best": "mean_ideal", "worst": "mean_worst"}
-    columns = {
-        **_columns(_say_behavior_name, behavior="behavior"),
-        **_columns(Decimal, **numbers, base_deviation="base_standard_deviation"),
-        **_columns(int, completions="n_items", prompts="n_prompts"),
-    }
-    table = Table.of("reward.scales.table", facts.report.scales, columns, style="dense")
-    blocks = (
-        Words(("reward.scales.lead", *_say_scales(facts.report))),
-        *((table,) if table.rows else ()),
-    )
-    return Part(name="reward.scales", blocks=blocks, shown_in="details")
-
-
-def _say_scales(report: RewardExamination) -> Iterator[Said]:
-    """Say how far the origins and the scales of the behaviors are apart."""
-    rows = [x for x in report.scales if is_defined(x.mean) and x.standard_deviation > 0]
-    if len(rows) < 2:  # nothing to put side by side
-        return
-    rows.sort(key=lambda row: row.standard_deviation)
-    narrow, usual, wide = rows[0], rows[len(rows) // 2].standard_deviation, rows[-1]
-    low, high = (choose(rows, key=lambda row: row.mean) for choose in (min, max))
-    gap = high.mean - low.mean
-    if gap > usual:
-        names = {"lowest": Name(low.behavior), "highest": Name(high.behavior)}
-        means = {"gap": Decimal(gap), "low": Decimal(low.mean), "high": Decimal(high.mean)}
-        yield say("reward.scales.apart", ratio=Decimal(gap / usual, 1), **names, **means)
-    else:
-        yield say("reward.scales.alike")
-    ratio = wide.standard_deviation / narrow.standard_deviation
-    if ratio >= _UNEVEN:
-        names = {"wide": Name(wide.behavior), "narrow": Name(narrow.behavior)}
-        yield say("reward.scales.uneven", ratio=Decimal(ratio, 1), **names)
-
-
-# The policy and the benchmark ---------------------------------------------------------------------
-
-
-def _policy_part(policy: PolicyCheck) -> Part:
-    def figure(name: str, kind: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        return lambda row: kind(row[1].get(name))
-
-    columns = {
-        "reward.column.behavior": lambda row: Name(row[0], 40),
-        "reward.column.mean": figure("mean", Decimal),
-        "reward.column.deviation": figure("standard_deviation", Decimal),
-        "reward.column.flat": figure("share_without_variance", Percent),
-        "reward.column.responses": figure("n_items", _say_count),
-        "reward.column.groups": figure("n_groups", _say_count),
-    }
-    rows = list(policy.behaviors.items())
-    behaviors = Table.of("reward.policy.table", rows, columns, most=50, style="dense")
-    shares = [(*name.rpartition(".")[::2], share) for name, share in policy.class_shares.items()]
-    columns = {
-        "reward.column.behavior": lambda row: Name(row[0], 40),
-        "reward.column.class": lambda row: Name(row[1], 40),
-        "reward.column.share": lambda row: Percent(row[2]),
-    }
-    look: dict[str, Any] = {"n_texts": 2, "most": 100, "style": "dense"}
-    classes = Table.of("reward.policy.classes", shares, columns, **look)
-    tables = (table for table in (behaviors, classes) if table.rows)
-    return Part(name="reward.policy", blocks=(Words([*_say_policy(policy)]), *tables))
-
-
-def _say_count(value: float | None) -> Count | Decimal:
-    return Decimal(None) if value is None or math.isnan(value) else Count(round(value))
-
-
-def _say_policy(policy: PolicyCheck) -> Iterator[Said]:
-    size = Decimal(policy.group_size, 0 if policy.group_size % 1 == 0 else 1)
-    sizes = {
-        "responses": Count(policy.n_items, "responses"),
-        "groups": Count(policy.n_groups, "groups"),
-    }
-    yield say("reward.policy.lead", size=size, **sizes)
-    if policy.n_groups:
-        flat = policy.n_without_variance / policy.n_groups
-        yield say("reward.policy.flat" if flat else "reward.policy.flat.none", share=Percent(flat))
-        if flat > _HALF:
-            yield say("reward.policy.flat.many")
-    ratio = policy.spread_ratio
-    if is_defined(ratio):
-        spreads = {"rules": Decimal(policy.rule_spread), "base": Decimal(policy.base_spread)}
-        yield say("reward.policy.ratio", ratio=Decimal(ratio, 1 if ratio >= 1 else 2), **spreads)
-        is_drowned = {"drowned": ratio >= _DROWNED, "drowning": ratio <= 1 / _DROWNED, "even": True}
-        yield say(f"reward.policy.ratio.{next(way for way, holds in is_drowned.items() if holds)}")
-    if policy.n_missing:
-        yield say("reward.policy.missing", responses=Count(policy.n_missing, "responses"))
-    calls, seconds, cost = rounded_count(policy.step_calls), policy.step_seconds, policy.step_cost
-    if policy.step_size and (calls is not None or is_defined(seconds)):
-        figures: dict[str, Any] = {
-            "calls": None if calls is None else Count(calls, "calls"),
-            "cost": Dollars(cost) if is_defined(cost) else None,
-            "seconds": Seconds(seconds) if is_defined(seconds) else None,
-        }
-        known = {name: x or say(f"reward.policy.{name}.unknown") for name, x in figures.items()}
-        known |= {"cost": say("reward.policy.free")} if cost == 0 else {}
-        yield say("reward.policy.step", responses=Count(policy.step_size, "responses"), **known)
-
-
 def _bench_part(facts: RewardFacts) -> Part:
     """Show the benchmark: all pairs and the mean over subsets first."""
     lead: list[Any] = ["reward.bench.lead"]
@@ -710,31 +509,7 @@ def _bench_part(facts: RewardFacts) -> Part:
     return Part(name="reward.bench", blocks=(Words(lead), table))
 
 
-# What it is ---------------------------------------------------------------------------------------
-
-
-def _certificates_part(facts: RewardFacts) -> Part:
-    (n_certified, n), blocks = facts.certified(), list[Any]()
-    if n:
-        key = "certified" if n_certified == n else "uncertified"
-        key += ".all" if not n_certified else ""
-        features = Count(n, "features")
-        blocks.append(Words((say(f"reward.verdict.{key}", n=n - n_certified, features=features),)))
-    certificates = facts.report.reward.get("certificates")
-    if isinstance(certificates, dict) and certificates:
-        columns: dict[str, Any] = {
-            "reward.glossary.proposition.word": lambda row: Name(row[0], 60),
-            "reward.glossary.certificate.word": lambda row: _say_state(read_text(row[1], "state")),
-            "column.reason": lambda row: Verbatim(read_text(row[1], "reason")),
-        }
-        look: dict[str, Any] = {"style": "dense settings", "label": "reward.certificates.label"}
-        blocks.append(Table.of(None, list(certificates.items()), columns, n_texts=3, **look))
-    return Part(name="reward.certificates", blocks=blocks, shown_in="details")
-
-
-def _say_state(state: str) -> Said | Name:
-    key = f"reward.certificate.{state}"
-    return say(key) if has_sentence(key, "reward") else Name(state)
+# What it is -------------------------------------------------------------------------------------
 
 
 def _list_appendix(facts: RewardFacts) -> Iterator[Part]:
@@ -747,12 +522,10 @@ def _list_appendix(facts: RewardFacts) -> Iterator[Part]:
     yield Part(name="reward.paper", blocks=paper, shown_in="page")
     if report.dropped:
         yield _dropped_part(report)
-    reward = {name: each for name, each in report.reward.items() if name not in _BESIDE}
-    for name, given in (("settings", dict(report.settings)), ("reward", reward)):
-        if rows := settings_rows(given):
-            title = say(f"reward.appendix.{name}")
-            block = Settings(f"reward.appendix.{name}", rows)
-            yield Part(name=f"reward.{name}", title=title, blocks=(block,), shown_in="page")
+    if rows := settings_rows(dict(report.settings)):
+        title = say("reward.appendix.settings")
+        block = Settings("reward.appendix.settings", rows)
+        yield Part(name="reward.settings", title=title, blocks=(block,), shown_in="page")
 
 
 def _say_paragraph(facts: RewardFacts) -> Said:

@@ -44,7 +44,6 @@ __all__ = [
     "PageKind",
     "Percent",
     "Said",
-    "Seconds",
     "Share",
     "ShareEnds",
     "Speaker",
@@ -126,13 +125,6 @@ class ShareEnds:
 @dataclass(frozen=True)
 class Dollars:
     """US dollars."""
-
-    value: float | None
-
-
-@dataclass(frozen=True)
-class Seconds:
-    """Time in seconds."""
 
     value: float | None
 
@@ -342,15 +334,6 @@ class Speaker:
             return self.phrases["dollars.less"].format(n="0.01")
         return self.phrases["dollars"].format(n=f"{value:,.2f}")
 
-    def duration(self, seconds: float | None) -> str:
-        """Write seconds in the unit that suits them."""
-        if seconds is None or not math.isfinite(seconds):
-            return "–"
-        for unit, size, most, form in _UNITS:
-            if seconds < most:
-                return self.phrases[unit].format(n=f"{seconds / size:{form}}")
-        raise AssertionError(seconds)  # the last unit has no end
-
     def _speak(self, value: Any) -> Markup:
         if isinstance(value, Markup):
             return value
@@ -383,13 +366,6 @@ class Speaker:
         return self(key, shown=comma.join(shown[:-1]), last=shown[-1])
 
 
-_UNITS = (
-    ("milliseconds", 0.001, 0.9995, ".0f"),
-    ("seconds", 1, 120, ".3g"),
-    ("minutes", 60, 7200, ".0f"),
-    ("hours", 3600, math.inf, ",.1f"),
-)
-"""Units of time: key, seconds, up to how many seconds it is used, and its digits."""
 _PLAIN: dict[type, Any] = {
     Decimal: lambda speaker, it: speaker.number(it.value, it.digits),
     Margin: lambda speaker, it: speaker.margin(it.value),
@@ -400,7 +376,6 @@ _PLAIN: dict[type, Any] = {
     Interval: lambda speaker, it: speaker.between(it),
     int: Speaker.whole,
     Dollars: lambda speaker, it: speaker.money(it.value),
-    Seconds: lambda speaker, it: speaker.duration(it.value),
     ShareEnds: lambda speaker, it: speaker.ends(it.low, it.high) or "–",
 }
 

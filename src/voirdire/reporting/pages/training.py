@@ -16,7 +16,7 @@ from voirdire.reporting.pages.frame import (
     style_sheet,
 )
 from voirdire.reporting.pages.speech import Speaker, argument_of
-from voirdire.reporting.pages.training_completions import make_alarm_cards
+from voirdire.reporting.pages.training_completions import make_end_cards
 from voirdire.reporting.pages.training_sections import training_view
 from voirdire.reporting.plots.training_sheet import make_training_sheet
 
@@ -51,8 +51,8 @@ def training_report(
     source : str, optional
         What commands on the page call the run's folder; by default as it was read.
     texts : bool, optional
-        Show up to ten completions behind each of the first 20 alarms, with prompt and response as
-        they stand in the run's folder; by default no text is on the page.
+        Show the 20 completions with the highest and the 20 with the lowest rewards, with prompt
+        and response as they stand in the run's folder; by default no text is on the page.
 
     Returns
     -------
@@ -70,8 +70,8 @@ def training_report(
     Notes
     -----
     Names, paths and texts are escaped and isolated, names and paths shortened too; nothing in the
-    run can act on the page. Figures are rounded on the page only. With `texts`, only completions of
-    the steps of alarms are read, and memory is that of one batch of them.
+    run can act on the page. Figures are rounded on the page only. With `texts`, memory is that of
+    one batch of completions.
     """
     speaker = Speaker(language, "training")
     head = page_head(title=title, created=created)
@@ -81,7 +81,7 @@ def training_report(
         raise NoDataError(msg)
     sheet = make_training_sheet(run)
     named = argument_of(str(run.folder) if source is None else source)
-    cards = make_alarm_cards(run, speaker) if texts else None
+    cards = make_end_cards(run, speaker) if texts else None
     template = page_environment().get_template("training_page.html.j2")
     return template.render(
         **page_words(speaker),

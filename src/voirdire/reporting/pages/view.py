@@ -33,7 +33,7 @@ class Words:
     """Sentences: a paragraph, or one a line in a list."""
 
     sentences: Sequence[Any]
-    form: Literal["paragraph", "note", "list", "heading", "references", "commands"] = "paragraph"
+    form: Literal["paragraph", "note", "list", "heading", "references"] = "paragraph"
 
 
 @dataclass(frozen=True, kw_only=True)

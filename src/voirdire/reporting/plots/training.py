@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from voirdire.reporting.plots.frame import (
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from voirdire.reporting.plots.frame import Frame, Key, Style
     from voirdire.reporting.plots.results import Choice
-    from voirdire.reporting.plots.training_sheet import AlarmMark, TrainingSheet
+    from voirdire.reporting.plots.training_sheet import TrainingSheet
     from voirdire.reporting.plots.words import Words
 
 __all__ = [
@@ -42,7 +41,6 @@ __all__ = [
 Curves: TypeAlias = "dict[str, tuple[Sequence[float], Style]]"
 """Values at every point of a run, and how their curve is drawn, by its id."""
 
-_REFERENCE: Style = {"color": LIGHT["muted"], "linewidth": 1.2, "linestyle": (0, (5, 3))}
 _ALARM: Style = {"color": LIGHT["fail"], "linewidth": 1, "linestyle": (0, (1, 2))}
 _MARK: Style = {"linestyle": "none", "marker": "v", "markersize": 9, "color": LIGHT["fail"]}
 _MOST_ALARMS = 100
@@ -57,15 +55,14 @@ def _make_steps_panel(
     say: Words,
     curves: Curves,
     *,
-    before: Sequence[float] | None = None,
-    alarms: Sequence[AlarmMark] = (),
+    alarms: Sequence[int] = (),
     is_lowest: bool = True,
     on_axis: Sequence[float] = (),
     scale: dict[str, Any] | None = None,
     behind: Callable[[Axes], None] | None = None,
     **around: Any,
 ) -> Panel:
-    """Draw curves over the steps, with that of the reference run and where alarms began.
+    """Draw curves over the steps, and where alarms began.
 
     `scale` is that of the upright axis, as of `set_scale`, by default one that holds the curves
     and `on_axis`; `behind` draws under the curves. Only the lowest of several panels names the
@@ -78,26 +75,15 @@ def _make_steps_panel(
             set_scale(axes.yaxis, say=say, **scale)
         else:
             drawn = [value for values, _ in curves.values() for value in values]
-            _set_values(axes, [*drawn, *(before or ()), *on_axis], say)
+            _set_values(axes, [*drawn, *on_axis], say)
         if behind is not None:
             behind(axes)
-        if sheet.reference is not None and before is not None:
-            steps = sheet.reference.steps
-            _draw_curve(axes, steps, before, gid="reference", zorder=2, **_REFERENCE)
         for name, (values, style) in curves.items():
             _draw_curve(axes, sheet.run.steps, values, gid=name, **style)
         _draw_alarms(axes, alarms)
 
     around = {"left": 52.0, "above": 10.0, "below": 24.0 if is_lowest else 4.0} | around
     return Panel(draw=draw, x_title=say("training_step") if is_lowest else "", **around)
-
-
-def _find_reference(sheet: TrainingSheet, name: str) -> list[float] | None:
-    return None if sheet.reference is None else sheet.reference.figures[name]
-
-
-def _find_alarms(sheet: TrainingSheet, kind: str) -> list[AlarmMark]:
-    return [alarm for alarm in sheet.alarms if alarm.kind == kind]
 
 
 def _draw_run(
@@ -107,8 +93,7 @@ def _draw_run(
     panels: Sequence[Panel],
     *,
     key: Key | None = None,
-    before: Sequence[float] | None = None,
-    alarms: Sequence[AlarmMark] = (),
+    alarms: Sequence[int] = (),
     n_in_all: int = 0,
     n_columns: int = 1,
 ) -> Figure:
@@ -116,8 +101,6 @@ def _draw_run(
     say, key = frame.say, list(key or [])
     heading = say(f"training_{kind}_title", name=shorten_label(sheet.name))
     heading = say.add_count(heading, "n_of", n=len(panels), total=n_in_all or len(panels))
-    if keep_finite(before or ()):
-        key.append((say("training_reference"), _REFERENCE))
     if alarms:
         key.append((say("training_alarm"), _MARK))
     if sheet.steps_per_point > 1:
@@ -167,9 +150,9 @@ def _find_lone_points(values: Sequence[float]) -> list[int]:
     return [p for p in range(len(values)) if there[p + 1] and not there[p] and not there[p + 2]]
 
 
-def _draw_alarms(axes: Axes, alarms: Iterable[AlarmMark]) -> None:
+def _draw_alarms(axes: Axes, alarms: Iterable[int]) -> None:
     """Mark where alarms began: one mark for a step."""
-    steps = sorted({alarm.step for alarm in alarms if math.isfinite(alarm.step)})[:_MOST_ALARMS]
+    steps = sorted(set(alarms))[:_MOST_ALARMS]
     for place, step in enumerate(steps):
         axes.axvline(step, zorder=1.6, **_ALARM)
         style: Any = _MARK | {"transform": axes.get_xaxis_transform(), "clip_on": False}
@@ -189,7 +172,8 @@ _BAND = style_area("series-1", alpha=0.16)
 def draw_training_reward(result: Any, frame: Frame, _choice: Choice) -> Figure:
     """Draw the mean reward with its spread, its parts where there is a base, and the alarms."""
     sheet, say = make_training_sheet(result), frame.say
-    figures, before = sheet.run.figures, _find_reference(sheet, "reward_mean")
+    figures = sheet.run.figures
+    alarms = [step for steps in sheet.alarms.values() for step in steps]
     parts = {
         name: (say(word), {"color": LIGHT[role], "linewidth": width})
         for name, (word, role, width) in _PARTS.items()
@@ -211,8 +195,7 @@ def draw_training_reward(result: Any, frame: Frame, _choice: Choice) -> Figure:
         sheet,
         say,
         {name: (figures[name], style) for name, (_, style) in parts.items()},
-        before=before,
-        alarms=sheet.alarms,
+        alarms=alarms,
         on_axis=[*lows, *highs],
         behind=draw_band,
         height=min(300.0, 0.75 * frame.width),
@@ -221,7 +204,7 @@ def draw_training_reward(result: Any, frame: Frame, _choice: Choice) -> Figure:
     )
     key = [words for name, words in parts.items() if keep_finite(figures[name])]
     key += [(say("training_spread"), _BAND)] * has_band
-    return _draw_run(sheet, frame, "reward", [panel], key=key, before=before, alarms=sheet.alarms)
+    return _draw_run(sheet, frame, "reward", [panel], key=key, alarms=alarms)
 
 
 def draw_training_length(result: Any, frame: Frame, _choice: Choice) -> Figure:
@@ -230,7 +213,7 @@ def draw_training_length(result: Any, frame: Frame, _choice: Choice) -> Figure:
     One panel with two scales would mislead: where the curves cross depends on the scales alone.
     """
     sheet, say = make_training_sheet(result), frame.say
-    alarms, unit = _find_alarms(sheet, "length"), sheet.length_unit
+    alarms, unit = sheet.alarms.get("length", []), sheet.length_unit
     panels = []
     for name, role, title in (
         ("reward_mean", "series-1", "training_reward_axis"),
@@ -240,12 +223,9 @@ def draw_training_length(result: Any, frame: Frame, _choice: Choice) -> Figure:
         curves: Curves = {name: (sheet.run.figures[name], {"color": LIGHT[role]})}
         around: dict[str, Any] = {"height": 140.0, "y_title": say(title), "is_lowest": is_lowest,
                                   "alarms": alarms if is_lowest else ()}  # fmt: skip
-        panels.append(
-            _make_steps_panel(sheet, say, curves, before=_find_reference(sheet, name), **around)
-        )
+        panels.append(_make_steps_panel(sheet, say, curves, **around))
     shown = panels[1:] if frame.ax is not None else panels
-    before = _find_reference(sheet, "length_mean")
-    return _draw_run(sheet, frame, "length", shown, before=before, alarms=alarms)
+    return _draw_run(sheet, frame, "length", shown, alarms=alarms)
 
 
 _LEAST_TOP = 0.02
@@ -255,16 +235,15 @@ _LEAST_TOP = 0.02
 def draw_training_missing(result: Any, frame: Frame, _choice: Choice) -> Figure:
     """Draw the share of responses without a reward, from 0."""
     sheet, say = make_training_sheet(result), frame.say
-    shares, before = sheet.run.figures["missing_share"], _find_reference(sheet, "missing_share")
-    top = max([_LEAST_TOP, *keep_finite([*shares, *(before or ())])])
+    shares = sheet.run.figures["missing_share"]
+    top = max([_LEAST_TOP, *keep_finite(shares)])
     style: Style = {"color": LIGHT["fail"], "linewidth": 2.2}
-    alarms = _find_alarms(sheet, "missing")
+    alarms = sheet.alarms.get("missing", [])
     scale = {"low": 0, "high": top, "pad": 0.05 * top, "text": lambda tick: f"{100 * tick:.4g}%"}
     panel = _make_steps_panel(
         sheet,
         say,
         {"missing": (shares, style)},
-        before=before,
         alarms=alarms,
         scale=scale,
         height=160.0,
@@ -272,7 +251,7 @@ def draw_training_missing(result: Any, frame: Frame, _choice: Choice) -> Figure:
         y_title=say("training_missing_axis"),
     )
     key: Key = [(say("training_run"), style)]
-    return _draw_run(sheet, frame, "missing", [panel], key=key, before=before, alarms=alarms)
+    return _draw_run(sheet, frame, "missing", [panel], key=key, alarms=alarms)
 
 
 # Propositions ---------------------------------------------------------------------------------
@@ -283,25 +262,21 @@ _SHARES = {"low": 0, "high": 1, "pad": 0.05, "ticks": [0, 0.25, 0.5, 0.75, 1]}
 
 
 def draw_training_propositions(result: Any, frame: Frame, _choice: Choice) -> Figure:
-    """Draw the propositions with alarms, then those that changed most, in a panel each."""
+    """Draw the propositions that changed most, in a panel each."""
     sheet, say = make_training_sheet(result), frame.say
-    moves = sort_moves(sheet.whole.rates, first={alarm.subject for alarm in sheet.alarms})
+    moves = sort_moves(sheet.whole.rates)
     require(moves, "`result` must hold rates of propositions, got none.")
     if frame.ax is not None:
         return _draw_on_one(sheet, frame, [move.name for move in moves[:_MOST_ON_ONE]])
     shown = moves[:_MOST_PROPOSITIONS]
     n_columns = 1 if len(shown) == 1 else 2
-    references = {} if sheet.reference is None else sheet.reference.rates
-    panels, alarms, before = [], [], list[float]()
+    panels = []
     for place, text in enumerate(make_distinct_labels((move.name for move in shown), width=60)):
         move = shown[place]
-        own = [alarm for alarm in sheet.alarms if alarm.subject == move.name]
         panel = _make_steps_panel(
             sheet,
             say,
             {"rate": (sheet.run.rates[move.name], {"linewidth": 2})},
-            before=references.get(move.name),
-            alarms=own,
             is_lowest=place + n_columns >= len(shown),
             scale=_SHARES | {"ticks": [0, 0.5, 1]},
             height=84.0,
@@ -311,12 +286,10 @@ def draw_training_propositions(result: Any, frame: Frame, _choice: Choice) -> Fi
                      end=say.two_digits(move.end)),
         )  # fmt: skip
         panels.append(panel)
-        alarms += own
-        before += references.get(move.name, [])
     key: Key = [(say("training_run"), {"color": LIGHT["series-1"]})]
-    about: dict[str, Any] = {"key": key, "before": before, "alarms": alarms}
-    return _draw_run(sheet, frame, "propositions", panels, n_in_all=len(moves), n_columns=n_columns,
-                     **about)  # fmt: skip
+    return _draw_run(
+        sheet, frame, "propositions", panels, key=key, n_in_all=len(moves), n_columns=n_columns
+    )
 
 
 def _draw_on_one(sheet: TrainingSheet, frame: Frame, names: Sequence[str]) -> Figure:
@@ -338,19 +311,10 @@ def _draw_on_one(sheet: TrainingSheet, frame: Frame, names: Sequence[str]) -> Fi
 
 _MOST_BEHAVIORS = 4
 _MOST_CLASSES = 8
-_USUAL = {
-    "ideal": "series-3",
-    "less_good": "series-6",
-    "unacceptable": "series-5",
-    "illogical": "series-7",
-    "disallowed": "series-2",
-}
-"""Colours of the usual classes, from the bottom (best) to the top (worst)."""
-_OTHERS = ""
 
 
 def draw_training_classes(result: Any, frame: Frame, choice: Choice) -> Figure:
-    """Draw the shares of the completion classes over each other, a panel per behavior."""
+    """Draw the shares of the completion classes, a panel per behavior."""
     sheet, say = make_training_sheet(result), frame.say
     all_behaviors = list(sheet.whole.classes)
     require(all_behaviors, "`result` must hold shares of completion classes, got none.")
@@ -358,69 +322,33 @@ def draw_training_classes(result: Any, frame: Frame, choice: Choice) -> Figure:
     behaviors = all_behaviors if wanted is None else [choose(all_behaviors, "behavior", wanted)]
     shown = behaviors[: 1 if frame.ax is not None else _MOST_BEHAVIORS]
     classes = list(dict.fromkeys(each for name in shown for each in sheet.whole.classes[name]))
-    colours = _choose_class_colours(classes)
-    panels, alarms = [], []
+    colours = {name: choose_series_colour(k) for k, name in enumerate(classes[:_MOST_CLASSES])}
+
+    def write_nothing(axes: Axes) -> None:
+        _write_middle(axes, say("training_no_classes"))
+
+    panels = []
     for name, text in zip(shown, make_distinct_labels(shown), strict=True):
-        own = [alarm for alarm in sheet.alarms if alarm.subject.startswith(f"{name}/")]
+        shares = sheet.run.classes[name]
+        curves: Curves = {
+            f"class-{place}": (shares[each], {"color": colour})
+            for place, (each, colour) in enumerate(colours.items())
+            if each in shares
+        }
+        is_judged = any(keep_finite(values) for values, _ in curves.values())
         panel = _make_steps_panel(
             sheet,
             say,
-            {},
-            alarms=own,
+            curves,
             is_lowest=name == shown[-1],
-            scale={"low": 0, "high": 1, "ticks": [0, 0.5, 1], "text": say.percent},
-            behind=_make_stack(sheet, name, colours, say),
+            scale=_SHARES | {"ticks": [0, 0.5, 1], "text": say.percent},
+            behind=None if is_judged else write_nothing,
             height=130.0,
             title=text,
         )
         panels.append(panel)
-        alarms += own
-    named = [name for name in colours if name != _OTHERS]
-    texts = [
-        *make_distinct_labels(named),
-        say("training_other_classes", n=len(classes) - len(named)),
-    ]
     key: Key = [
-        (text, {"facecolor": colour, "linewidth": 0})
-        for text, colour in zip(texts, colours.values(), strict=False)
+        (text, {"color": colour})
+        for text, colour in zip(make_distinct_labels(colours), colours.values(), strict=True)
     ]
-    about: dict[str, Any] = {"key": key, "alarms": alarms, "n_in_all": len(behaviors)}
-    return _draw_run(sheet, frame, "classes", panels, **about)
-
-
-def _choose_class_colours(classes: Sequence[str]) -> dict[str, str]:
-    """Give every class its colour, from the foot up; those beyond the colours share one."""
-    if set(classes) <= set(_USUAL):
-        return {name: LIGHT[role] for name, role in _USUAL.items() if name in classes}
-    kept = classes if len(classes) <= _MOST_CLASSES else classes[: _MOST_CLASSES - 1]
-    colours = {name: choose_series_colour(place) for place, name in enumerate(kept)}
-    return colours if len(kept) == len(classes) else colours | {_OTHERS: LIGHT["muted"]}
-
-
-def _make_stack(
-    sheet: TrainingSheet, behavior: str, colours: dict[str, str], say: Words
-) -> Callable[[Axes], None]:
-    """Draw the shares of one behavior over each other, from the foot up."""
-    shares, steps = sheet.run.classes[behavior], sheet.run.steps
-    others = [values for name, values in shares.items() if name not in colours]
-
-    def draw(axes: Axes) -> None:
-        top = [0.0] * len(steps)
-        for place, (name, colour) in enumerate(colours.items()):
-            below = top
-            for column in others if name == _OTHERS else [shares.get(name, [0.0] * len(steps))]:
-                top = [under + value for under, value in zip(top, column, strict=True)]
-            style: Any = {"fill": True, "color": colour, "linewidth": 0, "zorder": 2}
-            axes.stairs(top, _compute_edges(steps), baseline=below, gid=f"class-{place}", **style)
-        if not keep_finite(top):
-            _write_middle(axes, say("training_no_classes"))
-
-    return draw
-
-
-def _compute_edges(steps: Sequence[float]) -> list[float]:
-    """Put an edge half way between any two points, and as far beyond the first and the last."""
-    if len(steps) == 1:
-        return [steps[0] - 0.5, steps[0] + 0.5]
-    inner = [(one + other) / 2 for one, other in pairwise(steps)]
-    return [2 * steps[0] - inner[0], *inner, 2 * steps[-1] - inner[-1]]
+    return _draw_run(sheet, frame, "classes", panels, key=key, n_in_all=len(behaviors))

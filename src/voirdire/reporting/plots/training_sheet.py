@@ -11,10 +11,9 @@ from voirdire.errors import InputError
 from voirdire.rewards.training.run import TrainingRun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = [
-    "AlarmMark",
     "Move",
     "StepColumns",
     "TrainingSheet",
@@ -30,7 +29,6 @@ Column: TypeAlias = list[float]
 _MOST_POINTS = 200
 """Points of a curve: of more steps each point is the mean of as many as needed."""
 _FIGURES = ("reward_mean", "reward_sd", "rule_mean", "base_mean", "missing_share", "length_mean")
-_OF_REWARD = _FIGURES[:4]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,15 +82,6 @@ def _map_columns(
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlarmMark:
-    """Where an alarm began, and what it is about."""
-
-    kind: str
-    step: float
-    subject: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class TrainingSheet:
     """The data of a run's figures.
 
@@ -104,11 +93,8 @@ class TrainingSheet:
         Every step.
     run : StepColumns
         The same in at most 200 points.
-    reference : StepColumns or None
-        The reference run in points, as far as this run goes; None where there is none. Rewards of
-        another reward and lengths in another unit are nan.
-    alarms : list of AlarmMark
-        By step.
+    alarms : dict of str to list of int
+        By kind the steps where alarms began.
     steps_per_point : int
         1 where every step is a point.
     length_unit : str
@@ -118,8 +104,7 @@ class TrainingSheet:
     name: str
     whole: StepColumns = field(repr=False)
     run: StepColumns = field(repr=False)
-    reference: StepColumns | None = field(repr=False)
-    alarms: list[AlarmMark] = field(repr=False)
+    alarms: dict[str, list[int]] = field(repr=False)
     steps_per_point: int
     length_unit: str
 
@@ -131,58 +116,36 @@ def make_training_sheet(result: Any) -> TrainingSheet:
     if not isinstance(result, TrainingRun):
         msg = f"`result` must be a training run, got {shorten(result)}."
         raise InputError(msg)
-    steps = list(result.steps)
-    if not steps:
+    if not result.steps:
         msg = "`result` must hold at least one step of the training, got none."
         raise InputError(msg)
-    whole, size = _make_columns(steps), math.ceil(len(steps) / _MOST_POINTS)
+    steps, size = result.steps, math.ceil(len(result.steps) / _MOST_POINTS)
+    behaviors = dict.fromkeys(behavior for step in steps for behavior in step.class_shares)
+    whole = StepColumns(
+        steps=[float(step.step) for step in steps],
+        figures={name: [getattr(step, name) for step in steps] for name in _FIGURES},
+        rates=_group_by_name([step.proposition_rates for step in steps]),
+        classes={
+            name: _group_by_name([step.class_shares.get(name, {}) for step in steps])
+            for name in behaviors
+        },
+    )
+    alarms: dict[str, list[int]] = {}
+    for alarm in result.alarms:
+        alarms.setdefault(alarm.kind, []).append(alarm.step)
     return TrainingSheet(
         name=result.name,
         whole=whole,
         run=whole.thin_out(size),
-        reference=_read_reference(result, whole, size=size),
-        alarms=[AlarmMark(kind=x.kind, step=x.step, subject=x.subject) for x in result.alarms],
+        alarms=alarms,
         steps_per_point=size,
         length_unit=result.length_unit,
     )
 
 
-def _make_columns(steps: Sequence[Any]) -> StepColumns:
-    behaviors = dict.fromkeys(behavior for step in steps for behavior in step.class_shares)
-    return StepColumns(
-        steps=[step.step for step in steps],
-        figures={name: [_or_nan(getattr(step, name)) for step in steps] for name in _FIGURES},
-        rates=_group_by_name([step.proposition_rates for step in steps]),
-        classes={
-            name: _group_by_name([step.class_shares.get(name) or {} for step in steps])
-            for name in behaviors
-        },
-    )
-
-
-def _or_nan(value: float | None) -> float:
-    return math.nan if value is None else float(value)
-
-
-def _group_by_name(rows: list[Mapping[str, Any]]) -> dict[str, Column]:
+def _group_by_name(rows: Sequence[Mapping[str, float]]) -> dict[str, Column]:
     names = dict.fromkeys(name for row in rows for name in row)
-    return {name: [_or_nan(row.get(name)) for row in rows] for name in names}
-
-
-def _read_reference(result: TrainingRun, whole: StepColumns, *, size: int) -> StepColumns | None:
-    """Read the reference within the steps of the run; figures of another scale are nan."""
-    reference = result.reference_run
-    if reference is None:
-        return None
-    low, high = min(whole.steps), max(whole.steps)
-    rows = [step for step in reference.steps if low <= step.step <= high]
-    if not rows:
-        return None
-    columns = _make_columns(rows)
-    for field_name, apart in (("reward_hash", _OF_REWARD), ("length_unit", ("length_mean",))):
-        if getattr(reference, field_name) != getattr(result, field_name):
-            columns.figures.update({name: [math.nan] * len(rows) for name in apart})
-    return columns.thin_out(max(size, math.ceil(len(rows) / _MOST_POINTS)))
+    return {name: [row.get(name, math.nan) for row in rows] for name in names}
 
 
 # From the beginning to the end ----------------------------------------------------------------
@@ -217,15 +180,13 @@ def compute_move(name: str, values: Sequence[float]) -> Move:
     )
 
 
-def sort_moves(
-    columns: Mapping[str, Sequence[float]], *, first: Collection[str] = ()
-) -> list[Move]:
-    """Sort columns by the size of their change, those named `first` before the others."""
+def sort_moves(columns: Mapping[str, Sequence[float]]) -> list[Move]:
+    """Sort columns by the size of their change."""
     moves = [compute_move(name, values) for name, values in columns.items()]
 
-    def rank(move: Move) -> tuple[bool, float]:
+    def rank(move: Move) -> float:
         change = round(abs(move.change), 12)
-        return move.name not in first, -change if math.isfinite(change) else math.inf
+        return -change if math.isfinite(change) else math.inf
 
     return sorted(moves, key=rank)
 

@@ -157,15 +157,12 @@ class SlotCount:
         Which sort.
     n_wanted, n_written : int
         How many the prompts were to get, and got.
-    n_at_once : int
-        How many of those the first draft was right.
     """
 
     behavior: str
     label: str
     n_wanted: int
     n_written: int
-    n_at_once: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,18 +249,10 @@ class SynthesisSummary:
         Prompts of a known behavior.
     n_complete : int
         Prompts that got every completion of their recipe.
-    n_without_best : int
-        Prompts without the first sort of completion of their recipe, such as the ideal one.
-    n_empty : int
-        Prompts that got none.
     n_written, n_rejected : int
         Completions.
     slots : tuple of SlotCount
         By behavior and label.
-    unmet : mapping of str to int
-        By proposition, how many drafts got it wrong of those that had to have it right.
-    reasons : mapping of str to int
-        What else was wrong with drafts.
     n_dropped : int
         Prompts that were set aside.
     dropped : tuple of Dropped
@@ -293,13 +282,9 @@ class SynthesisSummary:
     n_attempts: int
     n_prompts: int
     n_complete: int
-    n_without_best: int
-    n_empty: int
     n_written: int
     n_rejected: int
     slots: tuple[SlotCount, ...]
-    unmet: Mapping[str, int]
-    reasons: Mapping[str, int]
     n_dropped: int
     dropped: tuple[Dropped, ...] = field(repr=False)
     calls: WriterCalls
@@ -389,13 +374,9 @@ class SynthesisTally:
     """Adds up finished prompts; `counts` has the names that they have in a summary."""
 
     def __init__(self) -> None:
-        names = (
-            "n_prompts", "n_complete", "n_without_best", "n_empty", "n_written", "n_rejected"
-        )  # fmt: skip
+        names = ("n_prompts", "n_complete", "n_written", "n_rejected")
         self.counts: Counter[str] = Counter(dict.fromkeys(names, 0))
         self._slots: Counter[tuple[str, str | None, str]] = Counter()
-        self._unmet: Counter[str] = Counter()
-        self._reasons: Counter[str] = Counter()
 
     def add(self, completions: Sequence[Assignment]) -> None:
         """Add all completions of one prompt."""
@@ -403,21 +384,11 @@ class SynthesisTally:
         self.counts.update(
             n_prompts=1,
             n_complete=len(done) == len(completions),
-            n_without_best=completions[0].slot.label not in {each.slot.label for each in done},
-            n_empty=not done,
             n_written=len(done),
             n_rejected=len(completions) - len(done),
         )
-        at_once = [each for each in done if len(each.drafts) == 1]
-        fared = {"n_wanted": completions, "n_written": done, "n_at_once": at_once}
-        for name, several in fared.items():
+        for name, several in {"n_wanted": completions, "n_written": done}.items():
             self._slots.update((name, each.prompt.behavior, each.slot.label) for each in several)
-        for draft in (draft for each in completions for draft in each.drafts):
-            self._unmet.update(draft.unmet)
-            if draft.reason is not None:
-                self._reasons[draft.reason.partition(":")[0]] += 1
-            elif draft.wrong_class:
-                self._reasons["another class than the label"] += 1
 
     def summarize(self, plan: SynthesisPlan, **known: Any) -> SynthesisSummary:
         """Make the summary; `known` are its fields about files, calls and prompts set aside."""
@@ -427,7 +398,7 @@ class SynthesisTally:
             for behavior, slots in recipes.behaviors.items()
             for slot in slots
         )
-        names = ("n_wanted", "n_written", "n_at_once")
+        names = ("n_wanted", "n_written")
         slots = [
             SlotCount(behavior=kind[0], label=kind[1], **{n: self._slots[n, *kind] for n in names})
             for kind in kinds
@@ -448,7 +419,5 @@ class SynthesisTally:
             seed=plan.writer.seed,
             n_attempts=plan.settings.n_attempts,
             slots=tuple(row for row in slots if row.n_wanted),
-            unmet=dict(self._unmet.most_common()),
-            reasons=dict(self._reasons.most_common()),
             notes=(*judging.notes, *recipes.notes, *note_distrust(judging.judge)),
         )

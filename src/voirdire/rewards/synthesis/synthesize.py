@@ -1,4 +1,4 @@
-"""Synthesize completions to compare: in memory, from file to file, and estimate the cost."""
+"""Synthesize completions to compare, in memory and from file to file."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from voirdire.judging.engine.call_summary import RunRecord
 from voirdire.judging.engine.engines import make_engine
 from voirdire.judging.engine.run import JudgedBatch, Watch
 from voirdire.judging.engine.verdict_making import make_run_verdicts
-from voirdire.judging.plan import is_cascade, needs_engine
-from voirdire.judging.runs.estimate import estimate_calls
 from voirdire.judging.runs.outputs import (
     SetAside,
     check_place,
@@ -30,7 +28,6 @@ from voirdire.judging.runs.outputs import (
 )
 from voirdire.judging.runs.parts import WorkFolder
 from voirdire.judging.settings import StoredReplies
-from voirdire.records import Usage
 from voirdire.records.items import as_bytes
 from voirdire.rewards.synthesis.plan import list_assignments, plan_synthesis, read_prompts
 from voirdire.rewards.synthesis.result import (
@@ -43,7 +40,7 @@ from voirdire.rewards.synthesis.result import (
     make_rejected,
     make_row,
 )
-from voirdire.rewards.synthesis.writer import Writer, estimate_writing_tokens
+from voirdire.rewards.synthesis.writer import Writer
 
 if TYPE_CHECKING:
     import threading
@@ -59,16 +56,12 @@ if TYPE_CHECKING:
     )
     from voirdire.rewards.synthesis.result import SynthesisSummary
 
-__all__ = ["SynthesisEstimate", "estimate_synthesis", "synthesize", "synthesize_file"]
+__all__ = ["synthesize", "synthesize_file"]
 
 _PROMPTS_AT_ONCE = 200
 """Prompts that are worked on together; memory holds their completions."""
 
 _SUFFIX = ".jsonl"
-_COMPLETION_TOKENS = 150
-"""Tokens of a usual completion, for estimates."""
-
-_SAMPLE = "word " * _COMPLETION_TOKENS
 
 
 def synthesize(
@@ -456,131 +449,3 @@ def _check(assignment: Assignment, draft: Draft, labels: Mapping[str, bool]) -> 
     draft.missed = tuple(name for name in answered if labels[name] != wanted[name])
     draft.unmet = tuple(name for name in draft.missed if name in checked)
     draft.wrong_class = slot.verify != "traits" and draft.completion_class != slot.label
-
-
-# What it would cost ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class SynthesisEstimate:
-    """What a synthesis would call and cost.
-
-    Attributes
-    ----------
-    model, judge : str
-        Who would write, and who verify.
-    n_prompts, n_dropped : int
-        Prompts of a known behavior, and those that would be set aside.
-    n_completions : int
-        Completions that the prompts are to get.
-    n_stored : int
-        How many first drafts are stored already.
-    n_calls, n_calls_most : int
-        Calls to write what is not stored: where every first draft is right, and where none of
-        their drafts ever is.
-    prompt_tokens, completion_tokens : int
-        About, of `n_calls`; reasoning comes on top.
-    cost, cost_most : float or None
-        US dollars of the writing, about, for `n_calls` and `n_calls_most`; None where no price is
-        known.
-    n_judge_calls : int
-        Calls to verify the first drafts that are not stored; 0 where the judge calls nothing. Of a
-        cascade it is the most, since the first judge answers some of them.
-    judge_cost, judge_cost_most : float or None
-        US dollars of the verifying, about; None where no price is known.
-    price_source : str
-        Where the writer's price is from; empty where there is none.
-    is_cascade : bool
-        Whether the judge is one.
-    """
-
-    model: str
-    judge: str
-    n_prompts: int
-    n_dropped: int
-    n_completions: int
-    n_stored: int
-    n_calls: int
-    n_calls_most: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float | None
-    cost_most: float | None
-    n_judge_calls: int
-    judge_cost: float | None
-    judge_cost_most: float | None
-    price_source: str = ""
-    is_cascade: bool = False
-
-
-def estimate_synthesis(
-    source: Any,
-    *,
-    model: ChatModel | str,
-    output: str | Path | None = None,
-    **settings: Any,
-) -> SynthesisEstimate:
-    """Work out what `synthesize_file` would call and cost; the arguments are the same.
-
-    Parameters
-    ----------
-    source : path, or prompts as `synthesize` takes them
-        The prompts.
-    model
-        As for `synthesize_file`.
-    output : str or path, optional
-        Where the completions would go; a store beside it is looked at.
-    **settings
-        As for `synthesize_file`. A `store` that does not exist is not made.
-
-    Returns
-    -------
-    SynthesisEstimate
-        Calls, tokens, price.
-
-    Raises
-    ------
-    NoDataError
-        If there is no prompt of a known behavior.
-    InputError
-        If an argument breaks its rule.
-    """
-    plan = plan_synthesis(model, **settings)
-    set_aside, price = SetAside(None), plan.writer.known_price
-    n_attempts = plan.settings.n_attempts
-    prompts = read_prompts(source, plan, set_aside=set_aside)
-    n_completions, n_tokens, cost = 0, 0, 0.0
-    samples: list[Item] = []
-    verifying = None
-    with open_replies(plan.settings.replies, output=output, makes=False) as replies:
-        for prompt in prompts:
-            completions = list(list_assignments(prompt, plan))
-            n_completions += len(completions)
-            for n_prompt_tokens in estimate_writing_tokens(completions, plan, replies):
-                n_tokens += n_prompt_tokens
-                cost += (
-                    0.0 if price is None else price.cost(Usage(n_prompt_tokens, _COMPLETION_TOKENS))
-                )
-                samples.append(replace(prompt, id=f"{len(samples)}", response=_SAMPLE))
-        if samples and needs_engine(plan.judging.judge):
-            verifying = estimate_calls(lambda: samples, plan.judging, replies)
-    judge_cost = 0.0 if verifying is None else verifying.cost
-    return SynthesisEstimate(
-        model=plan.writer.name,
-        judge=plan.judging.judge.name,
-        n_prompts=len(prompts),
-        n_dropped=set_aside.count,
-        n_completions=n_completions,
-        n_stored=n_completions - len(samples),
-        n_calls=len(samples),
-        n_calls_most=len(samples) * n_attempts,
-        prompt_tokens=n_tokens,
-        completion_tokens=len(samples) * _COMPLETION_TOKENS,
-        cost=None if price is None else cost,
-        cost_most=None if price is None else cost * n_attempts,
-        n_judge_calls=0 if verifying is None else verifying.n_calls,
-        judge_cost=judge_cost,
-        judge_cost_most=None if judge_cost is None else judge_cost * n_attempts,
-        price_source="" if price is None else price.source,
-        is_cascade=is_cascade(plan.judging.judge),
-    )

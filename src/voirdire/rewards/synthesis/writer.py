@@ -11,7 +11,7 @@ import hashlib
 import math
 import re
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -19,21 +19,19 @@ from voirdire.documents import document_from_text
 from voirdire.io.messages import strip_reasoning
 from voirdire.judging.bound import BoundJudge
 from voirdire.judging.call_plan import CallPlan
-from voirdire.judging.client.call import Call, read_stored_outcome
+from voirdire.judging.client.call import Call
 from voirdire.judging.engine.batch import Unit
 from voirdire.judging.engine.model_engine import ModelEngine
 from voirdire.judging.fingerprint import hash_content
 from voirdire.judging.prompts import escape_invisible, fence_item, new_nonce, pick_language
-from voirdire.judging.runs.estimate import estimate_tokens
 from voirdire.models import ChatRequest
 from voirdire.records import Message
 from voirdire.records.items import as_bytes
 from voirdire.rewards.synthesis.plan import Draft
 from voirdire.rewards.synthesis.recipes import make_seed
-from voirdire.store.stored_calls import group_by_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from voirdire._types import Language, ReplyForm
     from voirdire.judging.client.call import Outcome
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
     from voirdire.records import Reply
     from voirdire.rewards.synthesis.plan import Assignment, SynthesisPlan
 
-__all__ = ["Writer", "estimate_writing_tokens"]
+__all__ = ["Writer"]
 
 """Drafts that a model in this process writes in one batch."""
 
@@ -52,13 +50,7 @@ _HOTTEST = 2.0
 _WARMER = 0.1
 """Each further draft has a higher temperature, so that it differs where a server ignores seeds."""
 
-_NONCE = "0" * 16
-"""Stands for the random code of a fence, so that an estimate is the same every time."""
-
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_tokens_of = lru_cache(1_000)(estimate_tokens)  # a task comes again and again
-
-
 # Instructions ----------------------------------------------------------------------------------
 
 
@@ -114,10 +106,8 @@ def _choose_instruction(proposition: str, plan: SynthesisPlan, *, state: bool) -
     return text.replace("{question}", question)
 
 
-def _make_call(
-    assignment: Assignment, plan: SynthesisPlan, *, nonce: str | None = None
-) -> Call[Draft]:
-    """Make the call for the next draft; its fence has a given code, or a new one each time."""
+def _make_call(assignment: Assignment, plan: SynthesisPlan) -> Call[Draft]:
+    """Make the call for the next draft."""
     attempt, writer = len(assignment.drafts) + 1, plan.writer
     task, temperature = _write_task(assignment, plan), writer.temperature
     if temperature is not None:
@@ -127,7 +117,7 @@ def _make_call(
 
     def request(form: ReplyForm) -> ChatRequest:  # noqa: ARG001  # always plain text
         words = _choose_words(writer.language)
-        shown = fence_item(assignment.prompt.prompt, {}, nonce=nonce or new_nonce())
+        shown = fence_item(assignment.prompt.prompt, {}, nonce=new_nonce())
         content = f"{words['opening']}\n{shown}\n{words['closing']}"
         return ChatRequest(
             messages=(Message(role="system", content=task), Message(role="user", content=content)),
@@ -240,19 +230,3 @@ class Writer(ModelEngine):
         self._queue.add(units)
         await self.wait_unless_ended(drafts.done.wait())
         return drafts.written
-
-
-def estimate_writing_tokens(
-    assignments: Sequence[Assignment], plan: SynthesisPlan, replies: StoredReplies
-) -> Iterator[int]:
-    """Estimate the prompt tokens of each first draft that is not stored."""
-    store = replies.opened
-    ids = {} if store is None else {row.fingerprint: row.id for row in store.judges()}
-    number = ids.get(_bind_writer(plan).reply_fingerprint)
-    calls = [_make_call(each, plan, nonce=_NONCE) for each in assignments]
-    stored = {} if store is None or number is None else store.get(number, [calls[0].item])
-    for call in calls:
-        blobs = group_by_name(stored.get(call.item, ())).get(call.name, ())
-        outcome = read_stored_outcome(call, blobs, max_attempts=plan.writer.limits.max_attempts)
-        if outcome is None or (outcome.failure is not None and replies.retry_failures):
-            yield sum(_tokens_of(message.content) for message in call.request("text").messages)

@@ -19,8 +19,7 @@ from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.fingerprint import hash_content
 from voirdire.judging.plan import asks_a_model
-from voirdire.judging.runs.estimate import estimate_calls
-from voirdire.judging.runs.outputs import STORE_NAME, open_replies
+from voirdire.judging.runs.outputs import STORE_NAME
 from voirdire.records import Failure, Verdicts
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.file_scoring import (
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.model import RewardModel
     from voirdire.rewards.scoring.scores import Scores
 
-__all__ = ["GroupRanks", "Replay", "ReplayEstimate", "ReplayPart", "estimate_replay", "replay"]
+__all__ = ["GroupRanks", "Replay", "ReplayPart", "replay"]
 
 _COLUMNS = ("item", "step", "behavior", "group", "base_reward", "reward", "missing", "fingerprint")
 _MOST_REMEMBERED = 50_000
@@ -200,42 +199,6 @@ class Replay:
         return plain
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReplayEstimate:
-    """What a replay would judge and call.
-
-    Attributes
-    ----------
-    n : int
-        Completions.
-    n_reused : int
-        Those whose verdicts the run has.
-    n_to_judge : int
-        Different completions that would be judged; 0 where nobody would be asked.
-    n_unjudged : int
-        Completions that would have no verdict, since nobody would be asked.
-    n_calls, n_stored : int
-        Calls to a language model, and those whose replies are stored already.
-    cost : float or None
-        US dollars, about; None where no price is known.
-    notes : tuple of str
-        What the reader should know.
-    """
-
-    n: int
-    n_reused: int
-    n_to_judge: int
-    n_unjudged: int
-    n_calls: int = 0
-    n_stored: int = 0
-    cost: float | None = None
-    notes: tuple[str, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Give plain values for JSON."""
-        return asdict(self)
-
-
 def replay(
     run: TrainingRun | str | Path,
     reward: RewardModel | str | Path,
@@ -338,50 +301,6 @@ def replay(
     )
 
 
-def estimate_replay(
-    run: TrainingRun | str | Path,
-    reward: RewardModel | str | Path,
-    *,
-    judge: JudgeLike | None = None,
-    settings: ReplaySettings | None = None,
-    **fields: Any,
-) -> ReplayEstimate:
-    """Work out what `replay` would judge and call; nothing is called.
-
-    Parameters
-    ----------
-    run, reward, judge, settings, **fields : optional
-        As for `replay`.
-
-    Returns
-    -------
-    ReplayEstimate
-        Completions, calls, price.
-
-    Raises
-    ------
-    NoDataError, InputError
-        As `replay` does.
-    """
-    run_settings = change_fields(settings or ReplaySettings(), fields)
-    rescorer = _Rescorer(run, reward, judge=judge, settings=run_settings)
-    n_to_judge = sum(1 for _ in rescorer.list_items_to_judge())
-    n, n_reused, n_lacking = rescorer.n, rescorer.n_reused, rescorer.n_lacking
-    calls: dict[str, Any] = {}
-    if n_to_judge and rescorer.plan is not None and asks_a_model(rescorer.plan.judge):
-        with open_replies(rescorer.replies, makes=False) as replies:
-            priced = estimate_calls(rescorer.list_items_to_judge, rescorer.plan, replies)
-        calls = {"n_calls": priced.n_calls, "n_stored": priced.n_stored, "cost": priced.cost}
-    return ReplayEstimate(
-        n=n,
-        n_reused=n_reused,
-        n_to_judge=n_to_judge,
-        n_unjudged=n_lacking if rescorer.plan is None else 0,
-        notes=rescorer.notes,
-        **calls,
-    )
-
-
 class _Rescorer:
     """Scores completions by another reward, from the run's own verdicts or new ones."""
 
@@ -398,9 +317,6 @@ class _Rescorer:
         if not self.run.steps:
             msg = f"`run` must hold completions, got none in {str(self.run.folder)!r}."
             raise NoDataError(msg)
-        self.replies = settings.replies
-        if settings.store is None:
-            self.replies = replace(self.replies, store=self.run.folder / STORE_NAME)
         self.asking: dict[str, Any] = {}
         self.plan: JudgingPlan | None = None
         self.notes: tuple[str, ...] = ()
@@ -408,7 +324,9 @@ class _Rescorer:
             self.plan = plan_reward_judging(self.reward, judge, other_judge=settings.other_judge)
             self.notes = self.plan.notes
             if asks_a_model(self.plan.judge):
-                self.asking["replies"] = self.replies
+                store = settings.store
+                store = self.run.folder / STORE_NAME if store is None else store
+                self.asking["replies"] = replace(settings.replies, store=store)
         self.judge = self.run.judge if self.plan is None else self.plan.judge.name
         self._fingerprint = (self.plan or self.run).fingerprint
         self._reused_propositions, note = _find_fitting_verdicts(
@@ -425,7 +343,7 @@ class _Rescorer:
             for behavior, asked in list_paying_by_behavior(self.reward).items()
         }
         self._judged_items: dict[bytes, tuple[NDArray[np.float64], str | None]] = {}
-        self.n = self.n_reused = self.n_lacking = self.n_judged = 0
+        self.n = self.n_reused = self.n_judged = 0
 
     def read_frames(self) -> Iterator[pl.DataFrame]:
         """Read the completions of the run; their texts only where a judge needs them."""
@@ -450,16 +368,6 @@ class _Rescorer:
             base=frame["base_reward"].to_numpy(),
             base_reasons=dict.fromkeys(lacks_base, NO_BASE),
         )
-
-    def list_items_to_judge(self) -> Iterator[Item]:
-        """List the different completions that would be judged."""
-        keys: set[bytes] = set()
-        for frame in self.read_frames():
-            _, lacking = self._select_run_verdicts(frame)
-            for key, item, _ in self._list_different_items(frame, lacking):
-                if key not in keys:
-                    keys.add(key)
-                    yield item
 
     def _collect_verdicts(self, frame: pl.DataFrame) -> Verdicts:
         values, lacking = self._select_run_verdicts(frame)
@@ -503,7 +411,6 @@ class _Rescorer:
             self.n_reused += int(rows.sum())
         lacking = np.flatnonzero(lacks)
         self.n_reused -= lacking.size
-        self.n_lacking += lacking.size
         return values, lacking
 
     def _explain_missing(self, frame: pl.DataFrame) -> list[str]:

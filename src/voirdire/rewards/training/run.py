@@ -1,4 +1,4 @@
-"""The record of a training run: its steps, its alarms, and its reference run."""
+"""The record of a training run: its steps and its alarms."""
 
 from __future__ import annotations
 
@@ -17,17 +17,13 @@ __all__ = [
     "ALARM_KINDS",
     "Alarm",
     "AlarmKind",
-    "CertifiedExamination",
-    "PropositionCertificate",
-    "Reference",
     "TrainingRun",
     "TrainingStep",
 ]
 
-AlarmKind: TypeAlias = Literal["missing", "saturation", "drift", "length", "spread", "nonsense"]
-"""What an alarm is about: rewards that are missing; a reward that no longer tells responses
-apart; answers unlike those of the reference run; responses that grow, or are paid by length;
-rewards that no longer differ; nonsense that gets more frequent, or that the reward pays for."""
+AlarmKind: TypeAlias = Literal["missing", "saturation", "length", "nonsense"]
+"""What an alarm is about: rewards that are missing; rewards that no longer tell the responses to a
+prompt apart; responses that grow; nonsense that gets more frequent."""
 
 ALARM_KINDS: tuple[AlarmKind, ...] = get_args(AlarmKind)
 """In the order in which they are shown."""
@@ -39,25 +35,20 @@ class Alarm:
 
     Attributes
     ----------
-    kind : {"missing", "saturation", "drift", "length", "spread", "nonsense"}
+    kind : {"missing", "saturation", "length", "nonsense"}
         What it is about.
     step : int
         Where it began.
-    subject : str
-        What of the run: the id of a proposition, ``"<behavior>/<class>"``, or ``"reward"``,
-        ``"groups"``, ``"length"``, ``"length and reward"``, ``"nonsense"``,
-        ``"nonsense and reward"``.
     value : float
         The figure that is out of its range, over the window that ends with the step.
     reference : float
-        What it was held against; nan where it is a fixed threshold alone.
+        The same over the first steps of the run; nan where a fixed threshold counts alone.
     text : str
         The alarm in words.
     """
 
     kind: AlarmKind
     step: int
-    subject: str
     value: float
     reference: float
     text: str
@@ -100,22 +91,14 @@ class TrainingStep:
         Completions without a reward.
     n_groups : int
         Groups of two or more rewards.
-    seconds : float
-        Since the first step of the run; nan where it is not known.
-    n_by_behavior : mapping of str to int
-        By behavior the completions whose classes are known.
     answered_by : mapping of str to float
         By judge of a cascade the share of the completions that came to it, answered or not; they
         sum to less than 1 where some came to neither. Empty where there is only one judge.
     nonsense_share : float
         Share of nonsense, by `find_nonsense`, among the completions with text, in [0, 1]; nan
-        where there are none, or nobody looked for it.
+        where there are none.
     n_nonsense : int
         Completions that are nonsense.
-    nonsense_gain : float
-        How much more reward nonsense gets than the other completions of its group, in points: the
-        mean over nonsense with a reward of its reward less the mean reward of those; nan where
-        there is none.
     """
 
     step: int
@@ -133,91 +116,9 @@ class TrainingStep:
     alarms: tuple[Alarm, ...] = ()
     n_missing: int = 0
     n_groups: int = 0
-    seconds: float = float("nan")
-    n_by_behavior: Mapping[str, int] = field(default_factory=dict)
     answered_by: Mapping[str, float] = field(default_factory=dict)
     nonsense_share: float = float("nan")
     n_nonsense: int = 0
-    nonsense_gain: float = float("nan")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reference:
-    """An earlier run that a run was held against.
-
-    Attributes
-    ----------
-    name : str
-        Of that run.
-    reward_name, reward_hash : str
-        Of the reward that paid in it.
-    length_unit : {"tokens", "characters"}
-        What its lengths are counted in.
-    steps : tuple of TrainingStep
-        Its steps.
-    """
-
-    name: str
-    reward_name: str
-    reward_hash: str
-    steps: tuple[TrainingStep, ...] = field(repr=False)
-    length_unit: Literal["tokens", "characters"] = "tokens"
-
-
-@dataclass(frozen=True, kw_only=True)
-class CertifiedExamination:
-    """One examination of a judge on one proposition, as its certificate has it.
-
-    Attributes
-    ----------
-    epsilon : float
-        The margin, fixed before the labels were examined.
-    alignment : str
-        How closeness was measured.
-    outcome : str
-        ``"passed"``, ``"failed"`` or ``"no_evidence"``.
-    winning_rate, advantage_probability : float
-        ω and ρ, in [0, 1]; nan where they are undefined.
-    n_items, n_annotators : int
-        What it rests on.
-    """
-
-    epsilon: float
-    alignment: str
-    outcome: str
-    winning_rate: float
-    advantage_probability: float
-    n_items: int
-    n_annotators: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class PropositionCertificate:
-    """What the certificates of a run's reward say of one proposition.
-
-    Attributes
-    ----------
-    state : str
-        As `voirdire.rewards.certification.CertificateStatus` has it; only ``"passed"`` certifies
-        the judge. ``"other_judge"`` also where another one judged in the run.
-    reason : str
-        The same in words.
-    certificate : str or None
-        Content hash of the certificate that says so.
-    examinations : tuple of CertifiedExamination
-        Those of the proposition in that certificate, the first ten; none where it is about
-        another judge or another rubric.
-    """
-
-    state: CertificateState
-    reason: str
-    certificate: str | None = None
-    examinations: tuple[CertifiedExamination, ...] = ()
-
-    @property
-    def is_valid(self) -> bool:
-        """Whether the judge is certified for the proposition."""
-        return self.state == "passed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,10 +165,6 @@ class TrainingRun:
         In their order, each once.
     alarms : tuple of Alarm
         All that began, in the order of the steps.
-    reference : tuple of TrainingStep or None
-        The steps of the reference run, where there was one.
-    reference_run : Reference or None
-        The same with its names.
     length_unit : {"tokens", "characters"}
         What lengths are counted in.
     created : str
@@ -278,11 +175,11 @@ class TrainingRun:
         Processes that wrote.
     is_centered : bool
         Whether each behavior's mean was taken off its rule rewards.
-    certificates : mapping of str to PropositionCertificate or None
-        By proposition what the reward's certificates say of the judge of this run; None where it
-        was not recorded, as in runs that an earlier version began.
+    certificates : mapping of str to str
+        By proposition what the reward's certificates say of the judge of this run: a `state` of
+        `voirdire.rewards.certification.CertificateStatus`. Only ``"passed"`` certifies the judge.
     dropped : tuple of str
-        Parts, or lines of a run of version 0.1.0, that could not be read, and why.
+        Parts that could not be read, and why.
     """
 
     folder: Path
@@ -302,7 +199,6 @@ class TrainingRun:
     behaviors: tuple[str, ...]
     steps: tuple[TrainingStep, ...] = field(repr=False)
     alarms: tuple[Alarm, ...] = field(repr=False)
-    reference_run: Reference | None = field(default=None, repr=False)
     class_rule: str = "exact"
     paying: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     question_texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
@@ -311,13 +207,8 @@ class TrainingRun:
     versions: Mapping[str, str] = field(default_factory=dict, repr=False)
     n_writers: int = 1
     is_centered: bool = False
-    certificates: Mapping[str, PropositionCertificate] | None = field(default=None, repr=False)
+    certificates: Mapping[str, CertificateState] = field(default_factory=dict, repr=False)
     dropped: tuple[str, ...] = ()
-
-    @property
-    def reference(self) -> tuple[TrainingStep, ...] | None:
-        """The steps of the reference run, where there was one."""
-        return None if self.reference_run is None else self.reference_run.steps
 
     @property
     def n_completions(self) -> int:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import secrets
 import sys
 import time
-from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
@@ -25,7 +23,6 @@ from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.certification import CertificateState, certified
 from voirdire.rewards.training.completion_rows import WHOLE, RowLayout
 from voirdire.rewards.training.parquet_part import encode_parquet
-from voirdire.rewards.training.run import CertifiedExamination, PropositionCertificate
 from voirdire.rewards.training.step_figures import (
     find_paying_once,
     list_class_names,
@@ -34,17 +31,14 @@ from voirdire.rewards.training.step_figures import (
 from voirdire.rubrics.rubric import question_document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from voirdire.rewards.certification import CertificateStatus
     from voirdire.rewards.model import RewardModel
     from voirdire.rewards.training.parquet_part import Column
 
 __all__ = [
-    "OLD_SCHEMA",
     "PARTS",
-    "REFERENCE_FILE",
     "RUN_FILE",
     "RUN_SCHEMA",
     "SESSION_NAME",
@@ -55,15 +49,13 @@ __all__ = [
     "name_session",
     "open_folder",
     "read_document",
-    "read_json",
     "read_layout",
-    "restore_nan",
     "write_document",
     "write_part",
 ]
 
-RUN_SCHEMA, OLD_SCHEMA = "voirdire.training/2", "voirdire.training/1"
-RUN_FILE, REFERENCE_FILE = "run.json", "reference.json"
+RUN_SCHEMA = "voirdire.training/2"
+RUN_FILE = "run.json"
 PARTS = "completions"
 """The folder of the parts in that of the run."""
 
@@ -111,14 +103,19 @@ def make_run_document(
             "threshold": own.threshold,
             "judged": own.judged,
         },
-        "certificates": make_certificates_document(reward),
+        "certificates": {
+            "fingerprint": own.fingerprint,
+            "propositions": {
+                name: {"state": status.state, "reason": status.reason}
+                for name, status in certified(reward).items()
+            },
+        },
         "propositions": list(reward.columns),
         "question_hashes": hash_questions(reward),
         "questions": {row.id: dict(row.text) for row in rubric.questions if row.kind == "boolean"},
         "is_centered": False,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": _list_versions(framework),
-        "reference": None,
     }
 
 
@@ -163,7 +160,8 @@ def read_document(folder: Path) -> dict[str, Any]:
     """Read ``run.json``; an `InputError` where it is missing, unreadable, or something else."""
     path = folder / RUN_FILE
     try:
-        content = read_json(path)
+        with open_regular(path) as file:
+            content = json.loads(file.read(_MOST_BYTES))
     except FileNotFoundError:
         msg = (
             f"`run` must be the folder of a training run, got {str(folder)!r}, which holds no "
@@ -177,33 +175,18 @@ def read_document(folder: Path) -> dict[str, Any]:
         msg = f"{path}: must be JSON, got something else. Take the run's copy from elsewhere."
         raise InputError(msg) from error
     schema = content.get("schema") if isinstance(content, dict) else None
-    if schema not in (RUN_SCHEMA, OLD_SCHEMA):
+    if schema != RUN_SCHEMA:
         msg = f"{path}: `schema` must be {RUN_SCHEMA!r}, got {shorten(schema)!r}. Name another."
         raise InputError(msg)
     return dict(content)
 
 
-def read_json(path: Path) -> Any:
-    """Read a JSON file; raises `OSError`, `ValueError` or `RecursionError` where it cannot."""
-    with open_regular(path) as file:
-        return json.loads(file.read(_MOST_BYTES))
-
-
-def restore_nan(content: Any) -> Any:
-    """Undo `without_nan`: replace None by nan at every depth."""
-    if isinstance(content, dict):
-        return {key: restore_nan(value) for key, value in content.items()}
-    if isinstance(content, list):
-        return [restore_nan(value) for value in content]
-    return math.nan if content is None else content
-
-
-def write_document(folder: Path, name: str, content: Any) -> None:
-    """Write a JSON file of the run whole or not at all; an `OSError` where writing fails."""
+def write_document(folder: Path, content: Any) -> None:
+    """Write `run.json` whole or not at all; an `OSError` where writing fails."""
     plain = without_nan(content)
     text = json.dumps(plain, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     data = text.encode("utf-8", "backslashreplace")
-    write_whole(folder / name, data, mode=0o600)  # for its owner only
+    write_whole(folder / RUN_FILE, data, mode=0o600)  # for its owner only
 
 
 def read_layout(document: Mapping[str, Any]) -> RowLayout:
@@ -218,7 +201,6 @@ def read_layout(document: Mapping[str, Any]) -> RowLayout:
 def describe_run(document: Mapping[str, Any]) -> dict[str, Any]:
     """Read the fields of `TrainingRun` that `run.json` holds."""
     reward, rubric, judge = document["reward"], document["rubric"], document["judge"]
-    list(reward["propositions"]), document["reference"]  # needed later
     return {
         "name": str(document["name"]),
         "framework": str(document["framework"]),
@@ -240,17 +222,27 @@ def describe_run(document: Mapping[str, Any]) -> dict[str, Any]:
         "created": str(document["created"]),
         "versions": dict(document["versions"]),
         "is_centered": bool(document["is_centered"]),
-        "certificates": read_certificates(
-            document.get("certificates"), fingerprint=str(judge["fingerprint"])
-        ),
+        "certificates": _read_certificates(document),
+    }
+
+
+def _read_certificates(document: Mapping[str, Any]) -> dict[str, CertificateState]:
+    """Read the states of propositions, which hold for no other judge than the reward's own."""
+    found = document["certificates"]
+    is_other = found["fingerprint"] != document["judge"]["fingerprint"]
+    states: dict[str, CertificateState] = {
+        name: msgspec.convert(row["state"], CertificateState)
+        for name, row in found["propositions"].items()
+    }
+    return {
+        name: "other_judge" if is_other and state in _EXAMINED_STATES else state
+        for name, state in states.items()
     }
 
 
 def is_part_of_run(path: Path, folder: Path) -> bool:
     """Tell whether a file of this name would be read as one of the run's."""
-    parent = path.absolute().parent.resolve()
-    is_old = path.name.startswith(("steps-", "completions-")) and path.suffix == ".jsonl"
-    return parent == (folder / PARTS).resolve() or (parent == folder.resolve() and is_old)
+    return path.absolute().parent.resolve() == (folder / PARTS).resolve()
 
 
 def name_session(*, is_counted: bool, after_ms: int = 0) -> str:
@@ -286,96 +278,5 @@ def _list_versions(framework: str) -> dict[str, str]:
     return versions
 
 
-# Certificates ------------------------------------------------------------------------------------
-
 _EXAMINED_STATES: tuple[CertificateState, ...] = ("passed", "failed", "no_evidence")
 """States that only an examination of the reward's own judge can give."""
-_OTHER_JUDGE = "examined for another judge or other settings of it than judged this run"
-_MOST_EXAMINATIONS = 10
-
-
-def make_certificates_document(reward: RewardModel) -> dict[str, Any]:
-    """Make the part of `run.json` about certificates, which `read_certificates` reads."""
-    return {
-        "fingerprint": reward.judge.fingerprint,
-        "propositions": {
-            name: {
-                "state": status.state,
-                "reason": status.reason,
-                "certificate": status.certificate,
-                "examinations": [asdict(row) for row in _find_examinations(reward, status)],
-            }
-            for name, status in certified(reward).items()
-        },
-    }
-
-
-def read_certificates(
-    found: Mapping[str, Any] | None, *, fingerprint: str
-) -> dict[str, PropositionCertificate] | None:
-    """Read what `make_certificates_document` made; None where an earlier version recorded nothing.
-
-    Certificates do not hold for another judge than the reward's own: `fingerprint` is that of the
-    run's verdicts.
-    """
-    if found is None:
-        return None
-    is_other = str(found["fingerprint"]) != fingerprint
-    rows = {
-        name: msgspec.convert(
-            row | {"examinations": restore_nan(row["examinations"])}, PropositionCertificate
-        )
-        for name, row in found["propositions"].items()
-    }
-    return {
-        name: replace(row, state="other_judge", reason=_OTHER_JUDGE, examinations=())
-        if is_other and row.state in _EXAMINED_STATES
-        else row
-        for name, row in rows.items()
-    }
-
-
-def _find_examinations(
-    reward: RewardModel, status: CertificateStatus
-) -> Iterable[CertifiedExamination]:
-    """Find the examinations behind the state of a proposition."""
-    if status.state not in _EXAMINED_STATES:
-        return
-    certificate = next(row for row in reward.certificates if row.content_hash == status.certificate)
-    names = {
-        name
-        for name, judge in certificate.judges.items()
-        if judge.get("fingerprint") == reward.judge.fingerprint
-    }
-    rows = [
-        row
-        for row in certificate.examinations
-        if row.get("question") == status.proposition and row.get("judge") in names
-    ]
-    yield from map(_make_examination, rows[:_MOST_EXAMINATIONS])
-
-
-def _make_examination(row: Mapping[str, Any]) -> CertifiedExamination:
-    return CertifiedExamination(
-        epsilon=_read_number(row.get("epsilon")),
-        alignment=shorten(str(row.get("alignment"))),
-        outcome=shorten(str(row.get("outcome"))),
-        winning_rate=_read_number(row.get("winning_rate")),
-        advantage_probability=_read_number(row.get("advantage_probability")),
-        n_items=_read_count(row.get("n_items")),
-        n_annotators=_read_count(row.get("n_annotators")),
-    )
-
-
-def _read_number(value: Any) -> float:
-    """Read a figure; nan where it is not a number, since a certificate may be a stranger's."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:  # a whole number of hundreds of digits
-        return math.nan
-
-
-def _read_count(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0

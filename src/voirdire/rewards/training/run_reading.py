@@ -12,7 +12,6 @@ that begin with it or before it are read; its rows are in memory only until then
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,19 +23,14 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.rewards.training.alarms import find_alarms
 from voirdire.rewards.training.completion_rows import HEAD
-from voirdire.rewards.training.old_run import read_old_frames
-from voirdire.rewards.training.run import Reference, TrainingRun, TrainingStep
+from voirdire.rewards.training.run import TrainingRun, TrainingStep
 from voirdire.rewards.training.run_files import (
-    OLD_SCHEMA,
     PARTS,
-    REFERENCE_FILE,
     RUN_FILE,
     SESSION_NAME,
     describe_run,
     read_document,
-    read_json,
     read_layout,
-    restore_nan,
 )
 from voirdire.rewards.training.step_figures import FIGURE_COLUMNS, compute_steps
 
@@ -45,12 +39,7 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.training.completion_rows import RowLayout
 
-__all__ = [
-    "read_completion_frames",
-    "read_reference",
-    "read_training_run",
-    "select_comparable_steps",
-]
+__all__ = ["read_completion_frames", "read_training_run"]
 
 _DAMAGED = (
     KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError,
@@ -112,21 +101,13 @@ def read_training_run(folder: str | Path) -> TrainingRun:
     except _FAULTS:
         dropped = _find_damaged_parts(path, layout)
         completions, steps = _read_steps(path, document, columns, dropped)
-    if document["schema"] == OLD_SCHEMA:  # that version did not look for nonsense
-        steps = [replace(step, nonsense_share=math.nan) for step in steps]
-    reference = read_reference(path, dropped) if document["reference"] else None
-    alarms = find_alarms(
-        steps,
-        paying=document["reward"]["propositions"],
-        reference=select_comparable_steps(reference, by_tokens=completions.by_tokens),
-    )
+    alarms = find_alarms(steps)
     return TrainingRun(
         folder=path,
         steps=tuple(
             replace(step, alarms=tuple(x for x in alarms if x.step == step.step)) for step in steps
         ),
         alarms=alarms,
-        reference_run=reference,
         length_unit="tokens" if completions.by_tokens else "characters",
         n_writers=completions.n_sessions,
         dropped=tuple(dropped),
@@ -166,7 +147,7 @@ def read_completion_frames(
     Notes
     -----
     Parts that `run.dropped` names are left out. Memory is that of one batch, or of parts of 16 MiB
-    together; a run of version 0.1.0 is held whole.
+    together.
     """
     document = read_document(run.folder)
     names = columns or [*HEAD, *read_layout(document).numbers]
@@ -199,7 +180,6 @@ def _read_steps(
             rows.filter(is_whole),
             completions.layout,
             by_tokens=completions.by_tokens,
-            began=completions.began,
         )
     return completions, steps
 
@@ -289,21 +269,13 @@ class _Completions:
         self.layout = read_layout(document)
         self._only_steps = only_steps
         self._columns = list(dict.fromkeys((*columns, "session", "step")))
-        self._old: pl.LazyFrame | None = None
-        paths = []
-        if document["schema"] == OLD_SCHEMA:
-            wanted = list(dict.fromkeys((*self._columns, *_ABOUT_PARTS)))
-            frames = [row.select(wanted) for row in read_old_frames(folder, self.layout, dropped)]
-            empty = pl.DataFrame(schema=self.layout.schema).select(wanted)
-            self._old = pl.concat([empty, *frames]).lazy().with_columns(part=pl.lit(""))
-        else:
-            paths = _list_part_paths(folder, dropped)
+        paths = _list_part_paths(folder, dropped)
         steps = (
-            self._scan_rows(paths, ["part", *_ABOUT_PARTS])
+            _scan_parts(paths, self.layout)
+            .select("part", *_ABOUT_PARTS)
             .with_columns(_clean_column("time", self.layout))
             .group_by("part", "session", "step")
             .agg(
-                began=pl.col("time").min(),
                 ended=pl.col("time").max(),
                 has_tokens=pl.col("n_tokens").is_not_null().all(),
             )
@@ -313,8 +285,6 @@ class _Completions:
         self.n_sessions = self._sessions.height
         steps = self._keep_counted_rows(steps)
         self.by_tokens = steps.height > 0 and bool(steps["has_tokens"].all())
-        began = steps["began"].min()
-        self.began = began if isinstance(began, float) else math.nan
         firsts = steps.group_by("part").agg(pl.col("step").min()).sort("step", "part")
         self._parts: list[tuple[str, int]] = list(firsts.iter_rows())
 
@@ -324,21 +294,13 @@ class _Completions:
         n_bytes = 0
         for place, (part, _) in enumerate(self._parts, start=1):
             chunk.append(part)
-            n_bytes += Path(part).stat().st_size if part else 0
+            n_bytes += Path(part).stat().st_size
             following = self._parts[place][1] if place < len(self._parts) else None
             if following is None or n_bytes >= _MOST_BYTES:
-                rows = self._scan_rows(chunk, self._columns).collect().rechunk()
+                rows = _scan_parts(chunk, self.layout).select(self._columns).collect().rechunk()
                 sound = [_clean_column(name, self.layout) for name in self._columns]
                 yield self._keep_counted_rows(rows.select(sound)), following
                 chunk, n_bytes = [], 0
-
-    def _scan_rows(
-        self, paths: Sequence[str] | Sequence[Path], columns: Sequence[str]
-    ) -> pl.LazyFrame:
-        rows = self._old
-        if rows is None:
-            rows = _scan_parts(paths, self.layout)
-        return rows.select(columns)
 
     def _keep_counted_rows(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Keep the rows that count, in their order and with the steps of the whole run."""
@@ -402,28 +364,3 @@ def _clean_column(name: str, layout: RowLayout) -> pl.Expr:
     if HEAD[name] == "number":
         return pl.when(column.is_finite()).then(column).alias(name)
     return column.fill_null(0) if name == "n_characters" else column
-
-
-# The reference run --------------------------------------------------------------------------
-
-
-def select_comparable_steps(
-    run: Reference | None, *, by_tokens: bool
-) -> tuple[TrainingStep, ...] | None:
-    """Select the steps of a reference run; without lengths where these have another unit."""
-    if run is None:
-        return None
-    if (run.length_unit == "tokens") == by_tokens:
-        return run.steps
-    return tuple(replace(step, length_mean=math.nan) for step in run.steps)
-
-
-def read_reference(folder: Path, dropped: list[str]) -> Reference | None:
-    """Read the copy of the reference run's steps."""
-    try:
-        content = read_json(folder / REFERENCE_FILE)
-        return msgspec.convert(content | {"steps": restore_nan(content["steps"])}, Reference)
-    except (OSError, *_DAMAGED) as error:
-        why = f"the steps of the reference run cannot be read ({type(error).__name__})"
-        dropped.append(f"{REFERENCE_FILE}: {why}")
-        return None

@@ -10,7 +10,7 @@ import shlex
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -32,14 +32,13 @@ from voirdire.rewards.training.run import TrainingRun
 from voirdire.rewards.training.run_reading import read_completion_frames, read_training_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from voirdire.records import Item
 
 __all__ = [
     "PHASES",
     "SHEET_COLUMNS",
-    "SampleBy",
     "SampleFiles",
     "SampledItem",
     "TrainingSample",
@@ -47,9 +46,6 @@ __all__ = [
     "sample_training_run",
     "write_sample",
 ]
-
-SampleBy: TypeAlias = Literal["behavior", "step"]
-"""What strata are made of: the behavior of a prompt, and the phase of training."""
 
 PHASES = ("early", "middle", "late")
 """Thirds of the steps."""
@@ -135,7 +131,6 @@ def sample_training_run(
     run: TrainingRun | str | Path,
     *,
     n: int = 60,
-    by: Sequence[SampleBy] = ("behavior", "step"),
     seed: int = 0,
 ) -> TrainingSample:
     """Draw completions of a training run at random.
@@ -146,8 +141,6 @@ def sample_training_run(
         The run, or its folder.
     n : int, optional
         How many different completions, at least 1; all of them where there are fewer.
-    by : sequence of {"behavior", "step"}, optional
-        What strata are made of; in each as many are drawn as its share of the run.
     seed : int, optional
         The same seed gives the same sample, at least 0.
 
@@ -169,22 +162,15 @@ def sample_training_run(
     different completions: the same response to the same prompt counts once, in the phase of one
     of its occurrences, chosen at random. How often it occurs is told with it.
 
-    Strata get their share of `n` by the largest remainder, and at least one; every completion of
-    a stratum has the same probability. Memory: some 100 bytes for each completion, and the texts
-    of what is drawn.
+    Strata are the behaviors in thirds of the steps. They get their share of `n` by the largest
+    remainder, and at least one; every completion of a stratum has the same probability. Memory:
+    some 100 bytes for each completion, and the texts of what is drawn.
     """
     check_count("n", n, minimum=1)
     check_count("seed", seed, minimum=0)
-    for word in by:
-        if word not in get_args(SampleBy):
-            msg = (
-                f"`by` must hold 'behavior' or 'step', got {shorten(word)!r}. "
-                "Leave it out for both."
-            )
-            raise InputError(msg)
     loaded = run if isinstance(run, TrainingRun) else read_training_run(run)
     rng = np.random.default_rng(seed)
-    rows = _read_places(loaded, by=frozenset(by))
+    rows = _read_places(loaded)
     if rows.is_empty():
         msg = (
             f"`run` must hold completions of a behavior that its reward pays for, got none in "
@@ -216,16 +202,15 @@ def sample_training_run(
     )
 
 
-def _read_places(run: TrainingRun, *, by: frozenset[str]) -> pl.DataFrame:
+def _read_places(run: TrainingRun) -> pl.DataFrame:
     """List the completions that people can label, each with a hash of its texts and its stratum."""
     n = len(run.steps)
     phases = {step.step: PHASES[k * len(PHASES) // n] for k, step in enumerate(run.steps)}
     phase = pl.col("step").replace_strict(phases, default=PHASES[-1], return_dtype=pl.String)
-    parts = [pl.col("behavior")] * ("behavior" in by) + [phase] * ("step" in by)
     columns = {
         "item": pl.col("item").hash(),  # names of a million completions are large
         "key": pl.struct(ITEM_COLUMNS).hash(),
-        "stratum": pl.concat_str(parts or [pl.lit("all")], separator="/").cast(pl.Categorical),
+        "stratum": pl.concat_str("behavior", phase, separator="/").cast(pl.Categorical),
     }
     frames = []
     for frame in read_completion_frames(run, columns=["item", "step", "missing", *ITEM_COLUMNS]):
@@ -342,7 +327,6 @@ def write_sample(
     folder: str | Path,
     *,
     n_annotators: int = 3,
-    questions: Sequence[str] = (),
     language: Language = "en",
 ) -> SampleFiles:
     """Write a sample so that people can label it, and the judge be examined on it.
@@ -356,8 +340,6 @@ def write_sample(
     n_annotators : int, optional
         Sheets to write, at least 1: one for each annotator, so that nobody sees the labels of
         another.
-    questions : sequence of str, optional
-        Ask these propositions only.
     language : {"en", "zh"}, optional
         Of the questions, where the rubric has them in it.
 
@@ -369,8 +351,8 @@ def write_sample(
     Raises
     ------
     InputError
-        If a question is none of the run's, if the folder holds labels or anything else that is no
-        sample, or if it cannot be written.
+        If the folder holds labels or anything else that is no sample, if it cannot be written, or
+        if a spreadsheet would run the name of a proposition.
 
     Notes
     -----
@@ -381,29 +363,14 @@ def write_sample(
     """
     check_count("n_annotators", n_annotators, minimum=1)
     check_choice("language", language, Language)
-    for name in questions:
-        if name not in sample.run.question_texts:
-            known = ", ".join(map(shorten, sample.run.question_texts))
-            msg = (
-                f"`question` must be a proposition of the run, got {shorten(name)!r}. "
-                f"It has {known}."
-            )
-            raise InputError(msg)
-    rows = [
-        row for row in _list_questions(sample, language) if not questions or row[1] in questions
-    ]
-    for _, name, _ in rows:
-        if (
-            escape_formula(name) != name
-        ):  # it must stay as it is, or no verdict would be found to a label
+    rows = list(_list_questions(sample, language))
+    for _, name, _ in rows:  # it must stay as it is, or no verdict would be found to a label
+        if escape_formula(name) != name:
             msg = (
                 f"`run` must have propositions that no spreadsheet runs as a formula, got "
                 f"{shorten(name)!r}. No rubric has such names: ask where the run is from."
             )
             raise InputError(msg)
-    if not rows:
-        msg = f"`question` must be asked about an item of the sample, got {list(questions)!r}."
-        raise InputError(msg)
     target = Path(folder)
     _make_folder(target)
     sheets = tuple(target / f"labels-{number}.csv" for number in range(1, n_annotators + 1))

@@ -44,7 +44,6 @@ __all__ = [
     "find_paying_once",
     "has_all_tokens",
     "list_class_names",
-    "list_metrics",
     "list_paying_by_behavior",
 ]
 
@@ -59,7 +58,6 @@ FIGURE_COLUMNS = (
     "n_tokens",
     "n_characters",
     "answered_by",
-    "time",
 )
 """Columns that figures are computed from, besides propositions and classes."""
 
@@ -72,7 +70,6 @@ def compute_steps(
     layout: RowLayout,
     *,
     by_tokens: bool | None = None,
-    began: float = math.nan,
 ) -> list[TrainingStep]:
     """Compute the figures of the steps that completions belong to.
 
@@ -85,8 +82,6 @@ def compute_steps(
     by_tokens : bool, optional
         Whether lengths are counted in tokens, else in characters; by default tokens where those
         of every completion are known.
-    began : float, optional
-        When the run began, in seconds since 1970.
 
     Returns
     -------
@@ -101,7 +96,6 @@ def compute_steps(
     has_reward = ~np.isnan(reward)
     n, n_known = steps.count(np.ones(len(place), dtype=bool)), steps.count(has_reward)
     length = _read_numbers(rows, "n_tokens" if by_tokens else "n_characters")
-    time = steps.minimum(_read_numbers(rows, "time"))
     columns: dict[str, Any] = {
         "step": numbers,
         "n": n,
@@ -113,14 +107,13 @@ def compute_steps(
         "length_mean": steps.mean(length),
         "length_reward_correlation": steps.correlation(length, reward),
         "n_missing": n - n_known,
-        "seconds": np.where(np.isfinite(time), time - began, np.nan),
         **_compute_group_figures(rows, steps, reward),
     }
     rates = {
         name: steps.mean(_read_numbers(rows, name_proposition_column(name))).tolist()
         for name in layout.propositions
     }
-    shares, n_judged = _compute_class_figures(rows, layout, steps)
+    shares = _compute_class_figures(rows, layout, steps)
     judges = _compute_judge_figures(rows, steps, n)
     plain = {name: values.tolist() for name, values in columns.items()}
     return [
@@ -131,7 +124,6 @@ def compute_steps(
                 behavior: {name: values[k] for name, values in each.items()}
                 for behavior, each in shares.items()
             },
-            n_by_behavior={behavior: values[k] for behavior, values in n_judged.items()},
             answered_by={name: values[k] for name, values in judges.items() if values[k]},
         )
         for k in range(len(numbers))
@@ -197,7 +189,7 @@ class _Groups:
 def _compute_group_figures(
     rows: pl.DataFrame | Mapping[str, Column], steps: _Groups, reward: Values
 ) -> dict[str, Any]:
-    """Compute for each step how many groups have equal rewards, and what nonsense gains in them."""
+    """Compute for each step how many groups have equal rewards, and the share of nonsense."""
     code, names = _encode_texts(rows["group"])
     is_nonsense = _encode_texts(rows["nonsense"])[0] >= 0
     has_text = is_nonsense | (_read_numbers(rows, "n_characters") > 0)
@@ -205,39 +197,33 @@ def _compute_group_figures(
     keys, place = np.unique(
         steps.place[inside] * max(len(names), 1) + code[inside], return_inverse=True
     )
-    groups, rewards, nonsense = _Groups(place, len(keys)), reward[inside], is_nonsense[inside]
+    groups, rewards = _Groups(place, len(keys)), reward[inside]
     of_step = _Groups(keys // max(len(names), 1), steps.n)
     low, high = groups.minimum(rewards), groups.maximum(rewards)
     is_shared = groups.count(np.ones(len(place), dtype=bool)) > 1
     is_flat = high - low <= EQUAL_REWARDS * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high)))
-    gain = np.where(
-        nonsense, rewards - groups.mean(np.where(nonsense, np.nan, rewards))[place], np.nan
-    )
     return {
         "n_groups": of_step.count(is_shared),
         "zero_spread_share": of_step.mean(np.where(is_shared, is_flat, np.nan)),
         "n_nonsense": steps.count(is_nonsense),
         "nonsense_share": steps.mean(np.where(has_text, is_nonsense, np.nan)),
-        "nonsense_gain": _Groups(steps.place[inside], steps.n).mean(gain),
     }
 
 
 def _compute_class_figures(
     rows: pl.DataFrame | Mapping[str, Column], layout: RowLayout, steps: _Groups
-) -> tuple[dict[str, dict[str, list[float]]], dict[str, list[int]]]:
-    """Compute by behavior the mean of each class, and how many completions have classes."""
+) -> dict[str, dict[str, list[float]]]:
+    """Compute by behavior the mean of each class."""
     code, names = _encode_texts(rows["behavior"])
-    shares, n_judged = {}, {}
+    shares = {}
     for behavior, classes in layout.classes.items():
         own = code == (names.index(behavior) if behavior in names else -2)
-        values = [
-            np.where(own, _read_numbers(rows, name_class_column(name)), np.nan) for name in classes
-        ]
+        columns = {name: _read_numbers(rows, name_class_column(name)) for name in classes}
         shares[behavior] = {
-            name: steps.mean(each).tolist() for name, each in zip(classes, values, strict=True)
+            name: steps.mean(np.where(own, column, np.nan)).tolist()
+            for name, column in columns.items()
         }
-        n_judged[behavior] = steps.count(~np.isnan(values[0])).tolist() if values else [0] * steps.n
-    return shares, n_judged
+    return shares
 
 
 def _compute_judge_figures(
@@ -326,7 +312,10 @@ def compute_metrics(
     rows = make_rows([Call.of(scores, turns, step=0)], layout)
     metrics: dict[str, float] = {}
     for step in compute_steps(rows, layout):  # one, or none without turns
-        metrics = list_metrics(step)
+        metrics = {name: getattr(step, field) for name, field in _METRICS.items()}
+        metrics |= {f"proposition/{name}": rate for name, rate in step.proposition_rates.items()}
+        for behavior, shares in step.class_shares.items():
+            metrics |= {f"class/{behavior}/{name}": share for name, share in shares.items()}
     names = [
         *_METRICS,
         *(f"proposition/{name}" for name in paying),
@@ -335,15 +324,6 @@ def compute_metrics(
     if not has_all_tokens(rows):
         metrics["n_tokens"] = math.nan
     return {name: metrics.get(name, math.nan) for name in names}
-
-
-def list_metrics(step: TrainingStep) -> dict[str, float]:
-    """List the figures of a step by their names in trainers; ``n_tokens`` has the run's unit."""
-    metrics: dict[str, float] = {name: getattr(step, field) for name, field in _METRICS.items()}
-    metrics |= {f"proposition/{name}": rate for name, rate in step.proposition_rates.items()}
-    for behavior, shares in step.class_shares.items():
-        metrics |= {f"class/{behavior}/{name}": share for name, share in shares.items()}
-    return metrics
 
 
 def list_paying_by_behavior(reward: RewardModel) -> dict[str, tuple[str, ...]]:

@@ -7,7 +7,7 @@ import math
 import os
 import threading
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from multiprocessing.util import Finalize
 from pathlib import Path
@@ -19,10 +19,7 @@ from voirdire.errors import InputError
 from voirdire.judging.engine.background_loop import fork_lock
 from voirdire.rewards.training.alarms import AlarmMonitor
 from voirdire.rewards.training.completion_rows import Call, make_rows
-from voirdire.rewards.training.run import Reference
 from voirdire.rewards.training.run_files import (
-    OLD_SCHEMA,
-    REFERENCE_FILE,
     RUN_FILE,
     make_run_document,
     name_session,
@@ -32,12 +29,7 @@ from voirdire.rewards.training.run_files import (
     write_document,
     write_part,
 )
-from voirdire.rewards.training.run_reading import (
-    read_reference,
-    read_training_run,
-    select_comparable_steps,
-)
-from voirdire.rewards.training.step_figures import compute_steps, find_paying_once, has_all_tokens
+from voirdire.rewards.training.step_figures import compute_steps, has_all_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,8 +83,6 @@ class TrainingWatch:
         Of the reward among others in the same run.
     framework : str
         Such as ``"trl"``.
-    reference : str or path, optional
-        The folder of an earlier run, which alarms compare with.
     judge_fingerprint : str, optional
         Of the judge alone (`JudgingPlan.judge`), by which verdicts are found to fit another
         rubric.
@@ -126,7 +116,6 @@ class TrainingWatch:
         reward: RewardModel,
         name: str,
         framework: str,
-        reference: str | Path | None = None,
         judge_fingerprint: str = "",
         late_steps: int = 0,
     ) -> None:
@@ -143,7 +132,6 @@ class TrainingWatch:
         open_folder(self.folder)
         self._document = self._open_document()
         self._layout = read_layout(self._document)
-        self._reference = None if reference is None else self._copy_reference(Path(reference))
         _watches.add(self)
 
     def add(
@@ -233,10 +221,7 @@ class TrainingWatch:
         rows = make_rows(session.step_calls, self._layout)
         if session.monitor is None:
             session.by_tokens = has_all_tokens(rows)
-            session.monitor = AlarmMonitor(
-                paying=find_paying_once(self.reward),
-                reference=select_comparable_steps(self._reference, by_tokens=session.by_tokens),
-            )
+            session.monitor = AlarmMonitor()
         [step] = compute_steps(rows, self._layout, by_tokens=session.by_tokens)
         alarms = session.monitor.check(step)
         session.step, session.n_in_step, session.step_calls = next_step, 0, []
@@ -285,6 +270,7 @@ class TrainingWatch:
     # Files ------------------------------------------------------------------------------------
 
     def _open_document(self) -> dict[str, Any]:
+        """Read `run.json`, written where it is missing; refuse the run of another reward."""
         new = make_run_document(
             self.reward,
             name=self.name,
@@ -292,20 +278,15 @@ class TrainingWatch:
             judge_fingerprint=self._judge_fingerprint,
         )
         if not (self.folder / RUN_FILE).exists():
-            self._write_document(RUN_FILE, new)
+            try:
+                write_document(self.folder, new)
+            except OSError as error:
+                msg = (
+                    f"`record` must be a folder that can be written to, got {str(self.folder)!r} "
+                    f"({error.strerror}). Name another."
+                )
+                raise InputError(msg) from error
         document = read_document(self.folder)
-        self._check_same(document)
-        now = {
-            "reward": document["reward"] | {"content_hash": new["reward"]["content_hash"]},
-            "certificates": document.get("certificates", new["certificates"]),
-        }
-        if any(document.get(key) != value for key, value in now.items()):  # of an earlier version
-            document |= now
-            self._write_document(RUN_FILE, document)
-        return document
-
-    def _check_same(self, document: dict[str, Any]) -> None:
-        """Refuse to go on with a run of another reward."""
         was = document.get("reward")
         hash_was = was.get("content_hash") if isinstance(was, dict) else None
         if hash_was != self.reward.content_hash:
@@ -313,47 +294,13 @@ class TrainingWatch:
             what = f"a run of the reward {shorten(called)!r} with other content"
         elif document.get("name") != self.name:
             what = f"a run under the name {shorten(document.get('name'))!r}"
-        elif document["schema"] == OLD_SCHEMA:
-            what = "a run that voirdire 0.1.0 began, which can only be read"
         else:
-            return
+            return document
         msg = (
             f"`record` must be a folder of its own, or that of this reward "
             f"({shorten(self.name)!r}), got {str(self.folder)!r}, which holds {what}. Name another."
         )
         raise InputError(msg)
-
-    def _copy_reference(self, folder: Path) -> Reference:
-        """Copy the steps of a reference run once; a continued run reads the copy."""
-        if folder.absolute().resolve() == self.folder.resolve():
-            msg = f"`reference` must be another run than `record`, got {str(folder)!r} for both."
-            raise InputError(msg)
-        copied = self._document["reference"]
-        try:
-            now = read_document(folder)
-            if copied is not None and copied.get("created") == now.get("created"):
-                copy = read_reference(self.folder, [])
-                if copy is not None and copy.reward_hash == now["reward"]["content_hash"]:
-                    return copy
-            run = read_training_run(folder)
-        except InputError as error:
-            raise InputError(str(error).replace("`run`", "`reference`", 1)) from error
-        if not run.steps:
-            msg = f"`reference` must be a run with steps, got {str(folder)!r}, which has none."
-            raise InputError(msg)
-        reference = Reference(
-            name=run.name,
-            reward_name=run.reward_name,
-            reward_hash=run.reward_hash,
-            length_unit=run.length_unit,
-            steps=tuple(replace(step, alarms=()) for step in run.steps),
-        )
-        content = asdict(reference)
-        self._write_document(REFERENCE_FILE, content)
-        del content["steps"]
-        self._document["reference"] = content | {"created": run.created}
-        self._write_document(RUN_FILE, self._document)
-        return reference
 
     def _describe_judge(self, scores: LiveScores) -> None:
         """Correct the judge in `run.json`, once it is known."""
@@ -369,17 +316,7 @@ class TrainingWatch:
             threshold=judged.threshold,
         )
         self._document["is_centered"] = is_centered
-        write_document(self.folder, RUN_FILE, self._document)
-
-    def _write_document(self, name: str, content: Any) -> None:
-        try:
-            write_document(self.folder, name, content)
-        except OSError as error:
-            msg = (
-                f"`record` must be a folder that can be written to, got {str(self.folder)!r} "
-                f"({error.strerror}). Name another."
-            )
-            raise InputError(msg) from error
+        write_document(self.folder, self._document)
 
 
 _watches: WeakSet[TrainingWatch] = WeakSet()

@@ -13,7 +13,7 @@ from voirdire.studies.reward.ranking import find_errors
 from voirdire.studies.reward.resampling import PromptResamples, compute_mean
 from voirdire.studies.reward.responses import (
     Part,
-    find_held_out,
+    find_seen_prompts,
     judge_responses,
     rate_items,
     read_base_reward,
@@ -43,7 +43,7 @@ def check_bench(bench: Any, request: ExaminationRequest, verdicts: Any) -> Part:
     Verdicts are about the items ``<row>:chosen`` and ``<row>:rejected``.
     """
     reward = request.reward
-    read = read_responses(bench, request, name="bench", base_of=_read_base)
+    read = read_responses(bench, request, base_of=_read_base)
     items, pairs = read.items, _find_pairs(read.items)
     if not pairs.size:
         msg = (
@@ -58,8 +58,11 @@ def check_bench(bench: Any, request: ExaminationRequest, verdicts: Any) -> Part:
     is_complete = rated.is_rated[pairs[:, 0]] & rated.is_rated[pairs[:, 1]]
     resamples = PromptResamples(rated.n_prompts, request.settings)
     subsets = _estimate_subsets(rated, pairs[is_complete], resamples)
-    held_out = find_held_out(reward, (items[place] for place in pairs[is_complete, 0].tolist()))
-    notes = held_out.list_notes("bench_seen_prompts")
+    compared = (items[place] for place in pairs[is_complete, 0].tolist())
+    n_prompts, n_seen, _ = find_seen_prompts(reward, compared)
+    notes = []
+    if n_seen:
+        notes.append(write_note("bench_seen_prompts", n_seen=n_seen, n_prompts=n_prompts))
     if reward.uses_base and not rated.has_base:
         notes.append(write_note("bench_base_missing"))
     n_without = sum(behaviors[place] is None for place in pairs[~is_complete, 0].tolist())

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from voirdire._validation import shorten
 from voirdire.errors import NoDataError
 from voirdire.rewards.certification import certified, list_paying_propositions
 from voirdire.rewards.comparisons.data import (
@@ -21,22 +20,15 @@ from voirdire.rewards.comparisons.reading import comparisons_of
 from voirdire.rewards.fitting.judged_comparisons import assign_behaviors, settle_orders
 from voirdire.studies.reward.degenerate import check_degenerate, note_degenerate
 from voirdire.studies.reward.drives import describe_drives
-from voirdire.studies.reward.notes import note_drives, note_errors, note_scales, write_note
-from voirdire.studies.reward.ranking import (
-    compare_near_ideal,
-    compute_error_rates,
-    describe_scales,
-    find_prompts_without_best,
-    list_misranked_pairs,
-    make_histograms,
-)
+from voirdire.studies.reward.notes import note_drives, note_errors, write_note
+from voirdire.studies.reward.ranking import compute_error_rates
 from voirdire.studies.reward.refusals import count_refusal_errors, find_refusal_expression
 from voirdire.studies.reward.resampling import PromptResamples
 from voirdire.studies.reward.responses import (
     BehaviorComparisons,
     Part,
     RatedComparisons,
-    find_held_out,
+    find_seen_prompts,
     judge_responses,
     rate_items,
 )
@@ -58,7 +50,7 @@ FEW_PROMPTS = 30
 
 
 def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any) -> Part:
-    """Examine a reward on comparisons: all figures but those of the policy and the benchmark.
+    """Examine a reward on comparisons: all figures but those of the benchmark.
 
     Where some completions are of the split ``"test"``, only those count. Where nothing says which
     are better, the classes of the verdicts do.
@@ -90,31 +82,27 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
     data = drop_unknown_labels(read, orders)
     comparisons = _rate_completions(data, judged, reward, orders, is_labelled_by_people=is_labelled)
     resamples = PromptResamples(comparisons.rated.n_prompts, request.settings)
-    held_out = find_held_out(
+    n_prompts, n_seen, is_known = find_seen_prompts(
         reward, _find_first_of_prompts(data, comparisons), data_hash=data.data_hash
     )
     figures: dict[str, Any] = {
         "n_items": int(comparisons.rated.is_rated.sum()),
         "n_prompts": int(np.unique(comparisons.rated.prompts[comparisons.rated.is_rated]).size),
         "n_comparisons": sum(row.better.size for row in comparisons.behaviors),
-        "is_held_out": held_out.is_held_out,
+        "is_held_out": is_known and not n_seen,
         "error_rates": compute_error_rates(comparisons, resamples),
-        "histograms": make_histograms(comparisons, n_bins=request.settings.n_bins),
-        "near_ideal": compare_near_ideal(comparisons, resamples),
-        "misranked": list_misranked_pairs(comparisons, texts=request.settings.texts),
         "refusals": count_refusal_errors(comparisons, resamples),
         "drives": describe_drives(comparisons),
-        "scales": describe_scales(comparisons),
     }
-    if not held_out.is_known:
+    if not is_known:
         notes.append(write_note("held_out_unknown"))
+    if n_seen:
+        notes.append(write_note("seen_prompts", n_seen=n_seen, n_prompts=n_prompts))
     notes += [
-        *held_out.list_notes("seen_prompts"),
         *_note_judge(reward, judged),
         *_note_comparisons(comparisons),
         *note_errors(figures["error_rates"]),
         *note_drives(figures["drives"], _find_uncertified(reward)),
-        *note_scales(figures["scales"]),
     ]
     if find_refusal_expression(reward.rubric) is None and not figures["refusals"]:
         notes.append(write_note("no_refusals"))
@@ -122,11 +110,8 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
         checks = check_degenerate(
             comparisons, request, judged=judged, is_stored=verdicts is not None
         )
-        notes += note_degenerate(checks, texts=request.settings.texts)
-        figures["degenerate"] = tuple(
-            check if request.settings.texts else replace(check, examples=())
-            for check in checks or ()
-        )
+        notes += note_degenerate(checks)
+        figures["degenerate"] = checks or ()
     return Part(
         figures=figures,
         notes=notes,
@@ -236,16 +221,8 @@ def _note_comparisons(comparisons: RatedComparisons) -> list[RewardNote]:
     n_prompts = {name: n for name, n in n_prompts.items() if 0 < n < FEW_PROMPTS}
     if n_prompts:
         notes.append(write_note("few_prompts", prompts=n_prompts, least=FEW_PROMPTS))
-    if not any(label is not None for label in comparisons.labels):
-        notes.append(write_note("no_labels"))
     if reward.uses_base and not rated.has_base:
         notes.append(write_note("base_missing"))
     if rated.has_base and reward.data_hash and not reward.uses_base:
         notes.append(write_note("base_not_in_fit"))
-    if unbest := set(find_prompts_without_best(comparisons)):
-        first: dict[int, str] = {}  # a prompt is named by its first completion
-        for prompt, item in zip(rated.prompts.tolist(), rated.items, strict=True):
-            if prompt in unbest:
-                first.setdefault(prompt, shorten(item.group or item.id, width=40))
-        notes.append(write_note("without_best", n=len(unbest), prompts=tuple(first.values())))
     return notes

@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
 from voirdire._validation import shorten
-from voirdire.judging.judges.cascade_jury_files import detect_kind
-from voirdire.judging.local import LocalJudge
-from voirdire.judging.local.cues import cue_phrases
-from voirdire.models import is_model_name
-from voirdire.probes.text import (
-    draw_for,
-    join_sentences,
-    language_of,
-    read_data,
-    split_sentences,
-)
-from voirdire.rewards.reward_judge import choose_judge
+from voirdire.probes.text import draw_for, join_sentences, language_of, split_sentences
 from voirdire.studies.reward.notes import write_note
 from voirdire.studies.reward.ranking import TIE
-from voirdire.studies.reward.refusals import find_refusal_error, find_refusal_expression
 from voirdire.studies.reward.responses import (
     Responses,
     get_last_question,
@@ -45,8 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["check_degenerate", "note_degenerate", "write_degenerate_texts"]
 
-_N_REPEATS = 12
-_N_DRAWN = 8
 _MOST_EXAMPLES = 3
 _WIDTH = 160
 _ROUNDED = 1e-3
@@ -54,9 +39,15 @@ _ROUNDED = 1e-3
 _WORTH_A_NOTE = 0.1
 """Share of prompts from which on a note says that nonsense outranks the best real response."""
 
-_TEXTS = "degenerate.yaml"
 _FEWEST_WORDS = 8
 """Words of English, characters of Chinese, from which a text is shuffled."""
+
+_NAMES: dict[DegenerateKind, str] = {
+    "empty": "an empty response",
+    "repeated_sentence": "one sentence over and over",
+    "shuffled_words": "shuffled words",
+    "echoed_prompt": "the prompt itself",
+}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -84,9 +75,7 @@ def check_degenerate(
         if reward.judge.made_by.get("judge") != "local":
             return None
         judge = "local"
-    responses = _write_responses(
-        comparisons, request, reads_cues=_reads_cues(choose_judge(reward.judge, judge))
-    )
+    responses = _write_responses(comparisons, request)
     if not responses:
         return ()
     items = [row.item for row in responses]
@@ -112,7 +101,7 @@ def check_degenerate(
     return tuple(checks)
 
 
-def note_degenerate(checks: Sequence[DegenerateCheck] | None, *, texts: bool) -> list[RewardNote]:
+def note_degenerate(checks: Sequence[DegenerateCheck] | None) -> list[RewardNote]:
     """Say which nonsense outranks the best real responses, or that nobody has looked."""
     if checks is None:
         return [write_note("degenerate_not_judged")]
@@ -122,16 +111,15 @@ def note_degenerate(checks: Sequence[DegenerateCheck] | None, *, texts: bool) ->
     )
     if not worst:
         return []
-    names = read_data(_TEXTS)["kinds"]
     cases = [
-        f"{row.behavior}: {names[row.kind]} ({row.share_above_best:.0%} of {row.n_prompts:,})"
+        f"{row.behavior}: {_NAMES[row.kind]} ({row.share_above_best:.0%} of {row.n_prompts:,})"
         for row in worst
     ]
     first = worst[0].examples[0]
     return [
         write_note(
             "degenerate_outranks",
-            words={"shown_cases": cases, "quoted": f": {first.response!r}" if texts else ""},
+            words={"shown_cases": cases, "quoted": f": {first.response!r}"},
             n=len(worst),
             cases=tuple(f"{row.behavior}:{row.kind} {row.share_above_best:.0%}" for row in worst),
             reward=first.reward,
@@ -149,33 +137,20 @@ def _has_same_verdicts(
     return np.allclose(first, second, rtol=0.0, atol=_ROUNDED, equal_nan=True)
 
 
-def _reads_cues(judge: Any) -> bool:
-    """Tell whether a judge is a local classifier, which looks for words by name."""
-    if isinstance(judge, str | Path):
-        return not is_model_name(str(judge)) and detect_kind(judge) is None
-    return isinstance(judge, LocalJudge)
-
-
 def _write_responses(
-    comparisons: RatedComparisons, request: ExaminationRequest, *, reads_cues: bool
+    comparisons: RatedComparisons, request: ExaminationRequest
 ) -> list[_Degenerate]:
     """Write the degenerate responses for prompts that are drawn, as many of each behavior."""
     rated, rng = comparisons.rated, np.random.default_rng(request.settings.seed)
     n_each = -(-request.settings.n_degenerate // max(1, len(comparisons.behaviors)))
-    expression = find_refusal_expression(request.reward.rubric)
     responses = []
     for row in comparisons.behaviors:
         prompts = np.unique(rated.prompts[row.rows])
-        has_refusal = expression is not None and (
-            find_refusal_error(request.reward.rubric, row.behavior, expression) == "false_refusal"
-        )
         for prompt in np.sort(rng.permutation(prompts)[:n_each]).tolist():
             places = row.rows[rated.prompts[row.rows] == prompt]
             places = places[np.argsort(-rated.rules[places], kind="stable")]
             best = msgspec.structs.replace(rated.items[places[0]], behavior=row.behavior)
-            for kind, text in write_degenerate_texts(
-                best, has_refusal=has_refusal, reads_cues=reads_cues
-            ):
+            for kind, text in write_degenerate_texts(best):
                 item = msgspec.structs.replace(best, id=f"{best.id}+{kind}", response=text)
                 responses.append(
                     _Degenerate(
@@ -189,25 +164,13 @@ def _write_responses(
     return responses
 
 
-def write_degenerate_texts(
-    best: Item, *, has_refusal: bool, reads_cues: bool
-) -> Iterator[tuple[DegenerateKind, str]]:
-    """Give the degenerate responses to the prompt of an item, in its language."""
-    asked, texts = get_last_question(best), read_data(_TEXTS)
-    language = language_of(f"{asked} {best.response}")
+def write_degenerate_texts(best: Item) -> Iterator[tuple[DegenerateKind, str]]:
+    """Give the degenerate responses to the prompt of an item."""
     if best.response.strip():
         yield from _spoil_response(best)
-    if has_refusal:
-        yield "refusal", texts["refusal"][language]
-    yield "repeated_apology", join_sentences([texts["apology"][language]] * _N_REPEATS, language)
+    asked = get_last_question(best)
     if asked.strip():
         yield "echoed_prompt", asked
-    phrases = cue_phrases(language) if reads_cues else texts["stock"][language]
-    comma = "，" if language == "zh" else ", "
-    between = comma if reads_cues else ("" if language == "zh" else " ")
-    yield "lexicon", between.join(phrases)
-    drawn = draw_for(best.id, "word_salad").choice(len(phrases), size=_N_DRAWN, replace=False)
-    yield "word_salad", between.join(phrases[place] for place in drawn.tolist())
 
 
 def _spoil_response(best: Item) -> Iterator[tuple[DegenerateKind, str]]:

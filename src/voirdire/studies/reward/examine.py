@@ -1,4 +1,4 @@
-"""Examine a reward: what it gets wrong, what drives it, and what training would see of it."""
+"""Examine a reward: what it gets wrong, and what drives it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from voirdire.rewards.reward_file import load_reward
 from voirdire.studies.reward.bench import check_bench
 from voirdire.studies.reward.comparisons import examine_comparisons
 from voirdire.studies.reward.notes import sort_notes
-from voirdire.studies.reward.policy import check_policy
 from voirdire.studies.reward.responses import ExaminationRequest
 from voirdire.studies.reward.result import RewardExamination
 from voirdire.studies.reward.settings import RewardExaminationSettings
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["examine_reward"]
 
-_FIGURES = ("n_resamples", "confidence_level", "seed", "n_bins", "n_degenerate", "step_size")
+_FIGURES = ("n_resamples", "confidence_level", "seed", "n_degenerate")
 """Settings that the result names."""
 
 
@@ -41,8 +40,6 @@ def examine_reward(
     *,
     verdicts: Any = None,
     judge: Any = None,
-    policy: Any = None,
-    policy_verdicts: Any = None,
     bench: Any = None,
     bench_verdicts: Any = None,
     settings: RewardExaminationSettings | None = None,
@@ -50,7 +47,7 @@ def examine_reward(
     judging: Callable[[JudgingProgress], None] | None = None,
     **fields: Any,
 ) -> RewardExamination:
-    """Examine a reward on comparisons, on a policy's own responses, and on a benchmark.
+    """Examine a reward on comparisons and on a benchmark.
 
     Every figure stands for three signals side by side where there is a base reward: the base
     alone, base and rules together, and the rules alone.
@@ -67,10 +64,6 @@ def examine_reward(
     judge : optional
         Who judges; by default the reward's own judge is made again. Where verdicts are given, its
         name is that of the judge whose verdicts count.
-    policy : path, rows, data frame or sequence of Item, optional
-        Responses of the policy that is to be trained, several per prompt.
-    policy_verdicts : optional
-        Stored verdicts on them.
     bench : path, rows, data frame or sequence of Item, optional
         Rows of `prompt`, `chosen`, `rejected` and perhaps `subset`.
     bench_verdicts : optional
@@ -91,17 +84,13 @@ def examine_reward(
           nothing says which completions are better, and where it is false that is an error.
         - `orders`: per behavior which labels are better than which, ``"*"`` for all others; by
           default as in the fit, else as the rubric's classes.
-        - `step_size`: responses per step of training, at least 1.
         - `store`: where a language model's replies are kept.
         - `n_resamples`: bootstrap resamples of prompts; 0 gives no intervals. Memory is
           O(`n_resamples` * n_prompts) bytes, at most a quarter of a gigabyte.
         - `confidence_level`: nominal coverage, in (0, 1).
         - `seed`: of the resamples, and of the prompts that are drawn for degenerate responses.
-        - `n_bins`: bins of histograms, at least 1.
         - `n_degenerate`: prompts of the comparisons, about as many of each behavior, on which
-          degenerate responses are judged, up to eight for each; 0 judges none.
-        - `texts`: whether the result holds texts of prompts and responses: those of the worst
-          misranked pairs and of degenerate responses.
+          degenerate responses are judged, up to four for each; 0 judges none.
 
     Returns
     -------
@@ -147,14 +136,13 @@ def examine_reward(
     settings = change_fields(settings or RewardExaminationSettings(), fields)
     work = [
         (examine_comparisons, "comparisons", comparisons, verdicts),
-        (check_policy, "policy", policy, policy_verdicts),
         (check_bench, "bench", bench, bench_verdicts),
     ]
     work = [each for each in work if each[2] is not None]
     if not work:
         msg = (
-            "`comparisons`, `policy` or `bench` must be given, got none of them. Give completions "
-            "with labels, responses of the policy, or chosen and rejected responses."
+            "`comparisons` or `bench` must be given, got neither of them. Give completions with "
+            "labels, or chosen and rejected responses."
         )
         raise InputError(msg)
     model = _load(reward)

@@ -15,9 +15,9 @@ from voirdire.studies.reward.result import RewardNote
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from voirdire.studies.reward.result import BehaviorScale, ErrorRate, FeatureDrive
+    from voirdire.studies.reward.result import ErrorRate, FeatureDrive
 
-__all__ = ["note_drives", "note_errors", "note_scales", "sort_notes", "write_note"]
+__all__ = ["note_drives", "note_errors", "sort_notes", "write_note"]
 
 _MOST_NAMED = 8
 
@@ -87,16 +87,6 @@ def note_drives(drives: Sequence[FeatureDrive], uncertified: Sequence[str]) -> l
     if dead:
         notes.append(write_note("dead_features", n=len(dead), features=dead))
     return notes
-
-
-def note_scales(scales: Sequence[BehaviorScale]) -> list[RewardNote]:
-    """Say where the same reward means different things under different behaviors."""
-    spread = max((row.standard_deviation for row in scales), default=0.0)
-    means = [row.mean for row in scales]
-    apart = max(means) - min(means) if len(means) > 1 else 0.0
-    if apart <= spread or apart == 0.0:
-        return []
-    return [write_note("scales_differ", apart=apart, spread=spread)]
 
 
 def _list_names(names: Sequence[str] | Mapping[str, int]) -> str:

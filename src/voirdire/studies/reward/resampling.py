@@ -72,21 +72,17 @@ class PromptResamples:
         self._tail = (1.0 - settings.confidence_level) / 2.0  # outside each end of an interval
         self._kept: list[NDArray[np.uint8]] | None = None
 
-    def estimate_means(
-        self, columns: Sequence[Column], *, is_share: bool = True
-    ) -> list[RateEstimate]:
-        """Estimate the mean of each column; `is_share` says whether values lie in [0, 1]."""
+    def estimate_means(self, columns: Sequence[Column]) -> list[RateEstimate]:
+        """Estimate the mean of each column of shares."""
         if not columns:
             return []
         means, counts, drawn = self._resample_means(columns)
         each = [slice(k, k + 1) for k in range(len(columns))]
-        return [
-            self._estimate(means[k], counts[:, k], drawn[:, k], is_share=is_share) for k in each
-        ]
+        return [self._estimate(means[k], counts[:, k], drawn[:, k]) for k in each]
 
     def estimate_average(self, columns: Sequence[Column]) -> RateEstimate:
         """Estimate the mean over columns of their shares, each with the same weight."""
-        return self._estimate(*self._resample_means(columns), is_share=True)
+        return self._estimate(*self._resample_means(columns))
 
     def _resample_means(
         self, columns: Sequence[Column]
@@ -106,8 +102,6 @@ class PromptResamples:
         means: NDArray[np.float64],
         counts: NDArray[np.float64],
         drawn: NDArray[np.float64],
-        *,
-        is_share: bool,
     ) -> RateEstimate:
         r"""Average the means of some columns; nan where one has no items.
 
@@ -127,7 +121,7 @@ class PromptResamples:
                 low, high = compute_percentiles(
                     averages, tail=self._tail, n_prompts=n_prompts
                 ).tolist()
-            if is_share and value in (0.0, 1.0):
+            if value in (0.0, 1.0):
                 reach = self._find_reach((counts > 0).sum(axis=0))
                 low, high = (0.0, reach) if value == 0.0 else (1.0 - reach, 1.0)
         return RateEstimate(

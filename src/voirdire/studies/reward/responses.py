@@ -18,10 +18,9 @@ from voirdire.records import Dropped
 from voirdire.rewards.comparisons.prompts import hash_prompt
 from voirdire.rewards.scoring.scores import Combiner, select_columns
 from voirdire.rewards.verdict_source import JudgeSource, open_reward_verdicts, plan_judge
-from voirdire.studies.reward.notes import write_note
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,12 +36,11 @@ __all__ = [
     "BehaviorComparisons",
     "BehaviorFeatures",
     "ExaminationRequest",
-    "HeldOut",
     "Part",
     "RatedComparisons",
     "RatedItems",
     "Responses",
-    "find_held_out",
+    "find_seen_prompts",
     "get_last_question",
     "judge_responses",
     "order_probabilities",
@@ -50,8 +48,6 @@ __all__ = [
     "read_base_reward",
     "read_responses",
 ]
-
-_BASE_NAMES = ("base_reward", "rm_score")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -208,41 +204,10 @@ class RatedComparisons:
     behaviors: tuple[BehaviorComparisons, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class HeldOut:
-    """Whether the examined prompts were used in the fit.
-
-    Attributes
-    ----------
-    is_held_out : bool
-        Whether it is known that none was.
-    n_prompts, n_seen : int
-        Examined prompts, and how many of them were used in the fit, as far as it is known.
-    is_known : bool
-        Whether the reward says which prompts it was fitted on.
-    """
-
-    is_held_out: bool
-    n_prompts: int
-    n_seen: int
-    is_known: bool
-
-    def list_notes(self, code: str) -> list[RewardNote]:
-        """Say how many prompts were used in the fit, where any was."""
-        if not self.n_seen:
-            return []
-        return [write_note(code, n_seen=self.n_seen, n_prompts=self.n_prompts)]
-
-
 def read_responses(
-    source: Any,
-    request: ExaminationRequest,
-    *,
-    name: str,
-    prompt_of: Callable[[Item], Hashable] = hash_prompt,
-    base_of: Callable[[Item], float],
+    source: Any, request: ExaminationRequest, *, base_of: Callable[[Item], float]
 ) -> Responses:
-    """Read items from a file, a data frame, rows, or take them as they are."""
+    """Read the items of a benchmark from a file, a data frame, rows, or take them as they are."""
     behavior = request.settings.behavior
     reading = ItemReading(judged=request.reward.judge.judged, behavior=behavior)
     items: Sequence[Item]
@@ -253,17 +218,17 @@ def read_responses(
         items, dropped = read_items_in_memory(source, reading)
         if not items:
             why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
-            msg = f"`{name}` must hold at least one item, got none.{why}"
+            msg = f"`bench` must hold at least one item, got none.{why}"
             raise NoDataError(msg)
         if behavior is not None:  # records are taken as they are
             replace_in = msgspec.structs.replace
             items = [x if x.behavior else replace_in(x, behavior=behavior) for x in items]
-    places: dict[Hashable, int] = {}
-    prompts = [places.setdefault(prompt_of(item), len(places)) for item in items]
+    places: dict[str, int] = {}
+    prompts = [places.setdefault(hash_prompt(item), len(places)) for item in items]
     return Responses(
         items=items,
         dropped=dropped,
-        source=str(source) if isinstance(source, str | Path) else name,
+        source=str(source) if isinstance(source, str | Path) else "bench",
         prompts=np.array(prompts, dtype=np.int64),
         behaviors=[item.behavior for item in items],
         base_rewards=np.array([base_of(item) for item in items]),
@@ -337,27 +302,25 @@ def order_probabilities(
     return select_columns(judged.take([item.id for item in items]), propositions)
 
 
-def find_held_out(reward: RewardModel, items: Iterable[Item], *, data_hash: str = "") -> HeldOut:
-    """Tell whether a fit has seen the prompts of items; weights given by hand have seen none."""
+def find_seen_prompts(
+    reward: RewardModel, items: Iterable[Item], *, data_hash: str = ""
+) -> tuple[int, int, bool]:
+    """Count the prompts of items, and those that a fit has seen; tell whether that is known.
+
+    Weights given by hand have seen none. A fit that left no hashes of its prompts is recognised by
+    the hash of its data.
+    """
     hashes = {hash_prompt(item) for item in items}
     fit_hashes = reward.settings.get("prompt_hashes")
-    n_seen, is_known = 0, True
     if isinstance(fit_hashes, list | tuple | set | frozenset):
-        n_seen = len(hashes & set(fit_hashes))
-    elif reward.data_hash:  # of a fit that left no hashes
-        is_known = data_hash == reward.data_hash
-        n_seen = len(hashes) if is_known else 0
-    return HeldOut(
-        is_held_out=is_known and not n_seen,
-        n_prompts=len(hashes),
-        n_seen=n_seen,
-        is_known=is_known,
-    )
+        return len(hashes), len(hashes & set(fit_hashes)), True
+    is_known = not reward.data_hash or data_hash == reward.data_hash
+    return len(hashes), len(hashes) if reward.data_hash and is_known else 0, is_known
 
 
 def read_base_reward(metadata: Mapping[str, Any], *names: str) -> float:
     """Read the base reward that a row names; nan where it has none that is a number."""
-    for name in names or _BASE_NAMES:
+    for name in names:
         value = metadata.get(name)
         try:
             number = math.nan if isinstance(value, bool) or value is None else float(value)

@@ -5,28 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeAlias
-
-from msgspec import Meta
+from typing import Any, Literal, TypeAlias
 
 from voirdire._types import Share  # noqa: TC001  # as above
 from voirdire.records.failures import Dropped  # noqa: TC001  # as above
 
 __all__ = [
     "REWARD_EXAMINATION_SCHEMA",
-    "BehaviorScale",
     "BenchSubset",
     "DegenerateCheck",
     "DegenerateExample",
     "DegenerateKind",
     "ErrorRate",
-    "FeatureDifference",
     "FeatureDrive",
-    "LabelHistogram",
-    "MisrankedPair",
-    "MisrankedSide",
-    "NearIdeal",
-    "PolicyCheck",
     "RateEstimate",
     "RefusalErrors",
     "RewardExamination",
@@ -36,27 +27,13 @@ __all__ = [
 
 REWARD_EXAMINATION_SCHEMA = "voirdire.reward_examination/1"
 
-ShortText: TypeAlias = Annotated[str, Meta(max_length=20_000)]
-"""At most 2,000 characters and a mark, some of them escaped."""
-
 _NAN = math.nan
 
 Signal: TypeAlias = Literal["base", "total", "rules"]
 """The base reward alone, base and rules together, the rules alone."""
 
-DegenerateKind: TypeAlias = Literal[
-    "empty",
-    "refusal",
-    "repeated_apology",
-    "repeated_sentence",
-    "shuffled_words",
-    "echoed_prompt",
-    "lexicon",
-    "word_salad",
-]
-"""Responses that are of no use. A refusal is one only where the behavior is to comply; a sentence
-and words are those of the best real response; the lexicon is every phrase that the local judge
-looks for, for another judge a row of stock phrases, and a word salad a few of them."""
+DegenerateKind: TypeAlias = Literal["empty", "repeated_sentence", "shuffled_words", "echoed_prompt"]
+"""Responses that are of no use; a sentence and words are those of the best real response."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,135 +80,6 @@ class ErrorRate:
     against: Literal["all", "best"]
     rate: RateEstimate
     tie_share: Share = _NAN
-
-
-@dataclass(frozen=True, kw_only=True)
-class LabelHistogram:
-    """Rewards of the completions with one label, centred on the best of their prompts.
-
-    Centred: less the mean reward of the best label's completions of the same prompt.
-
-    Attributes
-    ----------
-    behavior : str
-        Its id.
-    signal : {"base", "total", "rules"}
-        Which reward.
-    label : str
-        The completion label; in the order of the best first.
-    edges : tuple of float
-        Of the bins, one more than `counts`; the same for all labels of one behavior and signal.
-    counts : tuple of int
-        Completions per bin.
-    mean, standard_deviation : float
-        Of the centred rewards.
-    """
-
-    behavior: str
-    signal: Signal
-    label: str
-    edges: tuple[float, ...] = field(repr=False)
-    counts: tuple[int, ...] = field(repr=False)
-    mean: float = _NAN
-    standard_deviation: float = _NAN
-
-
-@dataclass(frozen=True, kw_only=True)
-class NearIdeal:
-    """The best label against the next: the hardest comparisons.
-
-    Attributes
-    ----------
-    behavior : str
-        Its id.
-    signal : {"base", "total", "rules"}
-        Which reward.
-    best, next : str
-        The two labels.
-    error_rate : RateEstimate
-        Share ranked the wrong way; `n` counts comparisons.
-    mean_gap : RateEstimate
-        Mean difference of rewards.
-    """
-
-    behavior: str
-    signal: Signal
-    best: str
-    next: str
-    error_rate: RateEstimate
-    mean_gap: RateEstimate
-
-
-@dataclass(frozen=True, kw_only=True)
-class FeatureDifference:
-    """What one feature does to the difference between two completions.
-
-    Attributes
-    ----------
-    feature : str
-        Its name.
-    difference : float
-        What it adds to the reward of the worse completion, less what it adds to the better one's.
-    """
-
-    feature: str
-    difference: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class MisrankedSide:
-    """One completion of a misranked pair.
-
-    Attributes
-    ----------
-    item : str
-        Its id.
-    label : str or None
-        Its completion label; None where a pair was declared without labels.
-    reward, base, rules : float
-        The whole reward, and its two parts; `base` is nan where there is no base reward.
-    response : str or None
-        Its text, at most 2,000 characters; None where texts are left out.
-    is_shortened : bool
-        Whether the text was longer.
-    """
-
-    item: str
-    label: str | None = None
-    reward: float
-    base: float = _NAN
-    rules: float = _NAN
-    response: ShortText | None = None
-    is_shortened: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class MisrankedPair:
-    """A comparison in which the worse completion gets more reward than the better one.
-
-    Attributes
-    ----------
-    behavior : str
-        Its id.
-    prompt : str or None
-        The last text of the user, at most 2,000 characters; None where texts are left out.
-    is_shortened : bool
-        Whether the prompt was longer.
-    better, worse : MisrankedSide
-        The two completions.
-    difference : float
-        By how much the worse one gets more reward, above 0.
-    features : tuple of FeatureDifference
-        The features that do most for the worse one, at most three. The base reward is none.
-    """
-
-    behavior: str
-    prompt: ShortText | None = None
-    is_shortened: bool = False
-    better: MisrankedSide
-    worse: MisrankedSide
-    difference: float
-    features: tuple[FeatureDifference, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -297,7 +145,7 @@ class DegenerateCheck:
     share_above_best, share_above_median : float
         Share of prompts where it gets more than these; a tie is not more.
     examples : tuple of DegenerateExample
-        Those furthest above the best real response, at most three; none where texts are left out.
+        Those furthest above the best real response, at most three.
     """
 
     behavior: str
@@ -358,90 +206,6 @@ class FeatureDrive:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BehaviorScale:
-    """Origin and scale of the rewards of one behavior, for putting behaviors side by side.
-
-    Attributes
-    ----------
-    behavior : str
-        Its id.
-    n_items, n_prompts : int
-        Completions and prompts.
-    mean, standard_deviation, lowest, highest : float
-        Of the rule reward.
-    mean_ideal, mean_worst : float
-        Mean rule reward of the best label and of the worst.
-    base_standard_deviation : float
-        Of the base reward; nan where there is none.
-    """
-
-    behavior: str
-    n_items: int = 0
-    n_prompts: int = 0
-    mean: float = _NAN
-    standard_deviation: float = _NAN
-    lowest: float = _NAN
-    highest: float = _NAN
-    mean_ideal: float = _NAN
-    mean_worst: float = _NAN
-    base_standard_deviation: float = _NAN
-
-
-@dataclass(frozen=True, kw_only=True)
-class PolicyCheck:
-    """A pre-flight on the policy's own responses, in groups as training samples them.
-
-    Attributes
-    ----------
-    n_items, n_groups : int
-        Responses and the prompts that they share.
-    group_size : float
-        Mean number of responses per prompt.
-    n_without_variance : int
-        Groups whose rewards are all the same: they teach a group-relative method nothing.
-    n_missing : int
-        Responses without a reward.
-    base_spread, rule_spread : float
-        Mean standard deviation within groups of the base reward and of the rule reward.
-    spread_ratio : float
-        `rule_spread` to `base_spread`; nan without a base reward.
-    class_shares : mapping of str to float
-        Share of each class as ``behavior.class``, the most probable one counting.
-    n_calls, n_tokens : int
-        That judging them took or would take.
-    cost : float
-        US dollars for them; nan where nobody knows.
-    seconds : float
-        That scoring them took.
-    step_size : int
-        Responses of a training step that the following is for.
-    step_calls, step_cost, step_seconds : float
-        Calls, US dollars and seconds of a step; nan where unknown.
-    behaviors : mapping of str to mapping
-        Mean, standard deviation and share without variance per behavior.
-    """
-
-    n_items: int
-    n_groups: int
-    group_size: float = _NAN
-    n_without_variance: int = 0
-    n_missing: int = 0
-    base_spread: float = _NAN
-    rule_spread: float = _NAN
-    spread_ratio: float = _NAN
-    class_shares: Mapping[str, Share] = field(default_factory=dict, repr=False)
-    n_calls: int = 0
-    n_tokens: int = 0
-    cost: float = _NAN
-    seconds: float = _NAN
-    step_size: int = 0
-    step_calls: float = _NAN
-    step_cost: float = _NAN
-    step_seconds: float = _NAN
-    behaviors: Mapping[str, Mapping[str, float | int]] = field(default_factory=dict, repr=False)
-
-
-@dataclass(frozen=True, kw_only=True)
 class BenchSubset:
     """Accuracy on the pairs of one subset of a benchmark of chosen and rejected responses.
 
@@ -498,22 +262,12 @@ class RewardExamination:
         Whether none of the prompts was used in the fit.
     error_rates : tuple of ErrorRate
         Overall and per behavior, for each signal.
-    histograms : tuple of LabelHistogram
-        Centred rewards by label.
-    near_ideal : tuple of NearIdeal
-        The best label against the next.
-    misranked : tuple of MisrankedPair
-        Per behavior, what is ranked the wrong way by most.
     refusals : tuple of RefusalErrors
         False and missed refusals.
     degenerate : tuple of DegenerateCheck
         Nonsense beside real responses; empty where it was not judged.
     drives : tuple of FeatureDrive
         Per behavior and feature.
-    scales : tuple of BehaviorScale
-        Of the behaviors side by side.
-    policy : PolicyCheck or None
-        Where responses of the policy were given.
     bench : tuple of BenchSubset
         Where a benchmark of chosen and rejected responses was given.
     notes : tuple of RewardNote
@@ -531,16 +285,9 @@ class RewardExamination:
     n_comparisons: int
     is_held_out: bool
     error_rates: tuple[ErrorRate, ...] = ()
-    histograms: tuple[LabelHistogram, ...] = field(default=(), repr=False)
-    near_ideal: tuple[NearIdeal, ...] = field(default=(), repr=False)
-    misranked: Annotated[tuple[MisrankedPair, ...], Meta(max_length=10_000)] = field(
-        default=(), repr=False
-    )
     refusals: tuple[RefusalErrors, ...] = field(default=(), repr=False)
     degenerate: tuple[DegenerateCheck, ...] = field(default=(), repr=False)
     drives: tuple[FeatureDrive, ...] = field(default=(), repr=False)
-    scales: tuple[BehaviorScale, ...] = field(default=(), repr=False)
-    policy: PolicyCheck | None = None
     bench: tuple[BenchSubset, ...] = field(default=(), repr=False)
     notes: tuple[RewardNote, ...] = ()
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)

@@ -14,7 +14,7 @@ __all__ = ["RewardExaminationSettings"]
 
 @dataclass(frozen=True, kw_only=True)
 class RewardExaminationSettings(ComparisonLayout):
-    """How a reward is examined: what counts as better, how many resamples, how fine the figures.
+    """How a reward is examined: what counts as better, how many resamples.
 
     Attributes
     ----------
@@ -25,8 +25,6 @@ class RewardExaminationSettings(ComparisonLayout):
     orders : mapping of str to str
         Which labels are better, such as "ideal > less_good > bad"; with BEHAVIOR= before it for
         one behavior; repeatable. Default: as in the fit.
-    step_size : int
-        Responses per step of training.
     store : str, path or None
         Where a language model's replies are stored: a file, or postgresql://... Default:
         voirdire-replies.sqlite beside the reward.
@@ -36,13 +34,9 @@ class RewardExaminationSettings(ComparisonLayout):
         Of all intervals, in (0, 1).
     seed : int
         Of the resamples, and of the prompts for nonsense.
-    n_bins : int
-        Of histograms.
     n_degenerate : int
-        Prompts of COMPARISONS on which nonsense is judged too, up to eight responses for each, to
+        Prompts of COMPARISONS on which nonsense is judged too, up to four responses for each, to
         see whether it gets more reward than real responses; 0: none.
-    texts : bool
-        Whether the result holds texts of prompts and responses.
 
     Raises
     ------
@@ -52,19 +46,14 @@ class RewardExaminationSettings(ComparisonLayout):
 
     from_classes: bool | None = None
     orders: Mapping[str, str] = field(default_factory=dict)
-    step_size: int = 512
     store: str | Path | None = None
     n_resamples: int = 1_000
     confidence_level: float = 0.95
     seed: int = 0
-    n_bins: int = 40
     n_degenerate: int = 50
-    texts: bool = True
 
     def __post_init__(self) -> None:
         """Check every value."""
-        check_count("step_size", self.step_size, minimum=1)
-        check_count("n_bins", self.n_bins, minimum=1)
         check_count("n_degenerate", self.n_degenerate, minimum=0)
         check_count("n_resamples", self.n_resamples, minimum=0)
         check_fraction("confidence_level", self.confidence_level)
