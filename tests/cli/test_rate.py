@@ -48,11 +48,11 @@ def test_groups_are_compared(call, files, tmp_path):
 
 
 def test_json_has_every_figure(call, files):
-    done = call("rate", *files, "--labelled", "class", "--confidence-level", "0.9", "--json")
+    done = call("rate", *files, "--labelled", "verdict", "--confidence-level", "0.9", "--json")
 
     (row,) = done.json["rates"]
     found = row["result"]
-    assert (found["method"], found["labelled"]) == ("rogan_gladen", "class")
+    assert (found["method"], found["labelled"]) == ("efficient", "verdict")
     assert found["human"] == {"estimate": None, "low": None, "high": None}
     assert found["rate"]["low"] < found["rate"]["estimate"] < found["rate"]["high"]
     assert found["confidence_level"] == 0.9

@@ -14,7 +14,7 @@ from alt_test_oracle import jaccard_distance, krippendorff_oracle, nominal_dista
 from strategies import sparse_humans
 from voirdire import DegenerateDataWarning, InputError, krippendorff_alpha
 
-LEVELS = ("nominal", "interval")
+LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
 
 @st.composite
@@ -163,16 +163,17 @@ def test_the_interval_is_nearly_that_of_the_jackknife():
     assert width == pytest.approx(2 * half / (1 - result.alpha**2), rel=0.02)
 
 
-@given(sparse_matrices(), st.sampled_from(LEVELS))
+@given(sparse_matrices(), st.sampled_from(("nominal", "ordinal", "interval")))
 def test_raters_items_and_names_of_labels_are_irrelevant(labels, level):
     rng = np.random.default_rng(0)
     rows, columns = rng.permutation(len(labels)), rng.permutation(labels.shape[1])
     shuffled = labels[rows][:, columns]
-    # Irrelevant are names to "nominal", a line to "interval".
+    # Irrelevant are names to "nominal", what keeps the order to "ordinal", a line to "interval".
     renamed = {
         "nominal": np.array([3, 5, 0, 1, 4, 2])[(as_codes(labels) // 10)]
         if (as_codes(labels) % 10 == 0).all()
         else as_codes(labels),
+        "ordinal": np.exp(labels),
         "interval": 7 - 3 * labels,
     }[level]
     if level == "nominal":
@@ -255,11 +256,12 @@ def test_undefined_is_nan_with_a_warning(labels, reason):
 
 
 @pytest.mark.edges
+@pytest.mark.parametrize("level", ["ordinal", "interval", "ratio"])
 @pytest.mark.parametrize("value", [0.1, 0.3, 1 / 3, 1e-9, 1e9 + 0.1])
 @pytest.mark.parametrize("n_items", [2, 3, 7, 50])
-def test_one_number_only_is_undefined_whatever_the_rounding(value, n_items):
+def test_one_number_only_is_undefined_whatever_the_rounding(level, value, n_items):
     with pytest.warns(DegenerateDataWarning, match="all labels are equal"):
-        result = krippendorff_alpha(np.full((n_items, 3), value), level="interval")
+        result = krippendorff_alpha(np.full((n_items, 3), value), level=level)
 
     assert math.isnan(result.alpha)
 
@@ -284,6 +286,7 @@ def test_a_wrong_argument_is_an_input_error(labels, options, message):
     ("labels", "options"),
     [
         ([[0, -2], [1, 1]], {}),
+        ([[1.0, -1.0], [2.0, 3.0]], {"level": "ratio"}),
         ([[1.0, math.inf], [2.0, 3.0]], {"level": "interval"}),
         ([[1, 2], [0, 0]], {"level": "sets", "label_sets": np.eye(2, dtype=bool)}),
     ],
@@ -299,11 +302,13 @@ def test_many_distinct_labels_build_no_square_table(peak_memory):
     codes = rng.integers(0, 10_000, (10_000, 3))
 
     nominal = peak_memory(lambda: krippendorff_alpha(codes))
-    interval = peak_memory(lambda: krippendorff_alpha(codes.astype(float), level="interval"))
+    ordinal = peak_memory(lambda: krippendorff_alpha(codes.astype(float), level="ordinal"))
+    ratio = peak_memory(lambda: krippendorff_alpha(codes.astype(float), level="ratio"))
 
     # A table of 10,000 x 10,000 floats has 800 MB.
     assert nominal < 20e6
-    assert interval < 20e6
+    assert ordinal < 20e6
+    assert ratio < 150e6
 
 
 @pytest.mark.slow

@@ -46,6 +46,23 @@ def test_prediction_powered_rates_are_those_of_ppi_python(case):
     assert (found.rate.low, found.rate.high) == pytest.approx((case["low"], case["high"]), abs=0.01)
 
 
+def test_labels_by_verdict_are_weighted_by_how_frequent_verdicts_are():
+    judged = np.repeat([1.0, 0.0], [200, 800])
+    labels = np.full(1_000, np.nan)
+    labels[:50], labels[200:250] = np.arange(50) < 40, np.arange(50) < 5
+
+    found = estimate_rate(judged, labels, labelled="verdict")
+
+    # 1/5 of the items at 4/5 and 4/5 at 1/10
+    assert found.rate.estimate == pytest.approx(0.2 * 0.8 + 0.8 * 0.1)
+    assert found.method == "efficient"
+    assert np.isnan(found.human.estimate)
+    assert found.naive.estimate == pytest.approx(0.2)
+    assert (found.n_items, found.n_labelled) == (1_000, 100)
+    assert found.sensitivity == pytest.approx(40 / 45)
+    assert found.specificity == pytest.approx(45 / 55)
+
+
 def test_labels_by_class_correct_by_sensitivity_and_specificity():
     judged = np.concatenate([np.repeat([1.0, 0.0], 500), np.repeat([1, 0, 1, 0], [45, 5, 10, 40])])
     labels = np.concatenate([np.full(1_000, np.nan), np.repeat([1.0, 0.0], 50)])
@@ -67,17 +84,20 @@ def test_where_all_items_are_labelled_people_alone_count():
     assert found.naive.low == pytest.approx(low)
 
 
-def test_probabilities_that_are_far_from_calibrated_help():
+def test_probabilities_are_cut_into_strata():
     rng = np.random.default_rng(4)
     stated = rng.random(3_000)
     true = rng.random(3_000) < stated**2  # far from calibrated
     labels = np.where(np.arange(3_000) < 600, true, np.nan)
 
-    found = estimate_rate(stated, labels)
+    efficient = estimate_rate(stated, labels, method="efficient")
+    powered = estimate_rate(stated, labels)
 
-    assert found.rate.estimate == pytest.approx(true.mean(), abs=0.03)
-    assert found.rate.high - found.rate.low < 0.9 * (found.human.high - found.human.low)
-    assert found.naive.low > true.mean()  # 1/2 where it holds for 1/3
+    assert efficient.rate.estimate == pytest.approx(true.mean(), abs=0.03)
+    assert powered.rate.estimate == pytest.approx(true.mean(), abs=0.03)
+    for found in (efficient.rate, powered.rate):
+        assert found.high - found.low < 0.9 * (efficient.human.high - efficient.human.low)
+    assert efficient.naive.low > true.mean()  # 1/2 where it holds for 1/3
 
 
 def test_shares_of_people_are_labels_too():
@@ -238,6 +258,12 @@ def test_without_a_label_nothing_is_known():
     assert found.naive.estimate == pytest.approx(2 / 3)
 
 
+def test_a_verdict_without_labels_leaves_the_rate_open():
+    with pytest.warns(DegenerateDataWarning, match="a verdict has no labelled item"):
+        found = estimate_rate([1, 1, 0, 0], [1, 0, np.nan, np.nan], labelled="verdict")
+    assert np.isnan(found.rate.estimate)
+
+
 def test_a_judge_no_better_than_chance_corrects_nothing():
     with pytest.warns(DegenerateDataWarning, match="no better than chance"):
         found = estimate_rate([1, 0, 0, 1, 1], [1, 1, 0, 0, np.nan], labelled="class")
@@ -260,6 +286,10 @@ def test_one_labelled_item_has_no_interval():
         ({"judged": [1], "labels": [1], "labelled": "somehow"}, "`labelled`"),
         ({"judged": [1], "labels": [1], "method": "rogan_gladen"}, "items labelled by class only"),
         ({"judged": [1], "labels": [1], "method": "ppi", "labelled": "class"}, "rogan_gladen"),
+        (
+            {"judged": [1], "labels": [1], "method": "human", "labelled": "verdict"},
+            "'efficient'",
+        ),
         ({"judged": [1], "labels": [1], "confidence_level": 95}, "`confidence_level`"),
         ({"judged": [1], "labels": [1], "clusters": [1, 2]}, "`clusters`"),
     ],

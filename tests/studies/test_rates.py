@@ -118,9 +118,9 @@ def test_clusters_are_the_units(study):
 
 def test_an_undefined_rate_is_one_warning():
     judge = {n: n < 20 for n in range(40)}
-    with pytest.warns(DegenerateDataWarning, match="1 of 1 rates are undefined: the judge is no"):
+    with pytest.warns(DegenerateDataWarning, match="1 of 1 rates are undefined: a verdict has no"):
         voirdire.rate(
-            judges={"j": judge}, humans={"ann": dict.fromkeys(range(10), True)}, labelled="class"
+            judges={"j": judge}, humans={"ann": dict.fromkeys(range(10), True)}, labelled="verdict"
         )
 
 

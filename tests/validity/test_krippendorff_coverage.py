@@ -32,7 +32,7 @@ def sample(rng, n_clusters, *, per_cluster, level, missing=0.1, n_raters=4):
     return np.where(gone, np.nan, labels.astype(float)), clusters
 
 
-@pytest.mark.parametrize("level", ["nominal", "interval"])
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
 @pytest.mark.parametrize(("n_clusters", "per_cluster"), [(80, 1), (60, 4)])
 def test_the_interval_covers_as_often_as_it_says(level, n_clusters, per_cluster):
     rng = np.random.default_rng([n_clusters, per_cluster, len(level)])

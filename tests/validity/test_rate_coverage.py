@@ -110,6 +110,27 @@ def test_of_clusters_of_five(rate, whole, judge):
     assert {name: n for name, n in covered.items() if n / N_RUNS < LEAST} == {}
 
 
+@pytest.mark.parametrize("judge", JUDGES)
+@pytest.mark.parametrize(("n_positive", "n_negative"), [(50, 50), (20, 80)])
+def test_of_items_labelled_by_verdict(n_positive, n_negative, judge):
+    rng = np.random.default_rng([n_positive, *(int(100 * skill) for skill in judge)])
+    shares = {}
+    for rate in RATES:
+        covered = 0
+        for _ in range(N_RUNS):
+            truth = rng.random(1_000) < rate
+            judged = verdicts(rng, truth, *judge)
+            places = rng.permutation(1_000)
+            said_yes = judged[places] == 1
+            chosen = [places[said_yes][:n_positive], places[~said_yes][:n_negative]]
+            labels = np.full(1_000, np.nan)
+            labels[np.concatenate(chosen)] = truth[np.concatenate(chosen)]
+            covered += covers(estimate_rate(judged, labels, labelled="verdict").rate, rate)
+        shares[rate] = covered / N_RUNS
+
+    assert {rate: share for rate, share in shares.items() if share < LEAST} == {}
+
+
 @pytest.mark.parametrize("judge", [judge for judge in JUDGES if sum(judge) > 1.2])
 @pytest.mark.parametrize(("n_positive", "n_negative"), [(50, 50), (20, 80)])
 def test_of_items_labelled_by_class(n_positive, n_negative, judge):

@@ -54,10 +54,11 @@ def rate_command(
         A column of --items that splits the items, such as the model that wrote them; two groups are
         compared.
     labelled
-        How the labelled items were drawn: at random from all, or so many that hold and so many that
-        do not.
+        How the labelled items were drawn: at random from all, so many of each verdict, or so many
+        that hold and so many that do not.
     method
-        How to estimate. By default Rogan and Gladen's for items labelled by class, else PPI++.
+        How to estimate. By default Rogan and Gladen's for items labelled by class, the strata of
+        verdicts for those labelled by verdict, else PPI++.
     probabilities
         Use the probabilities that judges state in place of their labels.
     confidence_level

@@ -1,28 +1,38 @@
 r"""Estimates how often something holds, from many verdicts of a judge and few labels.
 
-Verdicts that are counted as if they were true give a biased rate, however many there are. With
-labels on a random part of the items,
+Verdicts that are counted as if they were true give a biased rate, however many there are. Labels on
+a random part of the items say how often it holds among the items with each verdict; with
+:math:`\pi_k` the share of all items with the verdict k and :math:`p_k` the share of the labelled
+ones among them for which it holds,
+
+.. math:: \hat\theta = \sum_k \pi_k \hat p_k
+
+is the efficient estimate (the one-step estimate from the influence function, with a saturated model
+of the label given the verdict [1]_). It needs no more than that labels are a random part of the
+items *of each verdict*. Where they are one of all items,
 
 .. math:: \bar y - \lambda (\bar f_{labelled} - \bar f)
 
-with a tuned :math:`\lambda` (PPI++ [2]_) is right on average, and needs fewer labels than these
-alone. Its interval, on the logit scale with a quantile of the t distribution, counts a label that
-disagrees more than there are: where labels are few, or the judge nearly always right, their own
-spread is no error.
+with a tuned :math:`\lambda` (PPI++ [3]_) needs fewer labels. Both have intervals on the logit scale
+with a quantile of the t distribution, which count a label that disagrees more than there are: where
+labels are few, or the judge nearly always right, their own spread is no error.
 
 Where labelled items were drawn by their true class, with the sensitivity :math:`q_1` from items
 that hold and the specificity :math:`q_0` from items that do not, only
-:math:`(\bar f + q_0 - 1) / (q_0 + q_1 - 1)` is valid [3]_, with the interval of [4]_.
+:math:`(\bar f + q_0 - 1) / (q_0 + q_1 - 1)` is valid [4]_, with the interval of [5]_.
 
 References
 ----------
-.. [1] G. Y. Zou and A. Donner, "Construction of Confidence Limits about Effect Measures: A General
+.. [1] V. Chernozhukov et al., "Double/debiased Machine Learning for Treatment and Structural
+   Parameters", Econometrics Journal 21(1), 2018; J. M. Robins, A. Rotnitzky and L. P. Zhao, JASA
+   89(427), 1994.
+.. [2] G. Y. Zou and A. Donner, "Construction of Confidence Limits about Effect Measures: A General
    Approach", Statistics in Medicine 27(10), pages 1693-1702, 2008.
-.. [2] A. N. Angelopoulos, J. C. Duchi and T. Zrnic, "PPI++: Efficient Prediction-Powered
+.. [3] A. N. Angelopoulos, J. C. Duchi and T. Zrnic, "PPI++: Efficient Prediction-Powered
    Inference", arXiv 2311.01453, 2023.
-.. [3] W. J. Rogan and B. Gladen, "Estimating Prevalence from the Results of a Screening Test",
+.. [4] W. J. Rogan and B. Gladen, "Estimating Prevalence from the Results of a Screening Test",
    American Journal of Epidemiology 107(1), 1978.
-.. [4] Z. Lang and J. Reiczigel, "Confidence Limits for Prevalence of Disease Adjusted for Estimated
+.. [5] Z. Lang and J. Reiczigel, "Confidence Limits for Prevalence of Disease Adjusted for Estimated
    Sensitivity and Specificity", Preventive Veterinary Medicine 113(1), 2014.
 """
 
@@ -63,11 +73,14 @@ __all__ = [
     "estimate_rate",
 ]
 
-RateMethod: TypeAlias = Literal["auto", "human", "ppi", "rogan_gladen"]
+RateMethod: TypeAlias = Literal["auto", "human", "efficient", "ppi", "rogan_gladen"]
 """How a rate is estimated."""
 
-LabelledItems: TypeAlias = Literal["random", "class"]
+LabelledItems: TypeAlias = Literal["random", "verdict", "class"]
 """How the labelled items were drawn."""
+
+_MOST_BINS = 4
+_FEWEST_IN_BIN = 15
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +91,7 @@ class RateResult:
     ----------
     rate : Estimate
         By `method`, in [0, 1].
-    method : {"human", "ppi", "rogan_gladen"}
+    method : {"human", "efficient", "ppi", "rogan_gladen"}
         How it was estimated.
     because : str
         Why so.
@@ -90,7 +103,7 @@ class RateResult:
         Of the judge on the labelled items; nan where undefined.
     n_items, n_labelled : int
         Items with a verdict; those of them with a label.
-    labelled : {"random", "class"}
+    labelled : {"random", "verdict", "class"}
         How the labelled items were drawn.
     confidence_level : float
         Nominal coverage of the intervals, in (0, 1).
@@ -129,12 +142,13 @@ def estimate_rate(
         The judge's verdicts: 1 and 0, or probabilities in [0, 1]; nan where it gave none.
     labels : array_like of float, shape (n_items,)
         Whether it holds: 1 and 0, or a share of people in between; nan where nobody labelled.
-    labelled : {"random", "class"}, optional
-        How the labelled items were drawn: at random from all, or by their true class (so many that
-        hold and so many that do not).
-    method : {"auto", "human", "ppi", "rogan_gladen"}, optional
+    labelled : {"random", "verdict", "class"}, optional
+        How the labelled items were drawn: at random from all; from those of each verdict (so many
+        "yes" and so many "no"); or by their true class (so many that hold and so many that do
+        not).
+    method : {"auto", "human", "efficient", "ppi", "rogan_gladen"}, optional
         ``"auto"``: ``"rogan_gladen"`` where items were labelled by class, ``"human"`` where all are
-        labelled, else ``"ppi"``.
+        labelled, ``"efficient"`` where items were labelled by verdict, else ``"ppi"``.
     clusters : array_like of int, shape (n_items,), optional
         Which independent unit each item belongs to.
     confidence_level : float, optional
@@ -157,7 +171,8 @@ def estimate_rate(
 
     Notes
     -----
-    Items without a verdict are left out. Coverage of the intervals at .95, the
+    Probabilities are cut into at most 4 strata of at least 15 labels each, within which they are
+    not used further. Items without a verdict are left out. Coverage of the intervals at .95, the
     lowest of judges from useless to perfect, is in the tests; reference values are those of
     ``ppi_py`` 0.2 and of counting.
 
@@ -185,10 +200,11 @@ def estimate_rate(
         human = UNDEFINED if labelled != "random" else data.of_labels()
         rate = {
             "human": data.of_labels,
+            "efficient": data.efficient,
             "ppi": data.prediction_powered,
             "rogan_gladen": data.rogan_gladen,
         }[chosen]()
-    reason = _find_reason(data, rate)
+    reason = _find_reason(data, rate, chosen)
     if reason is not None:
         warnings.warn(f"the rate is undefined: {reason}.", DegenerateDataWarning, stacklevel=2)
     return RateResult(
@@ -219,18 +235,28 @@ def _choose(method: RateMethod, labelled: LabelledItems, data: _Data) -> tuple[R
             "It is valid for items labelled by class only."
         )
         raise InputError(msg)
+    if labelled == "verdict" and method in ("human", "ppi"):
+        msg = f"`method` must be 'efficient' for items labelled by verdict, got {method!r}."
+        raise InputError(msg)
     if method != "auto":
         return method, "asked for"
     if data.known.all():
         return "human", "all items are labelled"
+    if labelled == "verdict":
+        return (
+            "efficient",
+            "labels say how often each verdict is right, verdicts how frequent it is",
+        )
     return "ppi", "verdicts narrow the interval as far as labels show them to be right"
 
 
-def _find_reason(data: _Data, rate: Estimate) -> str | None:
+def _find_reason(data: _Data, rate: Estimate, method: RateMethod) -> str | None:
     if not data.known.any():
         return "no item has a label and a verdict"
     if np.isnan(rate.estimate):
-        return "the judge is no better than chance on the labelled items"
+        if method == "rogan_gladen":
+            return "the judge is no better than chance on the labelled items"
+        return "a verdict has no labelled item"
     return None if not np.isnan(rate.low) else "an interval needs at least two items, or clusters"
 
 
@@ -309,8 +335,35 @@ class _Data:
         said = self.judged[self.known & (self.labels == label)] >= 0.5
         return float(said.mean()) if len(said) else float("nan")
 
+    def strata(self) -> NDArray[np.intp]:
+        """Return the stratum of each item: its verdict, or the range of its probability."""
+        values = np.unique(self.judged)
+        if len(values) <= 2:
+            return np.searchsorted(values, self.judged)
+        n_bins = int(np.clip(np.count_nonzero(self.known) // _FEWEST_IN_BIN, 1, _MOST_BINS))
+        cuts = np.quantile(self.judged[self.known], np.arange(1, n_bins) / n_bins)
+        return np.unique(np.searchsorted(cuts, self.judged, "right"), return_inverse=True)[1]
+
+    def efficient(self) -> Estimate:
+        """Weigh the strata's shares by how frequent the strata are among all items [1]_."""
+        strata, known = self.strata(), self.known
+        if not known.any():
+            return UNDEFINED
+        weights = np.bincount(strata) / len(strata)
+        counts = np.bincount(strata[known], minlength=len(weights))
+        if not counts.all():
+            return UNDEFINED
+        means = np.bincount(strata[known], self.labels[known], len(weights)) / counts
+        rate = float(weights @ means)
+        influence = (means[strata] - rate) / len(strata)
+        # as in the jackknife: how far the mean moves where a label is left out
+        scale = (weights / np.maximum(counts - 1, 1))[strata[known]]
+        influence[known] += scale * (self.labels[known] - means[strata[known]])
+        unseen = float(((weights / (counts + 1)) ** 2).sum()) / 2
+        return self.corrected(rate, influence, unseen)
+
     def power(self) -> float:
-        """Choose how much of the verdicts to use [2]_."""
+        """Choose how much of the verdicts to use [3]_."""
         n_labelled, n_others = np.count_nonzero(self.known), np.count_nonzero(~self.known)
         spread = float(self.judged.var(ddof=1)) if len(self.judged) > 1 else 0.0
         if n_labelled < 2 or n_others < 2 or not spread:
@@ -354,7 +407,7 @@ class _Data:
         if useful <= 0:
             return UNDEFINED
         rate = float(np.clip((said[asked].mean() - false_alarms) / useful, 0.0, 1.0))
-        # the interval of [4], with pseudo-observations in all three shares
+        # the interval of [5], with pseudo-observations in all three shares
         yes = (said[asked].sum() + level**2 / 2) / (n_asked + level**2)
         finds = (said[holds].sum() + 1) / (n_true + 2)
         rejects = ((~said[fails]).sum() + 1) / (n_false + 2)
@@ -415,7 +468,7 @@ def compare_rates(
         As in `estimate_rate`, the items of both groups under each other.
     is_second : array_like of bool, shape (n_items,)
         Which items are of the second group.
-    labelled : {"random", "class"}, optional
+    labelled : {"random", "verdict", "class"}, optional
         How the labelled items of each group were drawn.
     clusters : array_like of int, shape (n_items,), optional
         Which independent unit each item belongs to. Where both groups answer the same prompts,

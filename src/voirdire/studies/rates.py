@@ -142,9 +142,9 @@ def rate(
         Which label of a choice is counted; true for booleans.
     questions : sequence of str, optional
         Which questions; by default all that people answered.
-    labelled : {"random", "class"}, optional
+    labelled : {"random", "verdict", "class"}, optional
         How the labelled items were drawn, see `voirdire.stats.estimate_rate`.
-    method : {"auto", "human", "ppi", "rogan_gladen"}, optional
+    method : {"auto", "human", "efficient", "ppi", "rogan_gladen"}, optional
         See `voirdire.stats.estimate_rate`.
     probabilities : bool, optional
         Whether to use the probabilities that judges state in place of their labels.

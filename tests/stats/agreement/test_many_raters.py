@@ -45,13 +45,13 @@ def irrcac(labels, method, weights="identity", categories=None):
     frame = pd.DataFrame(np.where(labels < 0, np.nan, labels.astype(float)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        names = {None: "identity", "quadratic": "quadratic"}
+        names = {None: "identity", "linear": "linear", "quadratic": "quadratic"}
         cac = CAC(frame, weights=names.get(weights, weights), categories=categories)
         return getattr(cac, method)()["est"]
 
 
 @pytest.mark.ci
-@given(sparse_matrices(), st.sampled_from((None, "quadratic")))
+@given(sparse_matrices(), st.sampled_from((None, "linear", "quadratic")))
 def test_coefficients_are_those_of_irrcac(labels, weights):
     if len(np.unique(labels[labels >= 0])) < 2:
         return
@@ -67,7 +67,7 @@ def test_coefficients_are_those_of_irrcac(labels, weights):
 
 
 @pytest.mark.edges
-@pytest.mark.parametrize("weights", [None, "quadratic"])
+@pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
 @pytest.mark.parametrize(("measure", "method"), [(fleiss_kappa, "fleiss"), (gwet_ac, "gwet")])
 def test_standard_errors_of_many_items_are_those_of_irrcac(measure, method, weights):
     rng = np.random.default_rng(0)

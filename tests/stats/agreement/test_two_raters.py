@@ -34,7 +34,7 @@ def common(labels):
     return labels[(labels >= 0).all(axis=1)]
 
 
-@given(two_columns(), st.sampled_from((None, "quadratic")))
+@given(two_columns(), st.sampled_from((None, "linear", "quadratic")))
 def test_kappa_is_that_of_scikit_learn(labels, weights):
     result = cohen_kappa(*labels.T, weights=weights)
 
@@ -77,7 +77,7 @@ def fishers_error(result, n_units):
     return width / 2 / student.ppf(0.84, n_units - 1) * (1 - result.estimate**2)
 
 
-@pytest.mark.parametrize("weights", [None, "quadratic"])
+@pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
 def test_the_standard_error_of_many_items_is_that_of_statsmodels(weights):
     rng = np.random.default_rng(0)
     n = 20_000
@@ -94,7 +94,7 @@ def test_the_standard_error_of_many_items_is_that_of_statsmodels(weights):
 
 
 @pytest.mark.edges
-@pytest.mark.parametrize("weights", [None, "quadratic"])
+@pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
 @pytest.mark.parametrize("share", [0.1, 0.5])
 def test_the_standard_error_is_nearly_that_of_the_jackknife(weights, share):
     rng = np.random.default_rng(1)
@@ -149,6 +149,14 @@ def test_kappa_by_hand():
     assert (result.coefficient, result.weights) == ("cohen_kappa", None)
     assert (result.n_items, result.n_raters, result.n_clusters) == (50, 2, 50)
     assert as_plain(result)["estimate"] == result.estimate
+
+
+def test_linear_kappa_by_hand():
+    result = cohen_kappa([0, 1, 2, 2], [0, 2, 2, 0], weights="linear")
+
+    # Differences 0 1 0 2: D_o = 3/4. Each label of the first against 0 2 2 0: 4 in all, be it 0
+    # (0 + 2 + 2 + 0), 1 (four times 1) or 2 (2 + 0 + 0 + 2): D_e = 16/16; kappa = 1 - 3/4.
+    assert result.estimate == pytest.approx(1 / 4)
 
 
 @given(two_columns(), st.sampled_from((None, "quadratic")))
@@ -215,8 +223,8 @@ def test_undefined_is_nan_with_one_warning(first, second, reason):
         (([0, 1], [0]), {}, "`first`, `second` must be of the same shape"),
         (([0.5, 1], [1, 0]), {}, "`labels` must be integer codes, -1 where missing, got"),
         (([0, -2], [1, 0]), {}, "`labels` must be codes from 0, -1 where missing, got -2"),
-        (([0, math.inf], [1, 0]), {"weights": "quadratic"}, "`labels` must be finite numbers"),
-        ((["a", "b"], ["a", "b"]), {"weights": "quadratic"}, "or numbers with nan, got <U1"),
+        (([0, math.inf], [1, 0]), {"weights": "linear"}, "`labels` must be finite numbers"),
+        ((["a", "b"], ["a", "b"]), {"weights": "linear"}, "or numbers with nan, got <U1"),
         (([0, 1], [1, 0]), {"weights": "cubic"}, "`weights` must be one of"),
         (([0, 1], [1, 0]), {"weights": "jaccard"}, "`label_sets` must be given"),
         (([0, 1], [1, 0]), {"label_sets": np.eye(2, dtype=bool)}, "`label_sets` must be None"),

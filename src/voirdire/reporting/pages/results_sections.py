@@ -339,7 +339,7 @@ def rates_view(report: RateReport) -> View:
             "confidence_level": first.confidence_level,
             "n_annotators": max(row.n_annotators for row in rows),
         },
-        glossary=(*("rate", "naive", "human", "ppi", "rogan_gladen"),
+        glossary=(*("rate", "naive", "human", "ppi", "efficient", "rogan_gladen"),
                   *("sensitivity", "specificity", "interval")),
     )  # fmt: skip
 

@@ -28,7 +28,7 @@ class AgreementResult:
     coefficient : str
         ``"raw_agreement"``, ``"cohen_kappa"``, ``"fleiss_kappa"``, ``"krippendorff_alpha"``,
         ``"gwet_ac"``, ``"majority_agreement"`` or ``"majority_kappa"``.
-    weights : {"quadratic", "jaccard"} or None
+    weights : {"linear", "quadratic", "jaccard"} or None
         Partial agreement of unequal labels; None where only equal labels agree.
     estimate : float
         At most 1; for all but the two agreements, which lie in [0, 1], 0 is chance. nan where it

@@ -18,30 +18,32 @@ References
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.stats.agreement.labels import code_labels
+from voirdire.stats.agreement.labels import RatioDisagreement, code_labels
 from voirdire.stats.agreement.many_raters import ItemAgreement
 from voirdire.stats.intervals import check_units
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.stats.agreement.labels import Weights
+    from voirdire.stats.agreement.labels import CodedLabels, Disagreement, Weights
     from voirdire.stats.label_arrays import LabelSets
 
 __all__ = ["KrippendorffResult", "Level", "krippendorff_alpha"]
 
-Level: TypeAlias = Literal["nominal", "interval", "sets"]
+Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio", "sets"]
 
 _WEIGHTS: dict[Level, Weights | None] = {
     "nominal": None,
+    "ordinal": "quadratic",
     "interval": "quadratic",
+    "ratio": "quadratic",
     "sets": "jaccard",
 }
 
@@ -59,7 +61,7 @@ class KrippendorffResult:
     confidence_level : float
         Nominal coverage, in (0, 1).
     level : str
-        The metric: nominal, interval or sets.
+        The metric: nominal, ordinal, interval, ratio or sets.
     n_items : int
         Items with at least two labels.
     n_labels : int
@@ -96,8 +98,9 @@ def krippendorff_alpha(
     labels : array_like, shape (n_items, n_raters)
         For ``"nominal"`` and ``"sets"`` integer codes with -1 for missing; otherwise numbers
         with nan for missing.
-    level : {"nominal", "interval", "sets"}, optional
-        The squared metric: unequal labels; difference; Jaccard distance of label sets.
+    level : {"nominal", "ordinal", "interval", "ratio", "sets"}, optional
+        The squared metric: unequal labels; difference of midranks; difference; difference over
+        sum (labels must be positive or zero); Jaccard distance of label sets.
     label_sets : array_like of bool, shape (n_sets, n_labels), optional
         For ``"sets"``: which labels the set of each code holds.
     clusters : array_like of int, shape (n_items,), optional
@@ -161,16 +164,11 @@ def measure_agreement(
     if level == "sets" and sets is None:
         msg = "`label_sets` must be given for 'sets', got None."
         raise InputError(msg)
-    matrix = np.asarray(labels)
-    if level == "interval" and matrix.ndim == 2:
-        matrix = matrix.astype(np.float64, copy=False)
+    matrix = _check_numbers(labels, level)
     coded = code_labels(matrix, weights=_WEIGHTS[level], label_sets=sets)
     units = check_units(clusters, coded.codes.shape[1])
     items = ItemAgreement(
-        coded,
-        coded.disagreement(slice(None)),
-        units=units,
-        confidence_level=confidence_level,
+        coded, _disagreement(coded, level), units=units, confidence_level=confidence_level
     )
     found = items.krippendorff_alpha()
     return KrippendorffResult(
@@ -184,3 +182,28 @@ def measure_agreement(
         n_clusters=found.n_clusters,
         reason=found.reason,
     )
+
+
+def _check_numbers(labels: ArrayLike, level: Level) -> NDArray[Any]:
+    matrix = np.asarray(labels)
+    if level in ("nominal", "sets") or matrix.ndim != 2:
+        return matrix
+    numbers = matrix.astype(np.float64, copy=False)
+    if np.isinf(numbers).any() or (level == "ratio" and (numbers < 0).any()):
+        rule = "finite numbers, none below 0" if level == "ratio" else "finite numbers"
+        msg = f"`labels` must be {rule} for {level!r}, nan where missing."
+        raise InputError(msg)
+    return numbers
+
+
+def _disagreement(coded: CodedLabels, level: Level) -> Disagreement:
+    everything = slice(None)
+    if level == "ratio":
+        return RatioDisagreement(np.arange(coded.n_labels), coded.values)
+    if level != "ordinal":
+        return coded.disagreement(everything)
+    present = coded.codes >= 0
+    present &= np.count_nonzero(present, axis=0) >= 2
+    counts = np.bincount(coded.codes[present], minlength=coded.n_labels)
+    midranks = np.cumsum(counts) - counts / 2
+    return replace(coded, values=midranks).disagreement(everything)

@@ -1,7 +1,7 @@
 r"""Codes labels, and measures how far two labels agree: by equality, number or shared labels.
 
 Agreement is :math:`w(a, b) = 1 - \delta(a, b)` with a disagreement :math:`\delta` in [0, 1]: 0 or 1
-for names; :math:`(a - b)^2 / R^2` for numbers with the range R;
+for names; :math:`|a - b| / R` (linear) or its square (quadratic) for numbers with the range R;
 the Jaccard distance for label sets.
 """
 
@@ -24,11 +24,12 @@ __all__ = [
     "CodedLabels",
     "Disagreement",
     "LabelKeys",
+    "RatioDisagreement",
     "Weights",
     "code_labels",
 ]
 
-Weights: TypeAlias = Literal["quadratic", "jaccard"]
+Weights: TypeAlias = Literal["linear", "quadratic", "jaccard"]
 """Partial agreement of unequal labels; None for none."""
 
 _MAX_TABLE = 2_048
@@ -104,6 +105,55 @@ class _Quadratic(Disagreement):
         values = self._values[keys.label]
         apart = values - keys.total(share * values)[keys.group]
         return apart**2 + keys.total(share * apart**2)[keys.group]
+
+
+class _Linear(_Quadratic):
+    """Disagreement of numbers: absolute difference over the range of the categories."""
+
+    name: Weights | None = "linear"
+
+    def between(self, first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+        return np.abs(self._values[first] - self._values[second])
+
+    def mean_to(self, keys: LabelKeys, share: NDArray[np.float64]) -> NDArray[np.float64]:
+        # Labels ascend: those before a key are smaller, the others larger.
+        values = self._values[keys.label]
+        mass, moment = np.cumsum(share), np.cumsum(share * values)
+        before = np.searchsorted(keys.group, keys.group) - 1
+        mass = mass - np.where(before >= 0, mass[before], 0.0)
+        moment = moment - np.where(before >= 0, moment[before], 0.0)
+        all_mass, all_moment = keys.total(share), keys.total(share * values)
+        return values * (2 * mass - all_mass[keys.group]) + all_moment[keys.group] - 2 * moment
+
+
+class RatioDisagreement(Disagreement):
+    """Disagreement of numbers from 0: squared difference over squared sum."""
+
+    def __init__(self, categories: NDArray[np.intp], values: NDArray[np.float64]) -> None:
+        super().__init__(categories)
+        self._values = values
+
+    def between(self, first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+        """Return the disagreement of pairs of labels."""
+        return self._squared_ratio(self._values[first], self._values[second])
+
+    def mean_to(self, keys: LabelKeys, share: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean disagreement of each label with all labels of one group."""
+        values = self._values[keys.label]
+        return np.concatenate(
+            [
+                self._squared_ratio(values[start : start + _ROWS_AT_ONCE, np.newaxis], values)
+                @ share
+                for start in range(0, max(len(values), 1), _ROWS_AT_ONCE)
+            ]
+        )
+
+    @staticmethod
+    def _squared_ratio(
+        first: NDArray[np.float64], second: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        total = first + second
+        return np.divide(first - second, total, out=np.zeros(total.shape), where=total > 0) ** 2
 
 
 class _SetDisagreement(Disagreement):
@@ -216,7 +266,7 @@ class CodedLabels:
             return Disagreement(categories)
         if self.weights == "jaccard":
             return _SetDisagreement(categories, self.values, self._distances)
-        return _Quadratic(categories, self.values)
+        return (_Linear if self.weights == "linear" else _Quadratic)(categories, self.values)
 
     @cached_property
     def _used_labels(self) -> NDArray[np.bool_]:
@@ -274,7 +324,7 @@ def _check_type(matrix: NDArray[Any], weights: Weights | None) -> NDArray[Any]:
             raise InputError(msg)
         return matrix.astype(np.int64) if kind == "u" else matrix
     if kind != "f" or weights in (None, "jaccard"):
-        numbers = ", or numbers with nan" if weights == "quadratic" else ""
+        numbers = ", or numbers with nan" if weights in ("linear", "quadratic") else ""
         msg = f"`labels` must be integer codes, -1 where missing{numbers}, got {matrix.dtype}."
         raise InputError(msg)
     if np.isinf(matrix).any():

@@ -214,11 +214,11 @@ def raw_agreement(
     Parameters
     ----------
     labels : array_like, shape (n_items, n_raters)
-        Integer codes with -1 for missing or, for ``"quadratic"``, also numbers
+        Integer codes with -1 for missing or, for ``"linear"`` and ``"quadratic"``, also numbers
         with nan for missing. Raters need not have labelled every item.
-    weights : {"quadratic", "jaccard"}, optional
-        Unequal labels agree by one minus the squared difference of the numbers (the codes, where
-        labels are integers), over the squared range of the categories; or by the Jaccard index of
+    weights : {"linear", "quadratic", "jaccard"}, optional
+        Unequal labels agree by one minus the difference of the numbers (the codes, where labels
+        are integers), or its square, over the range of the categories; or by the Jaccard index of
         label sets. None: not at all.
     label_sets : array_like of bool, shape (n_sets, n_labels), or LabelSets, optional
         For ``"jaccard"``: which labels the set of each code holds.
@@ -286,7 +286,7 @@ def fleiss_kappa(
     ----------
     labels : array_like, shape (n_items, n_raters)
         As for `raw_agreement`.
-    weights : {"quadratic", "jaccard"}, optional
+    weights : {"linear", "quadratic", "jaccard"}, optional
         As for `raw_agreement`.
     label_sets : array_like of bool, shape (n_sets, n_labels), or LabelSets, optional
         For ``"jaccard"``: which labels the set of each code holds.
@@ -353,7 +353,7 @@ def gwet_ac(
     ----------
     labels : array_like, shape (n_items, n_raters)
         As for `raw_agreement`.
-    weights : {"quadratic", "jaccard"}, optional
+    weights : {"linear", "quadratic", "jaccard"}, optional
         As for `raw_agreement`; None gives AC1.
     label_sets : array_like of bool, shape (n_sets, n_labels), or LabelSets, optional
         For ``"jaccard"``: which labels the set of each code holds.

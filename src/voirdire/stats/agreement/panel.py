@@ -410,7 +410,7 @@ _MAX_COMPARISONS = 500_000_000
 def _majority_reason(pairs: RaterPairs) -> str | None:
     """Return why there is no majority vote; None where there is one."""
     labels = pairs.labels
-    if labels.weights == "quadratic" and labels.n_labels > _MAX_NUMBERS:
+    if labels.weights in ("linear", "quadratic") and labels.n_labels > _MAX_NUMBERS:
         return f"a scale of {labels.n_labels:,} distinct numbers has no majority"
     n_present = np.count_nonzero(pairs.humans >= 0, axis=0)
     if int(n_present.sum()) * int(n_present.max(initial=0)) > _MAX_COMPARISONS:

@@ -202,11 +202,11 @@ def cohen_kappa(
     ----------
     first, second : array_like, shape (n_items,)
         Labels of the same items in the same order: integer codes with -1 for missing or, for
-        ``"quadratic"``, also numbers with nan for missing.
-    weights : {"quadratic", "jaccard"}, optional
-        Unequal labels agree by one minus the squared difference of the numbers (the codes, where
-        labels are integers), over its largest value; or by the Jaccard index of label sets. None:
-        not at all.
+        ``"linear"`` and ``"quadratic"``, also numbers with nan for missing.
+    weights : {"linear", "quadratic", "jaccard"}, optional
+        Unequal labels agree by one minus the difference of the numbers (the codes, where labels
+        are integers), or its square, over its largest value; or by the Jaccard index of label
+        sets. None: not at all.
     label_sets : array_like of bool, shape (n_sets, n_labels), or LabelSets, optional
         For ``"jaccard"``: which labels the set of each code holds.
     clusters : array_like of int, shape (n_items,), optional
