@@ -301,7 +301,6 @@ def test_a_synthesis_whose_model_always_fails_keeps_what_the_first_judge_knows(
     written = (folder / "written.jsonl").read_text(encoding="utf-8")
     assert done.code == 0, done.err
     assert done.json["judge_calls"]["failures"].keys() == {"refusal by the judge"}
-    assert [reason for reason in done.json["reasons"] if reason.startswith("no verdict about")]
     assert written
     assert not any(f"({item})" in written for item in expected)
 
@@ -341,21 +340,6 @@ def test_a_synthesis_with_a_wrong_cascade_writes_nothing(
 
     assert done.code == 1
     assert match in done.err
-    assert writer.served.total() == n_served(faulty_server) == 0
-
-
-@pytest.mark.ci
-def test_an_estimate_of_a_synthesis_calls_nobody_and_says_what_is_the_most(
-    synthesize, faulty_server, writer, monkeypatch
-):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-
-    done = synthesize("--dry-run", "--price", "1,1")
-    told = synthesize("--dry-run", "--json").json["estimate"]
-
-    assert done.code == 0, done.err
-    assert "up to 18 calls for first drafts" in done.out
-    assert (told["n_judge_calls"], told["is_cascade"]) == (18, True)
     assert writer.served.total() == n_served(faulty_server) == 0
 
 

@@ -55,7 +55,6 @@ def test_json_has_every_figure_and_null_for_what_is_none(call, files):
     assert found["figures"]["sensitivity"]["estimate"] == 0.95
     assert found["figures"]["specificity"]["estimate"] == 1
     assert found["worst_case"]["accuracy"] == pytest.approx(59 / 60)
-    assert first["threshold"]["goal"] == "mcc"
     assert first["calibration"]["n_items"] == 60
     assert second["classification"]["reason"] is not None
 

@@ -80,24 +80,6 @@ def _ranked(rows):
     ]
 
 
-def _of_the_authors(rows):
-    return [
-        [
-            prompt,
-            [
-                {
-                    "prompt": [{"role": "user", "content": prompt}],
-                    "completion": [{"role": "assistant", "content": row["response"]}],
-                    "response_type": "Hard Refuse",
-                    "completion_type": row["label"],
-                }
-                for row in own
-            ],
-        ]
-        for prompt, own in _by_prompt(rows)
-    ]
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Write completions to fit on, others to examine on, and stand in their folder."""
@@ -230,7 +212,7 @@ def test_the_worked_example_comes_to_minus_six_point_six_five_nine(voirdire, fol
 
 
 @pytest.mark.edges
-@pytest.mark.parametrize("shape", [_chosen, _ranked, _of_the_authors])
+@pytest.mark.parametrize("shape", [_chosen, _ranked])
 def test_labels_pairs_and_ranked_lists_say_the_same(voirdire, folder, shape):
     rows = _rows(0, 12)
     _write(folder / "shaped.jsonl", shape(rows))

@@ -27,15 +27,6 @@ behaviors:
   refuse: {description: {en: x}, demands: {sorry: required}, unacceptable_when: sorry}
   comply: {demands: {sorry: allowed}, classes: {good: sorry, bad: otherwise}}
 """
-THEIRS = """
-prompt_template: x
-completion_class_order: [good, bad]
-completion_classes:
-  good: {refuse: {sorry: true}}
-  bad: {refuse: {polite: false}}
-derived_propositions: {polite: {sorry: true}}
-simple_propositions: {sorry: {prompt: x}}
-"""
 WRONG = [None, True, 7, 2.5, math.nan, "", "x y", [], ["x"], [1], {}, {"x": "y"}, {3: 4}, {"en": 1}]
 
 
@@ -79,20 +70,17 @@ def check_broken(text, *, every):
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("text", [OURS, THEIRS], ids=["ours", "theirs"])
-def test_a_broken_value_has_words_and_a_place(text):
-    check_broken(text, every=11)
+def test_a_broken_value_has_words_and_a_place():
+    check_broken(OURS, every=11)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", [OURS, THEIRS], ids=["ours", "theirs"])
-def test_every_broken_value_has_words_and_a_place(text):
-    check_broken(text, every=1)
+def test_every_broken_value_has_words_and_a_place():
+    check_broken(OURS, every=1)
 
 
-@pytest.mark.parametrize("text", [OURS, THEIRS], ids=["ours", "theirs"])
-def test_unbroken_they_are_rubrics(text, tmp_path):
+def test_unbroken_it_is_a_rubric(tmp_path):
     path = tmp_path / "whole.yaml"
-    path.write_text(text)
+    path.write_text(OURS)
 
     assert load_rubric(path).questions

@@ -611,20 +611,6 @@ def test_one_message_names_a_few_strange_keys_and_counts_the_others():
     assert told.endswith("(4 more problems in this file.)")
 
 
-def test_a_misspelt_key_inside_of_a_value_is_compared_with_the_keys_of_that_value():
-    text = """
-completion_class_order: [good]
-completion_classes: {good: {refuse: {sorry: true}}}
-simple_propositions: {sorry: {prrompt: x}}
-"""
-
-    with pytest.raises(RubricError) as caught:
-        rubric_from_text(text)
-
-    (only,) = caught.value.problems
-    assert only.message.endswith("has no key 'prrompt'. Did you mean `prompt`?")
-
-
 def test_a_question_that_cannot_be_read_may_still_be_demanded():
     text = HEAD + "questions:\n  - {id: apology, kind: bool, text: x}\n" + REFUSE
     text += "      apology: required\n"
