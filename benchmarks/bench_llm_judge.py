@@ -30,9 +30,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from servers.instant import joint_completion, on_core, running_instant_server
 from voirdire.judging.asking import Ask
-from voirdire.judging.judges.token_estimate import estimate_tokens
 from voirdire.judging.prompts import PromptBuilder, new_nonce
 from voirdire.judging.reading import ReplyReader
+from voirdire.judging.runs.estimate import estimate_tokens
 from voirdire.models.openai_compatible.model import OpenAICompatibleModel
 from voirdire.records import Item, Message
 from voirdire.rubrics import load_rubric

@@ -20,7 +20,7 @@ from voirdire._validation import check_count, shorten
 from voirdire.adapters.trouble import TroubleLog
 from voirdire.errors import InputError, JudgeUnavailableError
 from voirdire.judging.engine.background_loop import BackgroundLoop, fork_lock, wait_for_result
-from voirdire.judging.engine.live_settings import LiveSettings
+from voirdire.judging.settings import LiveSettings
 from voirdire.models.reward_server import is_reward_server
 from voirdire.rewards.against_demands import (
     describe_paid_against_demands,

@@ -14,7 +14,7 @@ from voirdire._validation import shorten
 from voirdire.adapters.guarded import NumberReward
 from voirdire.errors import InputError
 from voirdire.judging.engine.background_loop import fork_lock
-from voirdire.judging.engine.live_settings import LiveSettings
+from voirdire.judging.settings import LiveSettings
 from voirdire.rewards.live.turns import Turn, read_base_reward
 
 if TYPE_CHECKING:

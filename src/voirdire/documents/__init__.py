@@ -13,10 +13,16 @@ from voirdire import _lazy
 if TYPE_CHECKING:
     from voirdire.documents.document import (
         Document,
+        Filled,
+        Form,
+        Line,
+        Name,
+        Number,
         Path,
         document_from_text,
         document_of_value,
         read_document,
+        rule_error,
     )
     from voirdire.documents.files import (
         NotRegularError,
@@ -25,10 +31,11 @@ if TYPE_CHECKING:
         read_small,
         write_whole,
     )
-    from voirdire.documents.forms import Filled, Form, Line, Name, Number, rule_error
     from voirdire.documents.json_text import (
         content_digest,
+        hash_content,
         plain_json,
+        to_canonical_json,
         write_json,
     )
     from voirdire.documents.problems import (
@@ -56,6 +63,7 @@ __all__ = [
     "document_from_text",
     "document_of_value",
     "file_exists",
+    "hash_content",
     "is_name",
     "open_regular",
     "plain_json",
@@ -64,13 +72,26 @@ __all__ = [
     "read_small",
     "resolve_scalar",
     "rule_error",
+    "to_canonical_json",
     "write_json",
     "write_whole",
 ]
 
 _HOMES = {
     **dict.fromkeys(
-        ("Document", "Path", "document_from_text", "document_of_value", "read_document"),
+        (
+            "Document",
+            "Filled",
+            "Form",
+            "Line",
+            "Name",
+            "Number",
+            "Path",
+            "document_from_text",
+            "document_of_value",
+            "read_document",
+            "rule_error",
+        ),
         "document",
     ),
     **dict.fromkeys(
@@ -83,8 +104,10 @@ _HOMES = {
         ),
         "files",
     ),
-    **dict.fromkeys(("Filled", "Form", "Line", "Name", "Number", "rule_error"), "forms"),
-    **dict.fromkeys(("content_digest", "plain_json", "write_json"), "json_text"),
+    **dict.fromkeys(
+        ("content_digest", "hash_content", "plain_json", "to_canonical_json", "write_json"),
+        "json_text",
+    ),
     **dict.fromkeys(
         ("NAME_RULE", "closest", "did_you_mean", "is_name", "problem_error"),
         "problems",

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 from itertools import islice
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
 from voirdire._messages import Problem, shorten
 from voirdire.documents import json_text, yaml_text
 from voirdire.documents.files import NotRegularError, read_small
 from voirdire.documents.problems import (
     MOST_PROBLEMS,
+    NAME_RULE,
     closest,
     did_you_mean,
     find_place,
+    is_name,
     problem_error,
     size_error,
 )
@@ -28,7 +31,58 @@ if TYPE_CHECKING:
 
     from voirdire.errors import RubricError
 
-__all__ = ["Document", "Path", "document_from_text", "document_of_value", "read_document"]
+__all__ = [
+    "Document",
+    "Filled",
+    "Form",
+    "Line",
+    "Name",
+    "Number",
+    "Path",
+    "document_from_text",
+    "document_of_value",
+    "read_document",
+    "rule_error",
+]
+
+
+class Form(BaseModel):
+    """A mapping in which only its own keys may stand, each of exactly its own kind."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def rule_error(words: str) -> PydanticCustomError:
+    """Make the error of a value that must ``words``, such as ``be on one line``."""
+    # pydantic fills in braces of a message
+    return PydanticCustomError("rule", "{words_of_rule}", {"words_of_rule": words})
+
+
+def _strip_text(text: str) -> str:
+    """Take off white space around a text; how a YAML block ends is formatting."""
+    text = text.strip()
+    if not text:
+        raise rule_error("not be empty")
+    return text
+
+
+def _check_one_line(text: str) -> str:
+    if "\n" in text:
+        raise rule_error("be on one line")
+    return text
+
+
+def _name(word: str) -> str:
+    if not is_name(word):
+        raise rule_error(f"be {NAME_RULE}")
+    return word
+
+
+Filled = Annotated[str, AfterValidator(_strip_text)]
+Line = Annotated[Filled, AfterValidator(_check_one_line)]
+Name = Annotated[str, AfterValidator(_name)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
 
 F = TypeVar("F", bound=BaseModel)
 

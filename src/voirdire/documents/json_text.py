@@ -19,8 +19,10 @@ __all__ = [
     "MOST_BYTES",
     "WrongJsonError",
     "content_digest",
+    "hash_content",
     "parse_object",
     "plain_json",
+    "to_canonical_json",
     "write_json",
 ]
 
@@ -48,15 +50,21 @@ def plain_json(content: Any) -> Any:
 
 
 def content_digest(content: Mapping[str, Any]) -> str:
-    """``sha256:`` and 64 digits over canonical JSON: sorted keys, no spaces."""
+    """Hash what was computed, in canonical JSON."""
+    return hash_content(plain_json(content))
+
+
+def hash_content(content: Any) -> str:
+    """``sha256:`` and 64 hexadecimal digits over canonical JSON."""
+    return f"sha256:{hashlib.sha256(to_canonical_json(content)).hexdigest()}"
+
+
+def to_canonical_json(content: Any) -> bytes:
+    """JSON with sorted keys and no spaces."""
     text = json.dumps(
-        plain_json(content),
-        sort_keys=True,
-        separators=(",", ":"),
-        ensure_ascii=False,
-        allow_nan=False,
+        content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
-    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    return text.encode("utf-8", "surrogatepass")
 
 
 def write_json(path: str | Path, content: Mapping[str, Any]) -> None:

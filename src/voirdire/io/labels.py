@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -12,11 +13,13 @@ import numpy as np
 import polars as pl
 
 from voirdire._validation import shorten
+from voirdire.documents import to_canonical_json
 from voirdire.errors import InputError
 from voirdire.io.cells import label_text
 from voirdire.io.files import place
 from voirdire.io.values import CodedColumn, format_name
 from voirdire.records import Dropped, Failure
+from voirdire.records.plain import without_nan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,6 +34,7 @@ __all__ = [
     "drop_of",
     "drop_repeats",
     "fold_spelling",
+    "hash_labels",
     "join_tables",
     "list_words",
     "split_raters",
@@ -385,3 +389,14 @@ def _refuse_contradiction(table: LabelTable, first: int, second: int) -> None:
         f"{place(one.source, line=one.line)} (question {shorten(other.question or '')!r}, item "
         f"{shorten(other.item or '')!r}, rater {shorten(other.rater or '')!r}). Keep one of them."
     )
+
+
+def hash_labels(frame: pl.DataFrame) -> str:
+    """Hash labels in canonical order: the same labels in any file have the same SHA-256."""
+    columns = ["question", "item", "rater", "label", "failure", "cluster"]
+    ordered = frame.select(columns).sort("question", "item", "rater")
+    digest = hashlib.sha256()
+    for row in ordered.iter_rows():
+        digest.update(to_canonical_json(without_nan(row)))
+        digest.update(b"\n")
+    return f"sha256:{digest.hexdigest()}"

@@ -11,13 +11,13 @@ from voirdire import _lazy
 
 if TYPE_CHECKING:
     from voirdire.judging.answering import ajudge, judge, judge_items
+    from voirdire.judging.call_plan import show_prompt
     from voirdire.judging.client.limits import Limits
     from voirdire.judging.distilling import Distilled, LeftOut, distill_files
     from voirdire.judging.engine.call_summary import (
         CallProgress,
         JudgingProgress,
     )
-    from voirdire.judging.engine.live_settings import LiveSettings
     from voirdire.judging.engine.port import LiveState
     from voirdire.judging.judges.calibration import (
         JudgeCalibration,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         distill_judge,
         load_local_judge,
     )
-    from voirdire.judging.port import Judge
+    from voirdire.judging.port import Judge, ScriptedJudge
     from voirdire.judging.pricing import Price, price_of
     from voirdire.judging.replies import ReplyListing, StoredReply, list_replies
     from voirdire.judging.runs.estimate import RunEstimate, estimate_run
@@ -48,10 +48,8 @@ if TYPE_CHECKING:
         judge_file_with_several,
     )
     from voirdire.judging.runs.summary import ClassSummary, JudgingSummary, QuestionSummary
-    from voirdire.judging.scripted import ScriptedJudge
-    from voirdire.judging.settings import DistillSettings, JudgingSettings
-    from voirdire.judging.shown_prompt import show_prompt
-    from voirdire.records.calls import AnswerSummary, CallSummary
+    from voirdire.judging.settings import DistillSettings, JudgingSettings, LiveSettings
+    from voirdire.records.replies import AnswerSummary, CallSummary
 
 __all__ = [
     "AnswerSummary",
@@ -109,10 +107,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AnswerSummary": "voirdire.records.calls",
+    "AnswerSummary": "voirdire.records.replies",
     "Asking": "judges.llm_judge",
     "CallProgress": "engine.call_summary",
-    "CallSummary": "voirdire.records.calls",
+    "CallSummary": "voirdire.records.replies",
     "CascadeJudge": "judges.cascade",
     "ClassSummary": "runs.summary",
     "DistillSettings": "settings",
@@ -128,7 +126,7 @@ _HOMES = {
     "JuryJudge": "judges.jury",
     "LeftOut": "distilling",
     "Limits": "client.limits",
-    "LiveSettings": "engine.live_settings",
+    "LiveSettings": "settings",
     "LiveState": "engine.port",
     "LlmJudge": "judges.llm_judge",
     "LocalJudge": "local",
@@ -138,7 +136,7 @@ _HOMES = {
     "QuestionSummary": "runs.summary",
     "ReplyListing": "replies",
     "RunEstimate": "runs.estimate",
-    "ScriptedJudge": "scripted",
+    "ScriptedJudge": "port",
     "SeveralJudged": "runs.several",
     "StoredReply": "replies",
     "TrainingData": "local",
@@ -160,7 +158,7 @@ _HOMES = {
     "load_llm_judges": "judges.judges_file",
     "load_local_judge": "local",
     "price_of": "pricing",
-    "show_prompt": "shown_prompt",
+    "show_prompt": "call_plan",
 }
 
 

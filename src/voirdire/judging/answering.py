@@ -19,9 +19,7 @@ from voirdire.judging.bound import note_distrust
 from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord
 from voirdire.judging.engine.run import judge_batches, judge_batches_async
 from voirdire.judging.engine.verdict_making import judge_at_once
-from voirdire.judging.given_items import read_items_in_memory
-from voirdire.judging.item_batches import CALL_ITEMS
-from voirdire.judging.notes import SeenItems
+from voirdire.judging.items import CALL_ITEMS, SeenItems, read_items_in_memory
 from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
 from voirdire.judging.runs.outputs import open_replies
 from voirdire.judging.settings import DEFAULT_REPLIES, StoredReplies

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
+from voirdire.documents import hash_content
 from voirdire.judging.call_plan import CallPlan, plan_calls
-from voirdire.judging.fingerprint import hash_content
 from voirdire.judging.judges.cascade import DEFAULT, Bounds, is_unsure, read_bounds
 from voirdire.judging.prompts import PROMPT_VERSION
 from voirdire.judging.reading import READING_VERSION

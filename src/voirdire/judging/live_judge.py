@@ -18,9 +18,8 @@ from voirdire.judging.engine.batch import ItemRequest
 from voirdire.judging.engine.call_queue import CLOSED, LATE
 from voirdire.judging.engine.combining import failed_verdict
 from voirdire.judging.engine.engines import make_engine
-from voirdire.judging.engine.live_settings import LiveSettings
 from voirdire.judging.plan import is_cascade
-from voirdire.judging.settings import StoredReplies
+from voirdire.judging.settings import LiveSettings, StoredReplies
 from voirdire.records import Failure, Verdicts
 
 if TYPE_CHECKING:

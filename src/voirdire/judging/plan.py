@@ -11,13 +11,13 @@ import numpy as np
 
 from voirdire._types import Judged, Threshold
 from voirdire._validation import check_choice, check_fraction, shorten
+from voirdire.documents import hash_content
 from voirdire.errors import InputError
 from voirdire.judging.bound import BoundCascade, BoundJudge, BoundJury, EngineJudge, JudgingPlan
-from voirdire.judging.fingerprint import verdict_fingerprint
 from voirdire.judging.judges.cascade import DEFAULT, CascadeJudge, read_bounds
 from voirdire.judging.judges.jury import JuryJudge
 from voirdire.judging.judges.llm_judge import LlmJudge
-from voirdire.judging.local.bundled import BUNDLED
+from voirdire.judging.local.judge import BUNDLED
 from voirdire.judging.port import Answerer, Judge
 from voirdire.records.thresholds import USUAL_THRESHOLD, select_threshold
 
@@ -72,9 +72,7 @@ def plan_judging(
         rubric=questions,
         threshold=limit,
         judged=judged,
-        fingerprint=verdict_fingerprint(
-            answering, rubric=questions, threshold=limit, judged=judged
-        ),
+        fingerprint=_hash_plan(answering, rubric=questions, threshold=limit, judged=judged),
         columns=_columns(answering, questions),
         notes=(
             *left_out,
@@ -258,7 +256,7 @@ def _check_calibration(judge: BoundJudge, *, threshold: Threshold, judged: Judge
     # compare without the threshold, which may have changed: probabilities do not depend on it
     fitted = select_threshold(known.threshold, judge.rubric.propositions)
     own, same = (
-        verdict_fingerprint(raw, rubric=judge.rubric, threshold=each, judged=judged)
+        _hash_plan(raw, rubric=judge.rubric, threshold=each, judged=judged)
         for each in (threshold, fitted)
     )
     if known.fingerprint not in (own, same):
@@ -403,3 +401,16 @@ def ask_in_process(items: Sequence[Item], plan: JudgingPlan) -> NDArray[np.float
         msg = f"`judge` must give probabilities in [0, 1], got {np.nanmin(found)!r} to "
         raise InputError(f"{msg}{np.nanmax(found)!r} from {shorten(plan.judge.name)!r}.")
     return found
+
+
+def _hash_plan(judge: Answerer, *, rubric: Rubric, threshold: Threshold, judged: Judged) -> str:
+    """``sha256:`` and 64 digits over judge, rubric, threshold, what is judged and class rule."""
+    return hash_content(
+        {
+            "judge": judge.fingerprint,
+            "rubric": rubric.content_hash,
+            "threshold": threshold,
+            "judged": judged,
+            "class_rule": rubric.class_rule,
+        }
+    )

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.models.checking import check_model
     from voirdire.models.openai_compatible.model import OpenAICompatibleModel
     from voirdire.models.openai_compatible.wire import Dialect
     from voirdire.models.port import (
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
         SamplingChatModel,
     )
     from voirdire.models.providers import ProvidersModel
-    from voirdire.models.registry import is_model_name, load_model
+    from voirdire.models.registry import check_model, is_model_name, load_model
 
 __all__ = [
     "Capabilities",
@@ -44,7 +43,7 @@ _HOMES = {
     "OpenAICompatibleModel": "openai_compatible.model",
     "ProvidersModel": "providers",
     "SamplingChatModel": "port",
-    "check_model": "checking",
+    "check_model": "registry",
     "is_model_name": "registry",
     "load_model": "registry",
 }

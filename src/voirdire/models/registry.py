@@ -1,4 +1,4 @@
-"""Loads a model by its name."""
+"""Loads a model by its name, and checks what its server can do."""
 
 from __future__ import annotations
 
@@ -6,22 +6,26 @@ import difflib
 import os
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec.structs import replace
 
 from voirdire._validation import shorten
-from voirdire.errors import InputError
+from voirdire.errors import AccessError, InputError, ModelCallError
 from voirdire.models.endpoints import check_base_url
 from voirdire.models.known_providers import PROVIDERS
 from voirdire.models.openai_compatible.model import OpenAICompatibleModel
 from voirdire.models.openai_compatible.wire import guess_dialect
+from voirdire.models.port import ChatRequest
+from voirdire.records import Message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from voirdire._types import ReplyForm
     from voirdire.models.known_providers import Provider
     from voirdire.models.port import Capabilities, ChatModel
 
-__all__ = ["is_model_name", "load_model"]
+__all__ = ["check_model", "is_model_name", "load_model"]
 
 _NATIVE = "native"
 _KNOWN = (*PROVIDERS, _NATIVE)
@@ -174,3 +178,69 @@ def _native(rest: str, *, name: str, settings: Mapping[str, Any]) -> ChatModel:
     from voirdire.models.providers import ProvidersModel
 
     return ProvidersModel(provider=provider, model=model, name=name, **settings)
+
+
+_FORMS: tuple[ReplyForm, ...] = ("json_schema", "json_object", "text")
+_LIKELY_TOKENS = 20
+_KEY = "leaves_are_green"
+_SCHEMA = msgspec.json.encode(
+    {
+        "type": "object",
+        "properties": {_KEY: {"type": "boolean"}},
+        "required": [_KEY],
+        "additionalProperties": False,
+    }
+)
+_SYSTEM = "You answer with one JSON object and nothing else: no code fence, no other words."
+_QUESTION = f'Are most leaves green in summer? One JSON object with the one key "{_KEY}".'
+
+
+async def check_model(model: ChatModel) -> dict[str, str | None]:
+    """Check what a model's server can do: forms of reply, and log-probabilities.
+
+    Parameters
+    ----------
+    model : ChatModel
+        Who is asked, four short questions one after the other.
+
+    Returns
+    -------
+    dict
+        Why it failed, by what was asked for: a form of reply, or ``"logprobs"``; None where it
+        works.
+
+    Raises
+    ------
+    ModelCallError
+        If every call would fail, such as with a wrong key, or no form of reply works.
+    """
+    messages = (
+        Message(role="system", content=_SYSTEM),
+        Message(role="user", content=_QUESTION),
+    )
+    requests = {
+        form: ChatRequest(
+            messages=messages, form=form, schema=b"" if form == "text" else _SCHEMA, max_tokens=64
+        )
+        for form in _FORMS
+    }
+    errors: dict[str, str | None] = {}
+    for form, request in requests.items():
+        try:
+            await model.reply(request)
+            errors[form] = None
+        except AccessError:
+            raise
+        except ModelCallError as error:
+            errors[form], last = str(error), error
+    working = [form for form in _FORMS if errors[form] is None]
+    if not working:
+        raise last
+    asking = msgspec.structs.replace(requests[working[0]], top_logprobs=_LIKELY_TOKENS)
+    try:
+        reply = await model.reply(asking)
+        is_told = any(step.top for step in reply.steps or ())
+        errors["logprobs"] = None if is_told else "the reply came without them"
+    except ModelCallError as error:
+        errors["logprobs"] = str(error)
+    return errors

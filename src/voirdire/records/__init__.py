@@ -12,8 +12,7 @@ from voirdire import _lazy
 if TYPE_CHECKING:
     from voirdire._types import VerdictLayout
     from voirdire.records.certificates import CERTIFICATE_SCHEMA, Certificate
-    from voirdire.records.failures import Dropped, Failure
-    from voirdire.records.items import Item, Message
+    from voirdire.records.items import Dropped, Failure, Item, Message
     from voirdire.records.plain import as_plain
     from voirdire.records.replies import Reply, TokenChoice, TokenStep, Usage
     from voirdire.records.verdicts import BehaviorClasses, CallDetails, Verdicts
@@ -41,8 +40,8 @@ _HOMES = {
     "CERTIFICATE_SCHEMA": "certificates",
     "CallDetails": "verdicts",
     "Certificate": "certificates",
-    "Dropped": "failures",
-    "Failure": "failures",
+    "Dropped": "items",
+    "Failure": "items",
     "Item": "items",
     "Message": "items",
     "Reply": "replies",

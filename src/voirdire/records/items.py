@@ -1,15 +1,64 @@
-"""Defines the item that a judge is asked about: a prompt with one response."""
+"""Defines the item that a judge is asked about, and the records of what was set aside or failed."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping  # noqa: TC003  # msgspec reads the annotation
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-__all__ = ["Item", "Message", "as_bytes"]
+__all__ = ["Dropped", "Failure", "Item", "Message", "as_bytes"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    """A judge's call that gave no usable answer; never a score.
+
+    Attributes
+    ----------
+    reason : str
+        What went wrong, in a word or a sentence (``"timeout"``, ``"unreadable reply"``).
+    """
+
+    reason: str = "failed"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dropped:
+    """A label or row that was set aside, and why.
+
+    Attributes
+    ----------
+    reason : str
+        The rule that it broke, in words.
+    source : str
+        File name, or ``"humans"`` / ``"judge"`` for labels given in memory.
+    line : int or None
+        1-based line of a text file, or row of a table; None in memory.
+    column : str or None
+        The column or key at fault.
+    item, rater, question : str or None
+        Whose answer about what, as far as it is known.
+    value : str or None
+        What stood there, shortened for display.
+    """
+
+    reason: str
+    source: str
+    line: int | None = None
+    column: str | None = None
+    item: str | None = None
+    rater: str | None = None
+    question: str | None = None
+    value: str | None = None
+
+    def place(self) -> str:
+        """Where it stood: ``source``, ``source:line`` or ``source:line: column `x```."""
+        where = self.source if self.line is None else f"{self.source}:{self.line}"
+        return where if self.column is None else f"{where}: column `{self.column}`"
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -20,7 +20,7 @@ import polars as pl
 from voirdire._types import VerdictLayout
 from voirdire._validation import check_choice, shorten
 from voirdire.errors import InputError
-from voirdire.records.failures import Failure
+from voirdire.records.items import Failure
 from voirdire.records.thresholds import (
     USUAL_THRESHOLD,
     format_threshold,
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import ProbabilitySource, Threshold
-    from voirdire.records.calls import CallSummary
-    from voirdire.records.failures import Dropped
+    from voirdire.records.items import Dropped
+    from voirdire.records.replies import CallSummary
 
 __all__ = [
     "LONG_COLUMNS",

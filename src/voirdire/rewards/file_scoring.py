@@ -16,10 +16,9 @@ import polars as pl
 import polars.selectors as cs
 
 from voirdire._validation import change_fields
-from voirdire.documents import plain_json
+from voirdire.documents import hash_content, plain_json
 from voirdire.errors import InputError
 from voirdire.io.verdict_files import columns_of_file, encode_part, verdict_format
-from voirdire.judging.fingerprint import hash_content
 from voirdire.judging.plan import check_behavior
 from voirdire.judging.runs.file_judging import judge_source
 from voirdire.judging.runs.item_source import ItemSource

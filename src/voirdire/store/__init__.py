@@ -12,16 +12,15 @@ from voirdire import _lazy
 if TYPE_CHECKING:
     from voirdire.store.group_commit import GroupCommit
     from voirdire.store.opening import open_store
-    from voirdire.store.reply_store import ReplyStore
-    from voirdire.store.stored_calls import JudgeRecord, StoredCall
+    from voirdire.store.reply_store import JudgeRecord, ReplyStore, StoredCall
 
 __all__ = ["GroupCommit", "JudgeRecord", "ReplyStore", "StoredCall", "open_store"]
 
 _HOMES = {
     "GroupCommit": "group_commit",
-    "JudgeRecord": "stored_calls",
+    "JudgeRecord": "reply_store",
     "ReplyStore": "reply_store",
-    "StoredCall": "stored_calls",
+    "StoredCall": "reply_store",
     "open_store": "opening",
 }
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from voirdire.errors import InputError
-from voirdire.store.stored_calls import CallKey, StoredCall
+from voirdire.store.reply_store import CallKey, StoredCall
 
 if TYPE_CHECKING:
     from typing import Self

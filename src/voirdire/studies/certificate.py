@@ -9,8 +9,9 @@ from importlib.metadata import version
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from voirdire.documents import hash_content
 from voirdire.io.declared import Reading
-from voirdire.judging.fingerprint import hash_content, hash_labels
+from voirdire.io.labels import hash_labels
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
 from voirdire.records.plain import without_nan
 

@@ -12,8 +12,8 @@ from voirdire._validation import check_fraction, shorten
 from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
 from voirdire.io import Reading
 from voirdire.io.cells import label_text
+from voirdire.io.labels import hash_labels
 from voirdire.judging import JudgeCalibration, QuestionCalibration
-from voirdire.judging.fingerprint import hash_labels
 from voirdire.records.thresholds import select_threshold
 from voirdire.stats import (
     BrierDecomposition,

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from voirdire._validation import check_choice, shorten
+from voirdire.documents import hash_content
 from voirdire.errors import AdapterError
-from voirdire.judging.engine.live_settings import LiveSettings
-from voirdire.judging.fingerprint import hash_content
+from voirdire.judging.settings import LiveSettings
 from voirdire.rewards.given_weights import reward_of_weights
 from voirdire.rewards.live.turns import Turn
 from voirdire.rubrics import rubric_from_text

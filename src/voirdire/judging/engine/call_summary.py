@@ -11,7 +11,7 @@ import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.judging.plan import is_cascade
-from voirdire.records.calls import AnswerSummary, CallSummary
+from voirdire.records.replies import AnswerSummary, CallSummary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

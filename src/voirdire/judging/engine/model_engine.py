@@ -15,7 +15,7 @@ from voirdire.judging.engine.port import Engine, LiveState
 from voirdire.judging.engine.queues import FairQueue
 from voirdire.judging.engine.service_queue import ServiceQueue
 from voirdire.store import GroupCommit, ReplyStore, open_store
-from voirdire.store.stored_calls import group_by_name
+from voirdire.store.reply_store import group_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging.bound import BoundJudge
     from voirdire.judging.engine.batch import ItemRequest
-    from voirdire.judging.engine.live_settings import LiveSettings
-    from voirdire.judging.settings import StoredReplies
+    from voirdire.judging.settings import LiveSettings, StoredReplies
 
 __all__ = ["ModelEngine"]
 

@@ -14,9 +14,8 @@ from voirdire.judging.engine.batch import ItemRequest
 from voirdire.judging.engine.bugs import make_exit_error
 from voirdire.judging.engine.call_queue import is_cancelled
 from voirdire.judging.engine.engines import make_engine
-from voirdire.judging.engine.stopping import Stopping
 from voirdire.judging.engine.verdict_making import make_run_verdicts
-from voirdire.judging.item_batches import CALL_CHARACTERS, split_into_batches
+from voirdire.judging.items import CALL_CHARACTERS, split_into_batches
 from voirdire.judging.settings import DEFAULT_REPLIES, StoredReplies
 
 if TYPE_CHECKING:
@@ -28,7 +27,29 @@ if TYPE_CHECKING:
     from voirdire.judging.engine.port import Engine
     from voirdire.records import Item, Verdicts
 
-__all__ = ["BATCH_ITEMS", "JudgedBatch", "Watch", "judge_batches", "judge_batches_async"]
+__all__ = [
+    "BATCH_ITEMS",
+    "JudgedBatch",
+    "Stopping",
+    "Watch",
+    "judge_batches",
+    "judge_batches_async",
+]
+
+
+class Stopping(threading.Event):
+    """Event that ends a run as Ctrl-C does; with `at_once` set too, as a second Ctrl-C does.
+
+    Attributes
+    ----------
+    at_once : threading.Event
+        Set it to end the run without waiting for the calls in flight.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at_once = threading.Event()
+
 
 BATCH_ITEMS = 500
 """Items per batch: they are looked up together, and their verdicts come together."""

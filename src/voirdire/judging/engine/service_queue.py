@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from voirdire.judging.bound import BoundJudge
     from voirdire.judging.client import Call, ClientState, ReplyLog
     from voirdire.judging.engine.batch import Batch, Unit
-    from voirdire.judging.engine.live_settings import LiveSettings
     from voirdire.judging.judges.llm_judge import LlmJudge
+    from voirdire.judging.settings import LiveSettings
     from voirdire.store import StoredCall
 
 __all__ = ["SPENT", "Clients", "ServiceQueue"]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging.bound import JudgingPlan
     from voirdire.judging.engine.batch import ItemRequest
-    from voirdire.judging.engine.live_settings import LiveSettings
+    from voirdire.judging.settings import LiveSettings
     from voirdire.records import Item
 
 __all__ = ["ThreadEngine"]

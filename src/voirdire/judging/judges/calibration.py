@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from voirdire.documents import Form, Number, read_document, rule_error, write_json
+from voirdire.documents import Form, Number, hash_content, read_document, rule_error, write_json
 from voirdire.errors import InputError
-from voirdire.judging.fingerprint import hash_content
 from voirdire.records.thresholds import threshold_from_cell
 from voirdire.stats import Calibrator, calibrator_from_dict
 

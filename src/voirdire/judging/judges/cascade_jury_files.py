@@ -18,7 +18,7 @@ from voirdire.judging.judges.judges_file import (
     open_judges_file,
 )
 from voirdire.judging.judges.jury import Combine, JuryJudge
-from voirdire.judging.local.bundled import BUNDLED
+from voirdire.judging.local.judge import BUNDLED
 
 if TYPE_CHECKING:
     from voirdire.judging.judges.jury import JuryMember

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.judging.local.bundled import load_local_judge
     from voirdire.judging.local.card import JudgeCard, TrainingData
     from voirdire.judging.local.distilling import distill_judge
     from voirdire.judging.local.figures import QuestionFigures
-    from voirdire.judging.local.judge import LocalJudge
+    from voirdire.judging.local.judge import LocalJudge, load_local_judge
 
 __all__ = [
     "JudgeCard",
@@ -28,7 +27,7 @@ _HOMES = {
     "QuestionFigures": "figures",
     "TrainingData": "card",
     "distill_judge": "distilling",
-    "load_local_judge": "bundled",
+    "load_local_judge": "judge",
 }
 
 

@@ -12,14 +12,18 @@ from scipy import sparse
 
 from voirdire._validation import check_choice, check_count, shorten
 from voirdire.errors import InputError
-from voirdire.judging.local.calibrating import calibrate_held_out, calibrate_questions
+from voirdire.judging.local.calibrating import (
+    answer_held_out,
+    calibrate_held_out,
+    calibrate_questions,
+    choose_thresholds,
+)
 from voirdire.judging.local.card import JudgeCard, TrainingData
 from voirdire.judging.local.features import FEATURES_VERSION, describe_many, is_chinese
 from voirdire.judging.local.figures import QuestionFigures, measure_question
 from voirdire.judging.local.grouping import group_items
 from voirdire.judging.local.judge import LocalJudge
 from voirdire.judging.local.languages import detect_language
-from voirdire.judging.local.thresholds import answer_held_out, choose_thresholds
 from voirdire.judging.local.training import FEATURES, TrainingSet, fit_weights, score_held_out
 from voirdire.judging.local.weights import quantise
 from voirdire.stats import CalibrationMethod

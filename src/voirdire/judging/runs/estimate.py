@@ -12,7 +12,7 @@ from voirdire.errors import InputError
 from voirdire.judging.call_plan import hash_item
 from voirdire.judging.client.call import read_stored_outcome
 from voirdire.judging.engine.run import BATCH_ITEMS
-from voirdire.judging.item_batches import CALL_CHARACTERS, split_into_batches
+from voirdire.judging.items import CALL_CHARACTERS, split_into_batches
 from voirdire.judging.plan import (
     ask_in_process,
     asks_a_model,

@@ -14,7 +14,7 @@ from voirdire.io.verdict_files import encode_part
 from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord
 from voirdire.judging.engine.run import judge_batches
 from voirdire.judging.engine.verdict_making import judge_at_once, name_table_columns
-from voirdire.judging.item_batches import CALL_CHARACTERS, CALL_ITEMS, split_into_batches
+from voirdire.judging.items import CALL_CHARACTERS, CALL_ITEMS, split_into_batches
 from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
 from voirdire.judging.runs.item_source import ItemSource
 from voirdire.judging.runs.outputs import (

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.declared import ItemLayout
-from voirdire.judging.notes import SeenItems
+from voirdire.judging.items import SeenItems
 from voirdire.records import Dropped
 
 if TYPE_CHECKING:

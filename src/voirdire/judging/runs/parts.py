@@ -21,10 +21,10 @@ from typing import IO, TYPE_CHECKING
 import msgspec
 
 from voirdire._version import __version__
+from voirdire.documents import hash_content
 from voirdire.errors import InputError
 from voirdire.io.verdict_files import encode_part, join_parts, sync_file
-from voirdire.judging.fingerprint import hash_content
-from voirdire.judging.item_batches import CALL_CHARACTERS, CALL_ITEMS, split_into_batches
+from voirdire.judging.items import CALL_CHARACTERS, CALL_ITEMS, split_into_batches
 from voirdire.judging.runs.outputs import explain_write_errors
 from voirdire.judging.runs.summary import (
     Tally,  # msgspec reads the annotation

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import change_fields
 from voirdire.errors import InputError, VoirdireError
-from voirdire.judging.engine.stopping import Stopping
+from voirdire.judging.engine.run import Stopping
 from voirdire.judging.judges.judges_file import load_llm_judges
 from voirdire.judging.plan import plan_judging
 from voirdire.judging.runs.file_judging import judge_file

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from voirdire._types import Judged, ProbabilitySource, Threshold, VerdictLayout
     from voirdire.judging.bound import JudgingPlan
     from voirdire.records import Dropped
-    from voirdire.records.calls import CallSummary
+    from voirdire.records.replies import CallSummary
     from voirdire.records.verdicts import BehaviorClasses, Verdicts
     from voirdire.rubrics import Behavior
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.judging.engine.live_settings import LiveSettings
     from voirdire.judging.engine.port import LiveState
+    from voirdire.judging.settings import LiveSettings
     from voirdire.rewards.live.live_reward import LiveReward
     from voirdire.rewards.live.missing_numbers import MissingRewards
     from voirdire.rewards.live.turns import LiveScores, Turn
@@ -25,7 +25,7 @@ __all__ = [
 _HOMES = {
     "LiveReward": "rewards.live.live_reward",
     "LiveScores": "rewards.live.turns",
-    "LiveSettings": "judging.engine.live_settings",
+    "LiveSettings": "judging.settings",
     "LiveState": "judging.engine.port",
     "MissingRewards": "rewards.live.missing_numbers",
     "Turn": "rewards.live.turns",

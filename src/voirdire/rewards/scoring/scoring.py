@@ -120,7 +120,7 @@ class ItemScoring:
         other_judge: bool = False,
     ) -> None:
         from voirdire.io.declared import ItemReading
-        from voirdire.judging.given_items import read_items_in_memory
+        from voirdire.judging.items import read_items_in_memory
 
         self._scorer = BatchScorer(model, center=center)
         if behavior is not None:

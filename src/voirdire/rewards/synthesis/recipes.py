@@ -24,11 +24,11 @@ from voirdire.documents import (
     document_from_text,
     document_of_value,
     file_exists,
+    hash_content,
     read_document,
     rule_error,
 )
 from voirdire.errors import InputError
-from voirdire.judging.fingerprint import hash_content
 from voirdire.rubrics import hard_classes
 
 if TYPE_CHECKING:

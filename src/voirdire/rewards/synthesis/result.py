@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import Threshold
     from voirdire.records import Dropped, Message
-    from voirdire.records.calls import CallSummary
+    from voirdire.records.replies import CallSummary
     from voirdire.rewards.synthesis.plan import Assignment, Draft, SynthesisPlan
 
 __all__ = [

@@ -15,14 +15,13 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from voirdire.documents import document_from_text
+from voirdire.documents import document_from_text, hash_content
 from voirdire.io.messages import strip_reasoning
 from voirdire.judging.bound import BoundJudge
 from voirdire.judging.call_plan import CallPlan
 from voirdire.judging.client.call import Call
 from voirdire.judging.engine.batch import Unit
 from voirdire.judging.engine.model_engine import ModelEngine
-from voirdire.judging.fingerprint import hash_content
 from voirdire.judging.prompts import escape_invisible, fence_item, new_nonce, pick_language
 from voirdire.models import ChatRequest
 from voirdire.records import Message

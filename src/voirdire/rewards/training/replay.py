@@ -13,11 +13,10 @@ import numpy as np
 import polars as pl
 
 from voirdire._validation import change_fields, shorten
-from voirdire.documents import plain_json
+from voirdire.documents import hash_content, plain_json
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import judge_by_plan
-from voirdire.judging.fingerprint import hash_content
 from voirdire.judging.plan import asks_a_model
 from voirdire.judging.runs.outputs import STORE_NAME
 from voirdire.records import Failure, Verdicts

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from voirdire._validation import shorten
-from voirdire.documents import open_regular, write_whole
+from voirdire.documents import hash_content, open_regular, write_whole
 from voirdire.errors import InputError
-from voirdire.judging.fingerprint import hash_content
 from voirdire.records.plain import without_nan
 from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.certification import CertificateState, certified

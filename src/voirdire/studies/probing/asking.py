@@ -16,7 +16,7 @@ from voirdire.documents import did_you_mean
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging import CascadeJudge, JuryJudge, LlmJudge
 from voirdire.judging.answering import judge_by_plan
-from voirdire.judging.given_items import read_items_in_memory
+from voirdire.judging.items import read_items_in_memory
 from voirdire.judging.plan import asks_a_model, is_cascade, is_jury, plan_judging
 from voirdire.probes import Probe, neutral_probe, probes
 from voirdire.stats.cautions import list_names

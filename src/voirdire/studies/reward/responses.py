@@ -12,7 +12,7 @@ import numpy as np
 
 from voirdire.errors import NoDataError
 from voirdire.io import ItemReading, read_items
-from voirdire.judging.given_items import read_items_in_memory
+from voirdire.judging.items import read_items_in_memory
 from voirdire.judging.settings import StoredReplies
 from voirdire.records import Dropped
 from voirdire.rewards.comparisons.prompts import hash_prompt

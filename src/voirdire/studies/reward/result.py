@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from voirdire._types import Share  # noqa: TC001  # as above
-from voirdire.records.failures import Dropped  # noqa: TC001  # as above
+from voirdire.records.items import Dropped  # noqa: TC001  # as above
 
 __all__ = [
     "REWARD_EXAMINATION_SCHEMA",
