@@ -93,7 +93,7 @@ def examinations(tmp_path, faulty_server):
 def stored(place):
     """Count the replies that a store holds."""
     with open_store(place) as store:
-        return sum(store.count(row.id) for row in store.judges())
+        return sum(sum(1 for _ in store.scan(row.id)) for row in store.judges())
 
 
 @pytest.mark.parametrize("signal", ["SIGINT", "SIGTERM"])

@@ -61,7 +61,7 @@ def test_a_call_that_is_there_stays_as_it_is(store, judge_id):
 
     assert store.get(judge_id, [item(1)])[item(1)] == [call(1, blob=b"first")]
     assert store.get(judge_id, [item(2)])[item(2)] == [call(2, blob=b"new")]
-    assert store.count(judge_id) == 2
+    assert sum(1 for _ in store.scan(judge_id)) == 2
 
 
 def test_of_two_calls_with_one_key_the_first_is_kept(store, judge_id):
@@ -77,7 +77,7 @@ def test_judges_are_kept_apart(store, judge_id):
     store.put(other, [call(1, blob=b"other"), call(2)])
 
     assert store.get(judge_id, [item(1), item(2)]) == {item(1): [call(1, blob=b"mine")]}
-    assert (store.count(judge_id), store.count(other)) == (1, 2)
+    assert (sum(1 for _ in store.scan(judge_id)), sum(1 for _ in store.scan(other))) == (1, 2)
 
 
 def test_a_judge_has_one_number_and_its_first_description(store, judge_id):
@@ -97,7 +97,7 @@ def test_a_judge_has_one_number_and_its_first_description(store, judge_id):
 
 def test_a_new_store_is_empty(store):
     assert store.judges() == []
-    assert store.count(1) == 0
+    assert sum(1 for _ in store.scan(1)) == 0
     assert store.get(1, [item(1)]) == {}
 
 
@@ -105,7 +105,7 @@ def test_nothing_asked_and_nothing_put_is_nothing(store, judge_id):
     store.put(judge_id, [])
 
     assert store.get(judge_id, []) == {}
-    assert store.count(judge_id) == 0
+    assert sum(1 for _ in store.scan(judge_id)) == 0
 
 
 def test_an_item_that_is_named_twice_is_one(store, judge_id):
@@ -124,7 +124,7 @@ def test_any_number_of_items_is_put_and_found(store, judge_id, n_items):
 
     asked = [item(number) for number in range(-3, n_items + 3)]
     assert store.get(judge_id, asked) == {each.item: [each] for each in calls}
-    assert store.count(judge_id) == n_items
+    assert sum(1 for _ in store.scan(judge_id)) == n_items
 
 
 def test_names_and_blobs_of_any_kind_come_back_as_they_were(store, judge_id):
@@ -159,9 +159,9 @@ def test_a_group_is_put_whole_or_not_at_all(shared_place):
 
         # The error is a bug of whoever altered the table; what holds is that no part is there, and
         # that the store goes on.
-        assert store.count(judge_id) == 1
+        assert sum(1 for _ in store.scan(judge_id)) == 1
         store.put(judge_id, [call(1)])
-        assert store.count(judge_id) == 2
+        assert sum(1 for _ in store.scan(judge_id)) == 2
 
 
 def refuse_attempts_above_99(place):
@@ -211,7 +211,7 @@ def test_threads_may_share_a_store(store, judge_id):
         thread.join(60)
 
     assert {number: len(calls) for number, calls in found.items()} == dict.fromkeys(range(8), 100)
-    assert store.count(judge_id) == 800
+    assert sum(1 for _ in store.scan(judge_id)) == 800
 
 
 def test_threads_that_register_one_judge_get_one_number(store):
@@ -257,12 +257,12 @@ judge_id = store.judge_id("sha256:judge", description={{}})
 child = os.fork()
 if not child:
     try:
-        store.count(judge_id)
+        sum(1 for _ in store.scan(judge_id))
     except InputError as error:
         os._exit(7 if "before a fork" in str(error) else 1)
     os._exit(1)
 code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-assert store.count(judge_id) == 0
+assert sum(1 for _ in store.scan(judge_id)) == 0
 raise SystemExit(code)
 """
 
@@ -316,7 +316,7 @@ def test_a_store_is_a_dictionary_whose_first_value_stays(puts, asked):
                 )
             }
             assert found == {key: blob for key, blob in known.items() if key[0] in asked}
-            assert store.count(judges[judge]) == len(known)
+            assert sum(1 for _ in store.scan(judges[judge])) == len(known)
 
 
 @pytest.mark.slow
@@ -328,7 +328,7 @@ def test_a_hundred_thousand_calls_go_in_and_come_out(shared_place):
         for start in range(0, len(calls), 250):
             store.put(judge_id, calls[start : start + 250])
 
-        assert store.count(judge_id) == len(calls)
+        assert sum(1 for _ in store.scan(judge_id)) == len(calls)
         for start in range(0, len(calls), 500):
             part = calls[start : start + 500]
             assert store.get(judge_id, [each.item for each in part]) == {

@@ -284,7 +284,6 @@ def items_from_frame(
     frame: Any,
     *,
     reading: ItemReading | None = None,
-    source_name: str = "items",
     **settings: Any,
 ) -> ItemTable:
     """Take prompts with their responses from a data frame.
@@ -296,8 +295,6 @@ def items_from_frame(
         not a column.
     reading : ItemReading, optional
         As for `stream_items`; nothing of it that is about files counts.
-    source_name : str, optional
-        What errors and drops call the frame; items without an id are named after it.
     **settings
         Fields of `ItemReading`, each of which counts before that of `reading`.
 
@@ -323,8 +320,8 @@ def items_from_frame(
     ([('items:1', 'Hello.')], 2)
     """
     reading = change_fields(reading or ItemReading(), settings)
-    reader = ItemReader(reading, source=source_name, stem=source_name, is_tabular=True)
-    table = open_frame(frame, source_name)
+    reader = ItemReader(reading, source="items", stem="items", is_tabular=True)
+    table = open_frame(frame, "items")
     reader.check_header(table.columns)
     return _join_batches(reader.batches(table_rows(table), batch_size=1_024))
 

@@ -87,7 +87,6 @@ def metadata_from_frame(
     *,
     item: str | None = None,
     columns: Sequence[str] | None = None,
-    source_name: str = "metadata",
 ) -> pl.DataFrame:
     """Read metadata of items from a data frame.
 
@@ -97,8 +96,6 @@ def metadata_from_frame(
         One row per item. The index of a pandas frame is not a column.
     item, columns
         As for `read_metadata`.
-    source_name : str, optional
-        What errors call the frame.
 
     Returns
     -------
@@ -118,7 +115,7 @@ def metadata_from_frame(
     >>> metadata_from_frame(pl.DataFrame({"id": [1, 2], "source": ["web", "chat"]})).rows()
     [('1', 'web'), ('2', 'chat')]
     """
-    return _frame(open_frame(frame, source_name), item=item, columns=columns)
+    return _frame(open_frame(frame, "metadata"), item=item, columns=columns)
 
 
 def _frame(

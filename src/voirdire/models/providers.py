@@ -62,7 +62,6 @@ _KINDS: dict[str, type[ModelCallError]] = {
     "UnsupportedProviderError": AccessError,
 }
 _UNKNOWN_ARGUMENT = re.compile(r"unexpected keyword argument '(\w+)'")
-_ANTHROPIC_FORM = re.compile(r"output_(?:format|config)|structured output", re.IGNORECASE)
 # Features that a provider lacks for every model.
 _DECLARED = dict.fromkeys(
     ("anthropic", "azureanthropic", "vertexaianthropic"),
@@ -386,9 +385,6 @@ def _translate_answer(error: Exception, *, status: int, errors: CallErrors) -> M
     )
     if type(answer) is not BadRequestError:
         return answer
-    form = errors.request.form
-    if form != "text" and _ANTHROPIC_FORM.search(str(answer)):
-        return UnsupportedError(str(answer), feature=form, status=status)
     is_filter = _KINDS.get(type(error).__name__) is ContentFilterError
     return ContentFilterError(str(answer), status=status) if is_filter else answer
 

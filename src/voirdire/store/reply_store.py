@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 from msgspec.structs import astuple
-from sqlalchemy import func, select, text, tuple_
+from sqlalchemy import select, text, tuple_
 
 from voirdire.errors import InputError
 from voirdire.store.databases import CALLS, INSERT, JUDGES, retry_transient, translate_errors
@@ -167,41 +167,6 @@ class ReplyStore:
         released = [] if owner is None else [call.key for call in calls]
         self.exchange(judge_id, put=calls, release=released, owner=owner or "")
 
-    def claim(
-        self, judge_id: int, calls: Sequence[CallKey], *, owner: str, for_s: float
-    ) -> set[CallKey]:
-        """Claim calls that are about to be made, so that no other run makes them at the same time.
-
-        Parameters
-        ----------
-        judge_id : int
-            From `judge_id`.
-        calls : sequence of tuple
-            Item, name and number of the attempt of each call, as in a `StoredCall`.
-        owner : str
-            Who claims them; every run has a name of its own.
-        for_s : float
-            Seconds after which others may claim them, unless they are claimed again: a process
-            that was killed releases nothing.
-
-        Returns
-        -------
-        set of tuple
-            Those that may be made. The others are claimed by another owner, or stored since they
-            were looked up: `get` says which.
-        """
-        return self.exchange(judge_id, claim=calls, owner=owner, for_s=for_s)
-
-    def release(self, judge_id: int, calls: Sequence[CallKey], *, owner: str) -> None:
-        """Release the claims of calls that will not be made.
-
-        Parameters
-        ----------
-        judge_id, calls, owner
-            As in `claim`; what the owner does not claim stays as it is.
-        """
-        self.exchange(judge_id, release=calls, owner=owner)
-
     def exchange(
         self,
         judge_id: int,
@@ -214,15 +179,30 @@ class ReplyStore:
     ) -> set[CallKey]:
         """Put, release and claim calls in one transaction, in this order.
 
+        A claimed call is not made by other runs at the same time.
+
         Parameters
         ----------
-        judge_id, put, release, claim, owner, for_s
-            As in `put`, `release` and `claim`.
+        judge_id : int
+            From `judge_id`.
+        put : sequence of StoredCall, optional
+            As for `put`.
+        release : sequence of tuple, optional
+            Item, name and number of the attempt of each call that will not be made; what the owner
+            does not claim stays as it is.
+        claim : sequence of tuple, optional
+            The same of calls that are about to be made.
+        owner : str
+            Who claims them; every run has a name of its own.
+        for_s : float
+            Seconds after which others may claim them, unless they are claimed again: a process
+            that was killed releases nothing.
 
         Returns
         -------
         set of tuple
-            What is claimed.
+            Those that may be made. The others are claimed by another owner, or stored since they
+            were looked up: `get` says which.
         """
         # In the same order everywhere, to avoid deadlocks.
         stored = [astuple(call) for call in sorted(put, key=attrgetter("item", "name", "attempt"))]
@@ -289,22 +269,6 @@ class ReplyStore:
             if len(calls) < _CALLS_A_SCAN:
                 return
             query = mine.where(key > calls[-1].key)
-
-    def count(self, judge_id: int) -> int:
-        """Count a judge's calls, every attempt for itself.
-
-        Parameters
-        ----------
-        judge_id : int
-            From `judge_id`.
-
-        Returns
-        -------
-        int
-            0 for a judge that is not there.
-        """
-        query = select(func.count()).select_from(CALLS).where(CALLS.c.judge_id == judge_id)
-        return int(self._run(lambda connection: connection.execute(query).scalar_one()))
 
     def judges(self) -> list[JudgeRecord]:
         """List the judges that have an entry.

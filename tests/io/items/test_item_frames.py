@@ -33,11 +33,11 @@ def test_frames_of_every_library_give_the_same_items(item, library):
 def test_what_pandas_calls_missing_is_nothing(nothing):
     frame = pd.DataFrame({"id": [7, nothing], "response": ["r", "s"], "note": ["x", nothing]})
 
-    table = items_from_frame(frame, source_name="humans")
+    table = items_from_frame(frame)
 
     assert [(found.id, found.metadata) for found in table.items] == [
         ("7", {"note": "x"}),
-        ("humans:2", {}),
+        ("items:2", {}),
     ]
 
 

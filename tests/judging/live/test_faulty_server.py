@@ -135,4 +135,4 @@ def test_overlapping_requests_get_what_is_right_and_nothing_is_paid_twice(
     if store is not None:
         with open_store(store) as opened:
             (row,) = opened.judges()
-            assert opened.count(row.id) >= len(server.replied)
+            assert sum(1 for _ in opened.scan(row.id)) >= len(server.replied)

@@ -78,8 +78,6 @@ class ClientState:
         How many of them were not the first of their call.
     n_in_flight : int
         Calls that are about to be sent, that are sent, or whose reply is not committed yet.
-    n_unreadable : int
-        Replies that could not be read.
     n_failures : int
         Calls that ended as a `Failure`.
     prompt_tokens, completion_tokens, cached_tokens : int
@@ -100,7 +98,6 @@ class ClientState:
     n_replies: int = 0
     n_retries: int = 0
     n_in_flight: int = 0
-    n_unreadable: int = 0
     n_failures: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -124,7 +121,7 @@ def add_states(states: Sequence[ClientState]) -> ClientState:
     """Add up the states of several clients."""
     costs = [state.cost for state in states]
     names = [
-        "n_calls", "n_replies", "n_retries", "n_in_flight", "n_unreadable", "n_failures",
+        "n_calls", "n_replies", "n_retries", "n_in_flight", "n_failures",
         "prompt_tokens", "completion_tokens", "cached_tokens", "concurrency", "perhaps_cost",
     ]  # fmt: skip
     return ClientState(
@@ -532,7 +529,6 @@ class Client:
         try:
             value = tries.call.read(kept)
         except VerdictParseError as error:
-            self._counts.n_unreadable += 1
             tries.n_unreadable += 1
             tries.n_cut += kept.finish_reason == "length"
             if error.partial is not None:

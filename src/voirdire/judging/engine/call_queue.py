@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from voirdire.judging.client import ClaimedElsewhereError, Client, Outcome
-from voirdire.judging.engine.bugs import make_exit_error
+from voirdire.judging.engine.port import make_exit_error
 from voirdire.judging.engine.queues import DeadlineQueue
 from voirdire.records import Failure
 

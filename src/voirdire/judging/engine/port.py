@@ -1,8 +1,10 @@
-"""Defines the interface of engines: an engine takes items and answers each of them later."""
+"""Defines the interface of engines, and logs where a judge raised an unexpected error."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import traceback
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from voirdire.judging.engine.batch import ItemRequest
     from voirdire.judging.engine.combining import ItemVerdict
 
-__all__ = ["Engine", "LiveState"]
+__all__ = ["Engine", "LiveState", "log_bug", "make_exit_error"]
 
 T = TypeVar("T")
 
@@ -125,3 +127,30 @@ class Engine(ABC):
         self._n_waiting -= 1
         self._n_answered += 1
         self._n_failures += bool(verdict.failures)
+
+
+_MAX_LOGGED = 100
+_log = logging.getLogger("voirdire")
+_logged: set[tuple[str, str, int]] = set()
+
+
+def log_bug(error: BaseException) -> None:
+    """Log the place of an unexpected error once, without its message."""
+    frames = traceback.extract_tb(error.__traceback__)
+    last = frames[-1] if frames else None
+    place = (type(error).__name__, last.filename if last else "", (last.lineno or 0) if last else 0)
+    if place in _logged or len(_logged) >= _MAX_LOGGED:
+        return
+    _logged.add(place)
+    _log.error(
+        "the judge raised %s; the items concerned have no verdict\n%s",
+        type(error).__name__,
+        "".join(frames.format()).rstrip(),
+    )
+
+
+def make_exit_error(who: str, error: BaseException) -> RuntimeError:
+    """Turn an exception that would end the program, such as `SystemExit`, into an error."""
+    exit_error = RuntimeError(f"{who} must not raise {type(error).__name__}, which ends a run")
+    exit_error.__cause__ = error
+    return exit_error

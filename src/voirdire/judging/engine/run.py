@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from voirdire.errors import CostLimitReachedError
 from voirdire.judging.engine.background_loop import BackgroundLoop, collect_garbage_less_often
 from voirdire.judging.engine.batch import ItemRequest
-from voirdire.judging.engine.bugs import make_exit_error
 from voirdire.judging.engine.call_queue import is_cancelled
 from voirdire.judging.engine.engines import make_engine
+from voirdire.judging.engine.port import make_exit_error
 from voirdire.judging.engine.verdict_making import make_run_verdicts
 from voirdire.judging.items import CALL_CHARACTERS, split_into_batches
 from voirdire.judging.settings import DEFAULT_REPLIES, StoredReplies

@@ -11,7 +11,6 @@ from voirdire.errors import CostLimitReachedError, ModelCallError, StoppedError
 from voirdire.judging.client import ClaimedElsewhereError, Client, Outcome
 from voirdire.judging.client.failures import CircuitBreaker
 from voirdire.judging.client.limits import LONGEST_WAIT_S
-from voirdire.judging.engine.bugs import log_bug
 from voirdire.judging.engine.call_queue import (
     CLOSED,
     CallQueue,
@@ -21,6 +20,7 @@ from voirdire.judging.engine.call_queue import (
     is_cancelled,
     now,
 )
+from voirdire.judging.engine.port import log_bug
 from voirdire.records import Failure
 
 if TYPE_CHECKING:

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from voirdire.judging.engine.bugs import log_bug, make_exit_error
 from voirdire.judging.engine.call_queue import CLOSED, LATE
 from voirdire.judging.engine.combining import ItemVerdict, failed_verdict
-from voirdire.judging.engine.port import Engine, LiveState
+from voirdire.judging.engine.port import Engine, LiveState, log_bug, make_exit_error
 from voirdire.judging.engine.queues import DeadlineQueue
 from voirdire.judging.plan import ask_in_process
 from voirdire.records import Failure

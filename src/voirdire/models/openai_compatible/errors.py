@@ -53,7 +53,9 @@ _NO_SUCH_PLACE = {404, 405, 410}
 # The names of features in a message, the likeliest first; each counts where it was sent.
 _FEATURES = {
     "response_format": re.compile(
-        r"response_?format|json[ _]?(?:schema|object)|structured[ _-]?output|grammar", re.I
+        r"(?:response|output)_?(?:format|config)|json[ _]?(?:schema|object)"
+        r"|structured[ _-]?output|grammar",
+        re.I,
     ),
     "logprobs": re.compile(r"log_?probs?\b", re.I),
     "temperature": re.compile(r"\btemperature\b", re.I),
